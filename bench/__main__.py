@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from typing import TYPE_CHECKING
+
+from bench.programs import NOT_A_USERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +20,7 @@ NAMES = (
     "load_seq",
     "dump_seq",
     "cache",
-    "load_sdf",
-    "load_skel",
+    "load_robot",
     "load_xml",
     "kinematics",
     "tick",
@@ -74,6 +76,8 @@ def main() -> int:
     if unknown:
         print(f"no benchmark {', '.join(unknown)}; there are {there}", file=sys.stderr)
         return 2
+    for variable in NOT_A_USERS:
+        os.environ.pop(variable, None)
     for name in chosen(names):
         print(f"== {name}", flush=True)
         shortened = (asked.seconds,) if asked.seconds and name in TIMED else ()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-import subprocess
 import tempfile
 import time
 from contextlib import asynccontextmanager
@@ -22,10 +21,11 @@ import orjson
 import psutil
 
 from bench import cyclictest
+from bench.programs import running_daemon
 from motiond.daemon.http.frames import HEAD
 from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.conftest import Mosquitto
-from tests.daemon.programs import running, use
+from tests.daemon.programs import use
 from tests.daemon.rig import Rig, sweep, write_seq
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
@@ -40,6 +40,7 @@ SECONDS = 30
 RATE_HZ = 200
 JOINTS = 30
 PAGES = 20
+SETTLE_S = 2.0
 TELEMETRY_HZ = 20.0
 GOAL_SHARE = 0.1
 
@@ -96,26 +97,36 @@ async def _measure(seconds: float) -> Figures:
         await mosquitto.start()
         try:
             rig, url = _rig(folder, mosquitto.settings)
-            async with running(rig, subprocess.DEVNULL) as daemon, aiohttp.ClientSession(url) as session:
-                process = psutil.Process(daemon.process.pid)
-                await _until_idle(session)
-                await _ask(session, "play", {"motion": "long", "loop": "forever", "ping_pong": True})
-                alone = await _share_of(process, asyncio.sleep(seconds))
-                async with _clients(1, url, mosquitto.settings) as heard:
-                    await asyncio.sleep(seconds)
-                websocket_s, mqtt_s = heard
-                await _ask(session, "stop", {})
-                await _until_idle(session)
-                await _ask(session, "play", {"motion": "long", "loop": "forever", "ping_pong": True})
-                async with _clients(PAGES, url, None):
-                    measuring = asyncio.create_task(cyclictest.measure(seconds, RATE_HZ))
-                    with_pages = await _share_of(process, measuring)
-                    async with session.ws_connect("/api/ws", max_msg_size=0) as socket:
-                        await _ask(session, "stop", {})
-                        missed = await _missed(socket)
-                return Figures(websocket_s, mqtt_s, alone, with_pages, missed, measuring.result())
+            with running_daemon(rig.config) as daemon:
+                return await _figures(psutil.Process(daemon.pid), url, mosquitto.settings, seconds)
         finally:
             await mosquitto.kill()
+
+
+async def _figures(process: psutil.Process, url: str, settings: MqttSettings, seconds: float) -> Figures:
+    async with aiohttp.ClientSession(url) as session:
+        await _until_idle(session)
+        await _play(session)
+        alone = await _share_of(process, asyncio.sleep(seconds))
+        async with _clients(1, url, settings) as heard:
+            await asyncio.sleep(seconds)
+        websocket_s, mqtt_s = heard
+        await _ask(session, "stop", {})
+        await _until_idle(session)
+        await _play(session)
+        async with _clients(PAGES, url, None):
+            measuring = asyncio.create_task(cyclictest.measure(seconds, RATE_HZ))
+            with_pages = await _share_of(process, measuring)
+            async with session.ws_connect("/api/ws", max_msg_size=0) as socket:
+                await _ask(session, "stop", {})
+                missed = await _missed(socket)
+        return Figures(websocket_s, mqtt_s, alone, with_pages, missed, measuring.result())
+
+
+async def _play(session: aiohttp.ClientSession) -> None:
+    """Let the robot play to and fro, and wait until planning is over, which is no cost of playing."""
+    await _ask(session, "play", {"motion": "long", "loop": "forever", "ping_pong": True})
+    await asyncio.sleep(SETTLE_S)
 
 
 def _rig(folder: Path, settings: MqttSettings) -> tuple[Rig, str]:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, started
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import psutil
 
@@ -65,6 +67,20 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running_daemon(config: Path, stderr: int = subprocess.DEVNULL) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `motiond run` beside; at the end it is asked to end, and has ended."""
+    command = [MOTIOND, "run", "-c", config]
+    with started(command, env=user_environment(), stdin=subprocess.DEVNULL, stderr=stderr) as daemon:
+        yield daemon
+
+
+async def ended(daemon: subprocess.Popen[bytes]) -> None:
+    """Ask a daemon to end, and wait until it has: its drivers' traces are whole then."""
+    daemon.terminate()
+    await asyncio.to_thread(daemon.wait, PATIENCE_S)
 
 
 def run(command: Sequence[object]) -> Taken:

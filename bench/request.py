@@ -1,6 +1,7 @@
 """From a play request to the first setpoint, and from an emergency stop to the halt, beside a bare echo.
 
-All go through the same mosquitto; the daemon is a process of its own, as is the echo. The robot holds; a
+All go through the same mosquitto; the daemon is a process of its own, as is the echo, which is measured while
+the daemon holds its robot. The robot holds; a
 request to play makes it approach a motion that begins elsewhere, and the driver's trace tells when its
 setpoint first moved. An emergency stop comes at a random moment of a motion, and the trace tells which
 setpoint was the last.
@@ -11,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import random
-import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
+from bench.programs import ended, running_daemon
 from motiond.daemon.mqtt.connection import make_client
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Mosquitto, listening, said
-from tests.daemon.programs import running, use
+from tests.daemon.programs import use
 from tests.daemon.rig import JOINTS, Rig, sweep, write_seq
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
@@ -71,8 +72,7 @@ async def _measure() -> tuple[list[float], list[float], list[float]]:
         mosquitto = Mosquitto(free_port(), folder)
         await mosquitto.start()
         try:
-            echo_s = await echo_times(mosquitto.settings)
-            play_s = await _play_times(folder / "play", mosquitto.settings)
+            echo_s, play_s = await _play_times(folder / "play", mosquitto.settings)
             return echo_s, play_s, await _estop_times(folder / "estop", mosquitto.settings)
         finally:
             await mosquitto.kill()
@@ -118,27 +118,30 @@ async def _serve_echo(settings: MqttSettings, ready: multiprocessing.synchronize
             await client.publish("echo/back", message.payload, qos=1)
 
 
-async def _play_times(folder: Path, settings: MqttSettings) -> list[float]:
+async def _play_times(folder: Path, settings: MqttSettings) -> tuple[list[float], list[float]]:
+    """Return the times of an echo while the daemon holds its robot, and those of requests to play."""
     rig = Rig(folder)
     use(rig, settings)
     for name, place in (("low", 0.0), ("high", 0.5)):
         write_seq(folder / "motions" / f"{name}.seq", np.full((5, len(JOINTS)), place), JOINTS, RATE_HZ)
     asked: list[float] = []
-    async with running(rig, subprocess.DEVNULL) as daemon, listening(settings, checked=False) as ear:
-        await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
-        await _play(ear, "low")
-        for turn in range(TIMES):
-            asked.append(time.monotonic())
-            await _play(ear, "low" if turn % 2 else "high")
-        await daemon.end()
-    return _first_steps(read_trace(folder / "trace.npy"), asked)
+    with running_daemon(rig.config) as daemon:
+        async with listening(settings, checked=False) as ear:
+            await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+            await _play(ear, "low")
+            echo_s = await echo_times(settings)
+            for turn in range(TIMES):
+                asked.append(time.monotonic())
+                await _play(ear, "low" if turn % 2 else "high")
+        await ended(daemon)
+    return echo_s, _first_steps(read_trace(folder / "trace.npy"), asked)
 
 
 async def _play(ear: Ear, motion: str) -> None:
     answer = await ear.ask("motiond/arm/request/play", orjson.dumps({"motion": motion}))
     goal_id = answer["data"]["goal_id"]
-    ended = said(await ear.until("motiond/arm/result", lambda data: data["goal_id"] == goal_id))
-    assert ended["code"] == "SUCCESSFUL", ended
+    result = said(await ear.until("motiond/arm/result", lambda data: data["goal_id"] == goal_id))
+    assert result["code"] == "SUCCESSFUL", result
     ear.heard.clear()
     await asyncio.sleep(0.05)
 
@@ -154,21 +157,22 @@ async def _estop_times(folder: Path, settings: MqttSettings) -> list[float]:
     use(rig, settings)
     write_seq(folder / "motions" / "swing.seq", sweep(20.0, RATE_HZ, swings=10), JOINTS, RATE_HZ)
     asked: list[float] = []
-    async with running(rig, subprocess.DEVNULL) as daemon, listening(settings, checked=False) as ear:
-        await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
-        for _ in range(TIMES):
-            await _ask(ear, "play", {"motion": "swing", "loop": "forever"})
-            await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
-            await asyncio.sleep(random.uniform(0.1, 0.5))
-            asked.append(time.monotonic())
-            await _ask(ear, "estop", {})
-            ended = said(await ear.until("motiond/arm/result"))
-            if ended["code"] != "ESTOP":
-                raise RuntimeError(f"the motion ended by itself: {ended}")
-            await asyncio.sleep(2 * SILENCE_S)
-            await _ask(ear, "reset", {})
-            ear.heard.clear()
-        await daemon.end()
+    with running_daemon(rig.config) as daemon:
+        async with listening(settings, checked=False) as ear:
+            await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+            for _ in range(TIMES):
+                await _ask(ear, "play", {"motion": "swing", "loop": "forever"})
+                await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
+                await asyncio.sleep(random.uniform(0.1, 0.5))
+                asked.append(time.monotonic())
+                await _ask(ear, "estop", {})
+                result = said(await ear.until("motiond/arm/result"))
+                if result["code"] != "ESTOP":
+                    raise RuntimeError(f"the motion ended by itself: {result}")
+                await asyncio.sleep(2 * SILENCE_S)
+                await _ask(ear, "reset", {})
+                ear.heard.clear()
+        await ended(daemon)
     return halt_times(read_trace(folder / "trace.npy"), asked, RATE_HZ)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import subprocess
 import tempfile
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -21,22 +20,23 @@ import orjson
 import psutil
 
 from bench.loads import BOMBS, FLOOD_HZ, HOSTILE, OBSERVERS, SLOW, load
+from bench.programs import running_daemon
 from bench.request import SILENCE_S, echo_times, halt_times
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.connection import make_client
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Ear, Mosquitto, said
-from tests.daemon.programs import running, use
+from tests.daemon.programs import use
 from tests.daemon.rig import JOINTS, Rig, write_seq
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from bench.loads import Load
     from motiond.daemon.mqtt.connection import Client
-    from tests.daemon.programs import Daemon
 
     Trace = np.ndarray[tuple[int], np.dtype[np.void]]
 
@@ -104,7 +104,7 @@ async def _measure(broker: str, name: str) -> Times:
         rig = await asyncio.to_thread(_rig, folder, settings, name)
         http_port = free_port()
         rig.daemon["http"] = {"listen": f"127.0.0.1:{http_port}"} if name == "hostile" else None
-        daemon = await stack.enter_async_context(running(rig, subprocess.DEVNULL))
+        daemon = stack.enter_context(running_daemon(rig.config))
         ear = Ear(await stack.enter_async_context(_connected(settings)), checked=False)
         for topic in (
             "state",
@@ -134,9 +134,9 @@ async def _measure(broker: str, name: str) -> Times:
     return Times(echo_s, _slowed(trace, stopped), halt_times(trace, halted, RATE_HZ), growth)
 
 
-def _memory(daemon: Daemon) -> float:
+def _memory(daemon: subprocess.Popen[bytes]) -> float:
     """Return what the daemon alone holds in bytes: without what it shares."""
-    return float(psutil.Process(daemon.process.pid).memory_full_info().uss)
+    return float(psutil.Process(daemon.pid).memory_full_info().uss)
 
 
 @asynccontextmanager

@@ -31,17 +31,19 @@ import psutil
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from bench.programs import ended, running_daemon
 from fuzz.hostile import HANDSHAKE, ROBOTS, Hostile
 from motiond.daemon.api.requests import MOST_BYTES
 from motiond.daemon.mqtt.connection import make_client
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Mosquitto
-from tests.daemon.programs import Daemon, running, use
+from tests.daemon.programs import use
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, sweep, write_seq
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Awaitable, Callable
 
     import aiomqtt
@@ -263,7 +265,7 @@ async def attack(count: int, seed: int = 1) -> Verdict:
         await mosquitto.start()
         log = stack.enter_context((folder / "daemon.log").open("wb"))
         rig = rig_in(folder, mosquitto.settings, port)
-        daemon = await stack.enter_async_context(running(rig, log.fileno()))
+        daemon = stack.enter_context(running_daemon(rig.config, log.fileno()))
         session = await stack.enter_async_context(aiohttp.ClientSession(f"http://127.0.0.1:{port}"))
         lease, leases = await _take_hold(session)
         hostile = Hostile(random.Random(seed), leases)
@@ -276,7 +278,7 @@ async def attack(count: int, seed: int = 1) -> Verdict:
         if verdict.growth_mb > MOST_GROWTH_MB:
             verdict.failures.append(f"the daemon's memory has grown by {verdict.growth_mb:.1f} MB")
         verdict.failures += await _what_does_not_answer(session, mosquitto.settings, lease)
-        await daemon.end()
+        await ended(daemon)
         for robot in ROBOTS:
             verdict.failures += moved(folder, robot)
         told = (folder / "daemon.log").read_text()
@@ -286,8 +288,8 @@ async def attack(count: int, seed: int = 1) -> Verdict:
     return verdict
 
 
-def _memory(daemon: Daemon) -> float:
-    return float(psutil.Process(daemon.process.pid).memory_full_info().uss)
+def _memory(daemon: subprocess.Popen[bytes]) -> float:
+    return float(psutil.Process(daemon.pid).memory_full_info().uss)
 
 
 async def _post(session: aiohttp.ClientSession, robot: str, verb: str, **body: Any) -> dict[str, Any]:

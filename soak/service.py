@@ -25,11 +25,13 @@ import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import aiohttp
 import psutil
 
 from bench import cyclictest
+from bench.programs import running_daemon
 from soak.audience import Audience, listeners, observe, watch
 from soak.judge import (
     Goals,
@@ -40,10 +42,13 @@ from soak.judge import (
     slope_mb_per_hour,
 )
 from tests.daemon.conftest import Mosquitto
-from tests.daemon.programs import Daemon, running, use
+from tests.daemon.programs import use
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, sweep, write_seq
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    import subprocess
 
 MINUTES, RESTARTS = 30.0, 20
 OBSERVERS, PAGES = 50, 10
@@ -81,7 +86,7 @@ class Soak:
     rig: Rig
     mosquitto: Mosquitto
     session: aiohttp.ClientSession
-    daemon: Daemon
+    daemon: subprocess.Popen[bytes]
     goals: Goals = field(default_factory=Goals)
     returns_s: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -109,7 +114,7 @@ class Soak:
 
     async def sample(self) -> None:
         """Look at the daemon's memory again and again, until cancelled."""
-        process = psutil.Process(self.daemon.process.pid)
+        process = psutil.Process(self.daemon.pid)
         while True:
             self.samples.append((time.monotonic(), float(process.memory_full_info().uss)))
             await asyncio.sleep(SAMPLE_S)
@@ -181,7 +186,7 @@ async def started(stack: AsyncExitStack, folder: Path) -> tuple[Soak, ResultEar,
     await mosquitto.start()
     rig = rig_in(folder, mosquitto, port)
     log = stack.enter_context((folder / "daemon.log").open("wb"))
-    daemon = await stack.enter_async_context(running(rig, log.fileno()))
+    daemon = stack.enter_context(running_daemon(rig.config, log.fileno()))
     session = await stack.enter_async_context(aiohttp.ClientSession(f"http://127.0.0.1:{port}"))
     soak = Soak(folder, rig, mosquitto, session, daemon)
     await soak.until_idle()
