@@ -55,7 +55,6 @@ NOT_YET = frozenset(
         "daemon/cli/test_following.py",
         "daemon/cli/test_help.py",
         "daemon/cli/test_init.py",
-        "daemon/cli/test_main.py",
         "daemon/cli/test_monitor.py",
         "daemon/cli/test_stopping.py",
         "daemon/cli/test_streams.py",

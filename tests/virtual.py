@@ -23,10 +23,13 @@ import struct
 import time
 from collections import deque
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from contextvars import ContextVar, copy_context
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from greenlet import getcurrent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
     from types import ModuleType
 
 START_S = 1000.0
@@ -34,8 +37,32 @@ UNIX_AT_START_S = 1_764_000_000.0
 BUFFER_BYTES = 131_072
 """What a socket holds that is not sent, and as much again that is not read, unless it is set."""
 FIRST_PORT = 20_000
+LOOK_S = 0.001
 Address = Any
 _getaddrinfo = socket.getaddrinfo
+
+
+class Owner(Protocol):
+    """A program of this process, with a stack, tasks and signals of its own."""
+
+    def run(self, main: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine as `asyncio.run` does."""
+
+    def wait_for(self, awaitable: Awaitable[Any]) -> Any:
+        """Let the loop go on until something has come."""
+
+    def own(self, task: asyncio.Task[Any]) -> None:
+        """Cancel a task with the program's end, as `asyncio.run` does."""
+
+    def handle(self, number: int, act: Callable[[], object]) -> None:
+        """Do something on a signal."""
+
+    def default(self, number: int) -> bool:
+        """Do nothing on a signal any more; return whether something was done."""
+
+
+OWNER: ContextVar[Owner | None] = ContextVar("OWNER", default=None)
+"""The program that runs; None is the test."""
 
 
 class NothingHappensError(AssertionError):
@@ -530,7 +557,7 @@ class MemorySocket:
             return
         if self._timeout == 0.0:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        _waiting_loop("a blocking socket would wait for ever").run_until(is_ready, self._timeout)
+        _wait_until(is_ready, self._timeout, "a blocking socket would wait for ever")
 
 
 def join(one: MemorySocket, other: MemorySocket) -> None:
@@ -693,9 +720,25 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def _write_to_self(self) -> None:
         """Nobody sleeps."""
 
-    def add_signal_handler(self, *_: Any) -> NoReturn:  # type: ignore[override]
-        """Refuse: signals are the system's."""
-        raise AssertionError("signals are for tests of the real thing")
+    def create_task(self, *given: Any, **options: Any) -> asyncio.Task[Any]:
+        """Begin a task, which is the program's that runs."""
+        task = super().create_task(*given, **options)
+        if (owner := OWNER.get()) is not None:
+            owner.own(task)
+        return task
+
+    def add_signal_handler(self, number: int, callback: Callable[..., object], *args: Any) -> None:  # type: ignore[override]
+        """Call something when the program that runs gets a signal."""
+        owner = OWNER.get()
+        if owner is None:
+            raise AssertionError("signals are for programs, or for tests of the real thing")
+        context = copy_context()
+        owner.handle(number, lambda: self.call_soon(callback, *args, context=context))
+
+    def remove_signal_handler(self, number: int) -> bool:
+        """Call nothing any more."""
+        owner = OWNER.get()
+        return owner is not None and owner.default(number)
 
 
 def _of_the_loop(real: Callable[[], float], ahead_s: float) -> Callable[[], float]:
@@ -725,18 +768,41 @@ def in_memory() -> Iterator[None]:
             setattr(module, name, value)
 
 
-def _waiting_loop(what: str) -> VirtualLoop:
-    """Return the loop whose executor runs the function that waits."""
+def _wait_until(holds: Callable[[], bool], timeout_s: float | None, what: str) -> None:
+    """Wait in a function of the executor, or in the stack of a program, which lets all others go on.
+
+    Raises
+    ------
+    TimeoutError
+    """
+    owner = OWNER.get()
+    if owner is not None and getcurrent().parent is not None:
+        owner.wait_for(_looking(holds, timeout_s))
+        return
     loop = asyncio._get_running_loop()
     if not isinstance(loop, VirtualLoop) or asyncio.current_task() is not None:
         raise AssertionError(f"{what} on virtual time")
-    return loop
+    loop.run_until(holds, timeout_s)
+
+
+async def _looking(holds: Callable[[], bool], timeout_s: float | None) -> None:
+    async with asyncio.timeout(timeout_s):
+        while not holds():  # noqa: ASYNC110 - whatever it is
+            await asyncio.sleep(LOOK_S)
 
 
 def _sleep(duration_s: float) -> None:
-    loop = _waiting_loop(f"time.sleep({duration_s:g}): nobody else would run")
     with suppress(TimeoutError):
-        loop.run_until(lambda: False, duration_s)
+        _wait_until(lambda: False, duration_s, f"time.sleep({duration_s:g}): nobody else would run")
+
+
+def run(main: Coroutine[Any, Any, Any], **_: object) -> Any:
+    """Stand in for `asyncio.run`: on the loop that runs where a program calls it, else on one of its own."""
+    owner = OWNER.get()
+    if owner is not None:
+        return owner.run(main)
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(main)
 
 
 def _close(fileno: int) -> None:
@@ -750,4 +816,5 @@ REPLACED: tuple[tuple[ModuleType, str, object], ...] = (
     (socket, "close", _close),
     (socket, "getaddrinfo", getaddrinfo),
     (time, "sleep", _sleep),
+    (asyncio, "run", run),
 )
