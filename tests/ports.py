@@ -11,6 +11,8 @@ import random
 import socket
 from collections import deque
 
+from tests import virtual
+
 FIRST, FOR_EACH_WORKER = 10_100, 500
 """Browsers open no page at port 10080 (the last of the bad ports of the Fetch standard)."""
 CLAIMED = 64
@@ -27,6 +29,8 @@ _claims: deque[socket.socket] = deque()
 
 def free_port() -> int:
     """Return a port of loopback that nobody listens on and that was given to no test lately."""
+    if socket.socket is virtual.MemorySocket:  # type: ignore[comparison-overlap] # while a test is in memory
+        return virtual.NETWORK.free_port()
     for port in itertools.islice(_candidates, FOR_EACH_WORKER):
         if _is_free(port) and claim(port):
             return port

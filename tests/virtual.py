@@ -398,6 +398,10 @@ class MemorySocket:
         """Return its own address."""
         return self._name or self._nameless
 
+    def is_connected_to(self, port: int) -> bool:
+        """Whether it is the end of who has connected to a port."""
+        return self._peer_name is not None and self._peer_name[1:2] == (port,)
+
     def getpeername(self) -> Address:
         """Return the other's address."""
         if self._peer_name is None:
@@ -707,9 +711,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         try:
             result = func(*args)
         except Exception as error:  # noqa: BLE001 - it is the future's
-            future.set_exception(error)
+            if not future.cancelled():
+                future.set_exception(error)
         else:
-            future.set_result(result)
+            if not future.cancelled():
+                future.set_result(result)
 
     def _make_self_pipe(self) -> None:
         """Nobody else wakes it."""

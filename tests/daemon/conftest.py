@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import orjson
 import pytest
@@ -21,10 +21,11 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.broker import EmbeddedBroker
 from motiond.daemon.mqtt.connection import make_client
-from tests import ports, virtual
+from tests import ports
 from tests.conftest import runs_on_a_loop, uses_the_system
 from tests.daemon import told
 from tests.daemon.mqtt import contract
+from tests.daemon.mqtt.stand_in import StandIn
 from tests.daemon.rig import FORKS
 from tests.waiting import PATIENCE_S, lines_until
 
@@ -119,7 +120,8 @@ class Mosquitto:
             self._process = None
 
 
-AnyBroker = Embedded | Mosquitto
+AnyBroker = Embedded | StandIn | Mosquitto
+Broker = TypeVar("Broker", Embedded, StandIn, Mosquitto, StandIn | Mosquitto, AnyBroker)
 
 
 def web_sockets(*options: str) -> tuple[str, ...]:
@@ -161,38 +163,45 @@ async def _ends_the_threads_that_connect() -> AsyncIterator[None]:
 
 
 @pytest.fixture
-def free_port(request: pytest.FixtureRequest) -> int:
-    return ports.free_port() if uses_the_system(request.path) else virtual.NETWORK.free_port()
+def free_port() -> int:
+    return ports.free_port()
 
 
-@pytest.fixture(params=["embedded", "mosquitto", "mosquitto 3.1.1"])
-async def broker(request: pytest.FixtureRequest, free_port: int, tmp_path: Path) -> AsyncIterator[AnyBroker]:
-    broker: AnyBroker
-    if request.param == "embedded":
-        broker = Embedded(free_port)
-    else:
-        broker = Mosquitto(free_port, tmp_path, "3.1.1" if "3.1.1" in request.param else "5")
+def a_mosquitto(request: pytest.FixtureRequest, protocol: Literal["5", "3.1.1"]) -> StandIn | Mosquitto:
+    """Return a mosquitto where the system is used, and what stands in for one elsewhere."""
+    if not uses_the_system(request.path):
+        return StandIn(ports.free_port(), protocol)
+    return Mosquitto(ports.free_port(), request.getfixturevalue("tmp_path"), protocol)
+
+
+@asynccontextmanager
+async def started_broker(broker: Broker) -> AsyncIterator[Broker]:
     await broker.start()
-    yield broker
-    await broker.kill()
+    try:
+        yield broker
+    finally:
+        await broker.kill()
+
+
+@pytest.fixture(params=["embedded", "5", "3.1.1"])
+async def broker(request: pytest.FixtureRequest) -> AsyncIterator[AnyBroker]:
+    broker: AnyBroker
+    is_embedded = request.param == "embedded"
+    broker = Embedded(ports.free_port()) if is_embedded else a_mosquitto(request, request.param)
+    async with started_broker(broker):
+        yield broker
 
 
 @pytest.fixture
-async def mosquitto(free_port: int, tmp_path: Path) -> AsyncIterator[Mosquitto]:
-    broker = Mosquitto(free_port, tmp_path)
-    await broker.start()
-    yield broker
-    await broker.kill()
+async def mosquitto(request: pytest.FixtureRequest) -> AsyncIterator[StandIn | Mosquitto]:
+    async with started_broker(a_mosquitto(request, "5")) as broker:
+        yield broker
 
 
 @pytest.fixture(params=["5", "3.1.1"])
-async def mosquitto_of_any_version(
-    request: pytest.FixtureRequest, free_port: int, tmp_path: Path
-) -> AsyncIterator[Mosquitto]:
-    broker = Mosquitto(free_port, tmp_path, request.param)
-    await broker.start()
-    yield broker
-    await broker.kill()
+async def mosquitto_of_any_version(request: pytest.FixtureRequest) -> AsyncIterator[StandIn | Mosquitto]:
+    async with started_broker(a_mosquitto(request, request.param)) as broker:
+        yield broker
 
 
 class Robots:
@@ -270,6 +279,29 @@ async def is_connected(bridge: MqttBridge) -> None:
 
 async def is_lost(bridge: WatchedBridge) -> None:
     await happens(bridge.lost, "the bridge has lost its connection")
+
+
+async def reconfigured(broker: StandIn | Mosquitto, *lines: str) -> None:
+    """Start a broker again, by another configuration."""
+    await broker.kill()
+    broker.configure(*lines)
+    await broker.start()
+
+
+async def by_access_list(broker: StandIn | Mosquitto, folder: Path, *rules: str) -> None:
+    """Start a broker again with an access list."""
+    (folder / "acl").write_text("".join(f"topic {rule}\n" for rule in rules))
+    await reconfigured(broker, "allow_anonymous true", f"acl_file {folder / 'acl'}")
+
+
+async def comes_true(what: str, look: Callable[[], Any], holds: Callable[[Any], object] = bool) -> None:
+    """Look again and again until what is seen holds."""
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while not holds(seen := look()):  # noqa: ASYNC110 - it has no event
+                await asyncio.sleep(0.02)
+    except TimeoutError as error:
+        raise AssertionError(f"{what}: not in {PATIENCE_S:g} s; seen last: {seen!r}") from error
 
 
 async def happens(event: asyncio.Event, what: str) -> None:

@@ -9,13 +9,13 @@ import pytest
 
 from motiond.daemon.client.forget import NotForgotten, forget
 from motiond.daemon.config.types import LONGEST_NAME
-from tests.daemon.conftest import listening
-from tests.daemon.programs import motiond
+from tests.daemon.conftest import listening, reconfigured
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.daemon.conftest import AnyBroker, Ear, Mosquitto
+    from tests.daemon.conftest import AnyBroker, Ear
+    from tests.daemon.mqtt.stand_in import StandIn
 
 KEPT = [f"motiond/old/{subject}" for subject in ("availability", "description", "motions", "state")]
 
@@ -72,42 +72,17 @@ async def test_a_long_name_that_is_known_is_told_whole(broker: AnyBroker, ear: E
 
 
 async def test_an_access_list_that_keeps_what_is_to_be_cleared_is_told(
-    mosquitto: Mosquitto, tmp_path: Path
+    mosquitto: StandIn, tmp_path: Path
 ) -> None:
-    (tmp_path / "acl").write_text("topic motiond/#\n")
-    await mosquitto.kill()
-    mosquitto.configure(
-        "allow_anonymous true", "persistence true", f"persistence_location {tmp_path}/", "autosave_interval 1"
-    )
-    await mosquitto.start()
+    keeps = ("allow_anonymous true", "persistence true", f"persistence_location {tmp_path}/")
+    await reconfigured(mosquitto, *keeps)
     async with listening(mosquitto.settings) as ear:
         await keep(ear, "old", "d1", "offline")
         (tmp_path / "acl").write_text("topic read motiond/#\n")
     await mosquitto.end()
-    mosquitto.configure(
-        "allow_anonymous true",
-        "persistence true",
-        f"persistence_location {tmp_path}/",
-        f"acl_file {tmp_path / 'acl'}",
-    )
+    mosquitto.configure(*keeps, f"acl_file {tmp_path / 'acl'}")
     await mosquitto.start()
     assert await refusal(mosquitto, "old") == (
         "old: motiond/old/availability is not cleared; the broker does not let this client publish there; "
         "permit it in the broker's access list"
     )
-
-
-async def test_the_command_tells_what_it_did(mosquitto: Mosquitto, ear_at_mosquitto: Ear) -> None:
-    await keep(ear_at_mosquitto, "old", "d1", "offline")
-    done = motiond("forget", "old", "--broker", mosquitto.settings.broker)
-    assert (done.returncode, done.stdout, done.stderr) == (
-        0,
-        "old: forgotten; 4 retained topics are cleared\n",
-        "",
-    )
-    again = motiond("forget", "old", "--broker", mosquitto.settings.broker)
-    why = "old: the broker keeps nothing of it; it knows no robot\n"
-    assert (again.returncode, again.stdout, again.stderr) == (1, "", why)
-    wrong = motiond("forget", "+", "--broker", mosquitto.settings.broker)
-    assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "'+' cannot be a part of a topic; letters, digits, _ and - can; rename it" in wrong.stderr

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.client import session
 from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import SILENCE_S
 from motiond.daemon.client.status import overview, robots_at
 from motiond.daemon.mqtt.connection import make_client
 from tests.daemon.told import status
@@ -17,8 +17,6 @@ from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from tests.daemon.conftest import AnyBroker, Robots
-
-FOR_EVER_S = 3600.0
 
 
 async def keep(broker: AnyBroker, *robots: str) -> None:
@@ -36,12 +34,8 @@ async def keep(broker: AnyBroker, *robots: str) -> None:
 
 
 @pytest.mark.usefixtures("bridge")
-async def test_once_a_robot_has_answered_nobody_waits_for_silence(
-    broker: AnyBroker, robots: Robots, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(session, "SILENCE_S", FOR_EVER_S)
-    monkeypatch.setattr(session, "FIRST_S", FOR_EVER_S)
-    async with asyncio.timeout(PATIENCE_S):
+async def test_once_a_robot_has_answered_nobody_waits_for_silence(broker: AnyBroker, robots: Robots) -> None:
+    async with asyncio.timeout(SILENCE_S):
         rows = await overview(broker.settings)
         assert await overview(broker.settings, "hand") == [row for row in rows if row["robot"] == "hand"]
         assert await robots_at(broker.settings) == ["arm", "hand"]
@@ -51,14 +45,10 @@ async def test_once_a_robot_has_answered_nobody_waits_for_silence(
 
 
 @pytest.mark.usefixtures("bridge")
-async def test_all_that_is_retained_comes_before_the_answer_however_much_it_is(
-    broker: AnyBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_all_that_is_retained_comes_before_the_answer_however_much_it_is(broker: AnyBroker) -> None:
     gone = [f"gone{number:02}" for number in range(60)]  # more than are on their way at once
     await keep(broker, *gone)
-    monkeypatch.setattr(session, "SILENCE_S", FOR_EVER_S)
-    monkeypatch.setattr(session, "ANSWER_TIMEOUT_S", 0.1)
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(SILENCE_S):
         assert await robots_at(broker.settings) == ["arm", *gone, "hand"]
 
 
@@ -77,31 +67,21 @@ async def test_where_all_daemons_are_gone_silence_ends_it(broker: AnyBroker) -> 
         assert await robots_at(broker.settings) == ["one", "two"]
 
 
-async def test_a_broker_where_nobody_has_been_is_told_as_such(
-    broker: AnyBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(session, "FIRST_S", 0.1)
+async def test_a_broker_where_nobody_has_been_is_told_as_such(broker: AnyBroker) -> None:
     with pytest.raises(NoAnswer) as caught:
         await overview(broker.settings)
     assert str(caught.value) == "no daemon has been at this broker; start it with `motiond run`"
 
 
 @pytest.mark.usefixtures("bridge")
-async def test_other_work_is_begun_once_when_a_robot_has_answered(
-    broker: AnyBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(session, "SILENCE_S", FOR_EVER_S)  # a busy machine may answer later than it says
-    monkeypatch.setattr(session, "FIRST_S", FOR_EVER_S)
+async def test_other_work_is_begun_once_when_a_robot_has_answered(broker: AnyBroker) -> None:
     begun: list[str] = []
     rows = await overview(broker.settings, meanwhile=lambda: begun.append("tables"))
     assert ([row["robot"] for row in rows], begun) == (["arm", "hand"], ["tables"])
 
 
-async def test_no_other_work_is_begun_where_no_robot_answers(
-    broker: AnyBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_other_work_is_begun_where_no_robot_answers(broker: AnyBroker) -> None:
     await keep(broker, "one")
-    monkeypatch.setattr(session, "ANSWER_TIMEOUT_S", 0.1)
     begun: list[str] = []
     await overview(broker.settings, meanwhile=lambda: begun.append("tables"))
     assert begun == []

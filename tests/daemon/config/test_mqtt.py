@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,8 @@ from motiond.daemon.config.secrets import without_password
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.formats.errors import echoed
+from tests.certificates import self_signed
 from tests.daemon.programs import run_here
-from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -246,7 +245,7 @@ def test_a_port_that_does_not_exist_is_exit_code_2(
     file = tmp_path / "arm.yaml"
     file.write_text(f"{ARM}mqtt: {{listen: '127.0.0.1:{port}'}}\n")
     why = f"'127.0.0.1:{port}' cannot be listened to; its port is {port}; there are 1 to 65535; correct it"
-    assert run_here(capsys, "run", "-c", file) == (2, "", f"{file}:2: {why}\n")
+    assert run_here(capsys, "status", "-c", file) == (2, "", f"{file}:2: {why}\n")
 
 
 @pytest.mark.parametrize("option", ["mqtt: {listen: {}}", "http: {listen: {}}"])
@@ -280,18 +279,25 @@ def test_every_port_that_exists_may_be_named(port: int) -> None:
 # -- certificates -------------------------------------------------------------------------------------------
 
 
+# openssl genpkey -algorithm ED25519 -aes256 -pass pass:secret
+ENCRYPTED = """\
+-----BEGIN ENCRYPTED PRIVATE KEY-----
+MIGbMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAiCRHRHNjJvNgICCAAw
+DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEEsjP2Wrst8O8fcEnwWU/NsEQCX0
+iyMGjNJzB8l81Rv1sVHiUqia1KHdyKafNmjUA+hSVsGOZbSrFsr36x3QIvLIp+Y1
+Iw4zC+NB7dHik7VwAzQ=
+-----END ENCRYPTED PRIVATE KEY-----
+"""
+
+
 def encrypted(folder: Path) -> Path:
     key = folder / "encrypted.key"
-    command = ["openssl", "pkey", "-in", str(KEY), "-aes256", "-passout", "pass:secret", "-out", str(key)]
-    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
+    key.write_text(ENCRYPTED)
     return key
 
 
 def other_key(folder: Path) -> Path:
-    key = folder / "other.key"
-    command = ["openssl", "genpkey", "-algorithm", "ED25519", "-out", str(key)]
-    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
-    return key
+    return self_signed(folder, "other")[1]
 
 
 def text(folder: Path) -> Path:
@@ -344,14 +350,11 @@ def test_a_file_of_tls_that_cannot_be_used_is_told_at_the_start(
     assert told == [f"arm.yaml:2: {message.format(named)}"]
 
 
-def test_a_missing_ca_file_is_exit_code_2_for_the_daemon_and_for_its_clients(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_missing_ca_file_is_exit_code_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "arm.yaml"
     file.write_text(f"{ARM}mqtt: {{broker: 'mqtts://127.0.0.1:9', ca_file: no.pem}}\n")
     why = f"ca_file {tmp_path}/no.pem cannot be read; no such file; correct the path"
-    for words in (("run",), ("status", "arm")):
-        assert run_here(capsys, *words, "-c", file) == (2, "", f"{file}:2: {why}\n")
+    assert run_here(capsys, "status", "arm", "-c", file) == (2, "", f"{file}:2: {why}\n")
 
 
 def test_a_certificate_and_its_key_are_taken(tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
-"""The bridge, on the embedded broker and on a real mosquitto over both versions of the protocol."""
+"""The bridge, at the embedded broker and at another one over both versions of the protocol."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -17,32 +16,34 @@ from paho.mqtt.properties import Properties
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.main_session import FORMER_S
 from motiond.daemon.mqtt.stop_intake import BURST, MERGED_S, RATE_HZ
 from tests.daemon import told
 from tests.daemon.conftest import (
     Ear,
     Robots,
     WatchedBridge,
+    by_access_list,
+    comes_true,
     happens,
     is_connected,
     is_lost,
     listening,
     running,
     said,
-    started,
 )
 from tests.daemon.mqtt.cutter import Cutter
-from tests.waiting import PATIENCE_S, eventually
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.daemon.mqtt.connection import Client
     from motiond.daemon.mqtt.requests_session import RequestsSession
-    from tests.daemon.conftest import AnyBroker, Mosquitto
+    from tests.daemon.conftest import AnyBroker
+    from tests.daemon.mqtt.stand_in import StandIn
 
 BRIDGE = "motiond/bridge/d1/availability"
 LASTING: dict[str, Any] = {
@@ -177,7 +178,7 @@ async def test_a_retained_request_is_refused_on_every_connection(
 
 
 async def test_on_version_5_a_request_is_refused_when_it_is_sent_with_the_retain_flag(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub
+    mosquitto: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     async with (
         running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)),
@@ -234,7 +235,7 @@ async def test_what_was_begun_outlives_the_connection_and_its_answer_can_be_had_
 
 
 async def test_on_version_5_the_answer_goes_where_the_request_says(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub
+    mosquitto: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
     properties.ResponseTopic = "motiond/arm/response/mine"
@@ -254,7 +255,7 @@ async def test_on_version_5_the_answer_goes_where_the_request_says(
 
 @pytest.mark.parametrize("topic", ["", "motiond/arm/state", "motiond/bridge/d1/availability", "motiond"])
 async def test_a_response_topic_that_is_not_the_clients_own_is_not_written_to(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, topic: str
+    mosquitto: StandIn, robots: Robots, hub: ReportHub, topic: str
 ) -> None:
     properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
     properties.ResponseTopic = topic
@@ -273,9 +274,8 @@ async def test_a_response_topic_that_is_not_the_clients_own_is_not_written_to(
 
 
 async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
-    broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear, monkeypatch: pytest.MonkeyPatch
+    broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear
 ) -> None:
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
         await ear.until(BRIDGE, lambda said: said["state"] == "online")
         hub.publish(Report("arm", "result", told.result("g1", "CANCELED")))
@@ -285,29 +285,17 @@ async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
     await is_told(broker, {BRIDGE: {"state": "offline"}, "motiond/hand/availability": gone})
 
 
-DAEMON = """
-import asyncio, sys
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.api.reports import ReportHub
-class Nobody:
-    robots = ("arm",)
-settings = MqttSettings.model_validate_json(sys.argv[1])
-asyncio.run(MqttBridge(settings, "d1", Nobody(), Dispatcher(Nobody()), ReportHub()).run())
-"""
-
-
-async def test_the_last_will_says_broken_when_the_daemon_is_killed(broker: AnyBroker, ear: Ear) -> None:
-    settings = broker.settings.model_dump_json(exclude_unset=True)
-    daemon = started([sys.executable, "-c", DAEMON, settings])
-    try:
-        await ear.until(BRIDGE, lambda said: said["state"] == "online")
-    finally:
-        daemon.kill()
-        daemon.communicate(timeout=PATIENCE_S)
+async def test_the_last_will_says_broken_where_the_connection_breaks(
+    broker: AnyBroker, bridge: WatchedBridge, ear: Ear
+) -> None:
+    await ear.until(BRIDGE, lambda said: said["state"] == "online")
+    bridge.may_return.clear()
+    assert bridge._client is not None
+    connection: Any = bridge._client._client.socket()
+    connection.shutdown(socket.SHUT_RDWR)
     await ear.until(BRIDGE, lambda said: said["state"] == "broken")
     await is_told(broker, {BRIDGE: {"state": "broken"}})
+    bridge.may_return.set()
 
 
 @pytest.mark.usefixtures("bridge")
@@ -347,7 +335,7 @@ async def test_nothing_is_left_when_cancelled_while_a_broker_does_not_answer(
 
 
 async def test_a_broker_that_hangs_is_lost_in_time_and_found_again(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub
+    mosquitto: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     settings = mosquitto.settings.model_copy(update={"stop_when_lost_s": 4.0})
     bridge = WatchedBridge(settings, robots, hub)
@@ -366,7 +354,7 @@ async def test_a_broker_that_hangs_is_lost_in_time_and_found_again(
 
 @pytest.mark.parametrize("permitted", ["read", "write"])
 async def test_a_broker_that_does_not_let_the_daemon_hear_itself_is_of_no_use(
-    mosquitto: Mosquitto, permitted: str, tmp_path: Path, caplog: Any
+    mosquitto: StandIn, permitted: str, tmp_path: Path, caplog: Any
 ) -> None:
     rules = [
         "motiond/bridge/+/availability",
@@ -374,10 +362,7 @@ async def test_a_broker_that_does_not_let_the_daemon_hear_itself_is_of_no_use(
         "motiond/hand/#",
         f"{permitted} motiond/bridge/#",
     ]
-    (tmp_path / "acl").write_text("".join(f"topic {rule}\n" for rule in rules))
-    await mosquitto.kill()
-    mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
-    await mosquitto.start()
+    await by_access_list(mosquitto, tmp_path, *rules)
     settings = mosquitto.settings.model_copy(update={"stop_when_lost_s": 0.3})
     bridge = WatchedBridge(settings, Robots(), ReportHub())
     task = asyncio.create_task(bridge.run())
@@ -421,9 +406,7 @@ async def test_a_flood_of_stops_to_one_robot_does_not_delay_the_stop_of_another(
         await client.subscribe("motiond/arm/response/stop", qos=1)
         assert (await Ear(client).ask("motiond/arm/request/stop", b""))["status"] == "ok"
         # The broker may deliver it before most of the flood.
-        async with asyncio.timeout(PATIENCE_S):
-            while robots.handled.count(("hand", "stop", {})) < BURST:  # noqa: ASYNC110 - nobody tells
-                await asyncio.sleep(0.01)
+        await comes_true("a burst", lambda: robots.handled.count(("hand", "stop", {})) >= BURST)
     assert robots.handled.count(("arm", "stop", {})) == 1
     allowed = BURST + (RATE_HZ + 1.0 / MERGED_S) * (time.monotonic() - began_s)
     assert BURST <= robots.handled.count(("hand", "stop", {})) <= allowed + 1
@@ -445,7 +428,7 @@ async def test_a_stop_is_heard_while_somebody_else_has_the_daemons_name(
 
 
 async def test_a_result_that_is_cut_off_arrives_once(
-    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub
+    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     mosquitto = mosquitto_of_any_version
     async with listening(mosquitto.settings) as ear, Cutter(mosquitto.port) as cutter:
@@ -472,7 +455,7 @@ def kept_in(folder: Path) -> list[Path]:
 
 
 async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mosquitto: StandIn, robots: Robots, hub: ReportHub, tmp_path: Path
 ) -> None:
     bridge = MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
     async with running(bridge):
@@ -481,7 +464,6 @@ async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
         await asyncio.sleep(0.1)
         hub.publish(Report("arm", "result", told.result("never sent")))
     mosquitto.thaw()
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     async with listening(mosquitto.settings) as ear:
         async with running(
             MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
@@ -541,7 +523,7 @@ async def test_a_robot_that_comes_is_served_and_of_one_that_goes_nothing_is_kept
 
 
 async def test_a_robot_that_comes_can_be_stopped_however_rarely_the_daemon_hears_itself(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear
+    mosquitto: StandIn, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear
 ) -> None:
     settings = mosquitto.settings.model_copy(update={"stop_when_lost_s": 3600.0})
     bridge = WatchedBridge(settings, robots, hub)
@@ -554,7 +536,7 @@ async def test_a_robot_that_comes_can_be_stopped_however_rarely_the_daemon_hears
 
 
 async def test_a_robot_that_comes_while_requests_are_not_taken_yet_can_be_stopped(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear
+    mosquitto: StandIn, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear
 ) -> None:
     bridge = SlowToTakeRequests(mosquitto.settings, robots, hub)
     serving = asyncio.create_task(bridge.run())
@@ -572,12 +554,9 @@ async def test_a_robot_that_comes_while_requests_are_not_taken_yet_can_be_stoppe
 
 
 async def test_nothing_is_told_of_a_robot_that_comes_and_whose_requests_the_broker_swallows(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    mosquitto: StandIn, robots: Robots, hub: ReportHub, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "acl").write_text("topic motiond/#\ntopic deny motiond/leg/request/#\n")
-    await mosquitto.kill()
-    mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
-    await mosquitto.start()
+    await by_access_list(mosquitto, tmp_path, "motiond/#", "deny motiond/leg/request/#")
     bridge = WatchedBridge(mosquitto.settings.model_copy(update={"stop_when_lost_s": 2.0}), robots, hub)
     async with listening(mosquitto.settings) as ear, running(bridge):
         robots.robots = (*robots.robots, "leg")
@@ -585,9 +564,8 @@ async def test_nothing_is_told_of_a_robot_that_comes_and_whose_requests_the_brok
         hub.publish(Report("leg", "availability", {"state": "online"}))
         await is_lost(bridge)
         await ear.until(BRIDGE, lambda said: said["state"] == "broken")
-        # A broker that is held up is lost first as one that hangs; it swallows no less the next time.
         wanted = "'motiond/leg/request/heartbeat' has not come back for 2 s"
-        await asyncio.to_thread(eventually, "it is told", lambda: caplog.text, lambda seen: wanted in seen)
+        await comes_true("it is told", lambda: wanted in caplog.text)
         await ear.client.publish("motiond/last", b"{}", qos=1)
         await ear.until("motiond/last")
         assert not [one for one in ear.heard if one.topic.value == "motiond/leg/availability"]
@@ -610,7 +588,7 @@ async def test_a_robot_that_came_is_served_after_a_new_connection_too(
 
 
 async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear, caplog: Any
+    mosquitto: StandIn, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear, caplog: Any
 ) -> None:
     ear, second = ear_at_mosquitto, Robots()
     async with running(MqttBridge(mosquitto.settings, "d2", second, Dispatcher(second), hub)):
@@ -620,9 +598,7 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
             assert (robots.verbs(), second.verbs()) == ([], ["status"] * 5)
             for _ in range(5):
                 await ear.ask("motiond/arm/request/stop", b"")
-            async with asyncio.timeout(PATIENCE_S):
-                while len(robots.verbs()) < 5:  # noqa: ASYNC110 - nobody tells
-                    await asyncio.sleep(0.01)
+            await comes_true("all stops come", robots.verbs, lambda verbs: len(verbs) >= 5)
             assert (robots.verbs(), second.verbs()[5:]) == (["stop"] * 5, ["stop"] * 5)
             await ear.ask("motiond/hand/request/status", b"")
             answers = [one for one in ear.heard if one.topic.value == "motiond/arm/response/stop"]
@@ -637,13 +613,11 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
 
 
 async def test_the_second_of_two_daemons_takes_a_robot_over_when_the_first_has_gone(
-    mosquitto: Mosquitto,
+    mosquitto: StandIn,
     robots: Robots,
     hub: ReportHub,
     ear_at_mosquitto: Ear,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     ear, first = ear_at_mosquitto, Robots()
     leave = asyncio.Event()
 
@@ -664,7 +638,7 @@ async def test_the_second_of_two_daemons_takes_a_robot_over_when_the_first_has_g
 
 
 async def test_a_take_over_is_named(
-    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub, caplog: Any
+    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub, caplog: Any
 ) -> None:
     settings = mosquitto_of_any_version.settings
     first, second = WatchedBridge(settings, robots, hub), WatchedBridge(settings, Robots(), ReportHub())
@@ -679,9 +653,7 @@ async def test_a_take_over_is_named(
             second.may_return.clear()
             first.may_return.set()
             await is_lost(second)
-            async with asyncio.timeout(PATIENCE_S):
-                while wanted not in caplog.messages:  # noqa: ASYNC110 - nobody tells when it is logged
-                    await asyncio.sleep(0.01)
+            await comes_true("it is named", lambda: wanted in caplog.messages)
 
 
 # -- robots that are gone -----------------------------------------------------------------------------------
@@ -714,10 +686,8 @@ async def kept_of(settings: MqttSettings, robots: set[str]) -> dict[str, set[str
 
 
 async def test_what_is_kept_of_a_robot_that_is_configured_no_more_is_cleared_and_of_no_other(
-    broker: AnyBroker, hub: ReportHub, ear: Ear, monkeypatch: Any, caplog: Any
+    broker: AnyBroker, hub: ReportHub, ear: Ear, caplog: Any
 ) -> None:
-    monkeypatch.setattr("motiond.daemon.mqtt.main_session.FORMER_S", 0.3)
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     caplog.set_level("INFO")
     for robot, bridge in (("old", "d1"), ("other", "d2"), ("gone", "d3")):
         await keep(ear.client, robot, bridge)
@@ -728,16 +698,15 @@ async def test_what_is_kept_of_a_robot_that_is_configured_no_more_is_cleared_and
         await ear.until("motiond/old/availability", lambda said: said == released)
         for subject in KEPT:
             await ear.until(f"motiond/old/{subject}", lambda said: said is None)
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(FORMER_S)
         expected = {"old": set(), "other": set(KEPT), "gone": set(KEPT), "arm": set(KEPT)}
         assert await kept_of(broker.settings, set(expected)) == expected
     assert caplog.messages[1:] == ["old: is not configured any more; what the broker kept of it is cleared"]
 
 
 async def test_a_robot_that_was_let_go_belongs_at_once_to_the_daemon_that_waits_for_it(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear, monkeypatch: Any
+    mosquitto: StandIn, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear
 ) -> None:
-    monkeypatch.setattr("motiond.daemon.mqtt.main_session.FORMER_S", 1.0)
 
     class OfAnother(Robots):
         robots = ("leg",)
@@ -752,7 +721,7 @@ async def test_a_robot_that_was_let_go_belongs_at_once_to_the_daemon_that_waits_
         ours = {"state": "online", "bridge": "d1"}
         await ear.until("motiond/arm/availability", lambda said: said == ours)
         assert (await ear.ask("motiond/arm/request/status", b""))["status"] == "ok"
-        await asyncio.sleep(1.5)
+        await asyncio.sleep(FORMER_S + 1.5)
         wanted = {"arm": set(KEPT)}
         async with asyncio.timeout(PATIENCE_S):  # what the other one cleared late is told again
             while await kept_of(mosquitto.settings, {"arm"}) != wanted:  # noqa: ASYNC110 - nobody tells
@@ -761,9 +730,8 @@ async def test_a_robot_that_was_let_go_belongs_at_once_to_the_daemon_that_waits_
 
 
 async def test_a_daemon_that_shares_its_id_clears_nothing(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, monkeypatch: Any
+    mosquitto: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
-    monkeypatch.setattr("motiond.daemon.mqtt.main_session.FORMER_S", 0.3)
 
     class OfAnother(Robots):
         robots = ("leg",)
@@ -779,6 +747,6 @@ async def test_a_daemon_that_shares_its_id_clears_nothing(
             await is_lost(second)
             await is_connected(first)
             await keep(first._main._client, "leg", "d1")  # type: ignore[union-attr] # it is connected
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(FORMER_S + 1.0)
             assert await kept_of(settings, {"leg"}) == {"leg": set(KEPT)}
             second.may_return.set()

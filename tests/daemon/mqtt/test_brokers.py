@@ -1,17 +1,15 @@
 """Several brokers: one is used at a time, the next where that is gone, and nothing is lost on the way.
 
-Both are real mosquittos, killed, frozen and started again.
+Both are killed, frozen and started again.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 from contextlib import asynccontextmanager
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
-import psutil
 import pytest
 
 from motiond.daemon.api.dispatcher import Dispatcher
@@ -20,14 +18,24 @@ from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.finding import broker_of
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.brokers import Brokers
 from motiond.daemon.mqtt.results import UntoldResults
 from tests import ports
 from tests.daemon import told
-from tests.daemon.conftest import Mosquitto, WatchedBridge, is_connected, is_lost, listening, running, said
+from tests.daemon.conftest import (
+    WatchedBridge,
+    comes_true,
+    is_connected,
+    is_lost,
+    listening,
+    running,
+    said,
+    started_broker,
+)
 from tests.daemon.mqtt.cutter import Cutter
+from tests.daemon.mqtt.stand_in import StandIn
+from tests.virtual import NETWORK
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -44,7 +52,7 @@ RESULT = "motiond/arm/result"
 class Pair:
     """Two brokers, and the settings of a daemon that knows both."""
 
-    def __init__(self, first: Mosquitto, second: Mosquitto, protocol: Any) -> None:
+    def __init__(self, first: StandIn, second: StandIn, protocol: Any) -> None:
         self.first, self.second = first, second
         self.settings = MqttSettings(
             broker=[first.settings.url, second.settings.url],
@@ -57,18 +65,12 @@ class Pair:
 
 
 @pytest.fixture(params=["5", "3.1.1"])
-async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
-    brokers = []
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        brokers.append(Mosquitto(ports.free_port(), tmp_path / name, request.param))
-    for broker in brokers:
-        await broker.start()
-    yield Pair(brokers[0], brokers[1], request.param)
-    for broker in brokers:
-        if broker.is_running():
-            broker.thaw()
-        await broker.kill()
+async def pair(request: pytest.FixtureRequest) -> AsyncIterator[Pair]:
+    async with (
+        started_broker(StandIn(ports.free_port(), request.param)) as first,
+        started_broker(StandIn(ports.free_port(), request.param)) as second,
+    ):
+        yield Pair(first, second, request.param)
 
 
 @asynccontextmanager
@@ -86,11 +88,11 @@ async def moves(bridge: WatchedBridge, loses: Any) -> None:
     await is_connected(bridge)
 
 
-async def freezes(broker: Mosquitto) -> None:
+async def freezes(broker: StandIn) -> None:
     broker.freeze()
 
 
-async def is_kept(broker: Mosquitto, topics: dict[str, Callable[[Any], bool]]) -> None:
+async def is_kept(broker: StandIn, topics: dict[str, Callable[[Any], bool]]) -> None:
     """Hold what a newcomer is told against what is expected; what comes meanwhile, the next one is told."""
     for topic, holds in topics.items():
         is_retained = False
@@ -136,9 +138,7 @@ async def test_what_is_lost_and_made_is_told_by_the_names_of_the_brokers(
     robots: Robots,
     hub: ReportHub,
     caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     caplog.set_level("INFO", "motiond.daemon.mqtt")
     first, second = pair.first.settings.url, pair.second.settings.url
     async with a_bridge(pair.settings, robots, hub) as bridge:
@@ -215,9 +215,8 @@ async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_told_at_the_ne
 
 
 async def test_a_broker_that_was_left_because_it_hung_says_broken_until_the_daemon_is_back(
-    pair: Pair, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+    pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     async with a_bridge(pair.impatient, robots, hub) as bridge:
         await moves(bridge, freezes(pair.first))
         pair.first.thaw()
@@ -271,15 +270,14 @@ async def test_what_another_run_has_left_at_the_next_broker_is_no_other_daemon_o
 class Watched(Cutter):
     """Notes for each connection that is made how many there are then to another broker."""
 
-    def __init__(self, broker: Mosquitto) -> None:
+    def __init__(self, broker: StandIn) -> None:
         super().__init__(broker.port)
         self.other: Watched | None = None
         self.others: list[int] = []
 
     def connections(self) -> int:
         """Return how many connections of ours there are here, also half-closed ones."""
-        open_ones = psutil.Process(os.getpid()).net_connections("tcp")
-        return sum(bool(one.raddr) and one.raddr.port == self.port for one in open_ones)
+        return sum(one.is_connected_to(self.port) for one in NETWORK.sockets.values())
 
     def _accept(self, listener: socket.socket) -> None:
         assert self.other is not None
@@ -355,9 +353,7 @@ async def test_while_no_broker_is_there_all_are_looked_for(
     task = asyncio.create_task(bridge.run())
     absent = "not connected; nobody listens there; start the broker, or correct mqtt.broker"
     expected = [f"{one.settings.url}: {absent}" for one in (pair.first, pair.second)]
-    async with asyncio.timeout(PATIENCE_S):
-        while len(caplog.messages) < 2:  # noqa: ASYNC110 - nobody tells when it is logged
-            await asyncio.sleep(0.02)
+    await comes_true("both are named", lambda: caplog.messages, lambda lines: len(lines) >= 2)
     await asyncio.sleep(0.5)
     assert caplog.messages == expected
     await pair.second.start()
@@ -375,7 +371,7 @@ def kept_in(folder: Path) -> list[Path]:
 
 
 async def test_a_result_that_no_broker_took_is_told_by_the_next_daemon_whichever_broker_it_finds(
-    pair: Pair, robots: Robots, hub: ReportHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pair: Pair, robots: Robots, hub: ReportHub, tmp_path: Path
 ) -> None:
     await pair.first.kill()
     bridge = MqttBridge(pair.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
@@ -384,7 +380,6 @@ async def test_a_result_that_no_broker_took_is_told_by_the_next_daemon_whichever
         hub.publish(Report("arm", "result", {"goal_id": "untold"}))
         await asyncio.sleep(0.1)
     pair.second.thaw()
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     swapped = pair.settings.model_copy(update={"broker": [*reversed(pair.settings.broker)]})
     async with listening(pair.second.settings, checked=False) as ear:
         async with running(MqttBridge(swapped, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)):
@@ -425,7 +420,7 @@ async def test_a_client_asks_at_the_broker_where_the_daemon_is(
     assert robots.verbs() == ["status", "status"]
 
 
-async def comes_back_with_old_news(broker: Mosquitto) -> None:
+async def comes_back_with_old_news(broker: StandIn) -> None:
     """Start a broker that says `online` of a daemon that is elsewhere, as one does that keeps it on disk."""
     await broker.start()
     async with listening(broker.settings, checked=False) as ear:
@@ -453,9 +448,8 @@ async def test_a_daemon_that_has_moved_on_is_found_however_seldom_its_heart_beat
 
 
 async def test_a_stop_goes_to_every_broker_and_all_else_to_that_of_the_daemon(
-    pair: Pair, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+    pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
-    monkeypatch.setattr("motiond.daemon.client.finding.ALSO_S", 4.0)
     async with a_bridge(pair.settings, robots, hub), listening(pair.second.settings, checked=False) as ear:
         for verb, payload in (("play", {"motion": "wave"}), ("stop", {}), ("estop", {})):
             await ask(pair.settings, "arm", verb, payload)
@@ -472,10 +466,7 @@ async def test_a_broker_that_hangs_keeps_no_stop_from_the_next(
         assert (await ask(pair.settings, "arm", "stop"))["state"] == "idle"
 
 
-async def test_where_nobody_answers_at_any_broker_each_is_named(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("motiond.daemon.client.finding.CONNECT_S", PATIENCE_S)
+async def test_where_nobody_answers_at_any_broker_each_is_named(pair: Pair) -> None:
     await pair.first.kill()
     first, second = pair.first.settings.url, pair.second.settings.url
     for verb in ("stop", "status"):

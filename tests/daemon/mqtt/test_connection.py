@@ -1,4 +1,4 @@
-"""Reaching a broker: addresses, login and TLS, on a real mosquitto that asks for all of it."""
+"""Reaching a broker: addresses, logins, and what comes late or not at all."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import asyncio
 import gc
 import os
 import re
-import subprocess
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import aiomqtt
 import pytest
@@ -17,13 +14,14 @@ import pytest
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.connection import address_of, make_client
 from motiond.daemon.mqtt.reasons import NotConnected
-from tests.daemon.conftest import Mosquitto, mosquitto_program
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
+    from pathlib import Path
 
-CA = Path(__file__).parents[2] / "files" / "good" / "broker.crt"
+    from tests.daemon.mqtt.stand_in import StandIn
+    from tests.virtual import VirtualLoop
 
 
 @pytest.mark.parametrize(
@@ -45,59 +43,13 @@ def test_an_address_is_shown_without_its_login(settings: dict[str, Any], address
     assert str(address_of(MqttSettings(**settings))) == address
 
 
-@pytest.fixture
-def passwords(tmp_path: Path) -> Path:
-    """Let in `arm` with the password `s3 cret/` alone."""
-    mosquitto_program()
-    path = tmp_path / "passwords"
-    command = ["mosquitto_passwd", "-b", "-c", str(path), "arm", "s3 cret/"]
-    subprocess.run(command, timeout=PATIENCE_S, check=True)
-    return path
-
-
-@pytest.fixture
-async def port(free_port: int, tmp_path: Path, passwords: Path) -> AsyncIterator[int]:
-    """Run a mosquitto that encrypts and asks for a login."""
-    broker = Mosquitto(free_port, tmp_path)
-    certificate = (f"certfile {CA}", f"keyfile {CA.with_suffix('.key')}")
-    broker.configure("allow_anonymous false", f"password_file {passwords}", *certificate)
-    await broker.start()
-    yield free_port
-    await broker.kill()
-
-
 async def says_something(settings: MqttSettings) -> None:
     async with make_client(settings) as client:
         await client.publish("motiond/test", b"{}", qos=1)
 
 
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
-async def test_login_by_url_over_tls(port: int, protocol: Any) -> None:
-    url = f"mqtts://arm:s3%20cret%2F@localhost:{port}"
-    await says_something(MqttSettings(broker=url, ca_file=CA, protocol=protocol))
-
-
-async def test_login_by_password_file_over_tls(port: int, tmp_path: Path) -> None:
-    password = tmp_path / "password"
-    password.write_text("s3 cret/\n")
-    url = f"mqtts://127.0.0.1:{port}"
-    await says_something(MqttSettings(broker=url, ca_file=CA, username="arm", password_file=password))
-
-
-async def test_a_wrong_password_is_refused(port: int) -> None:
-    url = f"mqtts://arm:wrong@localhost:{port}"
-    with pytest.raises(NotConnected, match="the broker refuses the login;"):
-        await says_something(MqttSettings(broker=url, ca_file=CA))
-
-
-async def test_a_broker_that_nobody_vouches_for_is_not_trusted(port: int) -> None:
-    url = f"mqtts://arm:s3%20cret%2F@localhost:{port}"
-    with pytest.raises(NotConnected, match="the broker's certificate is not trusted"):
-        await says_something(MqttSettings(broker=url))
-
-
 async def test_a_broker_that_hangs_up_first_leaves_no_complaint(
-    mosquitto: Mosquitto, caplog: pytest.LogCaptureFixture
+    mosquitto: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with make_client(mosquitto.settings) as client:
         await client.subscribe("motiond/#")
@@ -117,7 +69,7 @@ async def test_a_connection_that_ends_when_it_was_given_up_fails_over_nothing() 
 
 
 async def test_a_cancellation_that_comes_with_the_broker_s_answer_is_heeded(
-    mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    mosquitto: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with make_client(mosquitto.settings) as client:
         subscribing = asyncio.create_task(client.subscribe("motiond/#"), name="subscribes")
@@ -132,18 +84,18 @@ async def test_a_cancellation_that_comes_with_the_broker_s_answer_is_heeded(
         assert subscribing.cancelled()
 
 
-async def test_an_answer_that_came_while_the_machine_stood_still_is_not_missed(mosquitto: Mosquitto) -> None:
+async def test_an_answer_that_came_while_the_machine_stood_still_is_not_missed(mosquitto: StandIn) -> None:
     async with make_client(mosquitto.settings) as client:
         mosquitto.freeze()
         publishing = asyncio.create_task(client.publish("motiond/test", b"{}", qos=1, timeout=1.0))
         for _ in range(5):  # it is sent at once
             await asyncio.sleep(0)
         mosquitto.thaw()
-        time.sleep(4.0)  # noqa: ASYNC251 # that is what happens
+        cast("VirtualLoop", asyncio.get_running_loop()).stand_still(4.0)
         await publishing
 
 
-async def test_an_answer_of_the_broker_is_waited_for_within_bounds(mosquitto: Mosquitto) -> None:
+async def test_an_answer_of_the_broker_is_waited_for_within_bounds(mosquitto: StandIn) -> None:
     async with make_client(mosquitto.settings) as client:
         mosquitto.freeze()
         with pytest.raises(aiomqtt.MqttError, match="Operation timed out"):
@@ -170,7 +122,7 @@ async def test_a_password_file_that_cannot_be_used_is_one_clear_error(
 
 
 async def test_what_fails_in_taking_a_message_does_not_end_the_connection(
-    mosquitto: Mosquitto, caplog: pytest.LogCaptureFixture
+    mosquitto: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     taken: list[object] = []
     third = asyncio.Event()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
-from pathlib import Path
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -14,7 +13,6 @@ from aiomqtt import MqttCodeError, MqttError
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection_log import STEADY_S, ConnectionLog
 from motiond.daemon.mqtt.reasons import (
@@ -26,23 +24,23 @@ from motiond.daemon.mqtt.reasons import (
 )
 from motiond.daemon.mqtt.retained import SETTLED_S
 from tests.daemon.conftest import (
-    Mosquitto,
     Robots,
     WatchedBridge,
+    by_access_list,
+    comes_true,
     is_connected,
     is_lost,
+    reconfigured,
     running,
-    web_sockets,
 )
-from tests.waiting import PATIENCE_S, eventually
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pathlib import Path
 
     from motiond.daemon.api.reports import Subject
+    from tests.daemon.mqtt.stand_in import StandIn
 
-CA = Path(__file__).parents[2] / "files" / "good" / "broker.crt"
-TLS = ("allow_anonymous true", f"certfile {CA}", f"keyfile {CA.with_suffix('.key')}")
 TRIES = 4
 
 
@@ -83,65 +81,15 @@ async def told_in_vain(
     return caplog.messages
 
 
-def make_certificate(folder: Path) -> dict[str, Path]:
-    """Return a client's certificate that nobody vouches for, and its key."""
-    files = {"cert_file": folder / "client.crt", "key_file": folder / "client.key"}
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ed25519",
-        "-nodes",
-        "-days",
-        "90",
-        "-subj",
-        "/CN=client",
-    ]
-    command += ["-keyout", str(files["key_file"]), "-out", str(files["cert_file"])]
-    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
-    return files
-
-
-def trusted(folder: Path) -> dict[str, Path]:
-    del folder
-    return {"ca_file": CA}
-
-
-def nothing(folder: Path) -> dict[str, Path]:
-    del folder
-    return {}
-
-
 class Trouble(NamedTuple):
-    """A broker's configuration, how it is reached, and what is told.
-
-    TLS 1.3 has agreed on a connection before the broker looks at our certificate; its reset may then overtake
-    the alert that says why (`may_hang_up`).
-    """
+    """A broker's configuration, how it is reached, and what is logged; those of TLS are of the system."""
 
     broker: tuple[str, ...]
     url: str
     why: str
-    options: Callable[[Path], dict[str, Path]] = nothing
-    may_hang_up: bool = False
 
 
 TROUBLES = {
-    "TLS to a plain port": Trouble(
-        ("allow_anonymous true",),
-        "mqtts://localhost:{}",
-        "there is no TLS on this port; write mqtt://, or name the port for TLS",
-        trusted,
-    ),
-    "no TLS to a port for it": Trouble(
-        TLS,
-        "mqtt://localhost:{}",
-        (
-            "the broker hung up before it answered; "
-            "it may want TLS on this port, then write mqtts://; else see its log"
-        ),
-    ),
     "a wrong password": Trouble(
         ("allow_anonymous false",),
         "mqtt://arm:secret@localhost:{}",
@@ -152,28 +100,6 @@ TROUBLES = {
         "mqtt://localhost:{}",
         "the broker asks for a login; set mqtt.username and mqtt.password_file",
     ),
-    "no client certificate": Trouble(
-        (*TLS, "require_certificate true", f"cafile {CA}"),
-        "mqtts://localhost:{}",
-        "the broker asks for a client certificate; set mqtt.cert_file and mqtt.key_file",
-        trusted,
-        may_hang_up=True,
-    ),
-    "a client certificate that nobody vouches for": Trouble(
-        (*TLS, "require_certificate true", f"cafile {CA}"),
-        "mqtts://localhost:{}",
-        "the broker refuses our certificate (unknown ca); check mqtt.cert_file",
-        lambda folder: {"ca_file": CA, **make_certificate(folder)},
-        may_hang_up=True,
-    ),
-    "a broker that nobody vouches for": Trouble(
-        TLS,
-        "mqtts://localhost:{}",
-        (
-            "the broker's certificate is not trusted (self-signed certificate); "
-            "name the certificate of its authority as mqtt.ca_file"
-        ),
-    ),
     "a WebSocket to a plain port": Trouble(
         ("allow_anonymous true",),
         "ws://localhost:{}/mqtt",
@@ -182,23 +108,8 @@ TROUBLES = {
             "correct port and path in mqtt.broker, or write mqtt://"
         ),
     ),
-    "a WebSocket with TLS to a port for MQTT with TLS": Trouble(
-        TLS,
-        "wss://localhost:{}/mqtt",
-        (
-            "nobody speaks WebSocket there, or not on this path; "
-            "correct port and path in mqtt.broker, or write mqtts://"
-        ),
-        trusted,
-    ),
-    "a WebSocket with TLS to a port without": Trouble(
-        web_sockets("allow_anonymous true"),
-        "wss://localhost:{}/mqtt",
-        "there is no TLS on this port; write ws://, or name the port for TLS",
-        trusted,
-    ),
-    "MQTT to a port for WebSockets": Trouble(
-        web_sockets("allow_anonymous true"),
+    "MQTT to a port for something else": Trouble(
+        ("protocol websockets",),
         "mqtt://localhost:{}",
         (
             "the broker hung up before it answered; "
@@ -216,24 +127,13 @@ TROUBLES = {
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
 @pytest.mark.parametrize("trouble", TROUBLES.values(), ids=list(TROUBLES))
 async def test_each_trouble_has_a_message_of_its_own_which_comes_once(
-    mosquitto: Mosquitto, trouble: Trouble, protocol: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    mosquitto: StandIn, trouble: Trouble, protocol: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await mosquitto.kill()
-    mosquitto.configure(*trouble.broker)
-    await mosquitto.start()
+    await reconfigured(mosquitto, *trouble.broker)
     url = trouble.url.format(mosquitto.port)
-    settings = MqttSettings(
-        broker=url,
-        protocol=protocol,
-        reconnect_min_s=0.05,
-        reconnect_max_s=0.1,
-        **trouble.options(tmp_path),  # type: ignore[arg-type] # files all of them
-    )
+    settings = MqttSettings(broker=url, protocol=protocol, reconnect_min_s=0.05, reconnect_max_s=0.1)
     shown = url.replace("arm:secret@", "")
-    told = await told_in_vain(settings, caplog)
-    if trouble.may_hang_up:
-        told = [line for line in told if "; the broker hung up before it answered; " not in line]
-    assert told == [f"{shown}: not connected; {trouble.why}"]
+    assert await told_in_vain(settings, caplog) == [f"{shown}: not connected; {trouble.why}"]
 
 
 @pytest.mark.parametrize(
@@ -244,11 +144,9 @@ async def test_each_trouble_has_a_message_of_its_own_which_comes_once(
     ],
 )
 async def test_a_broker_without_retained_messages_is_named_as_that(
-    mosquitto: Mosquitto, protocol: Any, why: str, caplog: pytest.LogCaptureFixture
+    mosquitto: StandIn, protocol: Any, why: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await mosquitto.kill()
-    mosquitto.configure("allow_anonymous true", "retain_available false")
-    await mosquitto.start()
+    await reconfigured(mosquitto, "allow_anonymous true", "retain_available false")
     settings = mosquitto.settings.model_copy(update={"protocol": protocol})
     url = f"mqtt://127.0.0.1:{mosquitto.port}"
     assert await told_in_vain(settings, caplog) == [f"{url}: not connected; {why}"]
@@ -263,12 +161,9 @@ async def test_that_nobody_listens_is_told_once(free_port: int, caplog: pytest.L
 
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
 async def test_a_broker_that_does_not_let_the_daemon_hear_itself_is_told_once(
-    mosquitto: Mosquitto, protocol: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    mosquitto: StandIn, protocol: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "acl").write_text("topic motiond/arm/#\ntopic motiond/hand/#\n")
-    await mosquitto.kill()
-    mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
-    await mosquitto.start()
+    await by_access_list(mosquitto, tmp_path, "motiond/arm/#", "motiond/hand/#")
     settings = mosquitto.settings.model_copy(update={"protocol": protocol})
     assert await told_in_vain(settings, caplog) == [
         (
@@ -280,13 +175,10 @@ async def test_a_broker_that_does_not_let_the_daemon_hear_itself_is_told_once(
 
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
 async def test_a_broker_that_keeps_requests_from_the_daemon_is_told_once_and_no_robot_is_online(
-    mosquitto: Mosquitto, protocol: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    mosquitto: StandIn, protocol: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It grants the subscription, and delivers nothing: no stop would be heard."""
-    (tmp_path / "acl").write_text("topic motiond/#\ntopic deny motiond/hand/request/#\n")
-    await mosquitto.kill()
-    mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
-    await mosquitto.start()
+    await by_access_list(mosquitto, tmp_path, "motiond/#", "deny motiond/hand/request/#")
     settings = mosquitto.settings.model_copy(update={"protocol": protocol})
     assert await told_in_vain(settings, caplog, silent_s=3.0, tries=2) == [
         (
@@ -297,18 +189,13 @@ async def test_a_broker_that_keeps_requests_from_the_daemon_is_told_once_and_no_
 
 
 async def test_a_broker_that_lets_the_daemon_publish_nothing_is_told_once_also_at_the_end(
-    mosquitto: Mosquitto, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    mosquitto: StandIn, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
-    monkeypatch.setattr("motiond.daemon.mqtt.refusals.QUIET_S", PATIENCE_S)
-    (tmp_path / "acl").write_text("topic read motiond/#\n")
-    await mosquitto.kill()
-    mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
-    await mosquitto.start()
+    await by_access_list(mosquitto, tmp_path, "read motiond/#")
     hub = ReportHub()
     bridge = WatchedBridge(mosquitto.settings.model_copy(update={"stop_when_lost_s": 600.0}), Robots(), hub)
     task = asyncio.create_task(bridge.run())
-    await asyncio.to_thread(eventually, "it is at the broker", bridge._is_main_connected, bool)
+    await comes_true("it is at the broker", bridge._is_main_connected)
     for robot in ("arm", "hand"):
         for subject in ("availability", "motions", "state", "event"):
             hub.publish(Report(robot, subject, {"state": "idle"}))
@@ -321,27 +208,22 @@ async def test_a_broker_that_lets_the_daemon_publish_nothing_is_told_once_also_a
 
 
 async def test_a_result_that_an_access_list_refuses_is_told(
-    mosquitto: Mosquitto, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    mosquitto: StandIn, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
-    (tmp_path / "acl").write_text("topic motiond/#\ntopic deny motiond/arm/result\n")
     caplog.set_level(logging.WARNING, "motiond")
-    await mosquitto.kill()
-    mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
-    await mosquitto.start()
+    await by_access_list(mosquitto, tmp_path, "motiond/#", "deny motiond/arm/result")
     hub = ReportHub()
     async with running(WatchedBridge(mosquitto.settings, Robots(), hub)):
         for number in range(2):
             hub.publish(Report("arm", "result", {"goal_id": f"goal {number}"}))
-        await asyncio.to_thread(eventually, "it is told", lambda: caplog.messages, bool)
+        await comes_true("it is told", lambda: caplog.messages)
     refused = "the broker refuses what is published there; permit it in the broker's access list"
     assert caplog.messages == [f"motiond/arm/result: {refused}"]
 
 
 async def test_connection_loss_and_return_are_told_once_each(
-    mosquitto_of_any_version: Mosquitto, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    mosquitto_of_any_version: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     broker = mosquitto_of_any_version
     caplog.set_level(logging.INFO)
     bridge = WatchedBridge(broker.settings, Robots(), ReportHub())
@@ -365,9 +247,8 @@ async def test_connection_loss_and_return_are_told_once_each(
 
 
 async def test_a_broker_that_ends_in_order_tells_the_will_and_nobody_is_accused_of_it(
-    mosquitto_of_any_version: Mosquitto, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    mosquitto_of_any_version: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     broker = mosquitto_of_any_version
     caplog.set_level(logging.WARNING, "motiond")
     bridge = WatchedBridge(broker.settings, Robots(), ReportHub())
@@ -386,7 +267,7 @@ async def test_a_broker_that_ends_in_order_tells_the_will_and_nobody_is_accused_
 
 
 async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
-    mosquitto_of_any_version: Mosquitto, caplog: pytest.LogCaptureFixture
+    mosquitto_of_any_version: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     settings = mosquitto_of_any_version.settings
@@ -401,45 +282,38 @@ async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
 
     async with running(first):
         task = asyncio.create_task(second.run())
-        async with asyncio.timeout(PATIENCE_S):
-            while len(told(rival)) < 2:  # noqa: ASYNC110 - the log has no event
-                await asyncio.sleep(0.05)
+        await comes_true("both name the other", lambda: told(rival), lambda lines: len(lines) >= 2)
         second.left = TRIES
         second.tried.clear()
         await asyncio.wait_for(second.tried.wait(), PATIENCE_S)
         task.cancel()
         await asyncio.wait((task,), timeout=PATIENCE_S)
-    assert len([line for line in told("") if line.endswith(f"; {why}")]) <= most_taken
+    by_each = Counter(line for line in told("") if line.endswith(f"; {why}"))
+    assert max(by_each.values(), default=0) <= most_taken
     assert len(told(rival)) == 2
     assert all(
         line.endswith("they throw each other out; give each an `id` of its own") for line in told(rival)
     )
-    # On a busy machine a connection may be lost for another reason, too, which is told as well.
+    # MQTT 3.1.1 does not say why; and who is thrown out while it connects, is not connected.
+    gone = "; the broker has hung up or gone, or the network has; it is looked for until it is back"
     others = [line for line in told("connection lost") + told("not connected") if line != taken]
+    assert [line for line in others if not line.endswith(gone)] == []
+    assert len(others) <= 4
     assert len(told("connected again")) <= 4 + len(others)
 
 
 @pytest.mark.parametrize("denied", [("state", "motions"), ("event", "result"), ("result",)])
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
 async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
-    mosquitto: Mosquitto,
+    mosquitto: StandIn,
     protocol: Any,
     denied: tuple[Subject, ...],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
-    *,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
-    # The broker may be held up between the one and the other, which are to be told together.
-    monkeypatch.setattr("motiond.daemon.mqtt.refusals.QUIET_S", 3.0)
     topics = [f"motiond/arm/{subject}" for subject in denied]
-    rules = ["topic motiond/#", *(f"topic deny {topic}" for topic in topics)]
-    (tmp_path / "acl").write_text("\n".join(rules))
     caplog.set_level(logging.WARNING, "motiond")
-    await mosquitto.kill()
-    mosquitto.configure("allow_anonymous true", f"acl_file {tmp_path / 'acl'}")
-    await mosquitto.start()
+    await by_access_list(mosquitto, tmp_path, "motiond/#", *(f"deny {topic}" for topic in topics))
     hub = ReportHub()
     for subject in ("availability", "motions", "state"):
         hub.publish(Report("arm", subject, {"state": "online"}))
@@ -456,28 +330,21 @@ async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
     async with running(bridge):
         hub.publish(Report("arm", "event", {"kind": "told"}))
         hub.publish(Report("arm", "result", {"goal_id": "told"}))
-        await asyncio.to_thread(
-            eventually,
-            "it is told",
-            lambda: caplog.messages,
-            lambda seen: len(seen) >= len(expected[protocol]),
-        )
+        await comes_true("it is told", lambda: caplog.messages)
         hub.publish(Report("arm", "state", {"state": "idle"}))
         hub.publish(Report("arm", "result", {"goal_id": "told"}))
         await asyncio.sleep(1.0)
     assert caplog.messages == expected[protocol]
 
 
-# -- on a clock of the test's own ---------------------------------------------------------------------------
+# -- by itself ----------------------------------------------------------------------------------------------
 
 
 class Watched:
     """A log of a connection, and what it tells."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO)
-        self.now_s = 100.0
-        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: self.now_s)
         self.log = ConnectionLog("here")
         self._caplog = caplog
 
@@ -488,15 +355,15 @@ class Watched:
 
 
 @pytest.fixture
-async def watched(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Watched:
-    return Watched(monkeypatch, caplog)
+def watched(caplog: pytest.LogCaptureFixture) -> Watched:
+    return Watched(caplog)
 
 
 async def test_a_reason_that_was_told_is_told_again_after_a_connection_that_lasted(watched: Watched) -> None:
     for lasts_s, told in ((1.0, True), (1.0, False), (STEADY_S + 1.0, True)):
         watched.log.make()
         watched.told()
-        watched.now_s += lasts_s
+        await asyncio.sleep(lasts_s)
         watched.log.lose(ConnectionUseless("it keeps things back; permit it"))
         assert watched.told() == (["here: connection lost; it keeps things back; permit it"] if told else [])
 
@@ -518,7 +385,7 @@ async def test_a_rival_that_was_told_of_is_no_news_as_the_reason_of_a_loss(watch
         watched.log.make()
         watched.log.meet_rival()
         watched.told()
-        watched.now_s += lasts_s
+        await asyncio.sleep(lasts_s)
         watched.log.lose(error)
         assert watched.told() == (["here: connection lost; it hung up"] if told else [])
 

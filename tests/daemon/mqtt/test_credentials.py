@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import subprocess
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
@@ -18,10 +14,8 @@ from motiond.daemon.mqtt.broker.login import LoginError, login_of
 from motiond.daemon.mqtt.broker.packets import Connect
 from motiond.daemon.mqtt.connection import make_client
 from motiond.daemon.mqtt.reasons import NotConnected
-from tests.daemon.conftest import Mosquitto, listening, mosquitto_program
-from tests.daemon.programs import Daemon, running
-from tests.daemon.rig import Rig
-from tests.waiting import PATIENCE_S, lines_until
+from tests.daemon.conftest import started_broker
+from tests.daemon.mqtt.stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,26 +29,13 @@ WHY = (
 
 
 @pytest.fixture
-async def guarded(free_port: int, tmp_path: Path) -> AsyncIterator[Mosquitto]:
-    """Run a mosquitto that lets in `arm` with the secret alone."""
-    mosquitto_program()
-    passwords = tmp_path / "passwords"
-    make_login(passwords)
-    broker = Mosquitto(free_port, tmp_path)
-    broker.configure("allow_anonymous false", f"password_file {passwords}")
-    await broker.start()
-    yield broker
-    await broker.kill()
-
-
-def make_login(passwords: Path) -> None:
-    command = ["mosquitto_passwd", "-b", "-c", str(passwords), "arm", SECRET]
-    subprocess.run(command, timeout=PATIENCE_S, check=True)
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    return Rig(tmp_path)
+async def guarded(free_port: int, tmp_path: Path) -> AsyncIterator[StandIn]:
+    """Run a broker that lets in `arm` with the secret alone."""
+    (tmp_path / "passwords").write_text(f"arm:{SECRET}\n")
+    broker = StandIn(free_port)
+    broker.configure("allow_anonymous false", f"password_file {tmp_path / 'passwords'}")
+    async with started_broker(broker):
+        yield broker
 
 
 @pytest.fixture
@@ -67,19 +48,19 @@ def credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def settings_of(broker: Mosquitto, password_file: str) -> MqttSettings:
+def settings_of(broker: StandIn, password_file: str) -> MqttSettings:
     url = f"mqtt://127.0.0.1:{broker.port}"
     return MqttSettings(broker=url, username="arm", password_file=Path(password_file))
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_a_credential_of_systemd_is_the_password(guarded: Mosquitto) -> None:
+async def test_a_credential_of_systemd_is_the_password(guarded: StandIn) -> None:
     async with make_client(settings_of(guarded, "%d/broker")) as client:
         await client.publish("motiond/test", b"{}", qos=1)
 
 
 async def test_without_systemd_a_credential_is_one_clear_error(
-    guarded: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    guarded: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
     with pytest.raises(NotConnected) as caught:
@@ -88,7 +69,7 @@ async def test_without_systemd_a_credential_is_one_clear_error(
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_a_credential_that_systemd_has_not_given_is_one_clear_error(guarded: Mosquitto) -> None:
+async def test_a_credential_that_systemd_has_not_given_is_one_clear_error(guarded: StandIn) -> None:
     with pytest.raises(NotConnected) as caught:
         await make_client(settings_of(guarded, "%d/brokr")).__aenter__()
     assert str(caught.value) == "%d/brokr: no such file; write the password there"
@@ -125,40 +106,3 @@ def test_a_credential_is_not_looked_for_beside_the_configuration(tmp_path: Path)
     assert settings.mqtt.password_file == Path("%d/broker")
     assert settings.http is not None
     assert settings.http.token_file == tmp_path / "token"
-
-
-@pytest.mark.usefixtures("credentials")
-@pytest.mark.parametrize("way", ["credential", "url"])
-async def test_a_password_stands_in_no_log_no_arguments_and_no_environment(
-    guarded: Mosquitto, rig: Rig, way: str
-) -> None:
-    address = f"127.0.0.1:{guarded.port}"
-    login = {"broker": f"mqtt://arm:{SECRET}@{address}"}
-    if way == "credential":
-        login = {"broker": f"mqtt://{address}", "username": "arm", "password_file": "%d/broker"}
-    rig.daemon["mqtt"] = {**login, "reconnect_min_s": 0.05, "reconnect_max_s": 0.2}
-    async with running(rig, asyncio.subprocess.PIPE, is_forked=False) as daemon:
-        async with listening(settings_of(guarded, "%d/broker")) as ear:
-            await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
-            seen = seen_of(daemon)
-            await guarded.kill()
-        guarded._config.with_name("passwords").write_text("")  # now nobody is let in
-        await guarded.start()
-        stderr = daemon.process.stderr
-        assert stderr is not None
-        lines = await asyncio.to_thread(lines_until, stderr, "the broker refuses the login")
-        assert await daemon.end() == 0
-        log = "\n".join(lines) + stderr.read()
-    assert SECRET not in log
-    assert len(seen) >= 2
-    assert not [line for line in seen if SECRET in line]
-
-
-def seen_of(daemon: Daemon) -> list[str]:
-    """Return what the system tells of a daemon and its stream processes."""
-    process = psutil.Process(daemon.process.pid)
-    seen = []
-    for one in (process, *process.children(recursive=True)):
-        with suppress(psutil.NoSuchProcess):  # chronyc, which a daemon asks now and then
-            seen.append(f"{one.cmdline()} {one.environ()}")
-    return seen

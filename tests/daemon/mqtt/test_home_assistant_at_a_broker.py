@@ -1,9 +1,8 @@
-"""When Home Assistant is told, told again and told no more, and that what it sends moves a robot."""
+"""When Home Assistant is told, told again and told no more."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,20 +14,16 @@ from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.client.forget import forget
 from motiond.daemon.config.home_assistant import HomeAssistantSettings
-from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection import make_client
 from tests import ports
-from tests.daemon.conftest import Ear, Mosquitto, Robots, WatchedBridge, is_connected, is_lost, running, said
-from tests.daemon.mqtt.test_home_assistant import ENVIRONMENT, SCHEMA
-from tests.daemon.programs import running as running_daemon
-from tests.daemon.programs import use
-from tests.daemon.rig import Rig
+from tests.daemon.conftest import Ear, Robots, WatchedBridge, is_connected, is_lost, running, said
+from tests.daemon.mqtt.stand_in import StandIn
+from tests.daemon.mqtt.test_home_assistant import SCHEMA
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from motiond.daemon.config.mqtt import MqttSettings
 
@@ -84,7 +79,7 @@ async def becomes(settings: MqttSettings, wanted: set[str]) -> dict[str, Any]:
 
 
 async def test_each_robot_is_told_of_and_it_is_kept(
-    mosquitto_of_any_version: Mosquitto, hub: ReportHub
+    mosquitto_of_any_version: StandIn, hub: ReportHub
 ) -> None:
     settings = with_home(mosquitto_of_any_version.settings)
     async with running(a_bridge(settings, hub)):
@@ -95,7 +90,7 @@ async def test_each_robot_is_told_of_and_it_is_kept(
     await becomes(settings, {ARM, HAND})  # a daemon that has ended is not available, and not gone
 
 
-async def test_nothing_is_told_unless_it_is_asked_for(mosquitto: Mosquitto, hub: ReportHub) -> None:
+async def test_nothing_is_told_unless_it_is_asked_for(mosquitto: StandIn, hub: ReportHub) -> None:
     async with running(a_bridge(mosquitto.settings, hub)), home_at(mosquitto.settings) as home:
         await home.client.subscribe("#", qos=1)
         await home.until("motiond/bridge/d1/heartbeat")
@@ -103,7 +98,7 @@ async def test_nothing_is_told_unless_it_is_asked_for(mosquitto: Mosquitto, hub:
         assert said(await home.until("motiond/arm/availability")) == {"state": "online", "bridge": "d1"}
 
 
-async def test_new_motions_are_new_choices(mosquitto: Mosquitto, hub: ReportHub) -> None:
+async def test_new_motions_are_new_choices(mosquitto: StandIn, hub: ReportHub) -> None:
     settings = with_home(mosquitto.settings)
     async with home_at(settings) as home, running(a_bridge(settings, hub)):
         await home.until(ARM)
@@ -112,7 +107,7 @@ async def test_new_motions_are_new_choices(mosquitto: Mosquitto, hub: ReportHub)
         await home.until(ARM, lambda said: said["components"]["motion"]["options"] == wanted)
 
 
-async def test_it_is_told_again_whenever_it_has_started(mosquitto: Mosquitto, hub: ReportHub) -> None:
+async def test_it_is_told_again_whenever_it_has_started(mosquitto: StandIn, hub: ReportHub) -> None:
     settings = with_home(mosquitto.settings)
     async with home_at(settings) as home, running(a_bridge(settings, hub)):
         for topic in (ARM, HAND):
@@ -128,7 +123,7 @@ async def test_it_is_told_again_whenever_it_has_started(mosquitto: Mosquitto, hu
 
 
 async def test_who_deletes_the_device_in_home_assistant_is_not_contradicted(
-    mosquitto: Mosquitto, hub: ReportHub
+    mosquitto: StandIn, hub: ReportHub
 ) -> None:
     settings = with_home(mosquitto.settings)
     async with running(a_bridge(settings, hub)):
@@ -140,10 +135,9 @@ async def test_who_deletes_the_device_in_home_assistant_is_not_contradicted(
 
 
 async def test_at_a_broker_that_has_forgotten_and_at_the_next_one_it_is_told_anew(
-    mosquitto: Mosquitto, hub: ReportHub, robots: Robots, tmp_path: Path
+    mosquitto: StandIn, hub: ReportHub, robots: Robots
 ) -> None:
-    (tmp_path / "second").mkdir()
-    second = Mosquitto(ports.free_port(), tmp_path / "second")
+    second = StandIn(ports.free_port())
     await second.start()
     urls = [mosquitto.settings.url, second.settings.url]
     settings = with_home(mosquitto.settings).model_copy(update={"broker": urls})
@@ -169,7 +163,7 @@ async def test_at_a_broker_that_has_forgotten_and_at_the_next_one_it_is_told_ane
 
 
 async def test_once_switched_off_the_devices_are_removed(
-    mosquitto_of_any_version: Mosquitto, hub: ReportHub
+    mosquitto_of_any_version: StandIn, hub: ReportHub
 ) -> None:
     settings = mosquitto_of_any_version.settings
     async with running(a_bridge(with_home(settings), hub)):
@@ -178,7 +172,7 @@ async def test_once_switched_off_the_devices_are_removed(
         await becomes(settings, set())
 
 
-async def test_under_another_prefix_the_devices_move(mosquitto: Mosquitto, hub: ReportHub) -> None:
+async def test_under_another_prefix_the_devices_move(mosquitto: StandIn, hub: ReportHub) -> None:
     settings = mosquitto.settings
     async with running(a_bridge(with_home(settings), hub)):
         await becomes(settings, {ARM, HAND})
@@ -192,9 +186,8 @@ class HandAlone(Robots):
 
 
 async def test_a_robot_that_was_taken_out_is_removed_and_the_others_stay(
-    mosquitto: Mosquitto, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+    mosquitto: StandIn, hub: ReportHub
 ) -> None:
-    monkeypatch.setattr("motiond.daemon.mqtt.main_session.FORMER_S", 0.3)
     settings = with_home(mosquitto.settings)
     async with running(a_bridge(settings, hub)):
         await becomes(settings, {ARM, HAND})
@@ -206,10 +199,7 @@ async def test_a_robot_that_was_taken_out_is_removed_and_the_others_stay(
         await becomes(settings, {HAND})
 
 
-async def test_a_robot_that_is_forgotten_is_removed(
-    mosquitto: Mosquitto, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
+async def test_a_robot_that_is_forgotten_is_removed(mosquitto: StandIn, hub: ReportHub) -> None:
     settings = with_home(mosquitto.settings)
     async with running(a_bridge(settings, hub)):
         await becomes(settings, {ARM, HAND})
@@ -218,7 +208,7 @@ async def test_a_robot_that_is_forgotten_is_removed(
 
 
 async def test_what_others_say_of_our_robots_does_not_make_us_clear_what_is_theirs(
-    mosquitto: Mosquitto, hub: ReportHub
+    mosquitto: StandIn, hub: ReportHub
 ) -> None:
     theirs = "homeassistant/device/lamp/config"
     async with home_at(mosquitto.settings) as home:
@@ -231,7 +221,7 @@ async def test_what_others_say_of_our_robots_does_not_make_us_clear_what_is_thei
 
 
 async def test_the_robot_of_another_daemon_is_that_daemons_to_tell_of(
-    mosquitto: Mosquitto, hub: ReportHub
+    mosquitto: StandIn, hub: ReportHub
 ) -> None:
     settings = with_home(mosquitto.settings)
     other = MqttBridge(settings, "d2", Robots(), Dispatcher(Robots()), hub)
@@ -243,69 +233,3 @@ async def test_the_robot_of_another_daemon_is_that_daemons_to_tell_of(
             "motiond/arm/availability",
             "motiond/hand/availability",
         }
-
-
-# -- what it sends ------------------------------------------------------------------------------------------
-
-
-class Home:
-    """Presses what Home Assistant shows of a robot."""
-
-    def __init__(self, ear: Ear, message: dict[str, Any]) -> None:
-        self.ear = ear
-        self._components = message["components"]
-
-    async def sends(self, key: str, value: object = None, *, payload: str = "payload_press") -> Any:
-        """Send what a component sends, and return motiond's answer."""
-        component = self._components[key]
-        template = component.get("command_template")
-        text = ENVIRONMENT.from_string(template).render(value=value) if template else component[payload]
-        return await self.ear.ask(component["command_topic"], text.encode())
-
-    async def shows(self, key: str, text: str) -> None:
-        """Wait until a component shows a text."""
-        component = self._components[key]
-        template = ENVIRONMENT.from_string(component["value_template"])
-        await self.ear.until(component["state_topic"], lambda said: template.render(value_json=said) == text)
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    return Rig(tmp_path)
-
-
-async def test_what_home_assistant_sends_moves_a_robot_and_what_it_shows_is_what_the_robot_does(
-    rig: Rig, mosquitto: Mosquitto
-) -> None:
-    use(rig, mosquitto.settings)
-    rig.daemon["mqtt"] = {**rig.daemon["mqtt"], "home_assistant": {}}
-    async with home_at(mosquitto.settings) as ear, running_daemon(rig) as daemon:
-        await ear.client.subscribe("motiond/#", qos=1)
-        home = Home(ear, said(await ear.until(ARM)))
-        await home.shows("state", "idle")
-        ok: list[Any] = [await home.sends("torque", payload="payload_on")]
-        await home.shows("torque", "ON")
-        ok.append(await home.sends("torque", payload="payload_off"))
-        await home.shows("torque", "OFF")
-        ok.append(await home.sends("motion", "long"))
-        await home.shows("motion", "long")
-        await home.shows("state", "playing")
-        ok.append(await home.sends("speed", 0.5))
-        await home.shows("speed", "0.5")
-        ok.append(await home.sends("pause"))
-        await home.shows("state", "paused")
-        ok.append(await home.sends("resume"))
-        await home.shows("state", "playing")
-        ok.append(await home.sends("motion", "short"))
-        replaced = said(await ear.until("motiond/arm/result", lambda said: said["motion"] == "long"))
-        done = said(await ear.until("motiond/arm/result", lambda said: said["motion"] == "short"))
-        await home.shows("motion", "None")
-        ok.append(await home.sends("stop"))
-        ok.append(await home.sends("estop"))
-        await home.shows("problem", "ON")
-        ok.append(await home.sends("reset"))
-        await home.shows("problem", "OFF")
-        await ear.until("motiond/arm/diagnostics")
-        assert await daemon.end() == 0
-    assert [answer["status"] for answer in ok] == ["ok"] * len(ok), json.dumps(ok)
-    assert (replaced["code"], done["code"]) == ("PREEMPTED", "SUCCESSFUL")

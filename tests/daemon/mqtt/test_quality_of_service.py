@@ -10,11 +10,11 @@ from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.mqtt.connection import Client, make_client
 from motiond.daemon.mqtt.subscriptions import granted_qos
 from tests import ports
-from tests.daemon.conftest import Ear, Mosquitto, WatchedBridge, listening, running, said
+from tests.daemon.conftest import Ear, WatchedBridge, listening, running, said, started_broker
+from tests.daemon.mqtt.stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from tests.daemon.conftest import Robots
 
@@ -22,17 +22,16 @@ RESULT = "motiond/arm/result"
 
 
 @pytest.fixture(params=["5", "3.1.1"])
-async def limited(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Mosquitto]:
-    """Run a mosquitto that takes QoS 1 at most."""
-    broker = Mosquitto(ports.free_port(), tmp_path, request.param)
-    broker.configure("max_qos 1", "allow_anonymous true")
-    await broker.start()
-    yield broker
-    await broker.kill()
+async def limited(request: pytest.FixtureRequest) -> AsyncIterator[StandIn]:
+    """Run a broker that takes QoS 1 at most."""
+    broker = StandIn(ports.free_port(), request.param)
+    broker.configure("max_qos 1")
+    async with started_broker(broker):
+        yield broker
 
 
 async def test_results_go_out_with_qos_1_where_the_broker_takes_no_more(
-    limited: Mosquitto, robots: Robots, hub: ReportHub
+    limited: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     bridge = WatchedBridge(limited.settings, robots, hub)
     async with running(bridge), listening(limited.settings, checked=False) as ear:
@@ -46,7 +45,7 @@ async def test_results_go_out_with_qos_1_where_the_broker_takes_no_more(
 
 
 async def test_results_go_out_with_qos_2_where_the_broker_takes_it(
-    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub
+    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     settings = mosquitto_of_any_version.settings
     async with running(WatchedBridge(settings, robots, hub)), make_client(settings) as client:
@@ -56,7 +55,7 @@ async def test_results_go_out_with_qos_2_where_the_broker_takes_it(
 
 
 async def test_the_daemon_subscribes_by_qos_0_where_the_broker_takes_no_more_than_qos_1(
-    limited: Mosquitto, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+    limited: StandIn, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, settings = subscriptions_of(monkeypatch), limited.settings
     async with running(WatchedBridge(settings, robots, hub)), listening(settings, checked=False) as ear:
@@ -68,7 +67,7 @@ async def test_the_daemon_subscribes_by_qos_0_where_the_broker_takes_no_more_tha
 
 
 async def test_the_daemon_subscribes_by_qos_1_where_the_broker_takes_qos_2(
-    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = subscriptions_of(monkeypatch)
     async with running(WatchedBridge(mosquitto_of_any_version.settings, robots, hub)):
@@ -81,7 +80,7 @@ async def test_the_daemon_subscribes_by_qos_1_where_the_broker_takes_qos_2(
 
 
 async def test_answers_go_out_with_qos_0_where_the_broker_takes_no_more_than_qos_1(
-    limited: Mosquitto, robots: Robots, hub: ReportHub
+    limited: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     """Nothing of theirs waits then until a cluster has logged what was answered before."""
     bridge, settings = WatchedBridge(limited.settings, robots, hub), limited.settings
@@ -91,7 +90,7 @@ async def test_answers_go_out_with_qos_0_where_the_broker_takes_no_more_than_qos
 
 
 async def test_answers_go_out_with_qos_1_where_the_broker_takes_qos_2(
-    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub
+    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     settings = mosquitto_of_any_version.settings
     async with running(WatchedBridge(settings, robots, hub)), listening(settings) as ear:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
 
 import orjson
 import pytest
@@ -16,15 +15,16 @@ from motiond.daemon.mqtt.connection import make_client
 from motiond.daemon.mqtt.packet_limit import RAISE_IT, PacketTooLong, packet_bytes
 from tests.daemon import told
 from tests.daemon.conftest import (
-    Mosquitto,
     Robots,
     WatchedBridge,
     is_connected,
     is_lost,
     listening,
+    reconfigured,
     running,
     said,
 )
+from tests.daemon.mqtt.stand_in import StandIn
 
 MOTIONS = "motiond/arm/motions"
 MANY = {"motions": [{**told.MOTIONS["motions"][0], "name": f"wave_{number:03d}"} for number in range(150)]}
@@ -39,13 +39,7 @@ def hub(hub: ReportHub) -> ReportHub:
     return hub
 
 
-async def limited(broker: Mosquitto, *options: str) -> None:
-    await broker.kill()
-    broker.configure("allow_anonymous true", *options)
-    await broker.start()
-
-
-def fits(topic: str, payload: bytes, most: int, broker: Mosquitto) -> bool:
+def fits(topic: str, payload: bytes, most: int, broker: StandIn) -> bool:
     return packet_bytes(topic, len(payload), 1, None, v5=broker.settings.protocol == "5") <= most
 
 
@@ -57,7 +51,7 @@ def reported(caplog: pytest.LogCaptureFixture) -> list[str]:
     ("option", "most"), [(BY_SIZE, 20_000), (BY_SIZE, 3_000), (BY_PAYLOAD, 20_000), (BY_PAYLOAD, 3_000)]
 )
 async def test_a_robot_is_usable_and_its_list_of_motions_is_cut(
-    mosquitto_of_any_version: Mosquitto,
+    mosquitto_of_any_version: StandIn,
     robots: Robots,
     hub: ReportHub,
     *,
@@ -67,7 +61,7 @@ async def test_a_robot_is_usable_and_its_list_of_motions_is_cut(
 ) -> None:
     caplog.set_level(logging.WARNING, "motiond")
     broker = mosquitto_of_any_version
-    await limited(broker, f"{option} {most}")
+    await reconfigured(broker, f"{option} {most}")
     async with running(WatchedBridge(broker.settings, robots, hub)), listening(broker.settings) as ear:
         assert said(await ear.until("motiond/arm/availability"))["state"] == "online"
         heard = await ear.until(MOTIONS)
@@ -87,10 +81,10 @@ async def test_a_robot_is_usable_and_its_list_of_motions_is_cut(
 
 
 async def test_what_is_stated_is_never_exceeded_and_named_in_one_line(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
+    mosquitto: StandIn, robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "motiond")
-    await limited(mosquitto, "max_packet_size 20000")
+    await reconfigured(mosquitto, "max_packet_size 20000")
     bridge = WatchedBridge(mosquitto.settings, robots, hub)
     async with running(bridge), listening(mosquitto.settings) as ear:
         listed = len(said(await ear.until(MOTIONS))["motions"])
@@ -107,10 +101,10 @@ async def test_what_is_stated_is_never_exceeded_and_named_in_one_line(
 
 
 async def test_by_a_limit_of_a_thousand_bytes_a_motion_can_be_played_to_its_result(
-    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub
+    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     broker = mosquitto_of_any_version
-    await limited(broker, "max_packet_size 1000")
+    await reconfigured(broker, "max_packet_size 1000")
     async with running(WatchedBridge(broker.settings, robots, hub)), listening(broker.settings) as ear:
         assert (await ear.ask("motiond/arm/request/play", b'{"motion":"wave"}'))["status"] == "ok"
         hub.publish(Report("arm", "result", {**told.result("g1"), "message": LONG, "details": {"why": LONG}}))
@@ -121,7 +115,7 @@ async def test_by_a_limit_of_a_thousand_bytes_a_motion_can_be_played_to_its_resu
 
 
 async def test_a_limit_that_is_lowered_while_the_daemon_runs_is_kept_to(
-    mosquitto_of_any_version: Mosquitto, robots: Robots, hub: ReportHub
+    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     broker = mosquitto_of_any_version
     bridge = WatchedBridge(broker.settings, robots, hub)
@@ -129,7 +123,7 @@ async def test_a_limit_that_is_lowered_while_the_daemon_runs_is_kept_to(
         async with listening(broker.settings) as ear:
             assert said(await ear.until(MOTIONS)) == MANY
         bridge.may_return.clear()
-        await limited(broker, "max_packet_size 5000")
+        await reconfigured(broker, "max_packet_size 5000")
         await is_lost(bridge)
         hub.publish(Report("arm", "motions", MANY))
         hub.publish(
@@ -143,10 +137,10 @@ async def test_a_limit_that_is_lowered_while_the_daemon_runs_is_kept_to(
 
 
 async def test_nothing_begins_while_the_connection_for_stops_is_thrown_out_again_and_again(
-    free_port: int, tmp_path: Any, robots: Robots, hub: ReportHub
+    free_port: int, robots: Robots, hub: ReportHub
 ) -> None:
-    broker = Mosquitto(free_port, tmp_path, "3.1.1")
-    broker.configure("allow_anonymous true", "max_packet_size 20000")
+    broker = StandIn(free_port, "3.1.1")
+    broker.configure("max_packet_size 20000")
     await broker.start()
     bridge = WatchedBridge(broker.settings, robots, hub)
     bridge.may_return.clear()
@@ -171,11 +165,13 @@ async def test_nothing_begins_while_the_connection_for_stops_is_thrown_out_again
 
 
 async def test_an_answer_that_is_too_long_is_cut_or_named(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+    mosquitto: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
-    await limited(mosquitto, "max_packet_size 5000")
-    monkeypatch.setitem(told.ANSWERS, "motions/reload", MANY)
-    monkeypatch.setitem(told.ANSWERS, "queue", {"queue": [{"goal_id": "g1", "motion": LONG}] * 10})
+    await reconfigured(mosquitto, "max_packet_size 5000")
+    robots.answers |= {
+        "motions/reload": MANY,
+        "queue": {"queue": [{"goal_id": "g1", "motion": LONG}] * 10},
+    }
     async with running(WatchedBridge(mosquitto.settings, robots, hub)), listening(mosquitto.settings) as ear:
         cut = (await ear.ask("motiond/arm/request/motions/reload", b"{}"))["data"]
         assert len(cut["motions"]) + cut["more"] == 150
@@ -188,8 +184,8 @@ async def test_an_answer_that_is_too_long_is_cut_or_named(
 
 
 @pytest.mark.parametrize("qos", [0, 1, 2])
-async def test_a_client_sends_nothing_that_is_too_long(mosquitto: Mosquitto, qos: int) -> None:
-    await limited(mosquitto, "max_packet_size 1000")
+async def test_a_client_sends_nothing_that_is_too_long(mosquitto: StandIn, qos: int) -> None:
+    await reconfigured(mosquitto, "max_packet_size 1000")
     async with make_client(mosquitto.settings) as client:
         room = 1000 - packet_bytes("a/b", 500, qos, None, v5=True) + 500
         for _ in range(2):
@@ -199,9 +195,9 @@ async def test_a_client_sends_nothing_that_is_too_long(mosquitto: Mosquitto, qos
 
 
 async def test_a_request_that_is_too_long_is_named_to_who_asks(
-    mosquitto: Mosquitto, robots: Robots, hub: ReportHub
+    mosquitto: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
-    await limited(mosquitto, "max_packet_size 5000")
+    await reconfigured(mosquitto, "max_packet_size 5000")
     async with running(WatchedBridge(mosquitto.settings, robots, hub)):
         with pytest.raises(NoAnswer) as caught:
             await ask(mosquitto.settings, "arm", "play", {"motion": "x" * 6000})
@@ -209,16 +205,16 @@ async def test_a_request_that_is_too_long_is_named_to_who_asks(
     assert str(caught.value).endswith(f" bytes; the broker takes at most 5000; {RAISE_IT}")
 
 
-async def test_a_broker_of_no_more_than_a_quality_of_service_is_sent_no_higher(mosquitto: Mosquitto) -> None:
-    await limited(mosquitto, "max_qos 1")
+async def test_a_broker_of_no_more_than_a_quality_of_service_is_sent_no_higher(mosquitto: StandIn) -> None:
+    await reconfigured(mosquitto, "max_qos 1")
     async with make_client(mosquitto.settings) as client:
         await client.subscribe("a/b", qos=1)
         await client.publish("a/b", b"x", 2, timeout=5.0)
         assert (await anext(client.messages)).qos == 1
 
 
-async def test_no_more_is_under_way_than_a_broker_allows(mosquitto: Mosquitto) -> None:
-    await limited(mosquitto, "max_inflight_messages 3")
+async def test_no_more_is_under_way_than_a_broker_allows(mosquitto: StandIn) -> None:
+    await reconfigured(mosquitto, "max_inflight_messages 3")
     async with make_client(mosquitto.settings) as client:
         assert client._client.max_inflight_messages == 3
         async with asyncio.timeout(10.0):
