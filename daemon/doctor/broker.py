@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -47,10 +46,11 @@ async def check_brokers(settings: MqttSettings, daemon_id: str) -> list[Check]:
 async def _check(settings: MqttSettings, daemon_id: str) -> list[Check]:
     address = str(address_of(settings))
     topic = Topics(settings.base).doctor(daemon_id, uuid4().hex[:12])
-    begun_s = time.perf_counter()
+    now = asyncio.get_running_loop().time
+    begun_s = now()
     try:
         async with make_client(settings) as client:
-            connect_s = time.perf_counter() - begun_s
+            connect_s = now() - begun_s
             shown = _certificate_of(client, address)
             trips_s = await _round_trips(client, topic)
     except (aiomqtt.MqttError, OSError) as error:
@@ -87,12 +87,13 @@ async def _round_trips(client: aiomqtt.Client, topic: str) -> list[float]:
     aiomqtt.MqttError
         If the connection breaks.
     """
+    now = asyncio.get_running_loop().time
     await client.subscribe(topic)
     trips_s: list[float] = []
-    until_s = time.perf_counter() + MOST_S
-    while not trips_s or (len(trips_s) < MESSAGES and time.perf_counter() < until_s):
+    until_s = now() + MOST_S
+    while not trips_s or (len(trips_s) < MESSAGES and now() < until_s):
         number = str(len(trips_s)).encode()
-        sent_s = time.perf_counter()
+        sent_s = now()
         await client.publish(topic, number)
         try:
             async with asyncio.timeout(ECHO_S):
@@ -101,7 +102,7 @@ async def _round_trips(client: aiomqtt.Client, topic: str) -> list[float]:
         except TimeoutError:
             what = f"message {len(trips_s) + 1} on '{topic}' has not come back in {ECHO_S:g} s"
             raise _NoEcho(what) from None
-        trips_s.append(time.perf_counter() - sent_s)
+        trips_s.append(now() - sent_s)
     return trips_s
 
 

@@ -19,24 +19,34 @@ from .patient import check_config, examine_config
 from .ports import check_ports
 from .punctuality import NotMeasured, check_punctuality, measure, task_of
 from .report import Check, Report, gravest
-from .versions import check_versions, installed
+from .versions import check_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from ..config.mqtt import MqttSettings
     from .patient import Patient
+    from .wakeups import Measured, Task
 
 STEPS = 10
 
 
 def examine(
+    config: Path | None, mqtt: MqttSettings | None, seconds: float, done: Callable[[], object]
+) -> Report:
+    """Look at all of this machine; otherwise as `examination`."""
+    return asyncio.run(examination(config, mqtt, seconds, done))
+
+
+async def examination(
     config: Path | None,
     mqtt: MqttSettings | None,
     seconds: float,
     done: Callable[[], object],
     machine: Machine | None = None,
+    *,
+    measured: Callable[[Task], Measured] = measure,
 ) -> Report:
     """Look at everything; nothing moves, and a daemon that runs is not disturbed.
 
@@ -52,37 +62,42 @@ def examine(
         Called after each of `STEPS` steps.
     machine : Machine, optional
         By default this one.
+    measured : callable
+        Measures wake-ups; raises `NotMeasured`.
     """
+    machine = machine or Machine()
     stamp = datetime.now(UTC).isoformat()
     checks: list[Check] = []
-    for found in _checks(examine_config(config), mqtt, seconds, machine or Machine()):
+    patient = examine_config(config)
+    async for found in _checks(patient, mqtt, machine):
         checks += found
         done()
-    return Report(version=installed("motiond") or "", stamp_utc=stamp, verdict=gravest(checks), checks=checks)
+    task = task_of(patient.settings.realtime if patient.settings else RealtimeSettings(), seconds)
+    try:
+        checks += check_punctuality(task, measured(task))
+    except NotMeasured as error:
+        checks += check_punctuality(task, error)
+    done()
+    version = machine.version_of("motiond") or ""
+    return Report(version=version, stamp_utc=stamp, verdict=gravest(checks), checks=checks)
 
 
-def _checks(
-    patient: Patient, mqtt: MqttSettings | None, seconds: float, machine: Machine
-) -> Iterator[list[Check]]:
+async def _checks(
+    patient: Patient, mqtt: MqttSettings | None, machine: Machine
+) -> AsyncIterator[list[Check]]:
     settings = patient.settings
     drivers = [robot.driver for robot in settings.robots.values()] if settings else []
     yield [check_config(patient)]
     daemon_id = settings.id if settings else host_name()
-    yield asyncio.run(check_brokers(mqtt, daemon_id)) if mqtt and _is_asked_for(mqtt, patient) else []
+    yield await check_brokers(mqtt, daemon_id) if mqtt and _is_asked_for(mqtt, patient) else []
     yield check_certificates(mqtt, settings.http if settings else None)
-    yield [asyncio.run(check_clock(ClockMonitor(settings.max_clock_error_s if settings else None)))]
+    max_error_s = settings.max_clock_error_s if settings else None
+    yield [await check_clock(ClockMonitor(max_error_s, ask_chrony=machine.ask_chrony))]
     yield [check_kernel(machine), check_governor(machine)]
     yield check_ports(patient.devices, machine)
-    yield [check_modules(patient.devices, drivers)]
+    yield [await check_modules(patient.devices, drivers, machine.look)]
     yield check_disk(settings, machine)
-    yield [check_versions()]
-    task = task_of(settings.realtime if settings else RealtimeSettings(), seconds)
-    try:
-        measured = measure(task)
-    except NotMeasured as error:
-        yield check_punctuality(task, error)
-    else:
-        yield check_punctuality(task, measured)
+    yield [check_versions(machine.version_of)]
 
 
 def _is_asked_for(mqtt: MqttSettings, patient: Patient) -> bool:

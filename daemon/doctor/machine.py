@@ -8,12 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from motiond.drivers.hebi.lookup import open_lookup
 from motiond.formats.cache import default_folder as cache_folder
 
+from ..clock import chrony
 from ..mqtt.results import default_folder as state_folder
+from .versions import installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
+
+    from ..clock.chrony import Tracking
+    from .modules import Look
 
 MOST_BYTES = 4096
 SERVICE_FOLDERS = (Path("/var/lib/motiond"), Path("/var/cache/motiond"))
@@ -69,6 +75,12 @@ class Machine:
         What is free at a path that is there.
     folders : callable
         Where motiond writes, by what for.
+    ask_chrony : callable
+        Asks chronyd; returns None where it does not synchronise the clock.
+    look : callable
+        Begins to look for HEBI modules on network interfaces; on all where there are none.
+    version_of : callable
+        The version of a package; None without it.
     """
 
     sys: Path = Path("/sys")
@@ -76,6 +88,9 @@ class Machine:
     may_use: Callable[[Path], bool] = field(default=may_use)
     room_at: Callable[[Path], Room] = field(default=room_at)
     folders: Callable[[], dict[str, Path]] = field(default=folders)
+    ask_chrony: Callable[[], Awaitable[Tracking | None]] = field(default=chrony.ask)
+    look: Look = field(default=open_lookup)
+    version_of: Callable[[str], str | None] = field(default=installed)
 
 
 def line_in(path: Path) -> str | None:

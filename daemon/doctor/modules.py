@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 from typing import TYPE_CHECKING
 
 from motiond.drivers.base import DriverError
@@ -23,7 +23,7 @@ KIND = "hebi:"
 PATIENCE_S = 3.0
 
 
-def check_modules(
+async def check_modules(
     devices: Mapping[str, Sequence[str]], drivers: Iterable[DriverSettings], look: Look = open_lookup
 ) -> Check:
     """Look for the modules of all robots; looking moves nothing, and takes no module from a daemon.
@@ -46,13 +46,14 @@ def check_modules(
             found="the configuration names no HEBI module",
             means="the network is not searched for any",
         )
-    begun_s = time.monotonic()
+    now = asyncio.get_running_loop().time
+    begun_s = now()
     try:
         lookup = look(interfaces_of(drivers))
         while not present(lookup).keys() >= set(wanted):
-            if time.monotonic() - begun_s >= PATIENCE_S:
+            if now() - begun_s >= PATIENCE_S:
                 raise missing_modules(wanted, set(present(lookup)), PATIENCE_S)
-            time.sleep(LOOKUP_POLL_S)
+            await asyncio.sleep(LOOKUP_POLL_S)
     except DriverError as error:
         what, _, mend = str(error).removeprefix("driver hebi: ").rpartition("; ")
         return Check(
@@ -62,7 +63,7 @@ def check_modules(
             means="robots with these modules stay offline until they are there",
             mend=mend,
         )
-    return _judged(wanted, present(lookup), time.monotonic() - begun_s)
+    return _judged(wanted, present(lookup), now() - begun_s)
 
 
 def _judged(wanted: Sequence[Module], found: Mapping[Module, int], took_s: float) -> Check:

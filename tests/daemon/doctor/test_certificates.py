@@ -1,3 +1,5 @@
+"""What is said of certificates that a configuration names."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
@@ -5,19 +7,12 @@ from typing import TYPE_CHECKING
 
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.doctor import broker as looked_at
-from motiond.daemon.doctor.broker import check_brokers
 from motiond.daemon.doctor.certificates import check_certificates
 from motiond.daemon.doctor.report import Check, Verdict
 from tests.certificates import Authority, self_signed
-from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
-
-    from tests.daemon.conftest import Mosquitto
 
 
 def test_each_certificate_of_the_configuration_is_judged(tmp_path: Path) -> None:
@@ -66,20 +61,3 @@ def test_a_file_that_has_gone_meanwhile_is_a_failure(tmp_path: Path) -> None:
     page.unlink()
     (found,) = check_certificates(None, http)
     assert (found.verdict, found.found) == ("failure", "no such file or directory")
-
-
-async def test_the_certificate_that_a_broker_shows_is_judged(
-    mosquitto: Mosquitto, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(looked_at, "ECHO_S", PATIENCE_S)
-    now = datetime.now(UTC)
-    authority = Authority(tmp_path / "authority")
-    cert_file, key_file = authority.issue(now - timedelta(1), now + timedelta(5, 60))
-    await mosquitto.kill()
-    mosquitto.configure("allow_anonymous true", f"certfile {cert_file}", f"keyfile {key_file}")
-    await mosquitto.start()
-    url = f"mqtts://localhost:{mosquitto.port}"
-    found = await check_brokers(MqttSettings(broker=url, ca_file=authority.certificate), "bench")
-    assert [(one.check, one.subject) for one in found] == [("broker", url), ("certificate", url)]
-    assert found[1].verdict is Verdict.WARNING
-    assert found[1].found == f"expires in 5 days, on {now + timedelta(5, 60):%Y-%m-%d}"

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.config.robot import DriverSettings
-from motiond.daemon.doctor import modules
 from motiond.daemon.doctor.modules import check_modules, interfaces_of
 from motiond.daemon.doctor.report import Check, Verdict
 from motiond.drivers.base import DriverConfigError
-from tests.waiting import PATIENCE_S
+from motiond.drivers.hebi.lookup import LOOKUP_POLL_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,47 +43,39 @@ class Network:
         return [None, *self._entries[: self._looks]]
 
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modules, "PATIENCE_S", 0.3)
-
-
-def test_modules_that_answer_one_after_the_other_are_all_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modules, "PATIENCE_S", PATIENCE_S)
-    found = check_modules(DEVICES, (), Network(Entry("elbow"), Entry("base"), Entry("other")).look)
-    took_s = found.figures["found_in_s"]
-    assert isinstance(took_s, float)
+async def test_modules_that_answer_one_after_the_other_are_all_found() -> None:
+    found = await check_modules(DEVICES, (), Network(Entry("other"), Entry("elbow"), Entry("base")).look)
     assert found == Check(
         check="hebi",
         verdict=Verdict.OK,
-        found=f"all 2 modules, in {took_s:.1f} s",
+        found="all 2 modules, in 0.1 s",
         means="power, cables and the network are as they should be",
-        figures={"modules": 2, "found_in_s": took_s},
+        figures={"modules": 2, "found_in_s": found.figures["found_in_s"]},
     )
+    assert found.figures["found_in_s"] == pytest.approx(2 * LOOKUP_POLL_S)
 
 
-def test_modules_that_are_missing_or_gone_are_named_with_those_that_are_there() -> None:
+async def test_modules_that_are_missing_or_gone_are_named_with_those_that_are_there() -> None:
     network = Network(Entry("bass"), Entry("elbow"), Entry("base", is_stale=True))
-    assert check_modules(DEVICES, (), network.look) == Check(
+    assert await check_modules(DEVICES, (), network.look) == Check(
         check="hebi",
         verdict=Verdict.FAILURE,
-        found="not found in 0.3 s: Arm/base; found Arm/bass, Arm/elbow",
+        found="not found in 3 s: Arm/base; found Arm/bass, Arm/elbow",
         means="robots with these modules stay offline until they are there",
         mend="did you mean 'Arm/bass'?",
     )
 
 
-def test_an_empty_network_is_told_as_such() -> None:
-    found = check_modules(DEVICES, (), Network().look)
+async def test_an_empty_network_is_told_as_such() -> None:
+    found = await check_modules(DEVICES, (), Network().look)
     assert (found.found, found.mend) == (
-        "not found in 0.3 s: Arm/base, Arm/elbow; found no modules at all",
+        "not found in 3 s: Arm/base, Arm/elbow; found no modules at all",
         "check power, cables and the network",
     )
 
 
-def test_two_modules_of_one_name_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modules, "PATIENCE_S", PATIENCE_S)
-    found = check_modules(DEVICES, (), Network(Entry("base"), Entry("base"), Entry("elbow")).look)
+async def test_two_modules_of_one_name_fail() -> None:
+    found = await check_modules(DEVICES, (), Network(Entry("base"), Entry("base"), Entry("elbow")).look)
     assert (found.verdict, found.found, found.mend) == (
         "failure",
         "2 modules are called Arm/base",
@@ -92,7 +83,7 @@ def test_two_modules_of_one_name_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_without_hebi_py_it_is_said_what_to_install() -> None:
+async def test_without_hebi_py_it_is_said_what_to_install() -> None:
     def look(_: Sequence[str]) -> Any:
         raise DriverConfigError(
             "driver hebi",
@@ -101,7 +92,7 @@ def test_without_hebi_py_it_is_said_what_to_install() -> None:
             "pip install 'motiond[hebi]'",
         )
 
-    found = check_modules(DEVICES, (), look)
+    found = await check_modules(DEVICES, (), look)
     assert (found.verdict, found.found, found.mend) == (
         "failure",
         "hebi-py cannot be imported; No module named 'hebi'",
@@ -109,11 +100,11 @@ def test_without_hebi_py_it_is_said_what_to_install() -> None:
     )
 
 
-def test_without_modules_nobody_looks() -> None:
+async def test_without_modules_nobody_looks() -> None:
     def look(_: Sequence[str]) -> Any:
         raise AssertionError
 
-    found = check_modules({"cart": DEVICES["cart"]}, (), look)
+    found = await check_modules({"cart": DEVICES["cart"]}, (), look)
     assert (found.verdict, found.found) == ("not applicable", "the configuration names no HEBI module")
 
 
@@ -121,12 +112,12 @@ def settings(**options: Any) -> DriverSettings:
     return DriverSettings.model_construct(**options)
 
 
-def test_the_network_is_searched_where_the_drivers_search_it() -> None:
+async def test_the_network_is_searched_where_the_drivers_search_it() -> None:
     hebi = settings(type="hebi", interfaces=["eth1"])
     parts = {"wrist": {"type": "hebi", "interfaces": ["eth0"]}, "hand": {"type": "sim"}}
     both = [hebi, settings(type="composite", parts=parts)]
     assert interfaces_of(both) == ["eth0", "eth1"]
     assert interfaces_of([*both, settings(type="hebi")]) == []
     network = Network(Entry("base"), Entry("elbow"))
-    check_modules(DEVICES, both, network.look)
+    await check_modules(DEVICES, both, network.look)
     assert network.interfaces == ["eth0", "eth1"]

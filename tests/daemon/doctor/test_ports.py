@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,12 +10,10 @@ import pytest
 
 from motiond.daemon.doctor import ports
 from motiond.daemon.doctor.machine import Machine, user_name
-from motiond.daemon.doctor.ports import check_ports, is_locked, ports_of
+from motiond.daemon.doctor.ports import check_ports, ports_of
 from motiond.daemon.doctor.report import Check, Verdict
-from motiond.daemon.stream.locks import DeviceLocks
 from motiond.drivers.port_access import Rights
 from tests.daemon.doctor.machines import machine
-from tests.waiting import eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,28 +136,6 @@ def test_a_port_that_motiond_drives_is_as_it_should_be(tmp_path: Path, port: Pat
     opened_by(asked.proc, 4711, port, "motiond stream arm")
     use, _ = check_ports(devices(port), asked)
     assert (use.verdict, use.found) == ("ok", "motiond drives it: process 4711 (motiond stream arm)")
-
-
-def test_the_lock_of_a_real_stream_process_is_seen_and_not_touched(tmp_path: Path, port: Path) -> None:
-    names, proc = devices(port)["arm"], Machine().proc
-    locks = DeviceLocks(names)
-    assert locks.take() is None
-    try:
-        # More than may wait at the lock (128); the kernel's list may leave it out while others close theirs.
-        assert sum(is_locked(names, proc) for _ in range(200)) > 150
-        use, _ = eventually(
-            "the port is told to be driven",
-            lambda: check_ports(devices(port), replace(machine(tmp_path), proc=proc)),
-            lambda told: told[0].found == "motiond drives it",
-        )
-        assert use.verdict == "ok"
-        waiting = DeviceLocks(names).take()
-        assert waiting is not None
-        with closing(waiting):
-            assert str(waiting).startswith(f"serial:{port}: held by process {os.getpid()}")
-    finally:
-        locks.close()
-    assert not is_locked(names, proc)
 
 
 def test_a_process_that_has_a_real_port_open_is_found(tmp_path: Path, port: Path) -> None:
