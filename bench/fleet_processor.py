@@ -1,6 +1,7 @@
 """Processor time of one daemon by the number of its robots and their rate, and the plane that fits it.
 
-All robots play at once, with telemetry to a mosquitto, whose own time does not count. The rate is how often a
+The daemon is a process of its own, and all its robots play at once, with telemetry to a mosquitto, whose own
+time does not count. The rate is how often a
 stream wakes: of a slow motion also between its rows. The figures are printed beside the plane's and drawn:
 `python -m bench.fleet_processor FILE` says where, as SVG or PNG.
 """
@@ -9,27 +10,33 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+import orjson
+import psutil
 
-from bench.many_robots import Layout, processor_s, running
+from bench.many_robots import Layout, configuration
+from bench.programs import free_port, running_daemon, used_s
+from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.stream.fork_server import TITLE
 from motiond.daemon.stream.schedule import CHECK_PERIOD_S, ROUNDING
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.rig import sweep
-from tests.ports import free_port
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from bench.many_robots import Fleet
+    from motiond.daemon.mqtt.connection import Client
     from motiond.formats.arrays import Floats
 
 SECONDS = 10.0
@@ -201,6 +208,54 @@ def main(seconds: float = SECONDS, picture: Path = PICTURE) -> None:
     print(f"drawn: {picture}")
 
 
+class Robots:
+    """The robots of a daemon, by MQTT.
+
+    Parameters
+    ----------
+    client : Client
+    names : tuple of str
+
+    Attributes
+    ----------
+    tick_rates_hz : list of float
+        What they have reported of each second.
+    """
+
+    def __init__(self, client: Client, names: tuple[str, ...]) -> None:
+        self._client = client
+        self._states = dict.fromkeys(names, "")
+        self._changed = asyncio.Event()
+        self.tick_rates_hz: list[float] = []
+
+    async def hear(self) -> NoReturn:
+        """Note states and diagnostics, until cancelled."""
+        for subject in ("state", "diagnostics"):
+            await self._client.subscribe(f"motiond/+/{subject}", qos=1)
+        async for message in self._client.messages:
+            _, robot, subject = message.topic.value.split("/")
+            data = orjson.loads(bytes(message.payload))
+            if subject == "state":
+                self._states[robot] = data["state"]
+                self._changed.set()
+            else:
+                self.tick_rates_hz.append(data["tick_rate_hz"])
+        raise AssertionError  # it hears until cancelled
+
+    async def all_do(self, verb: str, until: str, **body: Any) -> None:
+        """Ask all robots for something, and wait until each is in a state."""
+        for robot in self._states:
+            await self._client.publish(f"motiond/{robot}/request/{verb}", orjson.dumps(body), 1)
+        await self.until_all(until)
+
+    async def until_all(self, state: str) -> None:
+        """Wait until all robots are in a state."""
+        async with asyncio.timeout(PATIENCE_S):
+            while set(self._states.values()) != {state}:
+                self._changed.clear()
+                await self._changed.wait()
+
+
 async def _measure(seconds: float) -> list[Share]:
     """Return what each number of robots took at each rate."""
     shares = []
@@ -208,38 +263,49 @@ async def _measure(seconds: float) -> list[Share]:
     for count in ROBOTS:
         names = tuple(f"robot{number}" for number in range(count))
         with tempfile.TemporaryDirectory() as name:
+            os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = name
             folder = Path(name)
             mosquitto = Mosquitto(free_port(), folder)
             await mosquitto.start()
             try:
                 layout = Layout(names, JOINTS, motions, broker=mosquitto.settings.url)
-                async with running(folder, layout) as fleet:
-                    shares += [await _share(fleet, rate, seconds) for rate in RATES_HZ]
+                with running_daemon(configuration(folder, layout)) as daemon:
+                    process = psutil.Process(daemon.pid)
+                    async with make_client(mosquitto.settings) as client:
+                        shares += await _shares(Robots(client, names), count, process, seconds)
             finally:
                 await mosquitto.kill()
     return shares
 
 
-async def _share(fleet: Fleet, rate_hz: int, seconds: float) -> Share:
-    names = tuple(fleet.robots)
-    observers = await asyncio.gather(*(fleet.cycle(name, _motion(rate_hz)) for name in names))
+async def _shares(robots: Robots, count: int, daemon: psutil.Process, seconds: float) -> list[Share]:
+    hearing = asyncio.create_task(robots.hear(), name="fleet.hear")
+    await robots.until_all("idle")
+    shares = [await _share(robots, count, daemon, rate, seconds) for rate in RATES_HZ]
+    hearing.cancel()
+    await asyncio.wait((hearing,))
+    return shares
+
+
+async def _share(robots: Robots, count: int, daemon: psutil.Process, rate_hz: int, seconds: float) -> Share:
+    await robots.all_do("play", "playing", motion=_motion(rate_hz), loop="forever", ping_pong=True)
     await asyncio.sleep(SETTLE_S)
-    for observer in observers:
-        observer.start_goal()
-    begun_s, before = time.monotonic(), (fleet.processor_s(), processor_s(None), _waited_s())
+    streams = [one for one in daemon.children(recursive=True) if one.cmdline()[:1][0].startswith(TITLE)]
+    assert len(streams) == count
+    robots.tick_rates_hz.clear()
+    begun_s, before = time.monotonic(), _used_s(daemon, streams)
     await asyncio.sleep(seconds)
-    lasted_s, after = time.monotonic() - begun_s, (fleet.processor_s(), processor_s(None), _waited_s())
-    for observer in observers:
-        observer.take()
-    played = sum(observer.goal.ticks for observer in observers) / (len(names) * rate_hz * lasted_s)
-    await asyncio.gather(*map(fleet.stop, names))
-    streams, daemon, waited = ((end - begin) / lasted_s for begin, end in zip(before, after, strict=True))
-    return Share(len(names), rate_hz, streams, daemon, played, waited)
+    lasted_s, after = time.monotonic() - begun_s, _used_s(daemon, streams)
+    played = float(np.mean(robots.tick_rates_hz)) / rate_hz
+    await robots.all_do("stop", "idle")
+    of_streams, own, waited = ((end - begin) / lasted_s for begin, end in zip(before, after, strict=True))
+    return Share(count, rate_hz, of_streams, own, played, waited)
 
 
-def _waited_s() -> float:
-    """Return how long this process has waited for a processor so far."""
-    return int(Path("/proc/self/schedstat").read_text().split()[1]) / 1e9
+def _used_s(daemon: psutil.Process, streams: list[psutil.Process]) -> tuple[float, float, float]:
+    """Return the processor time of streams and daemon, and how long the daemon waited for a processor."""
+    waited_s = int(Path(f"/proc/{daemon.pid}/schedstat").read_text().split()[1]) / 1e9
+    return sum(map(used_s, streams)), used_s(daemon), waited_s
 
 
 def _motion(rate_hz: int) -> str:

@@ -116,7 +116,7 @@ class Layout:
 async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
     """Run a fleet, from all robots on line to all shut down."""
     os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
-    settings = load_settings(_configuration(folder, layout))
+    settings = load_settings(configuration(folder, layout))
     hub = ReportHub()
     async with AsyncExitStack() as stack:
         registry = make_registry(settings, hub, stack.enter_context(StreamForks()))
@@ -143,14 +143,15 @@ async def running(folder: Path, layout: Layout) -> AsyncIterator[Fleet]:
                 await run
 
 
-def _configuration(folder: Path, layout: Layout) -> Path:
+def configuration(folder: Path, layout: Layout) -> Path:
+    """Write the configuration and the motions, without a page; return its path."""
     names = tuple(f"joint{number}" for number in range(layout.joints))
     (folder / "motions").mkdir()
     for motion, (rows, rate_hz) in layout.motions.items():
         write_seq(folder / "motions" / f"{motion}.seq", rows, names, rate_hz)
     path = folder / "motiond.yaml"
     robots = {robot: _robot(robot, names, layout) for robot in layout.robots}
-    config: dict[str, Any] = {"realtime": layout.realtime, "robots": robots}
+    config: dict[str, Any] = {"http": None, "realtime": layout.realtime, "robots": robots}
     if layout.broker is not None:
         config["mqtt"] = {"broker": layout.broker}
     path.write_text(yaml.safe_dump(config, sort_keys=False))
