@@ -28,18 +28,21 @@ class JournalHandler(logging.Handler):
     ----------
     instead : Handler
         Takes what the journal does not: it is away, busy, or a record is too long for a datagram.
+    address : str
+        Of the journal's socket.
     """
 
-    def __init__(self, instead: logging.Handler) -> None:
+    def __init__(self, instead: logging.Handler, address: str) -> None:
         super().__init__()
         self._instead = instead
+        self._address = address
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record, without waiting for the journal."""
         try:
             entry = b"".join(_field(name, value) for name, value in self._fields(record))
-            self._socket.sendto(entry, socket.MSG_DONTWAIT, SOCKET)
+            self._socket.sendto(entry, socket.MSG_DONTWAIT, self._address)
         except OSError:
             self._instead.handle(record)
         except Exception:  # noqa: BLE001 - logging's own way to tell of what cannot be logged

@@ -15,7 +15,7 @@ from typing import TextIO
 
 from motiond.formats.errors import printable, shortened
 
-from .journal import PRIORITIES, JournalHandler
+from .journal import PRIORITIES, SOCKET, JournalHandler
 
 CONTINUED = "    | "
 LONGEST_LINE, MOST_LINES = 4_000, 200
@@ -55,12 +55,19 @@ class _Stderr(logging.StreamHandler[TextIO]):
         return sys.stderr
 
 
-def start_logging(level: int) -> None:
-    """Send log records to stderr: everyone's warnings, and our own from `level` on."""
+def start_logging(level: int, journal: str = SOCKET) -> None:
+    """Send log records to stderr, or to the journal: everyone's warnings, and our own from `level` on.
+
+    Parameters
+    ----------
+    level : int
+    journal : str
+        Where the journal takes records, if systemd has connected stderr to it.
+    """
     handler: logging.Handler = _Stderr()
     if _is_journal():
         handler.setFormatter(_Journal("%(message)s"))
-        handler = JournalHandler(instead=handler)
+        handler = JournalHandler(instead=handler, address=journal)
         handler.setFormatter(_Lines("%(message)s"))
     else:
         handler.setFormatter(_Lines("%(asctime)s %(levelname)-7s %(message)s"))

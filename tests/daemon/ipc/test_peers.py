@@ -10,7 +10,7 @@ import pytest
 
 from motiond.daemon.ipc import peers
 from motiond.daemon.ipc.peers import Peer, believed_users, holder_of, peer_of
-from tests.users import OTHER_USER, as_other_user, listening_as_other_user, owned_by
+from tests.users import OTHER_USER, listening_as_other_user, owned_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,30 +37,6 @@ def test_who_listens_and_who_connects_is_known(name: str, monkeypatch: pytest.Mo
         ours.connect(name)
         assert peer_of(ours) == Peer(os.getpid(), OTHER_USER)
         assert holder_of(name) == Peer(os.getpid(), OTHER_USER)
-
-
-@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET])
-def test_the_user_of_a_socket_that_takes_no_connection_is_known(
-    name: str, monkeypatch: pytest.MonkeyPatch, kind: socket.SocketKind
-) -> None:
-    with as_other_user(monkeypatch):
-        theirs = socket.socket(socket.AF_UNIX, kind)
-        theirs.bind(name)
-    with theirs:
-        user = OTHER_USER if os.geteuid() == 0 else os.geteuid()  # a socket is its maker's
-        assert holder_of(name) == Peer(0, user)
-    assert holder_of(name) is None
-
-
-def test_the_user_of_a_socket_whose_queue_is_full_is_known(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with listening_as_other_user(monkeypatch, name) as theirs, socket.socket(socket.AF_UNIX) as first:
-        theirs.listen(0)
-        first.connect(name)
-        holder = holder_of(name)
-        assert holder is not None
-        assert holder.user == (OTHER_USER if os.geteuid() == 0 else os.geteuid())
 
 
 @pytest.mark.parametrize(

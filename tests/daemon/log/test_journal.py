@@ -15,7 +15,6 @@ from motiond.daemon.log import journal
 from motiond.daemon.log.lines import start_logging
 from motiond.daemon.service.logs import log_report
 from tests.daemon.programs import logging_as_before
-from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +28,9 @@ def journald(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket
     """Stands in for systemd-journald, at the other end of this process's stderr."""
     status = os.fstat(2)
     monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
-    monkeypatch.setattr(journal, "SOCKET", str(tmp_path / "socket"))
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ours, logging_as_before():
         ours.bind(str(tmp_path / "socket"))
-        ours.settimeout(PATIENCE_S)
-        start_logging(logging.DEBUG)
+        start_logging(logging.DEBUG, str(tmp_path / "socket"))
         yield ours
         for handler in logging.getLogger().handlers:
             handler.close()
@@ -86,11 +83,10 @@ def test_nothing_that_a_record_quotes_becomes_a_field(journald: socket.socket) -
     assert told["PRIORITY"] == "3"
 
 
-@pytest.mark.usefixtures("journald")
 def test_what_the_journal_does_not_take_goes_to_stderr(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    journald: socket.socket, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "socket").unlink()
+    journald.close()
     log.warning("arm: hot")
     assert capsys.readouterr().err == "<4>arm: hot\n"
 

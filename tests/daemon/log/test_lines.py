@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
-import subprocess
-import sys
+import warnings
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.log.lines import _Journal, _Lines
-from tests.daemon.programs import background, streams_of
-from tests.daemon.rig import Rig
-from tests.waiting import PATIENCE_S, eventually, started, still_running
+from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.log.lines import _Journal, _Lines, start_logging
+from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.service.logs import write_journal
+from tests.daemon.programs import logging_as_before
+from tests.daemon.rig import Rig, make_clock, stream_forks
+from tests.daemon.virtual_forks import VirtualForks, VirtualMachine
 
 if TYPE_CHECKING:
+    import socket
     from pathlib import Path
+
+    from motiond.daemon.ipc.forks import ForkRequest
+    from motiond.daemon.stream.clocks import Clock
 
 TIME = r"[0-9-]{10} [0-9:]{8},[0-9]{3}"
 
@@ -69,88 +78,61 @@ def test_of_a_record_without_end_the_last_lines_are_kept() -> None:
     assert (len(lines), lines[-1]) == (202, "    | 9999")
 
 
-def test_a_journal_that_is_away_gets_lines_with_priorities_in_place_of_times(
-    tmp_path: Path, free_port: int
+async def test_a_journal_that_is_away_gets_lines_with_priorities_in_place_of_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rig = Rig(tmp_path)
-    rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{free_port}"}}
-    journal = tmp_path / "journal"
-    with journal.open("w") as stream:
-        status = os.fstat(stream.fileno())
-        named = {"JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"}
-        away = "from motiond.daemon.log import journal; journal.SOCKET = '/nowhere'"
-        run = f"{away}; from motiond.daemon.cli.main import main; main(['run', '-c', '{rig.config}'])"
-        with started([sys.executable, "-c", run], stderr=stream, env=os.environ | named) as daemon:
-            eventually(
-                "the robot is told to be online, or the daemon has ended",
-                journal.read_text,
-                lambda text: "online" in text or daemon.poll() is not None,
-            )
-            assert daemon.poll() is None, journal.read_text()
-            daemon.terminate()
-            assert daemon.wait(PATIENCE_S) == 0
-    lines = journal.read_text().splitlines()
+    status = os.fstat(2)
+    monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
+    rig, hub = Rig(tmp_path), ReportHub()
+    with logging_as_before(), stream_forks() as forks:
+        start_logging(logging.INFO, "/nowhere")
+        writing = asyncio.create_task(write_journal(hub))
+        async with rig.running_on(make_registry(load_settings(rig.config), hub, forks, make_clock()), hub):
+            await rig.until_state("idle")
+        await asyncio.sleep(0)
+        writing.cancel()
+        await asyncio.wait((writing,))
+        for handler in logging.getLogger().handlers:
+            handler.close()
+    lines = capsys.readouterr().err.splitlines()
     assert "<6>arm: motions: long, short" in lines
     assert lines[-1] == "<6>arm: offline"
 
 
-def test_lines_of_a_stream_process_have_the_form_of_the_daemons(tmp_path: Path, free_port: int) -> None:
+class Defective(VirtualForks):
+    """Forks processes that fail inside motiond, over what somebody else has written."""
+
+    def fork(self, request: ForkRequest, channel: socket.socket, told: socket.socket) -> None:
+        super().fork(request, channel, told)
+        for process in self.processes.values():
+            process._machine = WithoutClock(process, 0.0)
+
+
+class WithoutClock(VirtualMachine):
+    def clock(self, kind: str) -> Clock:
+        raise ValueError(f"{kind}\n<3>forged\x1b[0m")
+
+
+async def test_a_defect_in_a_stream_process_forges_no_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rig = Rig(tmp_path)
-    rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{free_port}"}}
-    log = tmp_path / "log"
-    with log.open("w") as stream, background("run", "-c", rig.config, stderr=stream) as daemon:
-        eventually("the robot is on line", log.read_text, lambda text: "arm: online" in text)
-        streams = streams_of(daemon)
-        daemon.kill()
-        daemon.wait(PATIENCE_S)
-        left = still_running(streams)
-    assert (len(streams), left) == (1, [])
-    lines = log.read_text().splitlines()
-    assert [
-        line for line in lines if not re.match(rf"{TIME} (INFO   |WARNING) arm: |{TIME} INFO    mqtt", line)
-    ] == [], lines
-    assert re.fullmatch(f"{TIME} WARNING arm: the daemon has gone; stopping softly, then leaving", lines[-1])
+    with logging_as_before(), Defective() as forks:
+        start_logging(logging.INFO)
+        async with rig.running(forks):
+            await asyncio.sleep(1.0)
+    lines = capsys.readouterr().err.splitlines()
+    failed = re.compile(f"{TIME} ERROR   arm: the stream process failed inside motiond")
+    began = next(number for number, line in enumerate(lines) if failed.fullmatch(line))
+    others = [*takewhile(lambda line: line.startswith("    | "), lines[began + 1 :])]
+    assert others[-2:] == ["    | ValueError: real", r"    | <3>forged\x1b[0m"]
 
 
-FAILS = """
-import logging, socket, sys
-from motiond.daemon.log.lines import start_logging
-from motiond.daemon.stream import process as stream
-
-start_logging(logging.INFO)
-
-class Setup:
-    robot, clock = "arm", "real"
-
-def fail(*_):
-    raise ValueError("x\\n<3>forged\\x1b[0m")
-
-stream._receive_setup = lambda _: (Setup, None)
-stream._run = fail
-sys.exit(stream.stream(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).detach()))
-"""
-
-
-def test_a_defect_in_a_stream_process_forges_no_line() -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", FAILS], capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
-    first, *others = run.stderr.splitlines()
-    assert re.fullmatch(f"{TIME} ERROR   arm: the stream process failed inside motiond", first), run.stderr
-    assert others[-2:] == ["    | ValueError: x", r"    | <3>forged\x1b[0m"]
-    assert run.returncode == 1
-
-
-def test_a_warning_of_python_is_a_line_of_the_log() -> None:
-    program = (
-        "import warnings\n"
-        "from motiond.daemon.log.lines import start_logging\n"
-        "start_logging(20)\n"
-        "warnings.warn('old', stacklevel=1)\n"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S, check=True
-    )
-    first, *others = run.stderr.splitlines()
-    assert re.fullmatch(f"{TIME} WARNING <string>:4: UserWarning: old", first), run.stderr
+def test_a_warning_of_python_is_a_line_of_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings(), logging_as_before():
+        warnings.simplefilter("always")
+        start_logging(logging.INFO)
+        warnings.warn("old", stacklevel=1)
+    first, *others = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(rf"{TIME} WARNING {__file__}:\d+: UserWarning: old", first)
     assert all(line.startswith("    | ") for line in others)
