@@ -24,7 +24,7 @@ from tests.waiting import PATIENCE_S, eventually
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DEMO = Path(__file__).parents[1] / "config" / "demo.yaml"
+DEMO = Path(__file__).parents[3] / "config" / "demo.yaml"
 PLANNER = {"motiond.daemon.planning", "ruckig", "lxml", "numpy"}
 UNUSED = {"email", "http.client", "importlib.metadata._meta"}  # libraries ask for them, and use none
 MQTT = {"aiomqtt", "paho", "motiond.daemon.mqtt"}
