@@ -37,7 +37,6 @@ NOT_YET = frozenset(
         "daemon/testing/test_plugin.py",
         "daemon/fleet/test_site.py",
         "daemon/fleet/test_nats.py",
-        "daemon/fleet/test_group_start.py",
         "daemon/fleet/test_end_to_end.py",
         "daemon/stream/test_clocks.py",
         "daemon/cli/test_actuators.py",

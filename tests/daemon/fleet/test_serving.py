@@ -26,6 +26,8 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from tests.daemon.mqtt.stand_in import StandIn
+
 SIDE = {"position": [1.0], "velocity": [2.0], "effort": [None]}
 SAMPLE = {"stamp_s": 1.5, "frame": 2.5, "reference": SIDE, "feedback": SIDE, "error": SIDE}
 
@@ -180,6 +182,23 @@ async def test_a_stop_waits_for_no_log_of_the_broker_and_is_sent_until_it_is_ans
     assert (await asking)[0] == 200
     assert choir.asked_by == {("stop", 0)}
     assert len({str(body) for _, verb, body in choir.asked if verb == "stop"}) == 1
+
+
+async def test_a_stop_over_mqtt_5_is_sent_once_unless_a_daemon_says_that_it_would_wait(
+    mosquitto: StandIn,
+) -> None:
+    async with members(mosquitto.settings) as choir, serving(mosquitto.settings) as fleet:
+        choir.add("left", "choir", code=None)
+        await fleet.until_robots("left")
+        assert (await fleet.post("/api/robots/left/stop"))[0] == 200
+        assert choir.asked_by == {("stop", 1)}
+        choir.daemon("offline")
+        await fleet.until_robots("left", state="offline")
+        choir.daemon("online", requests_qos=0)
+        await fleet.until_robots("left", state="online")
+        choir.asked_by.clear()
+        assert (await fleet.post("/api/robots/left/stop"))[0] == 200
+        assert choir.asked_by == {("stop", 0)}
 
 
 async def test_a_stop_waits_for_no_request_whatever_is_on_its_way(
