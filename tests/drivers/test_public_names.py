@@ -1,10 +1,8 @@
-"""What pages and examples import from `motiond.drivers` is public, and its import loads nothing else."""
+"""What pages and examples import from `motiond.drivers` is public."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -15,7 +13,6 @@ PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.gl
 IMPORT = re.compile(r"^\s*from (motiond\.drivers[\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
 MENTION = re.compile(r"`(motiond\.drivers(?:\.\w+)+)")
 FACES = ["motiond.drivers", "motiond.drivers.testing", "motiond.drivers.sim"]
-HEAVY = {"numpy", "pydantic", "pytest", "serial", "hebi", "yaml", "motiond.drivers.base"}
 
 
 def imported() -> set[tuple[str, str]]:
@@ -65,9 +62,3 @@ def test_public_names_can_be_had(module: str) -> None:
 def test_other_names_are_refused_as_by_any_module(module: str) -> None:
     with pytest.raises(AttributeError, match=rf"^module '{module}' has no attribute 'Drivr'$"):
         _ = import_module(module).Drivr
-
-
-def test_importing_the_packages_loads_nothing_else() -> None:
-    code = f"import motiond.drivers, motiond.drivers.testing, sys; print(*sys.modules.keys() & {HEAVY})"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert run.stdout.split() == []

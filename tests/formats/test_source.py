@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import socket
+import stat
 import tracemalloc
 from typing import TYPE_CHECKING
 
@@ -29,16 +29,11 @@ components:
 """
 
 
-def make_socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as ours:
-        ours.bind(str(path))
-
-
 KERNELS = "it is no file on a disk, but the kernel's ({})"
 STRANGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "folder": (lambda path: path.mkdir(), "it is a folder"),
     "pipe that nobody writes to": (os.mkfifo, "it is a pipe"),
-    "socket": (make_socket, "it is a socket"),
+    "socket": (lambda path: os.mknod(path, stat.S_IFSOCK), "it is a socket"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "it is a device"),
     "terminal": (lambda path: path.symlink_to("/dev/tty"), "it is a device"),
     "file of /proc": (lambda path: path.symlink_to("/proc/version"), KERNELS.format("proc")),

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
-import sys
-import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,26 +12,18 @@ import pytest
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import RingReader, RingWriter
-from motiond.daemon.stream.locks import DeviceLocks, Holder, address_of, wait_for_devices
-from tests.users import OTHER_USER, as_other_user
-from tests.waiting import PATIENCE_S, eventually, lines_until, started
+from motiond.daemon.stream.locks import (
+    BEAT_S,
+    DeviceLocks,
+    Holder,
+    address_of,
+    wait_for_devices,
+    wait_readable,
+)
+from tests.users import OTHER_USER, listening_as_other_user
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Iterator
-
-HOLDER = """
-import sys, time
-from setproctitle import setproctitle
-from motiond.daemon.stream.fork_server import TITLE
-from motiond.daemon.stream.locks import DeviceLocks
-setproctitle(f"{TITLE} leg")  # as a stream process is named
-def hold():
-    assert DeviceLocks(sys.argv[1].split()).take() is None
-hold()  # the locks last, though nothing knows of them any more
-print("held", file=sys.stderr, flush=True)
-time.sleep(600)
-"""
+    from collections.abc import Callable, Iterator, Sequence
 
 
 def device(name: str) -> str:
@@ -42,16 +31,16 @@ def device(name: str) -> str:
     return f"test:{os.getpid()}/{name}"
 
 
-@contextmanager
-def held_elsewhere(*devices: str) -> Iterator[subprocess.Popen[str]]:
-    """Let another process hold devices."""
-    with started([sys.executable, "-c", HOLDER, " ".join(devices)], stderr=-1, text=True) as process:
-        lines_until(process.stderr, "held", PATIENCE_S)
-        yield process
-
-
 class Waiting:
-    """A wait for devices, with the daemon's ends of its channel and ring."""
+    """A wait for devices: with the daemon's ends of its channel and ring, and with what happens meanwhile.
+
+    Attributes
+    ----------
+    devices : tuple of str
+        What is to be driven, as it is now.
+    told : list of str
+        What was reported to the daemon.
+    """
 
     def __init__(self, *devices: str) -> None:
         self.daemon, theirs = Channel.pair()
@@ -60,40 +49,39 @@ class Waiting:
         self._writer, self.reader = RingWriter(fd, 1), RingReader(fd, 1)
         os.close(fd)
         self.devices = devices
-        self.locks = DeviceLocks(devices)
-        self.taken: bool | None = None
-        self._thread = threading.Thread(target=self._wait, daemon=True)
-        self._thread.start()
+        self.told: list[str] = []
+        self._locks = DeviceLocks(devices)
 
-    def _wait(self) -> None:
-        self.taken = wait_for_devices(self.locks, lambda: self.devices, self._channel, self._writer)
+    def ends(self, *events: Callable[[], object]) -> bool:
+        """Wait until it ends, and return whether the devices were taken.
 
-    def ends(self) -> bool:
-        """Wait for the end, and give whether the devices were taken."""
-        self._thread.join(PATIENCE_S)
-        assert self.taken is not None
-        return self.taken
+        Parameters
+        ----------
+        events : callables
+            What happens in each beat, in their order; with the last one it has to end.
+        """
+        left = iter(events)
 
-    def told(self) -> list[str]:
-        """Return what it has told since the last time."""
-        told = []
-        while (received := self.daemon.receive()) is not None:
+        def wait(fds: Sequence[int], timeout_s: float) -> list[int]:
+            assert timeout_s == BEAT_S
+            self._listen()
+            next(left)()
+            return wait_readable(fds, 0.0)
+
+        taken = wait_for_devices(self._locks, lambda: self.devices, self._channel, self._writer, wait)
+        assert next(left, None) is None
+        self._listen()
+        return taken
+
+    def _listen(self) -> None:
+        while self.daemon.fileno() >= 0 and (received := self.daemon.receive()) is not None:
             notice = received[0]
             assert isinstance(notice, messages.Lost)
-            told.append(notice.message)
-        return told
-
-    def is_told(self) -> list[str]:
-        """Wait until it tells something."""
-        return eventually("what keeps it waiting is told", self.told, bool)
+            self.told.append(notice.message)
 
     def close(self) -> None:
-        self.daemon.close()
-        self._thread.join(PATIENCE_S)
-        self.locks.close()
-        self._channel.close()
-        self._writer.close()
-        self.reader.close()
+        for each in (self.daemon, self._locks, self._channel, self._writer, self.reader):
+            each.close()
 
 
 @contextmanager
@@ -101,6 +89,23 @@ def waiting(*devices: str) -> Iterator[Waiting]:
     wait = Waiting(*devices)
     yield wait
     wait.close()
+
+
+@contextmanager
+def held(*devices: str) -> Iterator[DeviceLocks]:
+    """Let another hold devices."""
+    locks = DeviceLocks(devices)
+    assert locks.take() is None
+    yield locks
+    locks.close()
+
+
+def held_by(device: str, holder: str) -> str:
+    return f"{device}: held by {holder}; one device has one master; waiting until that process ends"
+
+
+def nothing() -> None:
+    """Let a beat pass in which nothing happens."""
 
 
 def test_a_device_is_held_once_and_may_be_taken_when_it_is_free_again() -> None:
@@ -174,59 +179,54 @@ def test_long_names_are_told_apart_by_their_last_letter() -> None:
 def test_a_robot_that_shares_nothing_waits_for_nothing() -> None:
     with waiting() as wait:
         assert wait.ends()
-        assert wait.told() == []
+        assert wait.told == []
 
 
-def test_a_device_is_waited_for_and_its_holder_named_until_it_is_killed() -> None:
+def test_a_device_is_waited_for_and_its_holder_named_once_until_it_is_free() -> None:
     port = device("port")
-    with held_elsewhere(port) as process, waiting(port) as wait:
-        assert wait.is_told() == [
-            (
-                f"{port}: held by process {process.pid} (motiond stream of robot 'leg'); "
-                "one device has one master; waiting until that process ends"
-            )
-        ]
-        assert wait.taken is None
-        process.kill()
-        assert wait.ends()
-        assert wait.told() == []
+    with held(port) as other, waiting(port) as wait:
+        assert wait.ends(nothing, nothing, other.close)
+        assert wait.told == [held_by(port, f"process {os.getpid()}")]
 
 
 def test_who_waits_by_a_name_that_comes_to_stand_for_another_device_takes_that() -> None:
-    name, held, free = device("name"), device("held"), device("free")
-    with held_elsewhere(held), waiting(name, held) as wait:
-        wait.is_told()
-        wait.devices = (name, free)
-        assert wait.ends()
-        for one, is_held in ((name, True), (free, True)):
+    name, taken, free = device("name"), device("held"), device("free")
+    with held(taken), waiting(name, taken) as wait:
+        assert wait.ends(nothing, lambda: setattr(wait, "devices", (name, free)))
+        for one in (name, free):
             other = DeviceLocks([one])
             holder = other.take()
-            assert (holder is not None) == is_held, one
+            assert holder is not None, one
             for each in (holder, other):
-                if each is not None:
-                    each.close()
+                each.close()
 
 
-def test_whoever_waits_is_seen_to_be_alive() -> None:
-    port = device("port")
-    with held_elsewhere(port), waiting(port) as wait:
-        wait.is_told()
-        before = wait.reader.pulse
-        eventually("beats", lambda: wait.reader.pulse, lambda pulse: pulse >= before + 2)
+def test_whoever_waits_is_seen_to_be_alive_in_every_beat() -> None:
+    port, pulses = device("port"), list[int]()
+    with held(port) as other, waiting(port) as wait:
+        look = lambda: pulses.append(wait.reader.pulse)  # noqa: E731 - as the others
+        assert wait.ends(look, look, look, other.close)
+        assert pulses == [pulses[0], pulses[0] + 1, pulses[0] + 2]
         assert wait.reader.written == 0
 
 
-@pytest.mark.parametrize("how", ["told", "gone"])
-def test_the_wait_ends_when_the_daemon_says_so_or_has_gone(how: str) -> None:
+def shut_down(wait: Waiting) -> None:
+    wait.daemon.send(messages.Enable())
+    wait.daemon.send(messages.Shutdown())
+
+
+@pytest.mark.parametrize("how", [shut_down, lambda wait: wait.daemon.close()], ids=["told", "gone"])
+def test_the_wait_ends_when_the_daemon_says_so_or_has_gone(how: Callable[[Waiting], None]) -> None:
     port = device("port")
-    with held_elsewhere(port), waiting(port) as wait:
-        wait.is_told()
-        if how == "told":
-            wait.daemon.send(messages.Enable())
-            wait.daemon.send(messages.Shutdown())
-        else:
-            wait.daemon.close()
-        assert not wait.ends()
+    with held(port), waiting(port) as wait:
+        assert not wait.ends(nothing, lambda: how(wait))
+
+
+def test_a_device_that_another_user_holds_is_told_with_that_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    port = device("port")
+    with listening_as_other_user(monkeypatch, address_of(port)) as theirs, waiting(port) as wait:
+        assert wait.ends(nothing, theirs.close)
+        assert wait.told == [held_by(port, f"process {os.getpid()} of user {OTHER_USER}")]
 
 
 def test_a_holder_that_cannot_be_asked_is_still_a_holder() -> None:
@@ -295,60 +295,3 @@ def test_a_name_that_comes_to_stand_for_another_device_frees_the_number_of_the_o
     for each in (holder, locks, other):
         assert each is not None
         each.close()
-
-
-@pytest.mark.parametrize("how", ["listens", "binds alone"] if os.geteuid() == 0 else ["listens"])
-def test_a_device_whose_name_another_user_has_bound_is_told_with_that_user(
-    monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
-    port = device("port")
-    with as_other_user(monkeypatch):
-        theirs = socket.socket(socket.AF_UNIX)
-        theirs.bind(address_of(port))
-        if how == "listens":
-            theirs.listen()
-    process = f"process {os.getpid()}" if how == "listens" else "a process"
-    with theirs, waiting(port) as wait:
-        assert wait.is_told() == [
-            (
-                f"{port}: held by {process} of user {OTHER_USER}; one device has one master; "
-                "waiting until that process ends"
-            )
-        ]
-        theirs.close()
-        assert wait.ends()
-
-
-# What a stream process does once its daemon has gone: its driver is closed, and it is about to end.
-ENDING = """
-import os, sys
-from motiond.daemon.ipc import ring
-from motiond.daemon.ipc.channel import Channel, ChannelClosed
-from motiond.daemon.stream import process as stream
-from motiond.daemon.stream.locks import DeviceLocks
-from tests.daemon.stream.test_loop import setup_of
-daemon, theirs = Channel.pair()
-make = stream.make_driver
-def make_driver(*how):
-    driver = make(*how)
-    opened = driver.open
-    driver.open = lambda: (opened(), daemon.close())
-    return driver
-stream.make_driver = make_driver
-writer = ring.RingWriter(ring.create(2), 2)
-try:
-    stream._run(setup_of(options={"plant": sys.argv[1]}), Channel(theirs), writer, stream.Machine())
-except ChannelClosed:
-    print(DeviceLocks([f"plant:{sys.argv[1]}"]).take() or "the plant is free")
-"""
-
-
-def test_a_stream_process_holds_its_devices_until_it_has_ended_itself(tmp_path: Path) -> None:
-    plant = tmp_path / "plant.bin"
-    with started([sys.executable, "-c", ENDING, plant], stdout=-1, text=True) as process:
-        (told,) = lines_until(process.stdout, "plant", PATIENCE_S)
-        process.wait(PATIENCE_S)
-    assert told.startswith(f"plant:{plant}: held by process {process.pid}; ")
-    locks = DeviceLocks([f"plant:{plant}"])
-    assert locks.take() is None
-    locks.close()
