@@ -613,7 +613,7 @@ class RobotSession:
         if any(isinstance(pending, Seek) for pending in self._pending):
             what, fix = "on the way to another place already", "wait for it"
             raise RequestError("BUSY", self._robot, what, mend=fix)
-        goes_on = self.state not in {State.PAUSING, State.PAUSED}
+        goes_on = self.state not in {State.PAUSING, State.PAUSED} or not self.is_obeyed(self._resumed)
         number = self._send(messages.Pause())
         seek = Seek("rest", goal=goal, row=row, goes_on=goes_on, number=number)
         self._pending.append(seek)
@@ -708,7 +708,7 @@ class RobotSession:
     def _look_at_seek(self, seek: Seek) -> None:
         if seek.is_sent:
             seek.outcome = {} if self.is_obeyed(seek.number) else None
-        elif self.goal is not seek.goal or self.state in OUT_OF_ORDER | {State.STOPPING}:
+        elif self.goal is not seek.goal or seek.goal.number <= self.stopped or self.state is State.STOPPING:
             ended = f"{seek.goal.motion} ended before"
             seek.outcome = RequestError("NOT_PLAYING", self._robot, ended, mend="play it again")
         elif self.is_obeyed(seek.number) and self.state is State.PAUSED and self.reference is not None:
@@ -722,11 +722,12 @@ class RobotSession:
         if leaving.goal is not None or self.state in OUT_OF_ORDER:
             if self.goal is None:
                 self.end_exit()
-        elif self.goal is None and self.state is State.IDLE and self.is_obeyed(leaving.number):
+        elif self.goal is None and self.state is State.IDLE and self.is_obeyed(self._unsettled):
             if leaving.releases or not self.torque:
                 self.end_exit()
             elif self._on_exit == "release":
-                leaving.number, leaving.releases = self.release(), True
+                self.release()
+                leaving.releases = True
             elif self.stopped > leaving.number:
                 self.end_exit("it was stopped")
             else:

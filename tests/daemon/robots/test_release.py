@@ -176,3 +176,16 @@ async def test_a_robot_that_is_halted_while_torque_goes_off_keeps_nobody_waiting
         await disable
     why = "the bus is lost; send reset when it is mended"
     assert str(refusal.value) == f"arm: torque cannot be switched off; {why}"
+
+
+async def test_a_pause_of_a_motion_that_has_ended_by_then_is_no_success(stage: Stage) -> None:
+    goal_id = str((await (await stage.plays(on(HELD))))["goal_id"])
+    pausing = asyncio.create_task(ask(stage.registry, "pause"), name="pause")
+    await stage.settle()
+    stage.tell(on(HELD, messages.Ended(goal_id, "SUCCESSFUL", "the last row is out and held", 0.5)))
+    with pytest.raises(RequestError) as refusal:
+        await pausing
+    assert (refusal.value.code, str(refusal.value)) == (
+        "NOT_PLAYING",
+        "arm: short ended before; pause what follows, or stop it",
+    )

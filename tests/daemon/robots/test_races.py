@@ -1,0 +1,329 @@
+"""What is asked for in each tick around an end, whichever messages are under way then.
+
+Every row of the table plays a scenario again and again, and asks for something one tick later each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.ipc import messages
+from motiond.daemon.ipc.states import HALTED, ResultCode, State
+from tests.daemon.robots.two_halves import LONGEST, ROWS, STILL, Halves
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+Check: TypeAlias = Callable[[], list[str]]
+"""Returns what is wrong once everything is over."""
+WHY = "stopped on request"
+
+
+# -- what is going on ---------------------------------------------------------------------------------------
+
+
+def playing(on_end: str, *delays: int, on_exit: str = "hold") -> Halves:
+    """Return both halves while `wave` plays, by what the session knows."""
+    halves = Halves(on_end, on_exit, *delays)
+    halves.until(State.IDLE)
+    halves.session.begin_instead(halves.goal("wave"), "wave cannot be played")
+    halves.until(State.PLAYING)
+    return halves
+
+
+def to_the_end(*delays: int) -> Halves:
+    return playing("hold", *delays)
+
+
+def to_what_waits(*delays: int) -> Halves:
+    halves = playing("hold", *delays)
+    enqueue(halves, "nod")
+    enqueue(halves, "wave")
+    return halves
+
+
+def from_a_pause(*delays: int) -> Halves:
+    halves = playing("park", *delays)
+    assert halves.session.goal is not None
+    halves.session.pause(halves.session.goal)
+    halves.until(State.PAUSED)
+    halves.session.resume()
+    return halves
+
+
+def to_park(*delays: int) -> Halves:
+    return playing("park", *delays)
+
+
+def to_release(*delays: int) -> Halves:
+    return playing("release", *delays)
+
+
+def to_shutdown(*delays: int) -> Halves:
+    halves = playing("hold", *delays, on_exit="park")
+    halves.session.leave("the daemon shuts down", goes_home=True)
+    return halves
+
+
+SCENARIOS = {
+    one.__name__.replace("_", " "): one
+    for one in (to_the_end, to_what_waits, from_a_pause, to_park, to_release, to_shutdown)
+}
+
+
+# -- what is asked ------------------------------------------------------------------------------------------
+
+
+def enqueue(halves: Halves, motion: str) -> None:
+    goal = halves.goal(motion)
+    halves.session.enqueue(goal)
+    halves.accepted.add(goal.goal_id)
+
+
+def holds_still(halves: Halves, number: int, moves_by: type[messages.Command] = messages.Play) -> Check:
+    """Return a check that nothing begins after a stop, nor moves once it has come to rest."""
+    sent, before = halves.tick, len(halves.sent)
+    while not halves.session.is_obeyed(number):
+        halves.step()
+        assert halves.tick < sent + LONGEST, "it was never obeyed"
+
+    def check() -> list[str]:
+        wrong = [
+            f"{command} followed" for _, command in halves.sent[before:] if isinstance(command, moves_by)
+        ]
+        trace = halves.engine.trace[-STILL:]
+        return wrong + (["it moves yet"] if len(set(trace)) > 1 else [])
+
+    return check
+
+
+def stop(halves: Halves) -> Check:
+    return holds_still(halves, halves.session.stop(WHY))
+
+
+def disable(halves: Halves) -> Check:
+    session = halves.session
+    if session.goal is not None:
+        return list
+    number = session.disable()
+    check = holds_still(halves, number)
+    if session.state is State.OFFLINE:  # then it is no success
+        return list
+    return lambda: check() + (["torque is on"] if halves.engine.player.torque else [])
+
+
+def estop(halves: Halves) -> Check:
+    number = halves.session.estop()
+    check = holds_still(halves, number)
+    at = len(halves.engine.trace)
+
+    def is_halted() -> list[str]:
+        is_over = halves.engine.is_over or halves.engine.player.state in HALTED
+        moved = len(set(halves.engine.trace[at:])) > 1
+        return check() + ([] if is_over else ["not halted"]) + (["it moved"] if moved else [])
+
+    return is_halted
+
+
+def estop_and_reset(halves: Halves) -> Check:
+    number = halves.session.estop()
+    halves.session.reset()
+    return holds_still(halves, number)
+
+
+def estop_reset_and_play(halves: Halves) -> Check:
+    session = halves.session
+    session.estop()
+    session.reset()
+    return replace(halves)
+
+
+def pause(halves: Halves) -> Check:
+    session = halves.session
+    if session.goal is None:
+        return list
+    pause = session.pause(session.goal)
+    answered: list[State] = []
+    for _ in range(LONGEST):
+        if pause.outcome is not None:
+            answered.append(session.state)
+            break
+        halves.step()
+    at = len(halves.engine.trace) - 1
+
+    def check() -> list[str]:
+        if answered == [State.PAUSED] and (
+            halves.engine.player.state is not State.PAUSED or len(set(halves.engine.trace[at:])) > 1
+        ):
+            return ["it was answered to be paused, and is not"]
+        session.stop(WHY)
+        halves.run_out()
+        return [] if answered else ["it was never answered"]
+
+    return check
+
+
+def seek(halves: Halves) -> Check:
+    session = halves.session
+    if session.goal is None:
+        return list
+    sought = session.seek(session.goal, ROWS - 2)
+
+    def check() -> list[str]:
+        return [] if sought.outcome is not None else ["it was never answered"]
+
+    return check
+
+
+def replace(halves: Halves) -> Check:
+    session = halves.session
+    try:
+        session.refuse_unless_able("nod cannot be played")
+    except RequestError:
+        return list
+    goal = halves.goal("nod")
+    begin = session.begin_instead(goal, "nod cannot be played")
+
+    def check() -> list[str]:
+        codes = {ended.goal_id: ended.code for ended, _ in halves.results}
+        if isinstance(begin.outcome, dict) and codes[goal.goal_id] == ResultCode.SUCCESSFUL:
+            return []
+        return [f"{begin.outcome}, {codes.get(goal.goal_id)}"]
+
+    return check
+
+
+def queue(halves: Halves) -> Check:
+    session = halves.session
+    if session.leaving or not (session.goal or session.begin or session.queue):
+        return replace(halves)
+    enqueue(halves, "nod")
+    return list
+
+
+def replace_and_stop(halves: Halves) -> Check:
+    replace(halves)
+    return stop(halves)
+
+
+def replace_queue_and_stop(halves: Halves) -> Check:
+    replace(halves)
+    queue(halves)
+    return stop(halves)
+
+
+def replace_and_give_up(halves: Halves) -> Check:
+    session = halves.session
+    if session.goal is None or session.leaving:
+        return list
+    session.give_up(session.begin_instead(halves.goal("nod"), "nod cannot be played"))
+    return holds_still(halves, session.sent)
+
+
+def stop_and_queue(halves: Halves) -> Check:
+    number = halves.session.stop(WHY)
+    if halves.session.goal is not None and not halves.session.leaving:
+        enqueue(halves, "nod")
+    return holds_still(halves, number)
+
+
+def leave(halves: Halves) -> Check:
+    halves.session.leave("the daemon shuts down", goes_home=True)
+    return lambda: [] if halves.engine.is_over else ["it has not left"]
+
+
+REQUESTS: dict[str, Callable[[Halves], Check]] = {
+    one.__name__.replace("_", " "): one
+    for one in (
+        stop,
+        disable,
+        estop,
+        estop_and_reset,
+        estop_reset_and_play,
+        pause,
+        seek,
+        replace,
+        queue,
+        replace_and_stop,
+        replace_queue_and_stop,
+        replace_and_give_up,
+        stop_and_queue,
+        leave,
+    )
+}
+
+
+# -- the table ----------------------------------------------------------------------------------------------
+
+
+def ticks_of(scenario: Callable[..., Halves], delays: tuple[int, int]) -> Iterator[Halves]:
+    """Yield the scenario in each of its ticks, up to some in which nothing is left to happen."""
+    tick = idle = 0
+    while idle < 3:
+        halves = scenario(*delays)
+        halves.run(tick)
+        tick += 1
+        over = halves.engine.is_over or (halves.session.rests and not halves.moves)
+        idle = idle + 1 if over else 0
+        yield halves
+
+
+@pytest.mark.parametrize("delays", [(0, 0), (0, 2), (2, 0), (2, 2)], ids=lambda ticks: "{}-{}".format(*ticks))
+@pytest.mark.parametrize("request_", REQUESTS)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_request_in_each_tick_is_true_and_each_goal_ends_once(
+    scenario: str, request_: str, delays: tuple[int, int]
+) -> None:
+    wrong: list[str] = []
+    for number, halves in enumerate(ticks_of(SCENARIOS[scenario], delays)):
+        check = REQUESTS[request_](halves)
+        halves.run_out()
+        wrong += [f"tick {number}: {one}" for one in check() + halves.problems()]
+        halves.close()
+    assert wrong == []
+
+
+def seek_unless_busy(halves: Halves) -> None:
+    if halves.session.goal is not None:
+        with suppress(RequestError):
+            halves.session.seek(halves.session.goal, ROWS - 2)
+
+
+ACTS: dict[str, Callable[[Halves], object]] = {
+    "stop": lambda halves: halves.session.stop(WHY),
+    "disable": lambda halves: halves.session.goal or halves.session.disable(),
+    "enable": lambda halves: halves.session.enable(),
+    "estop": lambda halves: halves.session.estop(),
+    "reset": lambda halves: halves.session.reset(),
+    "pause": lambda halves: halves.session.goal and halves.session.pause(halves.session.goal),
+    "resume": lambda halves: halves.session.resume(),
+    "seek": seek_unless_busy,
+    "replace": replace,
+    "queue": queue,
+    "leave": leave,
+}
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_whatever_is_asked_in_whatever_order_each_goal_ends_once_and_nothing_hangs(seed: int) -> None:
+    """Requests come in any order; a reset and a stop at the end have to leave a robot at rest."""
+    chance = np.random.default_rng(seed)
+    scenario = SCENARIOS[chance.choice(list(SCENARIOS))]
+    halves = scenario(*chance.integers(0, 4, 2).tolist())
+    done = []
+    for act in chance.choice(list(ACTS), 12, p=[0.1] * 10 + [0.0] if seed % 4 else None):
+        ACTS[act](halves)
+        done.append(f"{halves.tick}: {act}")
+        halves.run(int(chance.choice([0, 0, 1, 2, 3, 5, 30])))
+    halves.session.reset()
+    halves.session.stop(WHY)
+    halves.run_out()
+    halves.close()
+    assert (halves.problems(), done) == ([], done)

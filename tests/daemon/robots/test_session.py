@@ -1,0 +1,227 @@
+"""What a session reports and refuses, in its words; `test_races` shows that it does so at any time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.ipc import messages
+from motiond.daemon.ipc.states import State
+from tests.daemon.robots.two_halves import Halves
+
+if TYPE_CHECKING:
+    from motiond.daemon.robots.session import Begin, Pending
+
+
+def playing(on_end: str = "hold", *delays: int, on_exit: str = "hold") -> Halves:
+    halves = Halves(on_end, on_exit, *(delays or (0, 0)))
+    halves.until(State.IDLE)
+    replace(halves, "wave")
+    halves.until(State.PLAYING)
+    return halves
+
+
+def replace(halves: Halves, motion: str) -> Begin:
+    return halves.session.begin_instead(halves.goal(motion), f"{motion} cannot be played")
+
+
+def refusal(pending: Pending) -> tuple[str, str]:
+    assert isinstance(pending.outcome, RequestError)
+    return pending.outcome.code, str(pending.outcome)
+
+
+def results(halves: Halves) -> list[tuple[str, str, str, str | None]]:
+    """Return of each goal its id, code and message, and what was said to follow."""
+    return [(ended.goal_id, ended.code, ended.message, follows) for ended, follows in halves.results]
+
+
+WELL = "the last row is out and held"
+
+
+@pytest.mark.parametrize(
+    ("on_end", "places"), [("hold", ["wave"]), ("release", ["wave"]), ("park", ["wave", "park"])]
+)
+def test_a_motion_is_followed_by_what_was_configured(on_end: str, places: list[str]) -> None:
+    halves = playing(on_end)
+    halves.run_out()
+    assert results(halves) == [
+        (f"{motion} {number}", "SUCCESSFUL", WELL, on_end if motion == "wave" else None)
+        for number, motion in enumerate(places, 1)
+    ]
+    assert halves.session.torque is (on_end != "release")
+
+
+def test_what_waits_plays_after_it_and_is_followed_in_its_turn() -> None:
+    halves = playing("park")
+    halves.session.enqueue(halves.goal("nod"))
+    halves.run_out()
+    assert [(goal, follows) for goal, _, _, follows in results(halves)] == [
+        ("wave 1", "queue"),
+        ("nod 2", "park"),
+        ("park 3", None),
+    ]
+
+
+@pytest.mark.parametrize("on_end", ["park", "release"])
+def test_a_stop_just_before_the_end_is_known_leaves_the_robot_where_it_is(on_end: str) -> None:
+    halves = playing(on_end, 2, 2)
+    while not halves.engine.ends:
+        halves.step()
+    halves.session.stop("stopped")
+    halves.session.enqueue(halves.goal("nod"))
+    halves.run_out()
+    assert results(halves) == [
+        ("wave 1", "SUCCESSFUL", WELL, None),
+        ("nod 2", "CANCELED", "wave, before it, was told to end; it had not begun", None),
+    ]
+    assert halves.session.is_ready
+
+
+def test_a_motion_after_one_that_was_stopped_is_followed_as_ever() -> None:
+    halves = playing("park")
+    halves.session.stop("stopped")
+    halves.run_out()
+    replace(halves, "nod")
+    halves.run_out()
+    assert [(goal, code, follows) for goal, code, _, follows in results(halves)] == [
+        ("wave 1", "CANCELED", None),
+        ("nod 2", "SUCCESSFUL", "park"),
+        ("park 3", "SUCCESSFUL", None),
+    ]
+
+
+ENDS = {
+    "stop": ("CANCELED", "arm: stopped before the motion began; play it again"),
+    "disable": ("CANCELED", "arm: stopped before the motion began; play it again"),
+    "estop": (
+        "ESTOPPED",
+        "arm: nod cannot be played; the emergency stop is latched; send reset when it is safe",
+    ),
+    "replace": (
+        "PREEMPTED",
+        "arm: nod did not begin; a newer request replaced it; send it again after that",
+    ),
+    "leave": ("OFFLINE", "arm: nod cannot be played; the daemon shuts down"),
+    "lose": ("OFFLINE", "arm: nod cannot be played; the robot is offline; bus lost"),
+}
+
+
+@pytest.mark.parametrize("event", ENDS)
+def test_what_is_about_to_begin_does_not_after(event: str) -> None:
+    halves = Halves("hold", "hold", 1, 1)
+    halves.until(State.IDLE)
+    begin, session = replace(halves, "nod"), halves.session
+    if event == "stop":
+        session.stop("stopped")
+    elif event == "disable":
+        session.disable()
+    elif event == "estop":
+        session.estop()
+    elif event == "replace":
+        replace(halves, "wave")
+    elif event == "leave":
+        session.leave("the daemon shuts down", goes_home=True)
+    else:
+        session.lose("bus lost")
+    assert refusal(begin) == ENDS[event]
+
+
+WAITING = {
+    "stop": "stopped; it had not begun",
+    "replace": "another motion was asked to replace this one; it had not begun",
+    "leave": "the daemon shuts down; it had not begun",
+    "estop": "wave, before it, ended with ESTOP; it had not begun",
+    "lose": "wave, before it, ended with COMM_LOST; it had not begun",
+    "goal ends": "wave, before it, ended with CANCELED; it had not begun",
+}
+
+
+@pytest.mark.parametrize("event", WAITING)
+def test_what_waits_ends_with_why_it_did_not_begin(event: str) -> None:
+    halves = playing()
+    session = halves.session
+    session.enqueue(halves.goal("nod"))
+    if event == "stop":
+        session.stop("stopped")
+    elif event == "replace":
+        replace(halves, "wave")
+    elif event == "leave":
+        session.leave("the daemon shuts down", goes_home=True)
+    elif event == "estop":
+        session.estop()
+    elif event == "lose":
+        session.lose("bus lost")
+    else:
+        session.end_goal("a member is missing", {})
+    halves.run_out()
+    assert next((code, message) for goal, code, message, _ in results(halves) if goal == "nod 2") == (
+        "PREEMPTED" if event == "replace" else "CANCELED",
+        WAITING[event],
+    )
+
+
+def test_what_waits_behind_a_motion_that_cannot_begin_ends_too() -> None:
+    halves = Halves("hold", "hold", 1, 1)
+    halves.until(State.IDLE)
+    begin = replace(halves, "nod")
+    halves.session.enqueue(halves.goal("wave"))
+    halves.session.give_up(begin)
+    assert results(halves) == [
+        ("wave 2", "CANCELED", "nod, before it, did not begin; it had not begun", None)
+    ]
+
+
+def test_what_waits_behind_a_motion_that_is_refused_begins() -> None:
+    halves = playing()
+    halves.refused = "park"
+    begin = replace(halves, "park")
+    halves.session.enqueue(halves.goal("nod"))
+    halves.run_out()
+    assert refusal(begin) == ("INVALID_MOTION", "park: there is no way")
+    assert [(goal, code) for goal, code, _, _ in results(halves)] == [
+        ("wave 1", "PREEMPTED"),
+        ("nod 3", "SUCCESSFUL"),
+    ]
+
+
+def test_a_robot_is_not_ready_before_it_has_obeyed_what_changes_torque_or_state() -> None:
+    halves = playing()
+    halves.run_out()
+    assert halves.session.is_ready
+    halves.session.estop()
+    halves.session.reset()
+    assert (halves.session.state, halves.session.is_ready) == (State.IDLE, False)
+    halves.run_out()
+    assert halves.session.is_ready
+
+
+def test_a_motion_that_was_reported_as_lost_and_plays_yet_is_stopped() -> None:
+    halves = playing()
+    plays = halves.session.known
+    halves.session.lose("bus lost")
+    assert plays is not None
+    halves.session.take(plays)
+    assert halves.sent[-1][1] == messages.Stop("CANCELED", "it was reported as lost already")
+    halves.run_out()
+    assert halves.session.state is State.IDLE
+
+
+def test_an_exit_that_was_stopped_says_so() -> None:
+    halves = playing(on_exit="park")
+    halves.session.leave("the daemon shuts down", goes_home=True)
+    halves.session.stop("stopped")
+    halves.run_out()
+    assert (halves.engine.is_over, halves.warnings) == (True, ["on_exit park was given up; it was stopped"])
+
+
+def test_a_robot_that_leaves_parks_first_and_each_goal_ends_once() -> None:
+    halves = playing(on_exit="park")
+    halves.session.leave("the daemon shuts down", goes_home=True)
+    halves.run_out()
+    assert [(goal, code) for goal, code, _, _ in results(halves)] == [
+        ("wave 1", "CANCELED"),
+        ("park 2", "SUCCESSFUL"),
+    ]
+    assert (halves.engine.is_over, halves.engine.trace[-1]) == (True, 1.0)

@@ -1,0 +1,340 @@
+"""A session and the engine of its stream process in one thread, tick by tick, with messages under way.
+
+The session is the daemon's own; player and commands are those of the stream process. Between them a message
+takes as many ticks as a test says, each way for itself, and none overtakes another.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import dataclass, field
+from itertools import count
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.ipc import messages
+from motiond.daemon.ipc.states import ACTIVE, State
+from motiond.daemon.robots.session import RobotSession
+from motiond.daemon.stream.clocks import VirtualClock
+from motiond.daemon.stream.commands import CommandHandler
+from motiond.daemon.stream.execution import Phase
+from motiond.daemon.stream.player import Player
+from motiond.daemon.stream.schedule import Schedule
+from motiond.daemon.trajectory.passes import Passes
+from motiond.daemon.trajectory.track import Track, share
+
+if TYPE_CHECKING:
+    from motiond.daemon.robots.goal import Goal
+    from motiond.daemon.robots.session import Seek
+
+RATE_HZ = 100.0
+RAMP = 40.0
+"""In 1/s: a stop takes four ticks or so."""
+PLACES = {"wave": (0.0, 0.6), "nod": (0.6, 0.2), "park": (1.0, 1.0)}
+"""Where each motion begins and ends."""
+ROWS = 12
+SAG = 0.01
+"""How far a joint is from where it was when torque comes on."""
+LONGEST = 300
+"""Ticks in which everything that was asked for is over."""
+STILL = 8
+"""Ticks in which nothing happens any more where nothing has happened in them."""
+
+
+@dataclass(eq=False)
+class Asked:
+    """A goal as a session knows it."""
+
+    motion: str
+    goal_id: str
+    number: int = 0
+    is_endless: bool = False
+
+
+@dataclass
+class Engine:
+    """What a stream process does, but for its actuators, which are where they are sent.
+
+    Attributes
+    ----------
+    trace : list of float
+        The setpoint after each tick.
+    ends : list of Ended
+        Every end, with what was held then.
+    notices : list of Notice
+        What was refused.
+    """
+
+    clock: VirtualClock = field(default_factory=VirtualClock)
+    position: np.ndarray[Any, Any] = field(default_factory=lambda: np.zeros(1))
+    trace: list[float] = field(default_factory=list)
+    ends: list[tuple[messages.Ended, float]] = field(default_factory=list)
+    notices: list[messages.Notice] = field(default_factory=list)
+    after: int = 0
+    is_over: bool = False
+
+    def __post_init__(self) -> None:
+        self.player = Player(["elbow"], ["rad"], self.position, np.zeros(1))
+        self._ended: list[messages.Ended] = []
+        self._reported: tuple[Any, ...] = ()
+        driver = SimpleNamespace(disable=lambda: None)
+        measured = np.zeros(1)
+        actuators = SimpleNamespace(
+            driver=driver,
+            measured=measured,
+            take_hold=lambda *_: np.add(self.position, SAG, measured),
+            set_period=lambda _: None,
+        )
+        watch = SimpleNamespace(
+            checks=None, displaced=lambda: None, start_holding=lambda: None, start_motion=lambda: None
+        )
+        self._commands = CommandHandler(
+            player=self.player,
+            actuators=cast("Any", actuators),
+            watch=cast("Any", watch),
+            schedule=Schedule(self.clock, 0.01, 0.1, 0.02),
+            tell=self.notices.append,
+            refused=self._ended,
+        )
+
+    def tick(self, commands: list[tuple[messages.Command, tuple[int, ...], int]]) -> messages.Changed | None:
+        """Obey, make one tick, and return what has changed."""
+        player = self.player
+        for command, fds, number in commands:
+            self._commands.obey(command, list(fds))
+            self.after = number
+        if self._commands.leaving and not player.active:
+            self.is_over = True
+        else:
+            player.tick(1)
+            if player.phase is Phase.SETTLE and not player.slowing:
+                player.finish()
+        self.trace.append(float(self.position[0]))
+        self.clock.sleep_until(self.clock.now() + 1 / RATE_HZ)
+        return self._changed()
+
+    def _changed(self) -> messages.Changed | None:
+        player = self.player
+        reported = (player.changes, self.after)
+        if reported == self._reported and not self._ended:
+            return None
+        self._reported = reported
+        for result in player.results:
+            one = messages.Ended(result.execution.goal_id, result.code, result.message, 0.0)
+            self._ended.append(one)
+        player.results.clear()
+        self.ends += [(one, self.trace[-1]) for one in self._ended]
+        changed = messages.Changed(
+            player.state,
+            player.torque,
+            player.execution.goal_id if player.execution else None,
+            player.position.tolist() if player.torque else None,
+            player.waits,
+            ended=[*self._ended],
+            after=self.after,
+        )
+        self._ended.clear()
+        return changed
+
+
+class Halves:
+    """Both halves, and what is on its way between them.
+
+    Parameters
+    ----------
+    command_ticks, notice_ticks : int
+        How long a command and a notice are under way.
+
+    Attributes
+    ----------
+    session : RobotSession
+    engine : Engine
+    tick : int
+        The present one.
+    sent : list of (int, Command)
+        What was sent, with the tick.
+    results : list of (Ended, str or None)
+        What was reported, with what was said to follow.
+    accepted : set of str
+        The goals that were accepted.
+    warnings : list of str
+    refused : str
+        A motion that cannot begin.
+    """
+
+    def __init__(self, on_end: str, on_exit: str, command_ticks: int, notice_ticks: int) -> None:
+        self.engine = Engine()
+        self.tick = 0
+        self.sent: list[tuple[int, messages.Command]] = []
+        self.results: list[tuple[messages.Ended, str | None]] = []
+        self.accepted: set[str] = set()
+        self.warnings: list[str] = []
+        self.refused = ""
+        self._untrue: list[str] = []
+        self._announced: tuple[int, str | None] = (0, None)
+        self._delays = command_ticks, notice_ticks
+        self._commands: deque[tuple[int, messages.Command, tuple[int, ...], int]] = deque()
+        self._notices: deque[tuple[int, messages.Changed | None]] = deque()
+        self._numbers, self._ids = count(1), count(1)
+        self.session = RobotSession("arm", on_end=on_end, on_exit=on_exit, outlet=self)
+        self.session.come_on_line(0.0)
+
+    # -- what a session reaches -----------------------------------------------------------------------------
+
+    def send(self, command: messages.Command, fds: tuple[int, ...] = ()) -> int:
+        if self.engine.is_over:
+            return 0
+        number = next(self._numbers)
+        self.sent.append((self.tick, command))
+        self._commands.append((self.tick + self._delays[0], command, fds, number))
+        return number
+
+    def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
+        if goal.motion == self.refused:
+            raise RequestError("INVALID_MOTION", goal.motion, "there is no way")
+        begin, end = PLACES[goal.motion]
+        rows = np.linspace(begin, end, ROWS)[:, np.newaxis]
+        approach = _way(start[0], begin)
+        play = messages.Play(
+            goal_id=goal.goal_id,
+            motion=goal.motion,
+            speed=1.0,
+            start=start,
+            clock_acceleration=RAMP,
+            path_tolerance=[messages.OFF],
+            goal_tolerance=[messages.OFF],
+            goal_time_s=messages.OFF,
+            passes=Passes(0, ROWS - 1),
+        )
+        number = self.send(play, tuple(map(share, (approach, _track(rows), _track(rows[:0])))))
+        if not number:
+            raise RequestError("OFFLINE", "arm", "the stream process does not listen")
+        self.accepted.add(goal.goal_id)
+        return number, {"goal_id": goal.goal_id}
+
+    def seek(self, seek: Seek, start: list[float]) -> int:
+        begin, end = PLACES[seek.goal.motion]
+        place = float(np.linspace(begin, end, ROWS)[seek.row])
+        command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on)
+        return self.send(command, (share(_way(start[0], place)),))
+
+    def park_goal(self) -> Goal:
+        return self.goal("park")
+
+    def end(self) -> None:
+        self.send(messages.Shutdown())
+
+    def warn(self, message: str) -> None:
+        self.warnings.append(message)
+
+    def report(self, _subject: str, _data: dict[str, Any]) -> None: ...
+    def report_state(self) -> None: ...
+    def wake(self) -> None: ...
+
+    def report_result(self, _goal: Goal, ended: messages.Ended, follows: str | None) -> None:
+        self.results.append((ended, follows))
+        self._announced = (len(self.sent), follows)
+
+    # -- time -----------------------------------------------------------------------------------------------
+
+    def goal(self, motion: str) -> Goal:
+        """Return a goal with an id of its own."""
+        return cast("Goal", Asked(motion, f"{motion} {next(self._ids)}"))
+
+    def step(self) -> None:
+        """Let one tick pass in both halves."""
+        self.tick += 1
+        if not self.engine.is_over:
+            due = []
+            while self._commands and self._commands[0][0] < self.tick:
+                due.append(self._commands.popleft()[1:])
+            if (changed := self.engine.tick(due)) is not None:
+                self._notices.append((self.tick + self._delays[1], changed))
+            self._notices += [(self.tick + self._delays[1], None)] * self.engine.is_over
+        else:
+            self.engine.trace.append(self.engine.trace[-1])
+        while self._notices and self._notices[0][0] <= self.tick:
+            if (notice := self._notices.popleft()[1]) is not None:
+                self.session.take(notice)
+                self._look_what_follows()
+            else:
+                self.session.lose("shut down", failed=False)
+
+    def _look_what_follows(self) -> None:
+        """Hold what was said to follow a goal against what was sent next."""
+        (sent, follows), self._announced = self._announced, (0, None)
+        wanted = {"queue": messages.Play, "park": messages.Play, "release": messages.Disable}
+        if follows in wanted and not any(isinstance(one, wanted[follows]) for _, one in self.sent[sent:]):
+            self._untrue.append(f"tick {self.tick}: {follows} did not follow")
+
+    def run(self, ticks: int) -> None:
+        """Let so many ticks pass."""
+        for _ in range(ticks):
+            self.step()
+
+    def run_out(self) -> None:
+        """Let time pass until nothing happens any more."""
+        still = 0
+        for _ in range(LONGEST):
+            self.step()
+            still = 0 if self.moves or self._commands or self._notices else still + 1
+            if still == STILL:
+                return
+
+    def until(self, state: State) -> None:
+        """Let time pass until the session knows the robot in a state."""
+        for _ in range(LONGEST):
+            if self.session.state is state:
+                return
+            self.step()
+        raise AssertionError(f"the robot was never {state}")
+
+    def close(self) -> None:
+        """Close what is still under way."""
+        for _, _, fds, _ in self._commands:
+            for fd in fds:
+                os.close(fd)
+
+    @property
+    def moves(self) -> bool:
+        """Whether the engine plays anything."""
+        return self.engine.player.state in ACTIVE - {State.PAUSED}
+
+    # -- what must hold, once everything is over ------------------------------------------------------------
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the results and with the end."""
+        wrong, state = [*self._untrue], self.engine.player.state
+        wrong += [f"{one}" for one in self.engine.notices]
+        reported = [ended for ended, _ in self.results]
+        ids = [ended.goal_id for ended in reported]
+        if sorted(ids) != sorted(self.accepted):
+            wrong.append(f"accepted {sorted(self.accepted)}, and results of {sorted(ids)}")
+        told = {ended.goal_id: (ended.code, ended.message) for ended, _ in self.engine.ends}
+        wrong += [
+            f"{ended} is not how it ended: {told[ended.goal_id]}"
+            for ended in reported
+            if told.get(ended.goal_id, (ended.code, ended.message)) != (ended.code, ended.message)
+        ]
+        wrong += [f"{ended} was begun in vain" for ended in reported if ended.code == "INVALID_GOAL"]
+        for ended, place in self.engine.ends:
+            if ended.code == "SUCCESSFUL" and place != PLACES[ended.goal_id.split()[0]][1]:
+                wrong.append(f"{ended.goal_id} was SUCCESSFUL at {place}")
+        if state not in {State.IDLE, State.ESTOPPED}:
+            wrong.append(f"it ends {state}")
+        if not self.engine.is_over and (not self.session.rests or self.session.state is not state):
+            wrong.append(f"the session ends {self.session.in_words}, and the engine {state}")
+        return wrong
+
+
+def _way(start: float, end: float) -> Track:
+    rows = np.linspace(start, end, 4)[1:, np.newaxis] if start != end else np.empty((0, 1))
+    return _track(rows)
+
+
+def _track(rows: np.ndarray[Any, Any]) -> Track:
+    return Track(rows, np.zeros_like(rows), np.array([True]), RATE_HZ, RAMP)
