@@ -26,6 +26,7 @@ from tests.conftest import runs_on_a_loop, uses_the_system
 from tests.daemon import told
 from tests.daemon.mqtt import contract
 from tests.daemon.mqtt.stand_in import StandIn
+from tests.daemon.programs import logging_as_before
 from tests.daemon.rig import FORKS
 from tests.waiting import PATIENCE_S, lines_until
 
@@ -165,6 +166,18 @@ async def _ends_the_threads_that_connect() -> AsyncIterator[None]:
 @pytest.fixture
 def free_port() -> int:
     return ports.free_port()
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Let programs run in this process, each with its own stdout and stderr."""
+    from tests.daemon.cli.program import Stream  # noqa: PLC0415 - it loads the whole program
+
+    monkeypatch.setattr("motiond.daemon.service.daemon.prefer_latency", lambda: None)  # the interpreter's
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with logging_as_before():
+        yield
+    Stream.remove()
 
 
 def a_mosquitto(request: pytest.FixtureRequest, protocol: Literal["5", "3.1.1"]) -> StandIn | Mosquitto:

@@ -10,11 +10,11 @@ import aiohttp
 import orjson
 import pytest
 
-from tests.daemon.conftest import Mosquitto, listening, said
+from tests.daemon.cli.program import daemon_of
+from tests.daemon.conftest import listening, said
 from tests.daemon.http.conftest import Page
-from tests.daemon.programs import running, use
+from tests.daemon.programs import use
 from tests.daemon.rig import Rig
-from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -22,16 +22,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.daemon.conftest import Ear
+    from tests.daemon.mqtt.stand_in import StandIn
 
 ANA_HAS_IT = "not in control; ana has it; ask them to release it, or take it by lease/take"
 LONG_S = 600.0
 
 
 @pytest.fixture
-def rig(tmp_path: Path, mosquitto: Mosquitto) -> Rig:
+def rig(tmp_path: Path, mosquitto: StandIn, free_port: int, programs: None) -> Rig:
+    del programs
     rig = Rig(tmp_path)
     use(rig, mosquitto.settings)
-    rig.daemon["http"] = {"listen": f"127.0.0.1:{free_port()}"}
+    rig.daemon["http"] = {"listen": f"127.0.0.1:{free_port}"}
     rig.robot["lease"] = {"required": True, "ttl_s": LONG_S}
     (tmp_path / "new").mkdir()
     rig.robot["motions"] = ["motions", {"folder": "new", "upload": True}]
@@ -72,9 +74,9 @@ class World:
 
 
 @asynccontextmanager
-async def world(rig: Rig, mosquitto: Mosquitto) -> AsyncIterator[World]:
+async def world(rig: Rig, mosquitto: StandIn) -> AsyncIterator[World]:
     async with (
-        running(rig),
+        daemon_of(rig),
         listening(mosquitto.settings) as ear,
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE_S)) as session,
     ):
@@ -94,12 +96,12 @@ async def connected(rig: Rig, session: aiohttp.ClientSession) -> aiohttp.ClientW
 
 
 def as_told(given: dict[str, Any]) -> dict[str, Any]:
-    """Return what all are told of a lease: its end is worked out anew each time, from two clocks."""
-    ends = pytest.approx(given["expires_at"], abs=PATIENCE_S)
+    """Return what all are told of a lease: its end is worked out again each time, from two clocks."""
+    ends = pytest.approx(given["expires_at"], abs=0.001)
     return {"holder": given["holder"], "epoch": given["epoch"], "expires_at": ends}
 
 
-async def test_who_is_in_control_by_one_way_is_so_by_all(rig: Rig, mosquitto: Mosquitto) -> None:
+async def test_who_is_in_control_by_one_way_is_so_by_all(rig: Rig, mosquitto: StandIn) -> None:
     async with world(rig, mosquitto) as it:
         ways = (it.by_mqtt, it.by_http, it.by_socket)
         for has_control in ways:
@@ -114,7 +116,7 @@ async def test_who_is_in_control_by_one_way_is_so_by_all(rig: Rig, mosquitto: Mo
             assert (await has_control("lease/release", lease=given["lease"]))["status"] == "ok"
 
 
-async def test_a_file_is_uploaded_only_by_who_is_in_control(rig: Rig, mosquitto: Mosquitto) -> None:
+async def test_a_file_is_uploaded_only_by_who_is_in_control(rig: Rig, mosquitto: StandIn) -> None:
     content = (rig.folder / "motions/short.seq").read_bytes()
     async with world(rig, mosquitto) as it:
         lease = (await it.by_http("lease/acquire", holder="ana"))["data"]["lease"]
@@ -127,9 +129,7 @@ async def test_a_file_is_uploaded_only_by_who_is_in_control(rig: Rig, mosquitto:
         assert (status, told["status"]) == (200, "ok")
 
 
-async def test_who_loses_control_while_a_file_comes_in_does_not_keep_it(
-    rig: Rig, mosquitto: Mosquitto
-) -> None:
+async def test_who_loses_control_while_a_file_comes_in_does_not_keep_it(rig: Rig, mosquitto: StandIn) -> None:
     async with world(rig, mosquitto) as it:
         lease = (await it.by_http("lease/acquire", holder="ana"))["data"]["lease"]
 
@@ -144,7 +144,7 @@ async def test_who_loses_control_while_a_file_comes_in_does_not_keep_it(
         assert list((rig.folder / "new").iterdir()) == []
 
 
-async def test_who_is_in_control_is_retained_and_the_secret_is_not(rig: Rig, mosquitto: Mosquitto) -> None:
+async def test_who_is_in_control_is_retained_and_the_secret_is_not(rig: Rig, mosquitto: StandIn) -> None:
     async with world(rig, mosquitto) as it:
         given = (await it.by_http("lease/acquire", holder="ana"))["data"]
         await it.ear.until("motiond/arm/lease", lambda data: data["holder"] == "ana")
@@ -160,7 +160,7 @@ async def test_who_is_in_control_is_retained_and_the_secret_is_not(rig: Rig, mos
 
 
 async def test_who_lost_control_to_another_hears_by_an_event_who_took_it(
-    rig: Rig, mosquitto: Mosquitto
+    rig: Rig, mosquitto: StandIn
 ) -> None:
     async with world(rig, mosquitto) as it:
         lease = (await it.by_socket("lease/acquire", holder="ana"))["data"]["lease"]
@@ -179,7 +179,7 @@ async def test_who_lost_control_to_another_hears_by_an_event_who_took_it(
         assert (said(ended)["code"], said(ended)["message"]) == ("CANCELED", event["message"])
 
 
-async def test_a_lease_that_nobody_renews_is_lost_in_its_time(rig: Rig, mosquitto: Mosquitto) -> None:
+async def test_a_lease_that_nobody_renews_is_lost_in_its_time(rig: Rig, mosquitto: StandIn) -> None:
     rig.robot["lease"]["ttl_s"] = 0.5
     async with world(rig, mosquitto) as it:
         await it.by_mqtt("lease/acquire", holder="ana")
@@ -189,7 +189,7 @@ async def test_a_lease_that_nobody_renews_is_lost_in_its_time(rig: Rig, mosquitt
         await it.ear.until("motiond/arm/lease", lambda data: data["holder"] is None)
 
 
-async def test_a_restart_of_the_daemon_ends_all_leases(rig: Rig, mosquitto: Mosquitto) -> None:
+async def test_a_restart_of_the_daemon_ends_all_leases(rig: Rig, mosquitto: StandIn) -> None:
     async with world(rig, mosquitto) as it:
         given = (await it.by_mqtt("lease/acquire", holder="ana"))["data"]
         await it.ear.until("motiond/arm/lease", lambda data: data["holder"] == "ana")

@@ -6,23 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.daemon.cli.program import Daemon, Stream, daemon_of
-from tests.daemon.programs import logging_as_before
+from tests.daemon.cli.program import Daemon, daemon_of
 from tests.daemon.rig import Rig
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from pathlib import Path
-
-
-@pytest.fixture
-def programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Let programs run in this process, each with its own stdout and stderr."""
-    monkeypatch.setattr("motiond.daemon.service.daemon.prefer_latency", lambda: None)  # the interpreter's
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    with logging_as_before():
-        yield
-    Stream.remove()
 
 
 @pytest.fixture

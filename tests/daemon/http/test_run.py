@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
+import logging
 import signal
 import socket
 import ssl
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -18,25 +16,26 @@ import pytest
 from motiond.daemon.config.certificates import of_chain, of_der
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.frames import HEAD
+from motiond.daemon.http.tokens import TokenError
 from tests.certificates import self_signed
+from tests.daemon.cli.program import Daemon, Program, daemon_of
 from tests.daemon.http import contract
 from tests.daemon.http.conftest import Page
-from tests.daemon.programs import background, in_a_session, motiond, run_here, running
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig
-from tests.ports import free_port
-from tests.waiting import PATIENCE_S, eventually, lines_until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from datetime import datetime
     from pathlib import Path
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Rig:
+def rig(tmp_path: Path, programs: None) -> Rig:
+    del programs
     rig = Rig(tmp_path)
     rig.daemon = {
-        "mqtt": {"broker": "embedded", "listen": f"127.0.0.1:{free_port()}", "telemetry_hz": 0},
-        "http": {"listen": f"127.0.0.1:{free_port()}"},
+        "mqtt": {"broker": "embedded", "listen": "127.0.0.1:1883", "telemetry_hz": 0},
+        "http": {"listen": "127.0.0.1:8080"},
     }
     return rig
 
@@ -60,25 +59,19 @@ class Browser:
         contract.check("POST", path, response.status, told, sent=body)
         return told
 
-    async def until_idle(self) -> None:
-        async with asyncio.timeout(PATIENCE_S):
-            while True:
-                try:
-                    if (await self.get("/api/robots/arm/state")).get("state") == "idle":
-                        return
-                except aiohttp.ClientError:
-                    pass  # it starts
-                await asyncio.sleep(0.05)
+
+@pytest.fixture
+async def daemon(rig: Rig) -> AsyncIterator[Daemon]:
+    async with daemon_of(rig) as daemon:
+        await asyncio.sleep(1.0)  # the page comes after the robots
+        yield daemon
 
 
 @pytest.fixture
-async def browser(rig: Rig) -> AsyncIterator[Browser]:
-    patience = aiohttp.ClientTimeout(PATIENCE_S)
-    async with aiohttp.ClientSession(timeout=patience) as session, running(rig) as daemon:
-        browser = Browser(rig, session)
-        await browser.until_idle()
-        yield browser
-        assert await daemon.end() == 0
+async def browser(rig: Rig, daemon: Daemon) -> AsyncIterator[Browser]:
+    del daemon
+    async with aiohttp.ClientSession() as session:
+        yield Browser(rig, session)
 
 
 async def test_a_motion_is_played_watched_and_stopped(browser: Browser) -> None:
@@ -105,14 +98,14 @@ async def test_a_motion_is_played_watched_and_stopped(browser: Browser) -> None:
 
 
 async def test_without_a_broker_a_motion_plays_as_long_as_somebody_watches(rig: Rig) -> None:
-    rig.daemon["mqtt"] = {"broker": f"mqtt://127.0.0.1:{free_port()}", "stop_when_lost_s": 3.0}
-    async with aiohttp.ClientSession() as session, running(rig) as daemon:
+    rig.daemon["mqtt"] = {"broker": "mqtt://127.0.0.1:1884", "stop_when_lost_s": 3.0}
+    daemon = Daemon(rig.config)
+    await asyncio.sleep(1.0)
+    async with aiohttp.ClientSession() as session:
         browser = Browser(rig, session)
-        await browser.until_idle()
+        assert (await browser.get("/api/robots/arm/state"))["state"] == "idle"
         async with session.ws_connect(f"{browser.url}/api/ws") as socket:
             page, watching = Page(socket), asyncio.create_task(watch(socket))
-            await asyncio.sleep(0)  # what is asked by the same connection is answered after that is heard
-            assert (await page.ask(1, "arm", "status"))["status"] == "ok"
             await browser.post(
                 "/api/robots/arm/play", {"motion": "long", "loop": "forever", "ping_pong": True}
             )
@@ -120,8 +113,11 @@ async def test_without_a_broker_a_motion_plays_as_long_as_somebody_watches(rig: 
                 pass
             assert not any(told.get("subject") == "result" for told in page.heard)
             watching.cancel()
+            left_s = asyncio.get_running_loop().time()
             ended = await page.until(lambda told: told.get("subject") == "result")
-        assert await daemon.end() == 0
+            assert asyncio.get_running_loop().time() - left_s == pytest.approx(3.0, abs=0.6)
+    daemon.send_signal(signal.SIGTERM)
+    assert (await daemon.end()).code == 0
     assert (ended["data"]["code"], ended["data"]["message"]) == (
         "CANCELED",
         "the broker has been away for more than 3 s, and nobody watches on a page; nobody could stop it",
@@ -156,74 +152,31 @@ async def test_what_is_known_of_a_robot_can_be_read(browser: Browser) -> None:
     assert [(one["name"], one["ok"]) for one in motions["motions"]] == [("long", True), ("short", True)]
 
 
-async def test_a_transaction_acts_once_whichever_way_it_comes(browser: Browser, rig: Rig) -> None:
-    if not shutil.which("mosquitto_rr"):
-        pytest.skip("mosquitto_rr is not installed")
-    async with browser.session.ws_connect(f"{browser.url}/api/ws") as socket:  # until MQTT is heard, too
-        await Page(socket).until_daemon({"clients": ["127.0.0.1"], "broker": "connected"})
+async def test_a_transaction_acts_once_whichever_way_it_comes(browser: Browser, daemon: Daemon) -> None:
     accepted = await browser.post("/api/robots/arm/play", {"motion": "long", "transaction": "t1"})
-    listen = rig.daemon["mqtt"]["listen"]
-    host, port = listen.split(":")
-    asked = await asyncio.to_thread(
-        subprocess.run,
-        ["mosquitto_rr", "-V", "311", "-h", host, "-p", port, "-t", "motiond/arm/request/play",
-         "-e", "motiond/arm/response/play", "-m", '{"motion": "long", "transaction": "t1"}'],
-        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
-    )  # fmt: skip
-    assert accepted["data"]["goal_id"] in asked.stdout, asked
+    asked = await daemon.ask("play", motion="long", transaction="t1")
+    assert accepted["data"]["goal_id"] == asked["goal_id"]
 
 
-def test_a_port_that_is_taken_is_told_and_the_robots_run(rig: Rig) -> None:
+async def test_a_port_that_is_taken_is_told_and_the_robots_run(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
     listen = HttpSettings.model_validate(rig.daemon["http"])
-    other = socket.create_server(listen.address)
-    with other, background("run", "-c", rig.config) as daemon:
-        told = [line for line in lines_until(daemon.stderr, "no page at") if "no page at" in line]
-        broker = f"mqtt://{rig.daemon['mqtt']['listen']}"
-        eventually(
-            "the robot plays",
-            lambda: motiond("play", "arm", "short", "--broker", broker).returncode,
-            lambda code: code == 0,
-        )
-        other.close()
-        lines_until(daemon.stderr, "the page is at")
-    assert told[0].partition("http: ")[2].strip() == (
-        f"no page at http://{listen.listen}/; address already in use; "
-        "it is tried again; end what listens there, or set http.listen"
-    )
+    caplog.set_level(logging.INFO, "motiond.daemon.http")
+    with socket.create_server(listen.address) as other:
+        async with daemon_of(rig) as daemon:
+            assert (await daemon.cli("play", "arm", "short")).code == 0
+            await asyncio.sleep(20.0)
+            why = "it is tried again; end what listens there, or set http.listen"
+            url = f"http://{listen.listen}/"
+            assert told_of_the_page(caplog) == [f"http: no page at {url}; address already in use; {why}"]
+            other.close()
+            await asyncio.sleep(5.0)
+    assert told_of_the_page(caplog)[1:] == [f"http: the page is at {url}"]
 
 
-LOADED = """
-import asyncio, sys
-from pathlib import Path
-from motiond.daemon.api.reports import ReportHub
-from motiond.daemon.config.settings import load_settings
-from motiond.daemon.robots.assembly import make_registry
-from motiond.daemon.robots.stream_forks import StreamForks
-from motiond.daemon.service.daemon import serve
-
-async def main():
-    settings, hub = load_settings(Path(sys.argv[1])), ReportHub()
-    with StreamForks() as forks:
-        robots = make_registry(settings, hub, forks)
-        asyncio.get_running_loop().call_later(0.5, robots.leave)
-        await serve(settings, hub, robots)
-
-asyncio.run(main())
-ours = ("aiohttp", "motiond.daemon.http", "prometheus_client")
-print(*(name for name in sys.modules if name.startswith(ours)))
-"""
-
-
-@pytest.mark.parametrize("state", ["off", "on"])
-def test_where_it_is_off_nothing_of_it_is_loaded(rig: Rig, state: str) -> None:
-    is_on = state == "on"
-    if not is_on:
-        rig.daemon["http"] = None
-    command = [sys.executable, "-c", LOADED, str(rig.config)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    assert run.returncode == 0, run.stderr
-    loaded = run.stdout.split()
-    assert ("motiond.daemon.http.server" in loaded, bool(loaded)) == (is_on, is_on)
+def told_of_the_page(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [message for message in caplog.messages if message.startswith("http: ")]
 
 
 TOO_SHORT = "its first line has 5 characters; a token has 16 at least; write one, as by: openssl rand -hex 16"
@@ -240,60 +193,66 @@ TOO_SHORT = "its first line has 5 characters; a token has 16 at least; write one
         (b"\xff" * 20, "cannot be read; it is not utf-8; correct http.token_file"),
     ],
 )
-def test_a_token_that_cannot_be_used_is_refused_at_the_start(
-    capsys: pytest.CaptureFixture[str], rig: Rig, tmp_path: Path, token: bytes | None, why: str
+async def test_a_token_that_cannot_be_used_is_refused_at_the_start(
+    rig: Rig, tmp_path: Path, free_port: int, token: bytes | None, why: str
 ) -> None:
     file = tmp_path / "token"
     if token is not None:
         file.write_bytes(token)
-    rig.daemon["http"] |= {"listen": f"0.0.0.0:{free_port()}", "token_file": str(file)}
-    code, _, err = run_here(capsys, "run", "-c", rig.config)
-    assert (code, err.splitlines()[-1].removeprefix("motiond: ")) == (2, f"{file}: {why}")
+    rig.daemon["http"] |= {"listen": f"0.0.0.0:{free_port}", "token_file": str(file)}
+    with pytest.raises(TokenError) as refusal:
+        await Daemon(rig.config).end()
+    assert (str(refusal.value), refusal.value.exit_code) == (f"{file}: {why}", 2)
 
 
 # -- a certificate that is renewed --------------------------------------------------------------------------
 
 
-def ends_at(port: int) -> str:
-    """Return what the certificate that is served there says of its end; '' where nobody serves yet."""
-    try:
-        return of_der(
-            ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate(("127.0.0.1", port)))
-        ).ends.isoformat()
-    except OSError:
-        return ""
+async def ends_at(port: int) -> datetime:
+    """Return what the certificate that is served there says of its end."""
+    blind = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
+    _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=blind)
+    shown: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    writer.close()
+    await writer.wait_closed()
+    return of_der(shown).ends
 
 
-def is_served(port: int, cert_file: Path) -> None:
-    ends = of_chain(cert_file).ends.isoformat()
-    eventually("it is served", lambda: ends_at(port), lambda shown: shown == ends)
-
-
-def test_a_renewed_certificate_is_served_after_a_reload_and_after_sighup(
-    rig: Rig, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+async def test_a_renewed_certificate_is_served_after_a_reload_and_after_sighup(
+    rig: Rig, tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    port = int(rig.daemon["http"]["listen"].rpartition(":")[2])
+    monkeypatch.setattr("motiond.daemon.service.daemon.has_terminal", lambda: False)
     cert_file, key_file = self_signed(tmp_path, days=1)
-    rig.daemon["http"] |= {"cert_file": str(cert_file), "key_file": str(key_file)}
-    with in_a_session("run", "-c", rig.config) as daemon:
-        is_served(port, cert_file)
+    rig.daemon["http"] = {
+        "listen": f"127.0.0.1:{free_port}",
+        "cert_file": str(cert_file),
+        "key_file": str(key_file),
+    }
+    async with daemon_of(rig) as daemon:
+        await asyncio.sleep(1.0)
+        assert await ends_at(free_port) == of_chain(cert_file).ends
         self_signed(tmp_path, days=60)
-        eventually(
-            "it reloads", lambda: run_here(capsys, "reload", "-c", rig.config)[0], lambda code: code == 0
-        )
-        is_served(port, cert_file)
+        assert (await daemon.cli("reload")).code == 0
+        assert await ends_at(free_port) == of_chain(cert_file).ends
         self_signed(tmp_path, days=90)
         daemon.send_signal(signal.SIGHUP)
-        is_served(port, cert_file)
+        await asyncio.sleep(1.0)
+        assert await ends_at(free_port) == of_chain(cert_file).ends
 
 
-def test_a_page_of_all_robots_serves_a_renewed_certificate_after_sighup(tmp_path: Path) -> None:
-    port = free_port()
+@pytest.mark.usefixtures("programs")
+async def test_a_page_of_all_robots_serves_a_renewed_certificate_after_sighup(
+    tmp_path: Path, free_port: int
+) -> None:
     cert_file, key_file = self_signed(tmp_path, days=1)
-    options = ("--cert-file", cert_file, "--key-file", key_file, "--listen", f"127.0.0.1:{port}")
-    nobody = f"mqtt://127.0.0.1:{free_port()}"
-    with in_a_session("fleet", "serve", "--broker", nobody, *options) as server:
-        is_served(port, cert_file)
-        self_signed(tmp_path, days=90)
-        server.send_signal(signal.SIGHUP)
-        is_served(port, cert_file)
+    options = ("--cert-file", cert_file, "--key-file", key_file, "--listen", f"127.0.0.1:{free_port}")
+    server = Program("fleet", "serve", "--broker", f"mqtt://127.0.0.1:{free_port + 1}", *options)
+    await asyncio.sleep(1.0)
+    assert await ends_at(free_port) == of_chain(cert_file).ends
+    self_signed(tmp_path, days=90)
+    server.send_signal(signal.SIGHUP)
+    await asyncio.sleep(1.0)
+    assert await ends_at(free_port) == of_chain(cert_file).ends
+    server.send_signal(signal.SIGTERM)
+    assert (await server.end()).code == 0
