@@ -182,9 +182,10 @@ def programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 def a_mosquitto(request: pytest.FixtureRequest, protocol: Literal["5", "3.1.1"]) -> StandIn | Mosquitto:
     """Return a mosquitto where the system is used, and what stands in for one elsewhere."""
+    port = request.getfixturevalue("free_port")
     if not uses_the_system(request.path):
-        return StandIn(ports.free_port(), protocol)
-    return Mosquitto(ports.free_port(), request.getfixturevalue("tmp_path"), protocol)
+        return StandIn(port, protocol)
+    return Mosquitto(port, request.getfixturevalue("tmp_path"), protocol)
 
 
 @asynccontextmanager
@@ -200,7 +201,8 @@ async def started_broker(broker: Broker) -> AsyncIterator[Broker]:
 async def broker(request: pytest.FixtureRequest) -> AsyncIterator[AnyBroker]:
     broker: AnyBroker
     is_embedded = request.param == "embedded"
-    broker = Embedded(ports.free_port()) if is_embedded else a_mosquitto(request, request.param)
+    port = request.getfixturevalue("free_port")
+    broker = Embedded(port) if is_embedded else a_mosquitto(request, request.param)
     async with started_broker(broker):
         yield broker
 
