@@ -69,8 +69,6 @@ NOT_YET = frozenset(
         "daemon/telemetry/test_drift.py",
         "daemon/test_end_to_end.py",
         "daemon/test_engine_properties.py",
-        "daemon/test_hebi_kit.py",
-        "daemon/test_serial_servos.py",
         "daemon/test_hostile_requests.py",
         "daemon/test_kill_matrix.py",
         "daemon/test_link.py",

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import time
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,18 +13,15 @@ import pytest
 from motiond.daemon.api.schemas import GotoRequest
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.ipc.messages import HURRY
 from motiond.daemon.joints.description import make_joint_map
 from motiond.daemon.joints.joint_map import JointMapError
 from motiond.daemon.planning.library import MotionLibrary
 from motiond.daemon.robots.goal_planner import GoalPlanner
-from tests.daemon.programs import background, run_here, streams_of
+from tests.daemon.programs import run_here
 from tests.daemon.rig import write_seq
-from tests.ports import free_port
-from tests.waiting import PATIENCE_S, eventually
 
 if TYPE_CHECKING:
-    import psutil
+    from pathlib import Path
 
     from motiond.daemon.config.robot import RobotSettings
     from motiond.daemon.joints.joint_map import JointMap
@@ -268,30 +262,3 @@ def test_check_says_what_it_cannot_know_without_hebi_py(
         2,
         "kit/gains.xml: cannot be read; there is no such file; correct `gains`\n",
     )
-
-
-def opens(process: psutil.Process) -> bool:
-    """Whether a stream process is in the middle of opening its driver."""
-    status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
-    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
-    return bool(caught >> (HURRY - 1) & 1)
-
-
-def test_ctrl_c_during_a_lookup_ends_quietly_and_at_once(kit: Kit) -> None:
-    pytest.importorskip("hebi", reason="hebi-py is not installed")
-    endless = ALONE.replace("hebi,", "hebi, interfaces: [lo], lookup_timeout_s: 600,")
-    kit.robot(robot=endless)
-    daemon_of = f"http: null\nmqtt: {{listen: '127.0.0.1:{free_port()}'}}\n"
-    kit.config.write_text(daemon_of + kit.config.read_text())
-    with background("run", "-c", kit.config) as daemon:
-        eventually(
-            "a lookup",
-            lambda: [opens(child) for child in streams_of(daemon)],
-            lambda seen: seen == [True],
-        )
-        begun_s = time.monotonic()
-        daemon.send_signal(signal.SIGINT)
-        _, log = daemon.communicate(timeout=PATIENCE_S)
-    assert time.monotonic() - begun_s < 20  # a supervisor gives up an opening after 30 s
-    assert daemon.returncode == 0
-    assert [line for line in log.splitlines() if " INFO " not in line and UNBOUNDED not in line] == []

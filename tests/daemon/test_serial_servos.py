@@ -1,8 +1,7 @@
-"""Behaviour of the whole daemon on serial servos: emulated ones behind a pseudo-terminal."""
+"""Behaviour of the whole daemon on serial servos: emulated ones, on ports in memory."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from contextlib import suppress
@@ -12,17 +11,16 @@ import pytest
 
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.stream.locks import DeviceLocks
+from motiond.drivers import registry as drivers
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
-from tests.daemon.programs import background, run_here
+from motiond.drivers.testing.clock import Clock
 from tests.daemon.rig import JOINTS, Rig, ask, sweep, write_seq
-from tests.ports import free_port
-from tests.waiting import eventually
+from tests.drivers.dynamixel.memory_driver import MemoryDynamixel
+from tests.drivers.dynamixel.memory_port import MemoryPort
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 MODEL = models_by_name()["XM430-W350"]
@@ -30,48 +28,41 @@ RATE_HZ = 50
 
 
 class Cable:
-    """A port that can be unplugged, and plugged in again under the same name."""
+    """A port that can be unplugged, and plugged in again under the same name, then for another device."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.chain = EmulatedChain([EmulatedServo(1, MODEL), EmulatedServo(2, MODEL)], time.monotonic)
+        self.port = MemoryPort(self.chain, Clock(), str(path))
+        self._plugged_in = 0
         self.plug_in()
 
     def plug_in(self) -> None:
-        self._port = EmulatedPort(self.chain)
-        self.path.symlink_to(self._port.path)
+        self._plugged_in += 1
+        node = self.path.with_name(f"ttyMEM{self._plugged_in}")
+        node.touch()
+        self.path.symlink_to(node)
+        self.port.plug_in()
 
     def unplug(self) -> None:
-        # The system may give the pseudo-terminal's own name to the next one, of another test beside this one.
-        self.path.unlink(missing_ok=True)
-        self._port.close()
+        self.path.unlink()
+        self.port.close()
 
 
 @pytest.fixture
-def cable(tmp_path: Path) -> Iterator[Cable]:
+def cable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cable:
     cable = Cable(tmp_path / "ttyUSB0")
-    yield cable
-    cable.unplug()
+    in_memory = f"{MemoryDynamixel.__module__}:{MemoryDynamixel.__name__}"
+    monkeypatch.setitem(drivers.OWN, "dynamixel", in_memory)
+    monkeypatch.setitem(MemoryDynamixel.ports, str(cable.path), cable.port)
+    return cable
 
 
 @pytest.fixture
 def rig(tmp_path: Path, cable: Cable) -> Rig:
     rig = Rig(tmp_path)
     port = {"port": str(cable.path), "baud_rate": 1_000_000, "ids": {JOINTS[0]: 1, JOINTS[1]: 2}}
-    rig.robot |= {
-        # A busy machine delays answers and setpoints.
-        "driver": {
-            "type": "dynamixel",
-            "ports": [port],
-            "answer_timeout_s": 0.5,
-            "lost_after": 20,
-            "command_lifetime_s": 2.5,
-        },
-        "checks": {"stale_s": None},
-        "idle_rate_hz": 20.0,
-        "stream_timeout_s": 5.0,
-        "max_lateness_s": 2.0,
-    }
+    rig.robot |= {"driver": {"type": "dynamixel", "ports": [port]}}
     for motion in (rig.folder / "motions").iterdir():
         motion.unlink()
     write_seq(rig.folder / "motions" / "nod.seq", sweep(1.0, RATE_HZ), JOINTS, RATE_HZ)
@@ -99,25 +90,21 @@ async def test_an_unplugged_cable_ends_the_motion_and_plugged_in_again_the_robot
         goal_id = (await ask(registry, "play", motion="sway"))["goal_id"]
         await rig.until_state("playing")
         since = len(rig.reports)
-        arm = registry.members["arm"].robot
         before = cable.path.resolve()
         cable.unplug()
         result = await rig.result_of(goal_id)
         await rig.until_state("offline", since)
-        kept = os.openpty()  # else the system may give it its name again
         cable.plug_in()
         idle = await rig.until_state("idle", since)
         assert not idle["torque"]
         assert cable.path.resolve() != before
         device = f"serial:{cable.path.resolve()}"
         holder = DeviceLocks([device]).take()
-        assert str(holder).startswith(f"{device}: held by process {arm.stream.pid} ")
+        assert str(holder).startswith(f"{device}: held by process {os.getpid()}; ")
         assert holder is not None
         holder.close()
         goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
         again = await rig.result_of(goal_id)
-    for fd in kept:
-        os.close(fd)
     assert again["code"] == "SUCCESSFUL", again["message"]
     assert result["code"] == "COMM_LOST"
     assert str(cable.path) in result["message"]
@@ -235,34 +222,3 @@ async def test_a_servo_that_nobody_knows_is_refused(rig: Rig) -> None:
             "INVALID_REQUEST",
             "arm: no joint 'elbw'; it has shoulder, elbow; did you mean 'elbow'?",
         )
-
-
-async def test_a_scan_of_a_port_that_a_daemon_drives_names_its_robot(
-    rig: Rig, cable: Cable, capsys: pytest.CaptureFixture[str]
-) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        driven = (
-            f"{cable.path}: a daemon drives robot 'arm' by it; one port has one master; "
-            "`motiond reboot arm SERVO` restarts a servo meanwhile; to scan, stop that daemon\n"
-        )
-        for more in ((), ("--reboot", "2")):
-            words = ("scan", cable.path, "--baud", "1000000", *more)
-            assert await asyncio.to_thread(run_here, capsys, *words) == (2, "", driven)
-        assert (await ask(registry, "status"))["state"] == "idle"
-
-
-def test_the_command_line_restarts_a_servo_while_the_daemon_runs(
-    rig: Rig, cable: Cable, capsys: pytest.CaptureFixture[str]
-) -> None:
-    cable.chain.servos[1].fail(OVERLOAD)
-    rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{free_port()}"}}
-    with background("run", "-c", rig.config):
-
-        def restart() -> tuple[int, str, str]:
-            return run_here(capsys, "reboot", "arm", "elbow", "-c", rig.config)
-
-        code, out, err = eventually("the daemon answers", restart, lambda told: told[0] != 3)
-        assert (code, err) == (0, "")
-        assert out in {"arm: restarted elbow; offline\n", "arm: restarted elbow; idle\n"}
-        assert cable.chain.servos[1].get("hardware_error") == 0

@@ -11,6 +11,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
     from motiond.drivers.dynamixel.line import Line
     from motiond.drivers.testing.clock import Clock
@@ -67,7 +69,8 @@ class MemoryLine:
 
     def __init__(self, port: MemoryPort) -> None:
         self._port = port
-        self.now, self.sleep = port.clock, port.clock.sleep
+        self.now: Callable[[], float] = port.clock
+        self.sleep: Callable[[float], None] = port.clock.sleep
         self._sent = bytearray()
         self._answers: deque[tuple[float, bytes]] = deque()
 
