@@ -51,7 +51,6 @@ NOT_YET = frozenset(
         "daemon/cli/test_subcommands.py",
         "daemon/cli/test_version.py",
         "daemon/clock/test_state.py",
-        "daemon/http/test_prometheus.py",
         "daemon/joints/test_description.py",
         "daemon/mqtt/test_roles.py",
         "daemon/robots/test_appointments.py",

@@ -263,7 +263,11 @@ def robots() -> Robots:
 
 @pytest.fixture
 def hub() -> ReportHub:
-    """A hub that knows what a registry says when it starts."""
+    return known_hub()
+
+
+def known_hub() -> ReportHub:
+    """Return a hub that knows what a registry says when it starts."""
     hub = ReportHub()
     for robot in Robots.robots:
         hub.publish(Report(robot, "availability", {"state": "online"}))

