@@ -36,7 +36,6 @@ NOT_YET = frozenset(
         "daemon/testing/test_plugin.py",
         "daemon/fleet/test_site.py",
         "daemon/fleet/test_nats.py",
-        "daemon/fleet/test_end_to_end.py",
         "daemon/cli/test_actuators.py",
         "daemon/cli/test_control.py",
         "daemon/cli/test_demo.py",

@@ -627,7 +627,8 @@ class VirtualSelector(selectors._BaseSelectorImpl):
         return []
 
     def _ready(self) -> Iterator[tuple[selectors.SelectorKey, int]]:
-        for key in list(self.get_map().values()):
+        keys: dict[int, selectors.SelectorKey] = self._fd_to_key  # type: ignore[attr-defined] # its map is slow
+        for key in list(keys.values()):
             one = NETWORK.sockets.get(key.fd)
             if one is None:
                 if self._can_be_read(key.fd):

@@ -43,7 +43,7 @@ class MemberRig(Rig):
         folder.mkdir()
         super().__init__(folder)
         self.name = name
-        self.robot["groups"] = ["choir"]
+        self.robot |= {"groups": ["choir"], "idle_rate_hz": 20}
 
     @property
     def config(self) -> Path:
@@ -122,7 +122,8 @@ async def member(rig: MemberRig, settings: MqttSettings, *, hears: bool = True) 
     hub = ReportHub()
     with stream_forks() as rig.forks:
         registry = make_registry(load_settings(rig.config), hub, rig.forks, make_clock())
-        bridge = MqttBridge(settings, rig.name, registry, Dispatcher(registry), hub)
+        quiet = settings.model_copy(update={"telemetry_hz": 0})
+        bridge = MqttBridge(quiet, rig.name, registry, Dispatcher(registry), hub)
         one = Member(rig, registry, Listener(settings, rig.name, bridge, registry))
         async with _run(one, hub, bridge, hears=hears):
             yield one

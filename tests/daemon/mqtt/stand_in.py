@@ -9,6 +9,7 @@ import asyncio
 import itertools
 from collections import deque
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -591,5 +592,6 @@ def _as(message: Message, qos: int, *, retain: bool) -> Message:
     return Message(message.topic, message.payload, qos, retain, message.properties)
 
 
+@cache
 def _matches(filter_: str, topic: str) -> bool:
     return topic_matches_sub(filter_, topic) and (topic[0] != "$" or filter_[0] == "$")
