@@ -16,8 +16,8 @@ from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
 from motiond.daemon.stream.displacement import Displacement
 from motiond.daemon.trajectory.track import Track, share
-from tests.daemon.stream.test_loop import RATE_HZ, START
-from tests.daemon.stream.watched import FAR, LIMITS, STATES, Robot, holding, paused
+from tests.daemon.stream.test_loop import START
+from tests.daemon.stream.watched import FAR, LIMITS, RATE_HZ, STATES, Robot, holding, paused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,7 +64,7 @@ def test_what_lasts_is_one_event_and_another_once_it_is_over(
     holding(robot)
     before = robot.state()
     robot.inject(*faults)
-    robot.run_for(5.0)
+    robot.run_for(2.0)
     assert failures_of(robot) == [(check, code)]
     (event,) = robot.events("check_failed")
     assert event.details["state"] == before
@@ -82,7 +82,7 @@ def test_a_joint_that_leaves_where_it_is_held_is_one_event(robots: Callable[...,
     robot = robots(load={"elbow": 2.0})
     STATES[state](robot)
     robot.inject(*({**fault, "actuator": "elbow"} for fault in PUSHED))
-    robot.run_for(5.0)
+    robot.run_for(2.0)
     (event,) = robot.events("check_failed")
     assert (event.details["check"], event.details["joint"]) == ("stall", "elbow")
     off = f"joint 'elbow' is {event.details['value']:.4g} rad off where it is held, for "
@@ -96,10 +96,10 @@ def test_a_joint_that_leaves_where_it_is_held_is_one_event(robots: Callable[...,
 
 def test_an_emergency_stop_in_full_motion_is_no_displacement(robots: Callable[..., Robot]) -> None:
     robot = robots(velocity_limit=0.5, limits=replace(LIMITS, stall_s=0.2))
-    robot.begin(np.linspace(START, [2.0, 2.0], 400))
-    robot.step(150)
+    robot.begin(np.linspace(START, [2.0, 2.0], 80))
+    robot.step(30)
     robot.channel.send(messages.Estop())
-    robot.run_for(5.0)
+    robot.run_for(2.0)
     assert np.abs(robot.loop.player.position - robot.position).max() > 0.1
     assert failures_of(robot) == []
 
@@ -110,7 +110,7 @@ def test_an_emergency_stop_in_full_motion_is_no_displacement(robots: Callable[..
 def test_what_flickers_is_one_event_and_what_comes_again_is_another(robots: Callable[..., Robot]) -> None:
     robot = robots()
     holding(robot)
-    for _ in range(20):
+    for _ in range(5):
         robot.inject({"fault": "stale_feedback", "for_s": 0.4})
         robot.run_for(0.8)
     assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (1, 0)
@@ -279,13 +279,13 @@ def test_a_seek_from_where_a_joint_was_moved_approaches_first(robots: Callable[.
     paused(robot)
     push(robot, 0.2)
     held = robot.loop.player.position
-    rows = np.linspace(held, FAR[1000], 600)
+    rows = np.linspace(held, FAR[200], 120)
     fd = share(Track(rows, np.zeros_like(rows), np.array([True, True]), RATE_HZ, 2.0))
-    robot.channel.send(messages.Seek("goal-1", 1000, held.tolist(), goes_on=True), (fd,))
+    robot.channel.send(messages.Seek("goal-1", 200, held.tolist(), goes_on=True), (fd,))
     os.close(fd)
     robot.inject({"fault": "clear"})
     assert fastest_of(robot, lambda: robot.state() is State.PLAYING) <= 1.3 * SPEED
-    assert robot.loop.player.frame >= 1000
+    assert robot.loop.player.frame >= 200
     robot.step_until(robot.ended)
     (ended,) = robot.ends()
     assert (ended.code, ended.details["displaced"]["joint"]) == ("SUCCESSFUL", "elbow")
@@ -298,9 +298,9 @@ def test_a_joint_that_sags_under_its_weight_does_not_sink_by_pausing(
     frequency_hz = 4.0
     load = sag * 0.1 * (2 * np.pi * frequency_hz) ** 2
     robot = robots(load={"elbow": load}, natural_frequency_hz=frequency_hz, limits=replace(LIMITS))
-    robot.begin(np.linspace(START, [0.4, 0.6], 2000))
-    robot.step(50)
-    for _ in range(8):
+    robot.begin(np.linspace(START, [0.4, 0.6], 400))
+    robot.step(10)
+    for _ in range(5):
         robot.channel.send(messages.Pause())
         robot.step_until(lambda: robot.state() is State.PAUSED)
         robot.run_for(0.8)
@@ -308,7 +308,7 @@ def test_a_joint_that_sags_under_its_weight_does_not_sink_by_pausing(
         robot.channel.send(messages.Resume())
         robot.step(2)
         assert robot.state() is State.PLAYING
-        robot.step(30)
+        robot.step(6)
         assert (robot.position > before).all()
     assert robot.events("displaced") == []
 
@@ -327,7 +327,7 @@ def test_a_sagging_joint_that_was_moved_goes_back_without_letting_go_of_its_weig
     furthest = robot.position[1]
     robot.channel.send(messages.Resume())
     robot.inject({"fault": "clear"})
-    for _ in range(200):
+    for _ in range(40):
         robot.step()
         assert robot.position[1] < furthest + 0.1 * sag
     robot.step_until(lambda: robot.state() is State.PLAYING)
@@ -336,14 +336,14 @@ def test_a_sagging_joint_that_was_moved_goes_back_without_letting_go_of_its_weig
 
 def test_noise_of_the_feedback_is_no_displacement(robots: Callable[..., Robot]) -> None:
     robot = robots(noise=0.001, seed=3)
-    robot.begin(np.linspace(START, [0.4, 0.6], 2000))
-    robot.step(50)
-    for _ in range(20):
+    robot.begin(np.linspace(START, [0.4, 0.6], 400))
+    robot.step(10)
+    for _ in range(5):
         robot.channel.send(messages.Pause())
         robot.step_until(lambda: robot.state() is State.PAUSED)
         robot.run_for(0.7)
         robot.channel.send(messages.Resume())
-        robot.step(10)
+        robot.step(2)
     assert robot.events("displaced") == []
 
 
@@ -364,9 +364,9 @@ def test_just_after_a_motion_only_what_has_gone_further_away_was_moved(
 
 def test_a_slow_joint_that_still_follows_after_a_pause_was_not_moved(robots: Callable[..., Robot]) -> None:
     robot = robots(natural_frequency_hz=2.0)
-    robot.begin(np.linspace(START, [0.4, 0.6], 1000))
-    for _ in range(20):
-        robot.step(10)
+    robot.begin(np.linspace(START, [0.4, 0.6], 200))
+    for _ in range(5):
+        robot.step(2)
         robot.channel.send(messages.Pause())
         robot.step_until(lambda: robot.state() is State.PAUSED)
         robot.channel.send(messages.Resume())
@@ -378,12 +378,12 @@ def test_a_slow_joint_that_still_follows_after_a_pause_was_not_moved(robots: Cal
 def test_a_gripper_that_holds_something_does_not_let_go_of_it_to_go_on(robots: Callable[..., Robot]) -> None:
     robot = robots(limits=replace(LIMITS, may_stall=[False, True]))
     robot.begin()
-    robot.step(50)
+    robot.step(10)
     robot.inject({"fault": "stuck", "actuator": "elbow"})
-    robot.step(300)
+    robot.step(60)
     robot.channel.send(messages.Pause())
     robot.step_until(lambda: robot.state() is State.PAUSED)
-    robot.run_for(5.0)
+    robot.run_for(2.0)
     held = robot.loop.player.position.tolist()
     assert (robot.state(), failures_of(robot)) == (State.PAUSED, [])
     robot.channel.send(messages.Resume())

@@ -15,7 +15,7 @@ from motiond.daemon.stream.execution import Phase
 from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.registry import make_driver
-from tests.daemon.stream.test_loop import JOINTS, RATE_HZ, START, UNLIMITED, Bench, setup_of
+from tests.daemon.stream.test_loop import JOINTS, START, UNLIMITED, Bench, setup_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,8 @@ LIMITS = replace(
     stall_s=0.5,
 )
 END = [0.6, 0.8]
-FAR = np.linspace(START, END, 1500)
+RATE_HZ = 100.0
+FAR = np.linspace(START, END, 300)
 
 
 class Robot(Bench):
