@@ -254,12 +254,19 @@ class Daemon(Program):
 
     async def until(self, state: str, robot: str = "arm") -> dict[str, Any]:
         """Wait until a robot is in a state, and without a goal where that is `idle`."""
+        return await self.until_status(
+            lambda told: told["state"] == state and (state != "idle" or told["goal_id"] is None), robot
+        )
+
+    async def until_status(
+        self, holds: Callable[[dict[str, Any]], bool], robot: str = "arm"
+    ) -> dict[str, Any]:
+        """Wait until the status of a robot holds."""
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 assert not self.has_ended, f"the daemon has ended: {await self.end()}"
                 with suppress(NoAnswer):
-                    told = await self.ask("status", robot)
-                    if told["state"] == state and (state != "idle" or told["goal_id"] is None):
+                    if holds(told := await self.ask("status", robot)):
                         return told
                 await asyncio.sleep(LOOK_S)
 
