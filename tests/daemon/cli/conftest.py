@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.daemon.cli.program import Daemon, daemon_of
+from tests.daemon.cli.program import COLUMNS, LINES, Daemon, daemon_of
+from tests.daemon.conftest import Embedded
 from tests.daemon.rig import Rig
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+
+@pytest.fixture
+def terminals(programs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let programs be on terminals, which keep lines back and echo nothing."""
+    del programs
+    monkeypatch.setattr("motiond.daemon.cli.monitor.raw_keys", nullcontext)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    monkeypatch.setenv("LINES", str(LINES))
+
+
+@pytest.fixture
+async def broker() -> AsyncIterator[Embedded]:
+    """Run a broker that no daemon has."""
+    broker = Embedded(1885)
+    await broker.start()
+    yield broker
+    await broker.kill()
 
 
 @pytest.fixture

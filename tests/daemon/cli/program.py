@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 import signal
 import sys
 from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyte
 from greenlet import getcurrent, greenlet
 
 from motiond.daemon.api.reports import ReportHub
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from tests.daemon.rig import Rig
 
 LOOK_S = 0.02
+STREAMS = ("stdin", "stdout", "stderr")
+COLUMNS, LINES = 100, 30
 
 
 class Ended(NamedTuple):
@@ -160,12 +164,67 @@ class Program:
             return ended.code if isinstance(ended.code, int) else 1
 
 
+class OnTerminal(Program):
+    """A program on a terminal, whose screen is read as a person reads it.
+
+    The fixture `terminals` has to last as long: what is typed comes through a pipe.
+    """
+
+    def __init__(self, *arguments: object) -> None:
+        self._keys, self._typed = os.pipe()
+        self._screen = pyte.Screen(COLUMNS, LINES)
+        self._stream = pyte.Stream(self._screen)
+        self._shown = 0
+        super().__init__(*arguments)
+
+    @property
+    def stdin(self) -> int:
+        return self._keys
+
+    def type(self, keys: str) -> None:
+        os.write(self._typed, keys.encode())
+
+    @property
+    def screen(self) -> str:
+        """What stands on the screen."""
+        written = self.stdout.getvalue()
+        self._stream.feed(written[self._shown :].replace("\n", "\r\n"))
+        self._shown = len(written)
+        return "\n".join(line.rstrip() for line in self._screen.display)
+
+    async def until(self, holds: Callable[[str], object], what: str = "what is waited for") -> str:
+        """Wait until what stands on the screen holds, and return it."""
+        deadline_s = self._loop.time() + PATIENCE_S
+        while not holds(shown := self.screen):
+            assert not self.has_ended, f"no {what} up to the end: {await self.end()}"
+            assert self._loop.time() < deadline_s, f"no {what}; the screen:\n{shown}"
+            await asyncio.sleep(LOOK_S)
+        return shown
+
+    async def shows(self, *texts: str) -> str:
+        """Wait until all of these stand on the screen."""
+        return await self.until(lambda shown: all(text in shown for text in texts), f"'{', '.join(texts)}'")
+
+    def hang_up(self) -> None:
+        """Close the window."""
+        os.close(self._typed)
+        self._typed = -1
+
+    async def end(self) -> Ended:
+        """Wait until it has ended."""
+        ended = await super().end()
+        for descriptor in {self._keys, self._typed} - {-1}:
+            os.close(descriptor)
+        self._keys = self._typed = -1
+        return ended
+
+
 class Stream(io.TextIOBase):
-    """The stdout or the stderr of whichever program writes.
+    """The stdin, stdout or stderr of whichever program runs.
 
     Parameters
     ----------
-    name : {'stdout', 'stderr'}
+    name : {'stdin', 'stdout', 'stderr'}
     """
 
     encoding = "utf-8"
@@ -178,15 +237,15 @@ class Stream(io.TextIOBase):
 
     @classmethod
     def put_in_place(cls) -> None:
-        """Stand in for both; pytest exchanges them before each part of a test."""
-        for name in ("stdout", "stderr"):
+        """Stand in for all; pytest exchanges them before each part of a test."""
+        for name in STREAMS:
             if not isinstance(getattr(sys, name), Stream):
                 setattr(sys, name, cls(name))
 
     @staticmethod
     def remove() -> None:
-        """Leave both to the tests."""
-        for name in ("stdout", "stderr"):
+        """Leave them to the tests."""
+        for name in STREAMS:
             if isinstance(stream := getattr(sys, name), Stream):
                 setattr(sys, name, stream._of_the_test)
 
@@ -194,6 +253,15 @@ class Stream(io.TextIOBase):
         owner = OWNER.get()
         stream = getattr(owner, self._name) if isinstance(owner, Program) else self._of_the_test
         return int(stream.write(text))
+
+    def isatty(self) -> bool:
+        return isinstance(OWNER.get(), OnTerminal)
+
+    def fileno(self) -> int:
+        owner = OWNER.get()
+        if self._name == "stdin" and isinstance(owner, OnTerminal):
+            return owner.stdin
+        raise io.UnsupportedOperation("fileno")
 
     def writable(self) -> bool:
         return True
@@ -230,6 +298,7 @@ class Daemon(Program):
         super().__init__("run", "-c", config, run=lambda _: self._serve())
         self.config = config
         self.forks = VirtualForks()
+        self.mqtt = load_mqtt_settings(config)
 
     def _serve(self) -> int:
         settings, hub = load_settings(self.config), ReportHub()
@@ -242,7 +311,7 @@ class Daemon(Program):
     @property
     def broker(self) -> str:
         """The address of its broker."""
-        return f"mqtt://{load_mqtt_settings(self.config).listen}"
+        return f"mqtt://{self.mqtt.listen}"
 
     async def cli(self, *arguments: object) -> Ended:
         """Run motiond with its configuration."""
@@ -250,7 +319,7 @@ class Daemon(Program):
 
     async def ask(self, verb: str, robot: str = "arm", **body: Any) -> dict[str, Any]:
         """Ask it over MQTT."""
-        return await ask(load_mqtt_settings(self.config), robot, verb, body)
+        return await ask(self.mqtt, robot, verb, body)
 
     async def until(self, state: str, robot: str = "arm") -> dict[str, Any]:
         """Wait until a robot is in a state, and without a goal where that is `idle`."""

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import orjson
 import pytest
 
-from tests.daemon.conftest import Embedded, Mosquitto
-from tests.daemon.fleet.members import Members, members, until
-from tests.daemon.programs import background, motiond
-from tests.waiting import PATIENCE_S, lines_until
+from tests.daemon.cli.program import Program, motiond
+from tests.daemon.fleet.members import members, until
+from tests.daemon.link import Link, Way
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import AsyncIterator
 
-    from tests.daemon.launched import Program
+    from tests.daemon.cli.program import Ended
+    from tests.daemon.conftest import Embedded
+    from tests.daemon.fleet.members import Members
+
+pytestmark = pytest.mark.usefixtures("programs")
 
 
-@pytest.fixture
-async def broker(free_port: int) -> AsyncIterator[Embedded]:
-    broker = Embedded(free_port)
-    await broker.start()
-    yield broker
-    await broker.kill()
+class HangingLink(Link):
+    """A way to a broker, which may keep what it is given.
+
+    Attributes
+    ----------
+    hangs : bool
+    """
+
+    hangs = False
+
+    async def _pass(self, data: bytes, sink: socket.socket, way: Way) -> bool:
+        return self.hangs or await super()._pass(data, sink, way)
 
 
 @pytest.fixture
@@ -44,14 +51,8 @@ def at(broker: Embedded) -> tuple[str, str]:
     return "--broker", f"mqtt://{broker.settings.listen}"
 
 
-async def fleet(broker: Embedded, *words: str) -> tuple[int, str, str]:
-    done = await asyncio.to_thread(motiond, "fleet", *words, *at(broker))
-    return done.returncode, done.stdout, done.stderr
-
-
-async def end_of(play: Program) -> tuple[int, str, str]:
-    out, err = await asyncio.to_thread(play.communicate, timeout=PATIENCE_S)
-    return play.wait(PATIENCE_S), out, err
+async def fleet(broker: Embedded, *words: str) -> Ended:
+    return await motiond("fleet", *words, *at(broker))
 
 
 async def test_a_table_tells_how_each_has_ended(broker: Embedded, choir: Members) -> None:
@@ -92,10 +93,8 @@ async def test_a_name_that_is_no_utf_8_is_asked_for_as_robots_list_it(
     broker: Embedded, choir: Members
 ) -> None:
     names = {robot: os.fsdecode(f"{robot}_".encode() + b"\xff") for robot in ("left", "right")}
-    words = ["fleet", "play", "choir", names["right"], "--motion", f"left={names['left']}", *at(broker)]
-    command = [sys.executable, "-m", "motiond.daemon.cli", *words]
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, timeout=PATIENCE_S)
-    assert (done.returncode, done.stderr) == (0, b"")
+    words = ("play", "choir", names["right"], "--motion", f"left={names['left']}")
+    assert (await fleet(broker, *words))[::2] == (0, "")
     asked = {robot: body["motion"] for robot, body in choir.bodies("fleet/prepare").items()}
     assert asked == {"left": "left_\\xff", "right": "right_\\xff"}
 
@@ -116,52 +115,43 @@ async def test_one_failure_is_told_and_gives_exit_code_1(broker: Embedded, choir
 async def test_ctrl_c_stops_all_and_a_second_one_ends_the_waiting(broker: Embedded, choir: Members) -> None:
     for robot in choir.robots.values():
         robot.code = None
-    choir.robots["right"].refusals["stop"] = {
-        "code": "INTERNAL",
-        "error": "right/stop: failed inside motiond",
-    }
-    with background("fleet", "play", "choir", "wave", *at(broker)) as play:
-        await until(lambda: "commit" in choir.verbs())
-        play.send_signal(signal.SIGINT)
-        said = await asyncio.to_thread(lines_until, play.stderr, "failed inside motiond")
-        assert said == [
-            "choir: all stop softly; Ctrl-C again stops the waiting only",
-            "right/stop: failed inside motiond",
-        ]
-        assert sorted(robot for robot, verb, _ in choir.asked if verb == "stop") == ["left", "right"]
-        play.send_signal(signal.SIGINT)
-        code, out, _ = await end_of(play)
+    refusal = "right/stop: failed inside motiond"
+    choir.robots["right"].refusals["stop"] = {"code": "INTERNAL", "error": refusal}
+    play = Program("fleet", "play", "choir", "wave", *at(broker))
+    await until(lambda: "commit" in choir.verbs())
+    play.send_signal(signal.SIGINT)
+    await play.writes(refusal)
+    said = f"choir: all stop softly; Ctrl-C again stops the waiting only\n{refusal}\n"
+    assert play.stderr.getvalue() == said
+    assert sorted(robot for robot, verb, _ in choir.asked if verb == "stop") == ["left", "right"]
+    play.send_signal(signal.SIGINT)
+    code, out, _ = await play.end()
     assert (code, out) == (130, "")
     assert choir.verbs("fleet") == ["commit"]
 
 
-async def test_ctrl_c_before_the_commit_lets_all_go(mosquitto: Mosquitto) -> None:
-    async with members(mosquitto.settings) as choir:
-        choir.add("left", "choir")
-        choir.add("right", "choir", silent_at={"fleet/prepare"})
-        await choir.settle()
-        with background("fleet", "play", "choir", "wave", "--broker", mosquitto.settings.url) as play:
-            await until(lambda: len(choir.verbs()) == 2)
-            play.send_signal(signal.SIGINT)
-            ended = await end_of(play)
-        assert ended == (130, "", "choir: interrupted; nobody plays; all were let go\n")
-        await until(lambda: choir.verbs("fleet") == ["release"])
+async def test_ctrl_c_before_the_commit_lets_all_go(broker: Embedded, choir: Members) -> None:
+    choir.robots["right"].silent_at.add("fleet/prepare")
+    play = Program("fleet", "play", "choir", "wave", *at(broker))
+    await until(lambda: len(choir.verbs()) == 2)
+    play.send_signal(signal.SIGINT)
+    assert await play.end() == (130, "", "choir: interrupted; nobody plays; all were let go\n")
+    await until(lambda: choir.verbs("fleet") == ["release"])
 
 
-async def test_ctrl_c_before_the_commit_says_so_where_the_broker_hangs(mosquitto: Mosquitto) -> None:
-    async with members(mosquitto.settings) as choir:
-        choir.add("left", "choir", silent_at={"fleet/prepare"})
-        await choir.settle()
-        with background("fleet", "play", "choir", "wave", "--broker", mosquitto.settings.url) as play:
-            await until(lambda: choir.verbs() == ["fleet/prepare"])
-            mosquitto.freeze()
-            try:
-                play.send_signal(signal.SIGINT)
-                ended = await end_of(play)
-            finally:
-                mosquitto.thaw()
+async def test_ctrl_c_before_the_commit_says_so_where_the_broker_hangs(
+    broker: Embedded, choir: Members
+) -> None:
+    choir.robots["right"].silent_at.add("fleet/prepare")
+    link = HangingLink(int(broker.settings.listen.rpartition(":")[2]))
+    await link.mend()
+    play = Program("fleet", "play", "choir", "wave", "--broker", f"mqtt://127.0.0.1:{link.port}")
+    await until(lambda: len(choir.verbs()) == 2)
+    link.hangs = True
+    play.send_signal(signal.SIGINT)
     why = "the broker has not confirmed that all were let go; a reservation ends after 10 s"
-    assert ended == (130, "", f"choir: interrupted; nobody plays; {why}\n")
+    assert await play.end() == (130, "", f"choir: interrupted; nobody plays; {why}\n")
+    await link.cut()
 
 
 async def test_a_refusal_is_told_in_the_words_of_the_command_line(broker: Embedded, choir: Members) -> None:

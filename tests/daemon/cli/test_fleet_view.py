@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import signal
 from typing import TYPE_CHECKING, Any
@@ -13,16 +12,14 @@ from rich.console import Console
 from motiond.daemon.api.reports import Report
 from motiond.daemon.cli.fleet_table import FleetTable, clock_words
 from tests.daemon import told
-from tests.daemon.conftest import Embedded
+from tests.daemon.cli.program import Program
 from tests.daemon.fleet.members import members
-from tests.daemon.launched import MOTIOND
 from tests.daemon.programs import run_here
-from tests.ports import free_port
-from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from tests.daemon.conftest import Embedded
 
 BROKER = "mqtt://127.0.0.1:1883: connected"
 STAMP = "2026-11-22T12:30:00.000Z"
@@ -134,39 +131,20 @@ def test_a_token_that_cannot_be_read_is_told_with_its_option(
 
 
 def test_a_monitor_without_a_broker_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    url = f"mqtt://127.0.0.1:{free_port()}"
+    url = "mqtt://127.0.0.1:1884"
     code, out, err = run_here(capsys, "fleet", "monitor", "--broker", url)
     assert (code, out) == (3, "")
     assert err.startswith(f"{url}: no connection to the broker; ")
 
 
-async def test_a_monitor_tells_a_line_a_second_where_there_is_no_terminal(free_port_broker: Embedded) -> None:
-    settings = free_port_broker.settings
-    url = f"mqtt://{settings.listen}"
-    async with members(settings) as crowd:
+@pytest.mark.usefixtures("programs")
+async def test_a_monitor_tells_a_line_a_second_where_there_is_no_terminal(broker: Embedded) -> None:
+    url = f"mqtt://{broker.settings.listen}"
+    async with members(broker.settings) as crowd:
         crowd.add("left", "choir")
         crowd.tell("left", "state", told.state("idle"), retain=True)
-        program = await asyncio.create_subprocess_exec(
-            MOTIOND, "fleet", "monitor", "--broker", url, stdout=asyncio.subprocess.PIPE
-        )
-        try:
-            assert program.stdout is not None
-            async with asyncio.timeout(PATIENCE_S):
-                while (line := (await program.stdout.readline()).decode()) and "1 idle" not in line:
-                    pass
-                assert line == f"{url}: connected; 1 robot: 1 idle\n"
-                program.send_signal(signal.SIGINT)
-                assert await program.wait() == 0
-        finally:
-            if program.returncode is None:
-                program.kill()
-                await program.wait()
-
-
-@pytest.fixture
-async def free_port_broker() -> AsyncIterator[Embedded]:
-    broker = Embedded(free_port())
-    await broker.start()
-    yield broker
-    await broker.kill()
-    await asyncio.get_running_loop().shutdown_default_executor()
+        monitor = Program("fleet", "monitor", "--broker", url)
+        await monitor.writes("1 idle\n")
+        monitor.send_signal(signal.SIGINT)
+        code, out, err = await monitor.end()
+    assert (code, out.splitlines()[-1], err) == (0, f"{url}: connected; 1 robot: 1 idle", "")
