@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench import cyclictest
+from bench.machines import GROUP, MOTION, RATE_HZ, machines, until_online
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
-from tests.daemon.fleet.machines import GROUP, MOTION, RATE_HZ, machines, until_online
 from tests.daemon.fleet.nats import Cluster
 
 if TYPE_CHECKING:
+    from bench.machines import Machine
     from motiond.daemon.config.mqtt import MqttSettings
     from motiond.drivers.base import Floats
-    from tests.daemon.fleet.machines import Machine
 
 MACHINES, ROBOTS = 6, 10
 SECONDS = 120

@@ -12,7 +12,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import yaml
 
@@ -75,6 +75,17 @@ def running_daemon(config: Path, stderr: int = subprocess.DEVNULL) -> Iterator[s
     command = [MOTIOND, "run", "-c", config]
     with started(command, env=user_environment(), stdin=subprocess.DEVNULL, stderr=stderr) as daemon:
         yield daemon
+
+
+def begun(*arguments: object, stderr: int | IO[bytes], folder: Path) -> subprocess.Popen[bytes]:
+    """Start motiond, whoever ends it; what it keeps lies in a folder."""
+    own = {"STATE_DIRECTORY": str(folder), "XDG_CACHE_HOME": str(folder)}
+    return subprocess.Popen(
+        [str(MOTIOND), *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stderr=stderr,
+        env=user_environment() | own,
+    )
 
 
 async def ended(daemon: subprocess.Popen[bytes]) -> None:

@@ -7,8 +7,8 @@ printed how many there were while the group's start was under way. What is only 
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
+import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -20,13 +20,13 @@ import aiomqtt
 import orjson
 import yaml
 
+from bench.machines import GROUP, until_online
+from bench.programs import begun
 from bench.traffic import RECORDED
 from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
 from motiond.daemon.fleet.group_start import CONFIRM_S
 from tests.daemon.conftest import Mosquitto
-from tests.daemon.fleet.machines import GROUP, until_online
-from tests.daemon.launched import Program
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
@@ -84,7 +84,7 @@ async def main() -> None:
         print(f"{count:5} {topic}")
 
 
-def _daemon(folder: Path, broker: str) -> Program:
+def _daemon(folder: Path, broker: str) -> subprocess.Popen[bytes]:
     """Start the demonstration's daemon, with its arm in a group."""
     config = yaml.safe_load((EXAMPLE / "demo.yaml").read_text(encoding="utf-8"))
     for name in ("motions", "robots"):
@@ -92,8 +92,7 @@ def _daemon(folder: Path, broker: str) -> Program:
     config |= {"id": DAEMON, "http": None, "mqtt": {"broker": broker}}
     config["robots"][ROBOT]["groups"] = [GROUP]
     (folder / "motiond.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
-    state = {"STATE_DIRECTORY": str(folder), "XDG_CACHE_HOME": str(folder)}
-    return Program("run", "-c", str(folder / "motiond.yaml"), env={**os.environ, **state})
+    return begun("run", "-c", folder / "motiond.yaml", stderr=subprocess.DEVNULL, folder=folder)
 
 
 async def _record(mosquitto: Mosquitto) -> tuple[list[Heard], list[Heard]]:

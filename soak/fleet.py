@@ -24,6 +24,8 @@ import aiomqtt
 import numpy as np
 import orjson
 
+from bench.machines import GROUP, MOTION, RATE_HZ, machines, until_online
+from bench.programs import MOTIOND
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
@@ -31,16 +33,14 @@ from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
 from motiond.daemon.mqtt.connection import make_client
 from soak.fleet_judge import Killed, Part, Verdict, judged
-from tests.daemon.fleet.machines import GROUP, MOTION, RATE_HZ, machines, until_online
 from tests.daemon.fleet.nats import Cluster
-from tests.daemon.launched import MOTIOND
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from bench.machines import Machine
     from motiond.daemon.config.mqtt import MqttSettings
-    from tests.daemon.fleet.machines import Machine
 
 STARTS, MACHINES, ROBOTS = 1000, 3, 3
 MOTION_S = 3.0

@@ -26,9 +26,9 @@ import numpy as np
 import orjson
 import psutil
 
+from bench.programs import MOTIOND, user_environment
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Ear, Mosquitto, listening, said
-from tests.daemon.launched import MOTIOND
 from tests.daemon.programs import streams_of, use
 from tests.daemon.rig import RATE_HZ, Rig
 from tests.ports import free_port
@@ -146,7 +146,7 @@ class Bench:
 
 def started_daemon(rig: Rig) -> subprocess.Popen[bytes]:
     with (rig.folder / "daemon.log").open("ab") as log:
-        return subprocess.Popen([MOTIOND, "run", "-c", rig.config], stderr=log)
+        return subprocess.Popen([MOTIOND, "run", "-c", rig.config], stderr=log, env=user_environment())
 
 
 def judged(trace: np.ndarray[tuple[int], np.dtype[np.void]]) -> list[str]:

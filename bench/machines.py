@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import psutil
 import yaml
 
+from bench.programs import begun
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.fleet.conversation import conversing
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.launched import Program
-from tests.daemon.programs import streams_of
 from tests.daemon.rig import write_seq
 from tests.waiting import PATIENCE_S, still_running
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
@@ -62,7 +62,7 @@ class Machine:
         self.name = f"machine{number}"
         self.robots = tuple(f"robot{number}x{one}" for one in range(robots))
         self._folder = folder
-        self._process: Program | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self.killed_s = -math.inf
         (folder / "motions").mkdir(parents=True)
         positions = np.repeat(np.linspace(FIRST, LAST, rows)[:, None], len(JOINTS), axis=1)
@@ -100,18 +100,18 @@ class Machine:
         """Start the daemon, unless it runs."""
         if self._process is None or self._process.poll() is not None:
             with (self._folder / "log").open("ab") as log:
-                command = ["run", "-c", str(self._folder / "motiond.yaml")]
-                state = {"STATE_DIRECTORY": str(self._folder), "XDG_CACHE_HOME": str(self._folder)}
-                self._process = Program(*command, stderr=log, env={**os.environ, **state})
+                self._process = begun(
+                    "run", "-c", self._folder / "motiond.yaml", stderr=log, folder=self._folder
+                )
 
     def kill(self) -> None:
         """End the daemon by SIGKILL, and wait until its streams have ended too."""
         if self._process is not None and self._process.poll() is None:
-            streams = streams_of(self._process)
+            below = psutil.Process(self._process.pid).children(recursive=True)
             self.killed_s = time.monotonic()
             self._process.kill()
             self._process.wait()
-            still_running(streams)
+            still_running(below)
 
     def first_rows(self, robot: str) -> Floats:
         """Return when a robot left the first row, every time, in monotonic s."""
