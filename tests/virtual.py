@@ -24,7 +24,7 @@ import time
 from collections import deque
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 from greenlet import getcurrent
 
@@ -38,6 +38,8 @@ BUFFER_BYTES = 131_072
 """What a socket holds that is not sent, and as much again that is not read, unless it is set."""
 FIRST_PORT = 20_000
 LOOK_S = 0.001
+ROUNDING_S = 1e-9
+"""So far a sum of times may be off."""
 Address = Any
 _getaddrinfo = socket.getaddrinfo
 
@@ -606,6 +608,8 @@ class VirtualSelector(selectors._BaseSelectorImpl):
     ----------
     time_s : float
         The virtual time.
+    next_s : callable
+        Returns when the next timer is due.
     rounds : int
         How often the loop has looked.
     """
@@ -613,6 +617,7 @@ class VirtualSelector(selectors._BaseSelectorImpl):
     def __init__(self) -> None:
         super().__init__()
         self.time_s = START_S
+        self.next_s: Callable[[], float] = lambda: 0.0
         self.rounds = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
@@ -623,7 +628,9 @@ class VirtualSelector(selectors._BaseSelectorImpl):
             return ready
         if timeout is None:
             raise NothingHappensError("nothing can happen any more: " + _waiting())
-        self.time_s += max(0.0, timeout)
+        next_s, self.time_s = self.next_s(), self.time_s + max(0.0, timeout)
+        if abs(next_s - self.time_s) < ROUNDING_S:
+            self.time_s = next_s
         return []
 
     def _ready(self) -> Iterator[tuple[selectors.SelectorKey, int]]:
@@ -658,11 +665,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._virtual = VirtualSelector()
         super().__init__(self._virtual)
-        self._clock_resolution = 1e-9
+        self._clock_resolution = ROUNDING_S
+        self._virtual.next_s = self._next_s
 
     def time(self) -> float:
         """Return the virtual time in seconds."""
         return self._virtual.time_s
+
+    def _next_s(self) -> float:
+        timers: list[asyncio.TimerHandle] = self._scheduled  # type: ignore[attr-defined] # asyncio's own
+        return timers[0].when() if timers else 0.0
 
     @property
     def rounds(self) -> int:
@@ -798,7 +810,15 @@ async def _looking(holds: Callable[[], bool], timeout_s: float | None) -> None:
             await asyncio.sleep(LOOK_S)
 
 
+def _process() -> Any:
+    """Return the process in memory that runs; None where the test itself does."""
+    return getattr(getcurrent(), "process", None)
+
+
 def _sleep(duration_s: float) -> None:
+    if (process := _process()) is not None:
+        process.sleep(duration_s)
+        return
     with suppress(TimeoutError):
         _wait_until(lambda: False, duration_s, f"time.sleep({duration_s:g}): nobody else would run")
 
@@ -812,6 +832,12 @@ def run(main: Coroutine[Any, Any, Any], **_: object) -> Any:
         return runner.run(main)
 
 
+def _abort() -> NoReturn:
+    if (process := _process()) is not None:
+        process.abort()
+    raise AssertionError("os.abort: the test would end")
+
+
 def _close(fileno: int) -> None:
     NETWORK.sockets[fileno].close()
 
@@ -822,6 +848,7 @@ REPLACED: tuple[tuple[ModuleType, str, object], ...] = (
     (socket, "socketpair", socketpair),
     (socket, "close", _close),
     (socket, "getaddrinfo", getaddrinfo),
+    (os, "abort", _abort),
     (time, "sleep", _sleep),
     (asyncio, "run", run),
 )

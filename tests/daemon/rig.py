@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -24,7 +24,8 @@ from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     import signal
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -42,14 +43,19 @@ FULL_SWING = 100
 """The row of the long motion from which on it has been at its fastest."""
 
 
-@contextmanager
-def stream_forks() -> Iterator[StreamForks]:
+def stream_forks() -> AbstractContextManager[StreamForks]:
     """Fork stream processes: in this process on virtual time, else as the daemon does."""
-    if not isinstance(asyncio.get_running_loop(), VirtualLoop):
-        yield FORKS
-        return
-    with VirtualForks() as forks:
-        yield forks
+    is_virtual = isinstance(asyncio.get_running_loop(), VirtualLoop)
+    return VirtualForks() if is_virtual else nullcontext(FORKS)
+
+
+def send_signal(forks: StreamForks, pid: int | None, number: signal.Signals) -> None:
+    """Send a stream process a signal, as `os.kill` does."""
+    assert pid is not None
+    if isinstance(forks, VirtualForks):
+        forks.send_signal(pid, number)
+    else:
+        os.kill(pid, number)
 
 
 def make_clock() -> ClockMonitor:
@@ -154,21 +160,19 @@ class Rig:
         return path
 
     @asynccontextmanager
-    async def running(self, forks: StreamForks | None = None) -> AsyncIterator[RobotRegistry]:
+    async def running(
+        self, forks: StreamForks | None = None, clock: ClockMonitor | None = None
+    ) -> AsyncIterator[RobotRegistry]:
         """Run the robots without MQTT, from on line to shut down."""
         hub = ReportHub()
         with stream_forks() if forks is None else nullcontext(forks) as self.forks:
-            registry = make_registry(load_settings(self.config), hub, self.forks, make_clock())
+            registry = make_registry(load_settings(self.config), hub, self.forks, clock or make_clock())
             async with self.running_on(registry, hub):
                 yield registry
 
     def send_signal(self, pid: int | None, number: signal.Signals) -> None:
         """Send a stream process a signal."""
-        assert pid is not None
-        if isinstance(self.forks, VirtualForks):
-            self.forks.send_signal(pid, number)
-        else:
-            os.kill(pid, number)
+        send_signal(self.forks, pid, number)
 
     @asynccontextmanager
     async def running_on(self, registry: RobotRegistry, hub: ReportHub) -> AsyncIterator[RobotRegistry]:

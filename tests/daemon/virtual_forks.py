@@ -14,8 +14,8 @@ import logging
 import os
 import socket
 from contextlib import contextmanager, suppress
-from signal import SIG_IGN, SIGCONT, SIGKILL, SIGSTOP, Signals
-from typing import TYPE_CHECKING
+from signal import SIG_IGN, SIGABRT, SIGCONT, SIGKILL, SIGSTOP, Signals
+from typing import TYPE_CHECKING, NoReturn
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -117,6 +117,7 @@ class VirtualProcess:
         self._machine = VirtualMachine(self, forks.opens_in_s)
         self._code = 0
         self._run = greenlet(self._main)
+        self._run.process = self
         self._ended_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         socket.send_fds(told, [TOLD.pack(BORN, pid)], [self._ended_fd])
         self._is_stopped = self._is_due = False
@@ -147,6 +148,15 @@ class VirtualProcess:
                 self.loop.add_reader(fd, self._wake)
             self._run.parent.switch()
         return wait_readable(fds, 0.0)
+
+    def sleep(self, duration_s: float) -> None:
+        """Do nothing for a while."""
+        self.wait(self.loop.time() + duration_s)
+
+    def abort(self) -> NoReturn:
+        """End at once, as a crash does."""
+        self._code = -SIGABRT
+        raise GreenletExit
 
     def _wake(self) -> None:
         """Go on, unless the process is stopped."""
@@ -263,12 +273,7 @@ class LoopClock:
     def __init__(self, process: VirtualProcess) -> None:
         self.suspends_s = 0.0
         self._process = process
-        self._loop = process.loop
-        self._least_s = 0.0
-
-    def now(self) -> float:
-        """Return the loop's time; the loop may wake up a billionth of a second too early."""
-        return max(self._least_s, self._loop.time())
+        self.now = process.loop.time
 
     def suspended_s(self) -> float:
         """Return for how long the machine is said to have been suspended."""
@@ -277,7 +282,6 @@ class LoopClock:
     def sleep_until(self, deadline_s: float) -> None:
         """Let the loop go on until a time."""
         self._process.wait(deadline_s)
-        self._least_s = deadline_s
 
     def rest_until(self, deadline_s: float) -> None:
         """Let the loop go on until a time."""
@@ -285,8 +289,7 @@ class LoopClock:
 
     def listen_until(self, fd: int, deadline_s: float) -> None:
         """Let the loop go on until a message has come, or until a time."""
-        if not self._process.wait(deadline_s, (fd,)):
-            self._least_s = deadline_s
+        self._process.wait(deadline_s, (fd,))
 
     def wait_readable(self, fd: int, deadline_s: float) -> None:
         """Let the loop go on until a message has come, or until a time."""

@@ -15,7 +15,7 @@ from motiond.daemon.clock.state import machine_id
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.clock.clocks import ADRIFT, GOOD, OFF, UNESTIMATED, HandedClock
-from tests.daemon.rig import FORKS, Rig, ask
+from tests.daemon.rig import Rig, ask, stream_forks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -42,8 +42,7 @@ def rig(tmp_path: Path) -> Rig:
 @asynccontextmanager
 async def running(rig: Rig, clock: HandedClock) -> AsyncIterator[RobotRegistry]:
     """Run the robot on a machine with a clock, until it is idle."""
-    hub = ReportHub()
-    async with rig.running_on(make_registry(load_settings(rig.config), hub, FORKS, clock), hub) as registry:
+    async with rig.running(clock=clock) as registry:
         await rig.until_state("idle")
         yield registry
 
@@ -149,5 +148,6 @@ async def test_a_result_tells_how_far_a_motion_was_from_its_appointed_time(rig: 
 
 async def test_the_configuration_sets_the_limit(rig: Rig) -> None:
     rig.daemon["max_clock_error_s"] = 0.005
-    registry = make_registry(load_settings(rig.config), ReportHub(), FORKS)
+    with stream_forks() as forks:
+        registry = make_registry(load_settings(rig.config), ReportHub(), forks)
     assert registry.clock.max_error_s == 0.005

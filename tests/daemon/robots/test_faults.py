@@ -22,6 +22,7 @@ from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.faults import FAULTS
 from motiond.drivers.sim.plant_file import read_plant
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, comes_to_rest_softly, sweep, write_seq
+from tests.virtual import VirtualLoop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -262,9 +263,9 @@ class Chronicle:
     traces: dict[str, NDArray[np.void]]
 
     def setpoints(self, case: Case, since_s: float, until_s: float) -> Floats:
-        """Return those between two moments, shape (commands, joints)."""
+        """Return those after a moment and up to another, shape (commands, joints)."""
         trace = self.traces[case.name]
-        within = (trace["time"] >= since_s) & (trace["time"] <= until_s)
+        within = (trace["time"] > since_s) & (trace["time"] <= until_s)
         positions: Floats = trace["position"][within]
         return positions
 
@@ -370,7 +371,8 @@ def chronicle(tmp_path_factory: pytest.TempPathFactory) -> Chronicle:
     folder = tmp_path_factory.mktemp("faults")
     for name in GROUPS:
         (folder / name).mkdir()
-    stories = asyncio.run(tell_all(folder))
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        stories = runner.run(tell_all(folder))
     traces = [(cases, read_trace(folder / name / "trace.npy")) for name, cases in GROUPS.items()]
     return Chronicle(stories, {case.name: trace for cases, trace in traces for case in cases})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import threading
+import time
 import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
@@ -23,7 +23,7 @@ from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 LEFT = "arm: the motions were not read; the daemon shuts down"
@@ -33,7 +33,7 @@ class SlowLibrary:
     """Reads one file for as long as a test wants."""
 
     def __init__(self) -> None:
-        self.reading, self.may_end = threading.Event(), threading.Event()
+        self.reading, self.may_end, self.has_ended = (asyncio.Event() for _ in range(3))
         self.stopped = False
         self.files_read = 0
         self.error: Exception | None = None
@@ -43,7 +43,9 @@ class SlowLibrary:
 
     def load_all(self, stopped: Callable[[], bool], _may_read: object = None) -> bool:
         self.reading.set()
-        assert self.may_end.wait(PATIENCE_S)
+        while not self.may_end.is_set():
+            time.sleep(0.01)  # beside the loop, as a thread would
+        self.has_ended.set()
         if self.error is not None:
             raise self.error
         self.stopped = stopped()
@@ -62,7 +64,7 @@ class Bench:
         self.was_told.set()
 
     async def until_reading(self) -> None:
-        assert await asyncio.to_thread(self.library.reading.wait, PATIENCE_S)
+        await asyncio.wait_for(self.library.reading.wait(), PATIENCE_S)
 
     async def until_told(self) -> None:
         async with asyncio.timeout(PATIENCE_S):
@@ -70,13 +72,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    bench = Bench()
-    yield bench
-    bench.library.may_end.set()
-    for thread in threading.enumerate():
-        if thread.name == "arm.motions":
-            thread.join(PATIENCE_S)
+async def bench() -> Bench:
+    return Bench()
 
 
 def begin(bench: Bench) -> asyncio.Task[None]:
@@ -131,10 +128,8 @@ async def test_whoever_leaves_waits_for_no_file(bench: Bench) -> None:
     assert not bench.library.may_end.is_set(), "the file is still being read"
     with pytest.raises(RequestError):
         await bench.loader.load()
-    (thread,) = (one for one in threading.enumerate() if one.name == "arm.motions")
-    assert thread.daemon, "a program that ends does not wait for it"
     bench.library.may_end.set()
-    await asyncio.to_thread(thread.join, PATIENCE_S)
+    await asyncio.wait_for(bench.library.has_ended.wait(), PATIENCE_S)
     await asyncio.sleep(0)
     assert (bench.library.stopped, bench.told) == (True, [])
 

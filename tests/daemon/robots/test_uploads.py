@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,21 +11,10 @@ import pytest
 
 from motiond.daemon.robots.uploads import Uploads
 from tests.daemon.rig import Rig
-from tests.waiting import PATIENCE_S, eventually, lines_until, started
+from tests.waiting import eventually
 
 if TYPE_CHECKING:
     from motiond.daemon.planning.library import MotionLibrary
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from motiond.daemon.robots.uploads import Uploads
-class Library:
-    def check(self, file):
-        print("is checked", flush=True)
-        signal.pause()
-Uploads("arm", Path(sys.argv[1]), Library()).take("wave.seq", b"type: CompositeSeq")
-"""
 
 
 @pytest.fixture
@@ -43,21 +31,6 @@ def inside(folder: Path) -> list[str]:
 
 def remove_leftovers(folder: Path, library: MotionLibrary | None = None) -> None:
     Uploads("arm", folder, library).remove_leftovers()  # type: ignore[arg-type] # it is not asked
-
-
-def test_an_upload_that_is_under_way_is_left_alone_and_removed_once_its_daemon_was_killed(
-    tmp_path: Path,
-) -> None:
-    with started([sys.executable, "-c", KILLED, tmp_path], stdout=-1, text=True) as process:
-        lines_until(process.stdout, "is checked", PATIENCE_S)
-        (scratch,) = inside(tmp_path)
-        remove_leftovers(tmp_path)
-        assert inside(tmp_path / scratch) == ["wave.seq"]
-        process.kill()
-        process.wait(PATIENCE_S)
-    assert inside(tmp_path / scratch) == ["wave.seq"]
-    remove_leftovers(tmp_path)
-    assert inside(tmp_path) == []
 
 
 async def test_a_robot_that_starts_removes_what_was_left(rig: Rig) -> None:

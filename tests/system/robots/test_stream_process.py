@@ -1,4 +1,4 @@
-"""Behaviour of starting a stream process: what may be missing, and what becomes of the one that forks it."""
+"""Real stream processes: the contract, what may be missing, and what becomes of the one that forks them."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from motiond.daemon.robots.stream_forks import StreamForks
 from motiond.daemon.robots.stream_process import StreamProcess
 from motiond.daemon.stream.locks import DeviceLocks
 from tests.daemon.rig import FORKS, Rig, ask
+from tests.daemon.robots.stream_contract import StreamProcessContract
 from tests.daemon.stream.test_loop import setup_of
 from tests.waiting import PATIENCE_S
 
@@ -80,15 +81,18 @@ async def until(holds: Callable[[], object], what: str) -> None:
         await asyncio.sleep(0.005)
 
 
+class TestStreamProcess(StreamProcessContract):
+    """Real ones."""
+
+
 @pytest.mark.parametrize("what", FAILING)
-@pytest.mark.parametrize("number", [errno.EMFILE, errno.EAGAIN, errno.ENOMEM])
 async def test_nothing_stays_of_a_process_for_which_something_is_missing(
-    monkeypatch: pytest.MonkeyPatch, what: str, number: int
+    monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     before = open_files(), open_children()
     owner, name = FAILING[what]
-    monkeypatch.setattr(owner, name, partial(fail, number))
-    with StreamForks() as forks, pytest.raises(OSError, match=os.strerror(number)):
+    monkeypatch.setattr(owner, name, partial(fail, errno.EMFILE))
+    with StreamForks() as forks, pytest.raises(OSError, match=os.strerror(errno.EMFILE)):
         StreamProcess(forks, setup_of())
     monkeypatch.undo()
     assert (open_files(), open_children()) == before
@@ -117,30 +121,20 @@ async def test_nothing_stays_of_a_process_that_the_loop_cannot_listen_to(
     assert [loop.remove_reader(fd) for fd in added] == [False] * earlier
 
 
-async def test_a_stream_process_has_one_thread(tmp_path: Path) -> None:
+async def test_a_stream_process_has_one_thread_and_is_listed_with_its_robot(tmp_path: Path) -> None:
     rig, before = Rig(tmp_path), open_children()
     async with rig.running():
         await rig.until_state("idle")
         (stream,) = open_children() - before
-        assert stream.num_threads() == 1
+        assert (stream.num_threads(), stream.cmdline()[0]) == (1, "motiond stream arm")
 
 
-async def test_a_stream_process_is_listed_with_its_robot(tmp_path: Path) -> None:
-    rig, before = Rig(tmp_path), open_children()
-    async with rig.running():
-        await rig.until_state("idle")
-        (stream,) = open_children() - before
-        assert stream.cmdline()[0] == "motiond stream arm"
-
-
-@pytest.mark.parametrize("what", FAILING)
 async def test_a_robot_comes_on_line_once_the_system_lets_its_process_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = Rig(tmp_path)
-    owner, name = FAILING[what]
     with monkeypatch.context() as missing:
-        missing.setattr(owner, name, partial(fail, errno.EMFILE))
+        missing.setattr(os, "memfd_create", partial(fail, errno.EMFILE))
         with StreamForks() as forks:
             async with rig.running(forks) as registry:
                 lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
