@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import itertools
 import logging
 import os
@@ -195,6 +196,8 @@ class VirtualProcess:
         os.eventfd_write(self._ended_fd, 1)
         os.close(self._ended_fd)
         del self._forks.processes[self.pid]
+        if self._code < 0:
+            gc.collect()  # the kernel frees at once what a process held that was killed
 
     # -- what is done to it ---------------------------------------------------------------------------------
 

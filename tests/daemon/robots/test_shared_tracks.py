@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,7 +36,6 @@ def planned(name: str) -> Plan:
 
 
 def open_tracks() -> int:
-    gc.collect()  # processes in memory leave theirs to it
     return sum(
         link.is_symlink() and "motiond-track" in str(link.readlink())
         for link in Path("/proc/self/fd").iterdir()
