@@ -15,7 +15,7 @@ import pytest
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import HALTED, ResultCode, State
-from tests.daemon.robots.two_halves import LONGEST, ROWS, STILL, Halves
+from tests.daemon.robots.two_halves import LONGEST, RAMP, ROWS, STILL, Halves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,12 +54,14 @@ def from_a_pause(*delays: int) -> Halves:
     assert halves.session.goal is not None
     halves.session.pause(halves.session.goal)
     halves.until(State.PAUSED)
+    halves.session.set_speed(1.0, RAMP)  # so that a notice of the pause is under way
+    halves.step()
     halves.session.resume()
     return halves
 
 
 def to_park(*delays: int) -> Halves:
-    return playing("park", *delays)
+    return playing("park", *delays, on_exit="park")
 
 
 def to_release(*delays: int) -> Halves:
@@ -239,6 +241,12 @@ def leave(halves: Halves) -> Check:
     return lambda: [] if halves.engine.is_over else ["it has not left"]
 
 
+def estop_reset_and_leave(halves: Halves) -> Check:
+    halves.session.estop()
+    halves.session.reset()
+    return leave(halves)
+
+
 REQUESTS: dict[str, Callable[[Halves], Check]] = {
     one.__name__.replace("_", " "): one
     for one in (
@@ -256,6 +264,7 @@ REQUESTS: dict[str, Callable[[Halves], Check]] = {
         replace_and_give_up,
         stop_and_queue,
         leave,
+        estop_reset_and_leave,
     )
 }
 
