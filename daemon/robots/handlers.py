@@ -130,10 +130,10 @@ class RequestHandlers:
         session, what = self._session, "torque cannot be switched off"
         if session.goal is not None:
             raise session.busy()
-        if session.torque and (session.latched or session.state in HALTED):
+        if session.known.torque and (session.latched or session.state in HALTED):
             session.refuse_unless_able(what)
         await self._robot.obeyed(session.disable(), "torque off")
-        if session.torque and session.state in HALTED:
+        if session.known.torque and session.state in HALTED:
             session.refuse_unless_able(what)
         if session.state is State.OFFLINE:
             why = f"the robot is offline and its actuators may hold; {session.message}"

@@ -97,7 +97,7 @@ class HeldStart:
             (session.state is State.OFFLINE, f"the robot is offline; {session.message}"),
             (session.stopped > self.number, "a stop came before the first row"),
             (self.commit is None and tenure != self.tenure, "control of the robot has changed"),
-            (self.phase is not None and not session.torque, "torque went off"),
+            (self.phase is not None and not session.known.torque, "torque went off"),
             (now_s >= self.ends_s, late),
         )
         return next((why for holds, why in hindrances if holds), None)

@@ -57,7 +57,7 @@ class Inactivity:
     def look(self, now_s: float) -> None:
         """Let the robot rest if nothing has happened for long enough."""
         session = self._robot.session
-        if not session.torque:
+        if not session.known.torque:
             self._parked_after = self
         used, session.used = session.used or session.leaving, False
         if used or not session.is_ready or self._in_use():
@@ -86,7 +86,7 @@ class Inactivity:
     @property
     def _is_parked(self) -> bool:
         """Whether the robot holds at the pose `park` already."""
-        playback, reference = self._robot.planner.playback_to_park(), self._robot.session.reference
+        playback, reference = self._robot.planner.playback_to_park(), self._robot.session.known.reference
         return reference is not None and bool((playback.ends_at == reference)[playback.plan.driven].all())
 
     @property

@@ -101,7 +101,7 @@ class Member:
         actuators, those that held are to hold again.
         """
         self.robot.session.latched = former.robot.session.latched
-        if former.robot.session.torque and self.parts.drives_the_same(former.parts):
+        if former.robot.session.known.torque and self.parts.drives_the_same(former.parts):
             self.listener.hold_again()
         if self.robot.settings.lease == former.robot.settings.lease:
             self.control.succeed(former.control)

@@ -34,7 +34,7 @@ def state_payload(
     actuators : sequence of str
         Their names; `loose` are those that do not hold while others do.
     """
-    goal, known, holds = session.goal, session.known, session.holds
+    goal, holds = session.goal, session.holds
     held = zip(actuators, holds, strict=False) if any(holds) else ()
     payload: dict[str, Any] = {
         "state": session.state,
@@ -42,7 +42,7 @@ def state_payload(
         "loose": [name for name, on in held if not on],
         "estop_latched": session.latched,
         "message": session.why,
-        "displaced": known.displaced if known else None,
+        "displaced": session.known.displaced,
         "motion": None,
         "goal_id": None,
         "queued": len(session.queue),

@@ -130,7 +130,7 @@ class Reservation:
         await robot.obeyed(session.enable(), "torque on")
         session.refuse_unless_able(what)
         self.look()
-        reference = session.reference
+        reference = session.known.reference
         if self._held is not held or reference is None:
             raise RequestError(
                 "CANCELED", robot.name, "stopped before it was prepared", mend="prepare it again"
@@ -308,7 +308,7 @@ class Reservation:
             self._let_go(
                 f"it was {'stopped' if session.state is State.STOPPING else 'paused'} before the first row"
             )
-        elif held.phase == "committed" and session.waits:
+        elif held.phase == "committed" and session.known.waits:
             self._enter(held, "ready")
 
     def _enter(self, held: HeldStart, phase: ReservationPhase) -> None:

@@ -237,7 +237,7 @@ class Robot:
                     return
             turns, awaited = turns + 1 if awaits() == awaited else 0, awaits()
         why = f"the robot is {self.session.in_words}, and {awaited} is still awaited"
-        data = {"state": self.session.state, "torque": self.session.torque, "awaited": awaited}
+        data = {"state": self.session.state, "torque": self.session.known.torque, "awaited": awaited}
         raise RequestError("TIMEOUT", self.name, f"not done in {timeout_s:g} s", why, fix, **data)
 
     # -- what the session has decided (`session.Outlet`) ----------------------------------------------------

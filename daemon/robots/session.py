@@ -45,30 +45,29 @@ SHUTS_DOWN = "the daemon shuts down"
 OUT_OF_ORDER = HALTED | {State.OFFLINE}
 AT_REST = OUT_OF_ORDER | {State.PAUSED, State.STOPPING}
 """What a pause ends in; a stop takes the robot to rest as well."""
+OFFLINE = messages.Changed(State.OFFLINE, torque=False, goal_id=None, reference=None)
+"""What is known of a robot that cannot be moved."""
 UNSENT = sys.maxsize
 """The number of a command that no stream process has taken: only a robot that is offline has obeyed it."""
 
 
 class Outlet(Protocol):
-    """What a session reaches beyond itself. Nothing here waits, or calls the session."""
+    """What a session reaches beyond itself. Nothing here waits, or calls the session.
+
+    `begin`, `seek` and `park_goal` raise RequestError where there is no way, or nobody takes the command.
+    """
 
     def send(self, command: messages.Command) -> int:
         """Send a command and return its number; 0 if nobody takes it."""
 
     def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
-        """Send a goal that begins at a setpoint; return the command's number, and what its answer holds.
-
-        Raises
-        ------
-        RequestError
-            If it cannot begin there, or nobody takes it.
-        """
+        """Send a goal that begins at a setpoint; return the command's number, and what its answer holds."""
 
     def seek(self, seek: Seek, start: list[float]) -> int:
-        """Send the way from a setpoint to a place; return the command's number; raises as `begin`."""
+        """Send the way from a setpoint to a place; return the command's number."""
 
     def park_goal(self) -> Goal:
-        """Return a goal that goes to the pose `park`; raises as `begin`."""
+        """Return a goal that goes to the pose `park`."""
 
     def end(self) -> None:
         """Let the stream process stop softly and end, and start no other."""
@@ -166,8 +165,8 @@ class RobotSession:
 
     Attributes
     ----------
-    known : Changed or None
-        What the stream process has reported last; None while nothing can be moved.
+    known : Changed
+        What the stream process has reported last; `OFFLINE` while nothing can be moved.
     message : str
         Why the robot is offline or in fault.
     alarms : dict of str to str
@@ -195,7 +194,7 @@ class RobotSession:
     """
 
     def __init__(self, robot: str, *, on_end: str, on_exit: str, outlet: Outlet) -> None:
-        self.known: messages.Changed | None = None
+        self.known = OFFLINE
         self.message = "starting"
         self.alarms: dict[str, str] = {}
         self.goal: Goal | None = None
@@ -217,33 +216,17 @@ class RobotSession:
     @property
     def state(self) -> State:
         """The stream process's own; `offline` without one."""
-        return State.OFFLINE if self.known is None else State(self.known.state)
-
-    @property
-    def torque(self) -> bool:
-        """Whether the actuators were asked to hold."""
-        return self.known is not None and self.known.torque
-
-    @property
-    def reference(self) -> list[float] | None:
-        """The setpoint that is held, per joint; None while torque is off."""
-        return None if self.known is None else self.known.reference
-
-    @property
-    def waits(self) -> bool:
-        """Whether it stands on the first row of its goal, for the time at which that is due."""
-        return self.known is not None and self.known.waits
+        return State(self.known.state)
 
     @property
     def holds(self) -> list[bool]:
         """Whether each actuator holds: by what it reports, or by what was asked of it where it does not."""
-        found = [] if self.known is None else self.known.found
-        return [self.torque if value is None else value > 0.0 for value in found]
+        return [self.known.torque if found is None else found > 0.0 for found in self.known.found]
 
     @property
     def is_on(self) -> bool:
         """Whether any actuator holds, whoever has switched its torque on."""
-        return any(self.holds) if self.holds else self.torque
+        return any(self.holds) if self.holds else self.known.torque
 
     @property
     def why(self) -> str:
@@ -255,7 +238,7 @@ class RobotSession:
         """What the robot does, for messages."""
         if self.state in {State.OFFLINE, State.FAULT}:
             return f"{self.state} ({self.message})" if self.message else str(self.state)
-        return f"{self.state} with torque {'on' if self.torque else 'off'}"
+        return f"{self.state} with torque {'on' if self.known.torque else 'off'}"
 
     @property
     def rests(self) -> bool:
@@ -263,10 +246,15 @@ class RobotSession:
         return not (self.goal or self.begin or self.queue) and self.state not in ACTIVE
 
     @property
+    def stands(self) -> bool:
+        """Whether the robot holds at rest."""
+        return self.state is State.IDLE and self.known.torque and not self.latched
+
+    @property
     def is_ready(self) -> bool:
-        """Whether a goal could begin now: at rest, with torque, and every command about it obeyed."""
-        at_rest = self.goal is None and self.begin is None and self.state is State.IDLE
-        return at_rest and self.torque and not self.latched and self.is_obeyed(self._unsettled)
+        """Whether a goal could begin now: it stands, and has obeyed every command about torque and state."""
+        is_free = self.goal is None and self.begin is None
+        return is_free and self.stands and self.is_obeyed(self._unsettled)
 
     @property
     def leaving(self) -> bool:
@@ -275,7 +263,7 @@ class RobotSession:
 
     def is_obeyed(self, number: int) -> bool:
         """Whether a command has been obeyed, or its stream process was lost."""
-        return self.known is None or number <= max(self.known.after, self._lost)
+        return self.known is OFFLINE or number <= max(self.known.after, self._lost)
 
     def refuse_unless_able(self, what: str) -> None:
         """Refuse what a robot that is leaving, offline or halted cannot do.
@@ -308,7 +296,7 @@ class RobotSession:
         if self.state is State.ESTOPPED:
             why = "the emergency stop is latched"
             raise RequestError("ESTOPPED", self._robot, what, why, "send reset when it is safe")
-        if self.state not in OUT_OF_ORDER and (self.state is not State.IDLE or self.torque):
+        if self.state not in OUT_OF_ORDER and (self.state is not State.IDLE or self.known.torque):
             why, fix = f"the robot is {self.in_words}", "disable it first, as it may drop"
             raise RequestError("NOT_ALLOWED", self._robot, what, why, fix)
 
@@ -322,7 +310,7 @@ class RobotSession:
 
     def come_on_line(self, now_s: float) -> None:
         """Take note that the driver is open; what it does is reported next."""
-        self.message = ""
+        self.message, self._unsettled = "", 0
         if self.latched:
             self._settle(messages.Estop(), "the halt")
         elif now_s < self.holds_until_s:
@@ -338,22 +326,22 @@ class RobotSession:
         if self.state is State.IDLE:
             self.message = ""
         follows = [self._conclude(ended) for ended in changed.ended]
-        if before is None or changed != replace(before, ended=[], after=changed.after):
+        if changed != replace(before, ended=[], after=changed.after):
             self._outlet.report_state()
-        if before is None:
+        if before is OFFLINE:
             self._outlet.report("availability", {"state": "online"})
         if self.state in HALTED:
             self.clear_queue(ResultCode.CANCELED, f"the robot is in {self.state}")
         self._refuse_stranger(changed.goal_id)
         for what in filter(None, follows):
             self._follow(what)
-        if before is None:
+        if before is OFFLINE:
             self._note(Opening, {})
         self._advance()
 
     def lose(self, why: str, *, failed: bool = True) -> None:
         """Take note that nothing can be moved any more; whether that is a failure."""
-        was_known, self.known = self.known is not None, None
+        was_known, self.known = self.known is not OFFLINE, OFFLINE
         self.used = True
         self._lost = self.stopped = self.sent
         self.message = why
@@ -387,20 +375,19 @@ class RobotSession:
             self._outlet.warn(what)
             return None
         self.goal, self.last = None, ended
-        is_well, is_stopped = ended.code == ResultCode.SUCCESSFUL, goal.number <= self.stopped
-        follows = self._what_follows(goal) if is_well and not is_stopped and self.is_ready else None
+        follows, why_not = None, ""
+        if ended.code != ResultCode.SUCCESSFUL:
+            why_not = f"{goal.motion}, before it, ended with {ended.code}"
+        elif goal.number <= self.stopped:
+            why_not = f"{goal.motion}, before it, was told to end"
+        elif not self.stands:
+            why_not = f"the robot is in {self.state}"
+        elif self.queue or goal.motion != "park":
+            follows = "queue" if self.queue else self._on_end
         self._outlet.report_result(goal, ended, follows)
-        if self.begin is None:  # else what waits, waits for that
-            if not is_well:
-                self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, ended with {ended.code}")
-            elif is_stopped:
-                self.clear_queue(ResultCode.CANCELED, f"{goal.motion}, before it, was told to end")
+        if why_not and self.begin is None:  # else what waits, waits for that
+            self.clear_queue(ResultCode.CANCELED, why_not)
         return follows
-
-    def _what_follows(self, goal: Goal) -> str | None:
-        if self.queue:
-            return "queue"
-        return None if goal.motion == "park" else self._on_end
 
     def _follow(self, what: str) -> None:
         """Go on with what waits, or do what `on_end` asks for."""
@@ -447,9 +434,9 @@ class RobotSession:
         RequestError
             If it cannot begin there.
         """
-        if self.reference is None:
+        if self.known.reference is None:
             raise RequestError("OFFLINE", self._robot, "the robot went offline", self.message)
-        self.sent, answer = self._outlet.begin(goal, self.reference)
+        self.sent, answer = self._outlet.begin(goal, self.known.reference)
         goal.number = self.sent
         self.goal = goal
         return answer
@@ -461,7 +448,7 @@ class RobotSession:
                 begin.awaits = "rest"
             elif not self.is_obeyed(self._unsettled):
                 begin.awaits = self._awaited
-            elif not self.torque:
+            elif not self.known.torque:
                 begin.awaits = "torque on"
                 self.enable()
             else:
@@ -639,7 +626,7 @@ class RobotSession:
         self.leaves_for = why
         self.clear_queue(ResultCode.CANCELED, why)
         self.stopped = self.sent
-        moves = goes_home and self._on_exit != "hold" and self.torque and self.state not in HALTED
+        moves = goes_home and self._on_exit != "hold" and self.known.torque and self.state not in HALTED
         if moves:
             self._stop(messages.Stop(ResultCode.CANCELED, why))
         self._exit = Exit("rest", number=self.sent)
@@ -664,7 +651,9 @@ class RobotSession:
     # -- how it goes on -------------------------------------------------------------------------------------
 
     def _send(self, command: messages.Command) -> int:
-        number = self._outlet.send(command)
+        return self._note_sent(self._outlet.send(command))
+
+    def _note_sent(self, number: int) -> int:
         self.used = True
         self.sent = number or self.sent + 1
         return number or UNSENT
@@ -711,9 +700,9 @@ class RobotSession:
         elif self.goal is not seek.goal or seek.goal.number <= self.stopped or self.state is State.STOPPING:
             ended = f"{seek.goal.motion} ended before"
             seek.outcome = RequestError("NOT_PLAYING", self._robot, ended, mend="play it again")
-        elif self.is_obeyed(seek.number) and self.state is State.PAUSED and self.reference is not None:
+        elif self.is_obeyed(seek.number) and self.state is State.PAUSED and self.known.reference is not None:
             try:
-                self.sent = seek.number = self._outlet.seek(seek, self.reference)
+                seek.number = self._note_sent(self._outlet.seek(seek, self.known.reference))
             except RequestError as error:
                 seek.outcome = error
             seek.awaits, seek.is_sent = "the way there", True
@@ -723,7 +712,7 @@ class RobotSession:
             if self.goal is None:
                 self.end_exit()
         elif self.goal is None and self.state is State.IDLE and self.is_obeyed(self._unsettled):
-            if leaving.releases or not self.torque:
+            if leaving.releases or not self.known.torque:
                 self.end_exit()
             elif self._on_exit == "release":
                 self.release()
@@ -731,11 +720,8 @@ class RobotSession:
             elif self.stopped > leaving.number:
                 self.end_exit("it was stopped")
             else:
-                self._park_to_leave(leaving)
-
-    def _park_to_leave(self, leaving: Exit) -> None:
-        try:
-            self.start(self._outlet.park_goal())
-            leaving.goal = self.goal
-        except RequestError as error:
-            self.end_exit(str(error))
+                try:
+                    self.start(self._outlet.park_goal())
+                    leaving.goal = self.goal
+                except RequestError as error:
+                    self.end_exit(str(error))

@@ -24,11 +24,10 @@ def ended(number: int) -> messages.Ended:
 
 @dataclass
 class Session:
-    torque: bool = True
+    known: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(torque=True, reference=[0.0, 0.0]))
     is_ready: bool = True
     leaving: bool = False
     used: bool = True
-    reference: list[float] = field(default_factory=lambda: [0.0, 0.0])
     done: list[str] = field(default_factory=list)
     last: messages.Ended | None = None
 
@@ -89,7 +88,7 @@ def test_a_robot_that_nobody_uses_is_released_once_its_time_is_over() -> None:
             "message": "nothing was asked of the robot for 600 s (rest_after_s); torque is switched off",
         }
     ]
-    robot.session.torque = robot.session.is_ready = False
+    robot.session.known.torque = robot.session.is_ready = False
     inactivity.look(9000.0)
     assert robot.session.done == ["release"]
 
@@ -117,7 +116,7 @@ def test_it_goes_to_its_pose_and_stays_there() -> None:
     robot = Robot(Settings("park"))
     inactivity = robot.watched()
     inactivity.look(600.0)
-    robot.session.reference = [0.5, 0.5]
+    robot.session.known.reference = [0.5, 0.5]
     inactivity.look(1200.0)
     assert (robot.session.done, [event["kind"] for event in robot.events]) == (["park"], ["rested"])
 
@@ -146,9 +145,9 @@ def test_a_way_to_its_pose_that_did_not_get_there_is_tried_again_only_after_some
     inactivity.look(3400.0)
     assert len(robot.events) == 2
     inactivity.look(4100.0)
-    robot.session.torque = False
+    robot.session.known.torque = False
     inactivity.look(4200.0)
-    robot.session.torque = True
+    robot.session.known.torque = True
     inactivity.look(4201.0)
     inactivity.look(4801.0)
     assert len(robot.events) == 3

@@ -134,6 +134,18 @@ def estop(halves: Halves) -> Check:
     return is_halted
 
 
+def enable(halves: Halves) -> Check:
+    """Return a check that this changes nothing: what follows is not held up."""
+    halves.session.enable()
+    goals = {"wave", *("nod" for goal in halves.session.queue if goal.motion == "nod")}
+
+    def check() -> list[str]:
+        done = {ended.goal_id.split()[0] for ended, _ in halves.results if ended.code == "SUCCESSFUL"}
+        return [f"{goal} did not end well" for goal in goals - done if not halves.session.leaving]
+
+    return check
+
+
 def estop_and_reset(halves: Halves) -> Check:
     number = halves.session.estop()
     halves.session.reset()
@@ -252,6 +264,7 @@ REQUESTS: dict[str, Callable[[Halves], Check]] = {
     for one in (
         stop,
         disable,
+        enable,
         estop,
         estop_and_reset,
         estop_reset_and_play,

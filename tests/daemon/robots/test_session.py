@@ -50,7 +50,7 @@ def test_a_motion_is_followed_by_what_was_configured(on_end: str, places: list[s
         (f"{motion} {number}", "SUCCESSFUL", WELL, on_end if motion == "wave" else None)
         for number, motion in enumerate(places, 1)
     ]
-    assert halves.session.torque is (on_end != "release")
+    assert halves.session.known.torque is (on_end != "release")
 
 
 def test_what_waits_plays_after_it_and_is_followed_in_its_turn() -> None:

@@ -258,8 +258,8 @@ async def test_a_robot_that_held_holds_again_where_it_stands(rig: Rig) -> None:
         rig.robot |= {"stop_duration_s": 0.3}
         assert await daemon.reload() == {"changed": ["arm"]}
         await daemon.until_idle()
-        await daemon.until(lambda: daemon.robot().session.torque)
-        assert daemon.robot().session.reference == pytest.approx([0.4, 0.3], abs=0.01)
+        await daemon.until(lambda: daemon.robot().session.known.torque)
+        assert daemon.robot().session.known.reference == pytest.approx([0.4, 0.3], abs=0.01)
     assert not [one for one in rig.reports if one.subject == "result" and one.data["motion"] == "park"][:-1]
 
 
@@ -269,7 +269,7 @@ async def test_a_robot_that_did_not_hold_does_not_after_a_change_either(rig: Rig
         assert await daemon.reload() == {"changed": ["arm"]}
         await daemon.until_idle()
         await asyncio.sleep(0.2)
-        assert not daemon.robot().session.torque
+        assert not daemon.robot().session.known.torque
 
 
 async def test_torque_is_not_switched_on_at_other_actuators(rig: Rig) -> None:
@@ -279,7 +279,7 @@ async def test_torque_is_not_switched_on_at_other_actuators(rig: Rig) -> None:
         assert await daemon.reload() == {"changed": ["arm"]}
         await daemon.until_idle()
         await asyncio.sleep(0.2)
-        assert not daemon.robot().session.torque
+        assert not daemon.robot().session.known.torque
 
 
 async def test_an_emergency_stop_stays_latched(rig: Rig) -> None:
