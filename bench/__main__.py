@@ -38,7 +38,7 @@ NAMES = (
     "request",
     "brokers",
     "http",
-    "page",
+    "browser",
     "start",
     "cli",
     "dynamixel",
@@ -56,7 +56,7 @@ TIMED = frozenset(
         "brokers",
         "dynamixel",
         "http",
-        "page",
+        "browser",
     }
 )
 """They take as long as they are told to."""
