@@ -115,8 +115,8 @@ def test_what_fails_carries_no_joint_through(name: str, clock: Clock) -> None:
     arm = Arm(clock, load={"elbow": 3.0}, command_lifetime_s=0.2, faults=[{"fault": name, "at_s": 0.3}])
     arm.driver.enable()
     arm.run(0.3, 0.0)
-    for _ in range(3):  # nothing is written any more: the actuators let go at the latest then
-        assert arm.run(2.0).T[0].max() <= UPPER
+    # Nothing is written any more: the actuators let go at the latest then.
+    assert arm.run(2.0).T[0].max() <= UPPER
     assert arm.state.position[0] == UPPER
 
 
