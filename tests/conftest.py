@@ -113,16 +113,28 @@ def uses_the_system(path: Path) -> bool:
 
 
 class Guard:
-    """Fails what uses the system while a test runs that must not."""
+    """Keeps a test from the system, and fails what uses it all the same."""
 
     def __init__(self) -> None:
-        self.test = ""
+        self._test = ""
+        self._until_its_end = ExitStack()
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self.test and event in OF_THE_SYSTEM:
+        if self._test and event in OF_THE_SYSTEM:
             raise AssertionError(
-                f"{self.test}: {event}{arguments}: only tests in tests/system use the system"
+                f"{self._test}: {event}{arguments}: only tests in tests/system use the system"
             )
+
+    def keep(self, test: str) -> None:
+        """Keep a test from the system."""
+        self._test = test
+        self._until_its_end.enter_context(virtual.in_memory())
+        self._until_its_end.callback(virtual.NETWORK.close)
+
+    def release(self) -> None:
+        """Let the system be used again."""
+        self._test = ""
+        self._until_its_end.close()
 
 
 GUARD = Guard()
@@ -132,13 +144,19 @@ sys.addaudithook(GUARD)
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Keep a test from the system, unless it is there to use it."""
-    with ExitStack() as until_its_end:
-        if not uses_the_system(item.path):
-            until_its_end.enter_context(virtual.in_memory())
-            until_its_end.callback(virtual.NETWORK.close)
-            until_its_end.callback(setattr, GUARD, "test", "")
-            GUARD.test = item.nodeid
+    if not uses_the_system(item.path):
+        GUARD.keep(item.nodeid)
+    try:
         return (yield)
+    finally:
+        GUARD.release()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Let what several tests had end in the system, with the last one."""
+    if nextitem is None:
+        GUARD.release()
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
