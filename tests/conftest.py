@@ -37,7 +37,6 @@ NOT_YET = frozenset(
         "daemon/fleet/test_site.py",
         "daemon/fleet/test_nats.py",
         "daemon/cli/test_actuators.py",
-        "daemon/cli/test_demo.py",
         "daemon/cli/test_help.py",
         "daemon/cli/test_init.py",
         "daemon/cli/test_streams.py",

@@ -1,19 +1,12 @@
-"""Behaviour of the demonstration, run as a newcomer runs it."""
+"""Behaviour of the demonstration."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import pty
 import shlex
-import shutil
 import signal
 import socket
-import subprocess
-from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -26,36 +19,26 @@ from motiond.daemon.cli.live_table import LiveTable
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import Settings, load_settings
 from motiond.daemon.tools.example import example_config
+from tests.daemon.cli.program import OnTerminal, Program, motiond
 from tests.daemon.conftest import listening, said
-from tests.daemon.programs import background, motiond, streams_of
-from tests.waiting import PATIENCE_S, eventually, lines_until, output_until
+from tests.daemon.rig import make_clock
+from tests.daemon.virtual_forks import VirtualForks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from motiond.daemon.api.reports import Subject
-    from tests.daemon.conftest import Ear
 
 STATE, RESULT = "motiond/arm/state", "motiond/arm/result"
-AVAILABILITY = "motiond/arm/availability"
-ANSWER = "motiond/arm/response/play"
-TRIES, TOO_LATE = 3, "DEADLINE_MISSED"
-"""How often a motion is played anew that a busy machine has stopped, as the example bears no late tick."""
 STOPPED = "arm has stopped softly; its process and the broker have ended"
+PORT = 1886
 
 
-def commands(lines: list[str]) -> list[list[str]]:
-    return [shlex.split(line) for line in lines if line.startswith("  ")]
+class Forks(VirtualForks):
+    """Forks that need no server to be started first."""
 
-
-def is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
+    def start(self) -> socket.socket:
+        return socket.socketpair()[0]
 
 
 @contextmanager
@@ -66,114 +49,90 @@ def taken(port: int) -> Iterator[None]:
         yield
 
 
-def broker_of(by_mosquitto: list[str]) -> MqttSettings:
-    port = by_mosquitto[by_mosquitto.index("-p") + 1]
-    return MqttSettings(listen=f"127.0.0.1:{port}")
+@pytest.fixture
+def forks(terminals: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the demonstration's stream processes in this process."""
+    del terminals
+    monkeypatch.setattr(demo_module, "StreamForks", Forks)
+    monkeypatch.setattr("motiond.daemon.robots.assembly.ClockMonitor", lambda _: make_clock())
 
 
-async def until_asked_by_mqtt(ear: Ear) -> None:
-    """Wait until requests are heard, as they are once it is told to be online; it may play before."""
-    await ear.until(AVAILABILITY, lambda data: data["state"] == "online")
+@asynccontextmanager
+async def running() -> AsyncIterator[Program]:
+    demo = Program("demo")
+    await demo.writes("Ctrl-C")
+    yield demo
+    demo.send_signal(signal.SIGINT)
+    code, out, err = await demo.end()
+    assert (code, out.splitlines()[-1], err) == (0, STOPPED, "")
 
 
-def plays_after(result: dict[str, Any]) -> Callable[[dict[str, Any]], bool]:
-    """Hold for the state of another goal that plays; an approach before it may take no time at all."""
-    return lambda state: state["state"] == "playing" and state["goal_id"] not in {None, result["goal_id"]}
+def commands(demo: Program) -> list[list[str]]:
+    """Return the lines to paste."""
+    return [shlex.split(line) for line in demo.stdout.getvalue().splitlines() if line.startswith("  ")]
 
 
+@pytest.mark.usefixtures("forks")
 async def test_the_first_line_to_paste_takes_the_robot_until_its_motion_has_ended() -> None:
-    with background("demo") as demo:
-        by_motiond, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
-        lines_until(demo.stdout, "playing")
-        async with listening(broker_of(by_mosquitto)) as ear:
-            await until_asked_by_mqtt(ear)
-            run = partial(subprocess.run, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-            for _ in range(TRIES):
-                played = await asyncio.to_thread(run, by_motiond)
-                if TOO_LATE not in played.stderr:
-                    break
-            assert (played.returncode, played.stderr) == (0, "")
-            assert played.stdout == "arm: nod ended with SUCCESSFUL; the last row is out and held\n"
-            # the demonstration's own requests have no transaction
-            ours = await ear.until(
-                RESULT, lambda data: data["transaction"] is not None and data["code"] != TOO_LATE
-            )
-            result = said(ours)
-            ear.heard.clear()  # all of it came before
-            await ear.until(STATE, plays_after(result))
+    async with running() as demo, listening(MqttSettings()) as ear:
+        (_, *by_motiond), _ = commands(demo)
+        await demo.writes("playing")
+        told = "arm: nod ended with SUCCESSFUL; the last row is out and held\n"
+        assert await motiond(*by_motiond) == (0, told, "")
+        # The demonstration's own requests have no transaction.
+        result = said(await ear.until(RESULT, lambda data: data["transaction"] is not None))
+        ear.heard.clear()  # all of it came before
+        await ear.until(
+            STATE,
+            lambda state: state["state"] == "playing" and state["goal_id"] not in {None, result["goal_id"]},
+        )
     assert (result["motion"], result["code"]) == ("nod", "SUCCESSFUL")
 
 
-async def result_of(by_mosquitto: list[str], ear: Ear) -> dict[str, Any]:
-    await asyncio.to_thread(subprocess.run, by_mosquitto, timeout=PATIENCE_S, check=True)
-    answer = said(await ear.until(ANSWER))  # the demonstration itself asks without MQTT
-    result: dict[str, Any] = said(
-        await ear.until(RESULT, lambda data: data["goal_id"] == answer["data"]["goal_id"])
-    )
-    return result
-
-
-async def test_the_second_line_to_paste_works_with_any_mqtt_client() -> None:
-    if not shutil.which("mosquitto_pub"):
-        pytest.skip("mosquitto_pub is not installed")
-    with background("demo") as demo:
-        _, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
-        async with listening(broker_of(by_mosquitto)) as ear:
-            await until_asked_by_mqtt(ear)
-            for _ in range(TRIES):
-                result = await result_of(by_mosquitto, ear)
-                if result["code"] != TOO_LATE:
-                    break
-        lines_until(demo.stdout, "playing wave")
+@pytest.mark.usefixtures("forks")
+async def test_the_second_line_to_paste_is_a_request_to_any_mqtt_client() -> None:
+    async with running() as demo, listening(MqttSettings()) as ear:
+        _, (program, *options) = commands(demo)
+        given = dict(zip(options[::2], options[1::2], strict=True))
+        assert (program, given["-h"], given["-p"]) == ("mosquitto_pub", "127.0.0.1", "1883")
+        goal_id = (await ear.ask(given["-t"], given["-m"].encode()))["data"]["goal_id"]
+        result = said(await ear.until(RESULT, lambda data: data["goal_id"] == goal_id))
     assert (result["motion"], result["code"]) == ("wave", "SUCCESSFUL")
 
 
-def test_ctrl_c_stops_softly_and_leaves_no_process_and_no_port_behind() -> None:
-    with ExitStack() as stack:
-        with suppress(OSError):  # others may have it; then the demonstration takes another one, too
-            stack.enter_context(taken(1883))
-        demo = stack.enter_context(background("demo"))
-        _, by_mosquitto = commands(lines_until(demo.stdout, "Ctrl-C"))
-        lines_until(demo.stdout, "playing")
-        streams = streams_of(demo)
-        demo.send_signal(signal.SIGINT)
-        out, err = demo.communicate(timeout=PATIENCE_S)
-    assert (demo.returncode, out.splitlines()[-1]) == (0, STOPPED)
-    assert "Traceback" not in err
-    assert streams
-    assert not any(stream.is_running() for stream in streams)
-    port = int(by_mosquitto[by_mosquitto.index("-p") + 1])
-    # It is one that the system hands out, so others may have it for a moment.
-    eventually("its port is free", lambda: is_free(port), bool)
+@pytest.mark.usefixtures("forks")
+async def test_ctrl_c_stops_softly_and_leaves_no_port_behind() -> None:
+    async with running() as demo:
+        await demo.writes("playing")
+    with taken(1883), taken(8080):
+        pass
 
 
-def test_it_ends_by_itself_after_the_seconds_it_was_given() -> None:
-    done = motiond("demo", "--seconds", "2")
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, STOPPED)
+@pytest.mark.usefixtures("forks")
+async def test_it_ends_by_itself_after_the_seconds_it_was_given() -> None:
+    code, out, err = await motiond("demo", "--seconds", "2")
+    assert (code, out.splitlines()[-1], err) == (0, STOPPED, "")
 
 
-def test_on_a_terminal_it_shows_a_table_of_every_joint() -> None:
-    ours, theirs = pty.openpty()
-    table = ("joint", "reference", "feedback", "error", "shoulder", "wrist3", "lateness in ms p50")
-    with background("demo", stdout=theirs, env=os.environ | {"TERM": "xterm"}) as demo:
-        os.close(theirs)
-        output_until(ours, lambda shown: all(word in shown for word in table), f"all of {table}")
-        demo.send_signal(signal.SIGINT)
-        output_until(ours, lambda shown: STOPPED in shown, f"'{STOPPED}'")
-        assert demo.wait(PATIENCE_S) == 0
-    os.close(ours)
+@pytest.mark.usefixtures("forks")
+async def test_on_a_terminal_it_shows_a_table_of_every_joint() -> None:
+    demo = OnTerminal("demo")
+    await demo.shows("joint", "reference", "feedback", "error", "shoulder", "wrist3", "lateness in ms p50")
+    demo.send_signal(signal.SIGINT)
+    assert (await demo.end()).code == 0
+    assert STOPPED in demo.screen
 
 
-def test_it_moves_to_another_port_where_its_own_is_taken(free_port: int) -> None:
+def test_it_moves_to_another_port_where_its_own_is_taken() -> None:
     settings = Settings.model_validate(
         {
-            "mqtt": {"listen": f"127.0.0.1:{free_port}"},
+            "mqtt": {"listen": f"127.0.0.1:{PORT}"},
             "http": None,
             "robots": {"arm": {"model": "arm.hrdf", "driver": {"type": "sim"}}},
         }
     )
     assert on_free_port(settings) == settings
-    with taken(free_port):
+    with taken(PORT):
         moved = on_free_port(settings).mqtt
     assert moved.listen != settings.mqtt.listen
     port = moved.listen.rpartition(":")[2]
@@ -186,30 +145,24 @@ def test_it_moves_to_another_port_where_its_own_is_taken(free_port: int) -> None
     ]
 
 
-def test_the_page_moves_to_another_port_where_its_own_is_taken(free_port: int) -> None:
+def test_the_page_moves_to_another_port_where_its_own_is_taken() -> None:
     robots = {"arm": {"model": "arm.hrdf", "driver": {"type": "sim"}}}
-    mqtt, http = {"broker": "mqtt://127.0.0.1"}, {"listen": f"127.0.0.1:{free_port}"}
+    mqtt, http = {"broker": "mqtt://127.0.0.1"}, {"listen": f"127.0.0.1:{PORT}"}
     settings = Settings.model_validate({"mqtt": mqtt, "http": http, "robots": robots})
     assert on_free_port(settings) == settings
-    with taken(free_port):
+    with taken(PORT):
         moved = on_free_port(settings)
     assert moved.mqtt == settings.mqtt
     assert moved.http is not None
     assert moved.http.address[0] == "127.0.0.1"
-    assert moved.http.address[1] != free_port
-    assert is_free(moved.http.address[1])
+    assert moved.http.address[1] != PORT
+    with taken(moved.http.address[1]):
+        pass
 
 
-def test_it_prints_the_pages_address_first_and_the_page_is_there() -> None:
-    with background("demo") as demo:
-        first, *_ = lines_until(demo.stdout, "Ctrl-C")
-        assert first.startswith("See it: http://127.0.0.1:")
-        with urlopen(first.removeprefix("See it: "), timeout=PATIENCE_S) as page:  # noqa: S310 - http alone
-            assert (page.status, page.headers.get_content_type()) == (200, "text/html")
-
-
-def test_it_moves_to_another_port_where_its_own_is_taken_after_it_has_looked(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], free_port: int
+@pytest.mark.usefixtures("forks")
+async def test_it_moves_to_another_port_where_its_own_is_taken_after_it_has_looked(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looked: list[int] = []
 
@@ -220,13 +173,17 @@ def test_it_moves_to_another_port_where_its_own_is_taken_after_it_has_looked(
     look = demo_module._free_port
     monkeypatch.setattr(demo_module, "_free_port", first_look_deceives)
     settings = load_settings(example_config())
-    there = settings.mqtt.model_copy(update={"listen": f"127.0.0.1:{free_port}"})
+    there = settings.mqtt.model_copy(update={"listen": f"127.0.0.1:{PORT}"})
     settings = settings.model_copy(update={"mqtt": there, "http": None})
-    with taken(free_port):
+
+    def run(_: object) -> int:
         demo_module.run_demo(settings, Console(), "motiond", seconds=0.0)
-    said = capsys.readouterr().out
-    assert looked == [free_port, free_port, 0]
-    assert said.splitlines()[-1] == STOPPED
+        return 0
+
+    with taken(PORT):
+        _, out, _ = await Program("demo", run=run).end()
+    assert looked == [PORT, PORT, 0]
+    assert out.splitlines()[-1] == STOPPED
 
 
 def test_one_line_says_what_the_robot_does() -> None:
