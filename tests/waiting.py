@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import select
 import subprocess
+import threading
 import time
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -18,6 +20,34 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 60.0
 PAUSE_S = 0.02
+
+
+class Awaited(io.StringIO):
+    """An output that a thread writes, and of which a text is awaited.
+
+    Parameters
+    ----------
+    text : str
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+        self._came = threading.Event()
+
+    @property
+    def has_come(self) -> bool:
+        return self._text in self.getvalue()
+
+    def write(self, text: str, /) -> int:
+        written = super().write(text)
+        if self.has_come:
+            self._came.set()
+        return written
+
+    def wait(self) -> None:
+        """Wait until the text has come."""
+        assert self._came.wait(PATIENCE_S), f"no '{self._text}'; there came:\n{self.getvalue()}"
 
 
 def eventually(

@@ -1,71 +1,11 @@
-"""`motiond scan` and `motiond emulate` as a user calls them."""
+"""What `motiond scan` and `motiond emulate` refuse."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-import orjson
 import pytest
 from typer.testing import CliRunner
 
 from motiond.daemon.cli.actuators import app
-from tests.waiting import lines_until, started
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-PROGRAM = "from motiond.daemon.cli.actuators import app; app()"
-
-
-@contextmanager
-def emulated(*options: str) -> Iterator[str]:
-    command = [sys.executable, "-c", PROGRAM, "emulate", "dynamixel", "--pty", *options]
-    with started(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield lines_until(process.stdout, "/dev/")[0]
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
-
-
-def test_scans_and_restarts_emulated_servos(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("motiond.drivers.dynamixel.scan.ANSWER_TIMEOUT_S", 3.0)
-    run = CliRunner().invoke
-    with emulated("--id", "7", "--id", "3", "--model", "XL430-W250") as port:
-        (three, seven) = orjson.loads(run(app, ["scan", port, "--baud", "1000000", "--json"]).stdout)
-        restarted = run(app, ["scan", port, "--baud", "1000000", "--reboot", "7"])
-        table = run(app, ["scan", port, "--baud", "57600"], terminal_width=100).stdout
-    assert three == {
-        "baud_rate": 1_000_000,
-        "servo_id": 3,
-        "model": "XL430-W250",
-        "firmware": 52,
-        "torque": False,
-        "position_ticks": 2048,
-        "position_rad": 0.0,
-        "voltage_v": 12.0,
-        "temperature_c": 30,
-        "hardware_error": "",
-    }
-    assert seven["servo_id"] == 7
-    assert restarted.stdout == f"{port}: restarted 7\n"
-    words = next(line for line in table.splitlines() if "XL430" in line).split()
-    assert words == ["57600", "3", "XL430-W250", "52", "off", "2048", "0.000", "12.0", "30", "none"]
-
-
-def test_says_that_no_servo_answers() -> None:
-    ours, theirs = os.openpty()
-    port = os.ttyname(theirs)
-    nothing = CliRunner().invoke(app, ["scan", port, "--baud", "9600"], standalone_mode=False)
-    os.close(ours)
-    os.close(theirs)
-    assert nothing.return_value == 1
-    assert nothing.stderr == (f"{port}: no servo answers at 9600 baud; check power, cable and --baud\n")
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 
 import pytest
 from rich.console import Console
@@ -14,18 +12,8 @@ from typer import rich_utils
 from motiond.daemon.cli.help import SPECIAL, quick_help
 from motiond.daemon.cli.tree import make_app
 from tests.daemon.programs import run_here
-from tests.waiting import PATIENCE_S
 
 TERMINAL = {"TERM": "xterm-256color"}
-PROGRAM = """
-import sys
-from motiond.daemon.cli.main import main
-
-try:
-    main(["--help"])
-except SystemExit as ended:
-    print(ended.code, *sys.modules)
-"""
 
 
 class Stream(io.StringIO):
@@ -94,14 +82,6 @@ def test_the_variable_for_columns_says_how_wide_it_is() -> None:
     page = quick_help({"COLUMNS": "100"}, Stream())
     assert page is not None
     assert {len(line) for line in page.splitlines()} == {100, 0}
-
-
-def test_nothing_of_typer_and_rich_is_loaded_for_it() -> None:
-    command = [sys.executable, "-c", PROGRAM]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True, env={})
-    page, _, ended = run.stdout.rpartition("\n0 ")
-    assert page.splitlines()[1].strip() == "Usage: motiond [OPTIONS] COMMAND [ARGS]..."
-    assert not {"typer", "rich", "asyncio", "pydantic", "importlib.metadata"} & set(ended.split())
 
 
 def test_help_of_a_subcommand_is_typers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
-import subprocess
-import time
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
-import serial
 import yaml
 
 from motiond.daemon.cli import actuator_questions, interview
@@ -26,18 +22,12 @@ from motiond.daemon.tools.setup.files import look_into
 from motiond.daemon.tools.setup.hardware import Found, HebiModule, Port, Servo
 from motiond.daemon.tools.setup.proof import write_checked
 from motiond.drivers.base import DriverConfigError
-from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
-from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
-from motiond.drivers.dynamixel.models import models_by_name
 from motiond.formats import FormatError
-from tests.daemon.launched import MOTIOND
 from tests.daemon.programs import run_here
 from tests.daemon.rig import sweep, write_seq
-from tests.waiting import lines_until, started
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
 CONFIG = Path(__file__).parents[3] / "config"
 ARM = ("base", "shoulder", "elbow", "wrist1", "wrist2", "wrist3")
@@ -115,7 +105,7 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep from the tests what the machine has: its serial ports, its network, a broker."""
     monkeypatch.setattr(actuator_questions, "serial_ports", list)
     monkeypatch.setattr(hardware, "open_lookup", lambda _: SimpleNamespace(entrylist=[]))
-    monkeypatch.setattr(hardware, "LOOK_S", 0.01)
+    monkeypatch.setattr(hardware, "LOOK_S", 0.0)
     monkeypatch.setattr(interview, "_is_listening", lambda _: False)
 
 
@@ -127,12 +117,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def port() -> Iterator[EmulatedPort]:
-    model = models_by_name()["XL430-W250"]
-    servos = [EmulatedServo(servo_id, model) for servo_id in range(1, 7)]
-    with EmulatedPort(EmulatedChain(servos, time.monotonic)) as port:
-        yield port
+def servos(monkeypatch: pytest.MonkeyPatch, *ids: int) -> str:
+    """Have servos answer at a port, and return that."""
+
+    def find(ports: Sequence[str], baud_rate: int | None, tell: Callable[[str], object]) -> Found:
+        (port,) = ports
+        tell(f"looking for servos on {port}")
+        return Found(servos=tuple(Servo(port, baud_rate or 57_600, number, "XL430-W250") for number in ids))
+
+    monkeypatch.setattr(actuator_questions, "find_servos", find)
+    return "/dev/ttyUSB0"
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, *answers: str, then: type[BaseException] = EOFError) -> list[str]:
@@ -166,17 +160,14 @@ def test_the_file_says_what_was_found_and_chosen_and_what_each_line_means(
 ) -> None:
     program = tmp_path.parent / "motiond"
     monkeypatch.setattr("sys.argv", [str(program)])
-    monkeypatch.setattr("motiond.drivers.dynamixel.scan.ANSWER_TIMEOUT_S", 3.0)
     (tmp_path / "motions").mkdir()
     write_seq(tmp_path / "motions" / "nod.seq", sweep(1.0, 40), ("shoulder", "elbow"), 40)
-    emulate = (MOTIOND, "emulate", "dynamixel", "--pty", "--id", "1", "--id", "3", "--model", "XL430-W250")
-    with started(emulate, stdout=subprocess.PIPE, text=True) as process:
-        port = lines_until(process.stdout, "/dev/")[0].strip()
-        code, out, err = run_here(
-            capsys, "init", tmp_path, "--yes", "--robot", "arm", "--port", port, "--velocity", "4",
-            "--actuator", "shoulder=3", "--actuator", "elbow=1",
-            "--broker", "mqtt://broker.local", "--http", "127.0.0.1:8081",
-        )  # fmt: skip
+    port = servos(monkeypatch, 1, 3)
+    code, out, err = run_here(
+        capsys, "init", tmp_path, "--yes", "--robot", "arm", "--port", port, "--velocity", "4",
+        "--actuator", "shoulder=3", "--actuator", "elbow=1",
+        "--broker", "mqtt://broker.local", "--http", "127.0.0.1:8081",
+    )  # fmt: skip
     file = tmp_path / "motiond.yaml"
     schema = example_config().with_name("schema.json")
     assert (code, err) == (0, "")
@@ -410,9 +401,10 @@ def noted(looked: list[str], look: str, *_: object) -> NoReturn:
 
 
 def test_nobody_guesses_which_servo_moves_which_joint_unasked(
-    folder: Path, capsys: pytest.CaptureFixture[str], port: EmulatedPort
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, _, err = run_here(capsys, "init", folder, "--yes", "--port", port.path, "--baud", "57600")
+    port = servos(monkeypatch, *range(1, 7))
+    code, _, err = run_here(capsys, "init", folder, "--yes", "--port", port, "--baud", "57600")
     example = " ".join(f"--actuator {joint}={number}" for number, joint in enumerate(ARM, 1))
     why = "a wrong one would move another joint, so that --yes does not guess"
     said = f"which servo moves which joint is not known; {why}; say it, as by {example}, or add --driver sim"
@@ -421,10 +413,11 @@ def test_nobody_guesses_which_servo_moves_which_joint_unasked(
 
 
 def test_who_takes_servos_in_their_order_is_told_that_it_is_a_guess(
-    folder: Path, capsys: pytest.CaptureFixture[str], port: EmulatedPort, monkeypatch: pytest.MonkeyPatch
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    port = servos(monkeypatch, *range(1, 7))
     answer(monkeypatch, *[""] * 20)
-    asked = ("init", folder, "--port", port.path, "--baud", "57600", *CLOSED)
+    asked = ("init", folder, "--port", port, "--baud", "57600", *CLOSED)
     code, out, err = run_here(capsys, *asked)
     file = folder / "motiond.yaml"
     assert (code, err) == (0, "")
@@ -432,7 +425,7 @@ def test_who_takes_servos_in_their_order_is_told_that_it_is_a_guess(
     assert told in out
     assert "    # NOBODY HAS SAID WHICH ACTUATOR MOVES WHICH JOINT" in file.read_text()
     ids = {joint: number for number, joint in enumerate(ARM, 1)}
-    expected = {"port": port.path, "baud_rate": 57_600, "ids": ids}
+    expected = {"port": port, "baud_rate": 57_600, "ids": ids}
     assert load_settings(file).robots["six_axis"].driver.options["ports"] == [expected]
     answer(monkeypatch, "", "", "", "6", "6", "5", "4", "3", "2", "1", *[""] * 5)
     code, out, _ = run_here(capsys, *asked, "--force")
@@ -459,10 +452,9 @@ def test_a_joint_that_is_moved_by_nothing_or_twice_is_refused(
     actuators: Sequence[str],
     message: str,
 ) -> None:
-    found = Found(servos=tuple(Servo("/dev/u", 57_600, number, "XL430-W250") for number in range(1, 7)))
-    monkeypatch.setattr(actuator_questions, "find_servos", lambda *_: found)
+    port = servos(monkeypatch, *range(1, 7))
     options = [word for one in actuators for word in ("--actuator", one)]
-    code, _, err = run_here(capsys, "init", folder, "--yes", "--port", "/dev/u", *options)
+    code, _, err = run_here(capsys, "init", folder, "--yes", "--port", port, *options)
     said = f"motiond: invalid value for --actuator: {message}; see `motiond --help`\n"
     assert (code, err) == (2, said)
 
@@ -517,17 +509,6 @@ def test_an_unknown_device_at_usb_is_not_pinged_unasked(
     assert seen == pinged
 
 
-def test_a_port_that_a_daemon_drives_is_left_alone(
-    folder: Path, capsys: pytest.CaptureFixture[str], port: EmulatedPort
-) -> None:
-    with serial.Serial(port.path, exclusive=True):
-        code, out, err = run_here(capsys, "init", folder, "--yes", "--port", port.path)
-    assert f"{port.path}: cannot be opened; " in out
-    mend = "check power and cables, or begin with --driver sim"
-    said = f"driver dynamixel: 0 servos answered; the robot needs 6 at least; {mend}\n"
-    assert (code, err, of_this_test(folder)) == (2, said, [])
-
-
 def test_a_port_goes_by_the_name_that_lasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     device = tmp_path / "ttyUSB0"
     device.touch()
@@ -542,12 +523,6 @@ def test_a_port_goes_by_the_name_that_lasts(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("serial.tools.list_ports.comports", lambda: there)
     ports = hardware.serial_ports(by_id)
     assert ports == [Port("/dev/ttyACM7", is_likely=False), Port(str(by_id / "usb-FTDI_A"), is_likely=True)]
-
-
-def test_a_shell_completes_what_moves_the_joints() -> None:
-    asks = {"_MOTIOND_COMPLETE": "complete_bash", "COMP_WORDS": "motiond init --driver ", "COMP_CWORD": "3"}
-    told = subprocess.run([MOTIOND], env=os.environ | asks, capture_output=True, text=True, check=False)
-    assert (told.stdout.split(), told.stderr) == (["sim", "hebi", "dynamixel"], "")
 
 
 # -- files --------------------------------------------------------------------------------------------------

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from motiond.daemon.doctor.report import Report, Verdict
 from tests.daemon.programs import run_here
-from tests.waiting import eventually
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.waiting import Awaited
 
 DEMO = Path(__file__).parents[3] / "config" / "demo.yaml"
 REPORT = Report(version="1", stamp_utc="2026-11-22T12:00:00", verdict=Verdict.OK, checks=[])
@@ -34,24 +30,20 @@ def test_progress_is_shown_while_it_works_and_on_a_terminal_alone(
     *,
     is_terminal: bool,
 ) -> None:
-    (work, result, shown, words), stderr = case, io.StringIO()
+    work, result, shown, words = case
+    stderr = Awaited(shown)
 
     def console(**options: Any) -> Console:
         assert options == {"stderr": True}
         return Console(file=stderr, force_terminal=is_terminal, width=80)
 
-    monkeypatch.setattr("motiond.daemon.tools.batch.QUIET_S", 0.0)
-    monkeypatch.setattr("rich.console.Console", console)
-    monkeypatch.setattr(work, working(lambda: not is_terminal or shown in stderr.getvalue(), result))
-    run_here(capsys, *words)
-    assert (shown in stderr.getvalue()) is is_terminal
-
-
-def working(is_seen: Callable[[], bool], result: object) -> Callable[..., object]:
-    """Return work that lasts until its progress is seen."""
-
-    def work(*_: object) -> object:
-        eventually("progress is shown", is_seen, bool)
+    def work_until_it_is_shown(*_: object) -> object:
+        if is_terminal:
+            stderr.wait()
         return result
 
-    return work
+    monkeypatch.setattr("motiond.daemon.tools.batch.QUIET_S", 0.0)
+    monkeypatch.setattr("rich.console.Console", console)
+    monkeypatch.setattr(work, work_until_it_is_shown)
+    run_here(capsys, *words)
+    assert stderr.has_come is is_terminal

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,24 +13,9 @@ from motiond.daemon.api.names import STOPS
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.cli.subcommands import SUBCOMMANDS
 from motiond.daemon.cli.tree import make_app
-from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-LOADED_BY_STOP = {
-    *("broker", "completion", "help", "later", "main"),
-    *("output", "request", "robots", "streams", "subcommands", "tree", "words"),
-}
-PROGRAM = """
-import sys
-from motiond.daemon.cli.main import main
-
-try:
-    main(["stop", "arm", "--broker", "mqtt://127.0.0.1:1"])
-except SystemExit as ended:
-    print(ended.code, *sys.modules)
-"""
 
 
 @cache
@@ -71,18 +54,6 @@ def test_a_subcommand_that_is_loaded_alone_is_the_same(name: str) -> None:
 def options_of(command: Any) -> list[object]:
     below = getattr(command, "commands", {})
     return [*((one.name, one.opts) for one in command.params), *map(options_of, below.values())]
-
-
-def test_a_stop_loads_no_other_subcommand_no_schemas_and_no_tables() -> None:
-    command = [sys.executable, "-c", PROGRAM]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
-    code, *loaded = run.stdout.split()
-    assert code == "3"
-    assert {name for name in loaded if name.startswith("motiond.daemon.cli.")} == {
-        f"motiond.daemon.cli.{name}" for name in LOADED_BY_STOP
-    }
-    unneeded = {"motiond.daemon.api.schemas", "motiond.daemon.api.requests", "rich.console"}
-    assert not set(loaded) & unneeded
 
 
 def test_clients_know_the_verbs_that_stop() -> None:

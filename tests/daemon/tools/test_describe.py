@@ -6,8 +6,6 @@ import io
 import json
 import re
 import shutil
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +17,9 @@ from rich.console import Console
 from motiond.daemon.tools.batch import for_each_file
 from motiond.daemon.tools.describe import describe_file
 from motiond.formats.registry import MOTIONS, ROBOTS
-from tests.daemon.programs import motiond, run_here
+from tests.daemon.programs import run_here
 from tests.daemon.rig import write_seq
-from tests.waiting import PATIENCE_S, eventually
+from tests.waiting import PATIENCE_S, Awaited
 
 CHECKOUT = Path(__file__).parents[3]
 CONFIG, FILES = CHECKOUT / "config", CHECKOUT / "tests" / "files"
@@ -162,52 +160,22 @@ def test_a_file_of_another_format_is_named_for_what_it_is_also_under_its_own_suf
     )
 
 
-def test_several_processes_give_what_one_gives_in_the_same_order() -> None:
-    files = [*sorted((CONFIG / "motions").glob("*.seq")), CONFIG / "robots" / "six_axis.hrdf"]
-    alone, together = (motiond("inspect", "--json", f"--jobs={jobs}", *files, "none.seq") for jobs in (1, 3))
-    assert [one["name"] for one in json.loads(alone.stdout)[:-1]] == ["nod", "stretch", "wave", "six_axis"]
-    assert (together.returncode, together.stdout) == (1, alone.stdout)
-
-
-DYING = """
-import os, motiond.daemon.cli.main, motiond.daemon.tools.describe
-
-def die(path):
-    os._exit(9)
-
-if __name__ == "__main__":
-    motiond.daemon.tools.describe.describe_file = die
-    motiond.daemon.cli.main.main(["inspect", "-j2", "a.seq", "b.seq"])
-"""
-
-
-def test_a_process_that_dies_while_it_reads_is_told(tmp_path: Path) -> None:
-    (tmp_path / "dying.py").write_text(DYING)
-    command = [sys.executable, str(tmp_path / "dying.py")]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == (
-        "motiond: a process that read files ended by itself; the system may be short of memory; "
-        "try again with fewer --jobs\n"
-    )
-
-
-@pytest.mark.parametrize(("terminal", "shown"), [(True, True), (False, False)])
+@pytest.mark.parametrize("is_terminal", [True, False])
 def test_what_takes_more_than_a_moment_shows_progress_on_a_terminal_alone(
-    monkeypatch: pytest.MonkeyPatch, *, terminal: bool, shown: bool
+    monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
 ) -> None:
     monkeypatch.setattr("motiond.daemon.tools.batch.QUIET_S", 0.0)
-    stderr = io.StringIO()
-    console = Console(file=stderr, force_terminal=terminal, width=80)
+    stderr = Awaited("reading")
+    console = Console(file=stderr, force_terminal=is_terminal, width=80)
 
     def slowly(path: Path) -> Path:
-        if terminal:
-            eventually("progress is shown", stderr.getvalue, lambda text: "reading" in text)
+        if is_terminal:
+            stderr.wait()
         return path
 
     files = [Path("a"), Path("b")]
     assert for_each_file(slowly, files, 1, console) == files
-    assert ("reading" in stderr.getvalue()) == shown
+    assert stderr.has_come is is_terminal
 
 
 def test_what_is_quick_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
