@@ -10,20 +10,7 @@ one, they ascend, and the process acknowledges them in their order. So what foll
   command about its torque or state (`_unsettled`); the setpoint in that notice is then where it holds.
 - What a stream process had not obeyed when it was lost, it never will: a loss settles every number.
 
-What each event does to a motion that is about to begin, to those that wait, and to what plays:
-
-=====================  ======================  =========================  ==============================
-event                  about to begin          waiting                    playing
-=====================  ======================  =========================  ==============================
-stop, loss of control  CANCELED                CANCELED                   stops softly: CANCELED
-a motion replaces all  PREEMPTED               PREEMPTED                  stops softly: PREEMPTED
-torque off             CANCELED                CANCELED                   refused: BUSY
-emergency stop, fault  ESTOPPED, FAULT         CANCELED                   ended by the stream process
-shutdown               OFFLINE                 CANCELED                   stops softly; then `on_exit`
-loss of the robot      OFFLINE                 CANCELED                   COMM_LOST
-an end without success begins                  CANCELED, unless it waits
-                                               for what is to begin
-=====================  ======================  =========================  ==============================
+`docs/architecture.md` has the table of what each event ends, and with which result.
 """
 
 from __future__ import annotations

@@ -142,12 +142,15 @@ class Player(StateMachine, Reference):
             self._apply(Event.PAUSE)
 
     def resume(self, back: Track | None = None) -> None:
-        """Go on along the path at the speed that was asked for last, after a way back to `held` first."""
+        """Go on along the path at the speed that was asked for last, after a way back to `held` first.
+
+        On the way to another place, the motion goes on once it is there.
+        """
         on_motion = self.phase in ON_MOTION and back is None
         event = Event.RESUME if on_motion else Event.RETURN
+        if self._sought is not None:
+            self._sought = self._sought._replace(goes_on=True)
         if self._takes(event):
-            if self._sought is not None:
-                self._sought = self._sought._replace(goes_on=True)
             if back is None:
                 self.clock.aim(self.speed if on_motion else 1.0)
             else:

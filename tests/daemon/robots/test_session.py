@@ -9,7 +9,7 @@ import pytest
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
-from tests.daemon.robots.two_halves import Halves
+from tests.daemon.robots.two_halves import ROWS, Halves
 
 if TYPE_CHECKING:
     from motiond.daemon.robots.session import Begin, Pending
@@ -171,6 +171,21 @@ def test_what_waits_behind_a_motion_that_cannot_begin_ends_too() -> None:
     assert results(halves) == [
         ("wave 2", "CANCELED", "nod, before it, did not begin; it had not begun", None)
     ]
+
+
+@pytest.mark.parametrize("ticks", range(9))
+def test_a_resume_on_the_way_of_a_seek_lets_the_motion_go_on_from_there(ticks: int) -> None:
+    halves = playing()
+    session = halves.session
+    assert session.goal is not None
+    pause = session.pause(session.goal)
+    halves.until(State.PAUSED)
+    seek = session.seek(session.goal, ROWS - 2)
+    halves.run(ticks)
+    session.resume()
+    halves.run_out()
+    assert (pause.outcome, seek.outcome) == ({}, {})
+    assert results(halves) == [("wave 1", "SUCCESSFUL", WELL, "hold")]
 
 
 def test_what_waits_behind_a_motion_that_is_refused_begins() -> None:
