@@ -38,7 +38,6 @@ NOT_YET = frozenset(
         "daemon/fleet/test_nats.py",
         "daemon/clock/test_state.py",
         "daemon/joints/test_description.py",
-        "daemon/mqtt/test_roles.py",
         "daemon/robots/test_motion_watch.py",
         "daemon/service/test_daemon.py",
         "daemon/telemetry/test_drift.py",

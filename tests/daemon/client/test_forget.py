@@ -9,6 +9,7 @@ import pytest
 
 from motiond.daemon.client.forget import NotForgotten, forget
 from motiond.daemon.config.types import LONGEST_NAME
+from tests.daemon.cli.program import motiond
 from tests.daemon.conftest import listening, reconfigured
 
 if TYPE_CHECKING:
@@ -86,3 +87,16 @@ async def test_an_access_list_that_keeps_what_is_to_be_cleared_is_told(
         "old: motiond/old/availability is not cleared; the broker does not let this client publish there; "
         "permit it in the broker's access list"
     )
+
+
+@pytest.mark.usefixtures("programs")
+async def test_the_command_tells_what_it_did(mosquitto: StandIn, ear_at_mosquitto: Ear) -> None:
+    await keep(ear_at_mosquitto, "old", "d1", "offline")
+    asked = ("--broker", mosquitto.settings.broker)
+    told = "old: forgotten; 4 retained topics are cleared\n"
+    assert await motiond("forget", "old", *asked) == (0, told, "")
+    why = "old: the broker keeps nothing of it; it knows no robot\n"
+    assert await motiond("forget", "old", *asked) == (1, "", why)
+    code, out, err = await motiond("forget", "+", *asked)
+    assert (code, out) == (2, "")
+    assert "'+' cannot be a part of a topic; letters, digits, _ and - can; rename it" in err

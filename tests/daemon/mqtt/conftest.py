@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.daemon.mqtt.broker import EmbeddedBroker
+from tests.daemon.cli.conftest import rig  # noqa: F401 - a fixture
 from tests.daemon.mqtt.wire import Wire, connack, connect
 
 if TYPE_CHECKING:

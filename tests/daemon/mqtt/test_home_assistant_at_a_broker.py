@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+import signal
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -15,19 +15,19 @@ from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.client.forget import forget
 from motiond.daemon.config.home_assistant import HomeAssistantSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.connection import make_client
 from tests import ports
-from tests.daemon.conftest import Ear, Robots, WatchedBridge, is_connected, is_lost, running, said
+from tests.daemon.cli.program import Daemon
+from tests.daemon.conftest import Robots, WatchedBridge, is_connected, is_lost, running, said
+from tests.daemon.mqtt.home import ARM, HAND, home_at, moves_a_robot
 from tests.daemon.mqtt.stand_in import StandIn
 from tests.daemon.mqtt.test_home_assistant import SCHEMA
+from tests.daemon.programs import use
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from motiond.daemon.config.mqtt import MqttSettings
+    from tests.daemon.rig import Rig
 
-ARM, HAND = (f"homeassistant/device/motiond_{robot}/config" for robot in ("arm", "hand"))
 ON = HomeAssistantSettings()
 
 
@@ -50,15 +50,6 @@ def hub(hub: ReportHub) -> ReportHub:
 
 def listing(*names: str) -> dict[str, Any]:
     return {"motions": [{"name": name, "ok": True} for name in names] + [{"name": "bad", "ok": False}]}
-
-
-@asynccontextmanager
-async def home_at(settings: MqttSettings) -> AsyncIterator[Ear]:
-    """Listen as Home Assistant does."""
-    async with make_client(settings) as client:
-        await client.subscribe("homeassistant/device/+/config", qos=1)
-        await client.subscribe("other/device/+/config", qos=1)
-        yield Ear(client, checked=False)  # the document is of what lies below the base
 
 
 async def kept(settings: MqttSettings) -> dict[str, Any]:
@@ -233,3 +224,17 @@ async def test_the_robot_of_another_daemon_is_that_daemons_to_tell_of(
             "motiond/arm/availability",
             "motiond/hand/availability",
         }
+
+
+# -- what it sends ------------------------------------------------------------------------------------------
+
+
+async def test_what_home_assistant_sends_moves_a_robot_and_what_it_shows_is_what_the_robot_does(
+    rig: Rig, mosquitto: StandIn
+) -> None:
+    use(rig, mosquitto.settings)
+    rig.daemon["mqtt"] = {**rig.daemon["mqtt"], "home_assistant": {}}
+    daemon = Daemon(rig.config)
+    await moves_a_robot(mosquitto.settings)
+    daemon.send_signal(signal.SIGTERM)
+    assert (await daemon.end()).code == 0

@@ -1,10 +1,12 @@
-"""What a daemon, operators and observers may do at a mosquitto that is set up as `config/mosquitto` says."""
+"""What a daemon, operators and observers may do at a broker with the access list of `config/mosquitto`.
+
+`tests/system/mqtt/test_roles.py` shows that mosquitto decides so, by the list and by its plugin.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-import subprocess
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +21,10 @@ from motiond.daemon.api.reports import SUBJECTS, Report
 from motiond.daemon.api.requests import FLEET_SCHEMAS, VERBS
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
-from motiond.daemon.mqtt import main_session
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection import make_client
-from tests.daemon.conftest import Ear, Mosquitto, Robots, running, said
+from tests.daemon.conftest import Ear, Robots, running, said, started_broker
+from tests.daemon.mqtt.stand_in import StandIn
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -30,9 +32,9 @@ if TYPE_CHECKING:
 
     from motiond.daemon.api.reports import ReportHub
     from motiond.daemon.config.mqtt import MqttSettings
+    from tests.daemon.conftest import Mosquitto
 
 CONFIG = Path(__file__).parents[3] / "config" / "mosquitto"
-PLUGIN = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
 ROLES = ("motiond", "operator", "observer")
 FREE = {"stop", "estop", "status", "queue"}
 """What an observer may ask for: what commands nothing, and stops."""
@@ -58,78 +60,29 @@ class Controlled(Robots):
         return await super().handle(robot, verb, request)
 
 
-def login(mosquitto: Mosquitto, name: str, folder: Path) -> MqttSettings:
+def login(broker: StandIn | Mosquitto, name: str, folder: Path) -> MqttSettings:
     (folder / f"{name}.password").write_text(f"{name}'s secret\n")
     login = {"username": name, "password_file": folder / f"{name}.password"}
-    return mosquitto.settings.model_copy(update=login)
+    return broker.settings.model_copy(update=login)
 
 
-def run(*command: object) -> str:
-    done = subprocess.run(
-        [str(one) for one in command], capture_output=True, text=True, timeout=PATIENCE_S, check=True
-    )
-    return done.stdout
-
-
-async def with_access_list(mosquitto: Mosquitto, folder: Path) -> None:
-    """Set the broker up by the access list, with the configuration beside it."""
-    passwords = folder / "passwords"
-    passwords.touch(0o600)
-    for name in ROLES:
-        run("mosquitto_passwd", "-b", passwords, name, f"{name}'s secret")
+def configured(passwords: Path) -> list[str]:
+    """Return the lines of the configuration beside the access list, with passwords of the test's."""
     lines = (CONFIG / "mosquitto.conf").read_text().splitlines()
     ours = [line for line in lines if line and not line.startswith(("#", "listener"))]
     assert len(ours) == 4
     files = {"password_file": passwords, "acl_file": CONFIG / "acl"}
-    mosquitto.configure(
-        *(f"{line.split()[0]} {files.get(line.split()[0], line.split()[1])}" for line in ours)
-    )
-    await mosquitto.start()
+    return [f"{line.split()[0]} {files.get(line.split()[0], line.split()[1])}" for line in ours]
 
 
-async def with_dynamic_security(mosquitto: Mosquitto, folder: Path) -> None:
-    """Set the broker up by its plugin, as an administrator does."""
-    if PLUGIN is None:
-        pytest.skip("mosquitto's plugin for dynamic security is not installed")
-    file = folder / "dynamic-security.json"
-    run("mosquitto_ctrl", "dynsec", "init", file, "admin", "admin's secret")
-    file.chmod(0o600)
-    mosquitto.configure(f"plugin {PLUGIN}", f"plugin_opt_config_file {file}", "allow_anonymous false")
-    await mosquitto.start()
-    admin = login(mosquitto, "admin", folder)
-    answers = "$CONTROL/dynamic-security/v1/response"
-    async with make_client(admin) as client:
-        await client.subscribe(answers, qos=1)
-        roles = {"motiond": "motiond-daemon", "operator": "motiond-operator", "observer": "motiond-observer"}
-        clients = [
-            {
-                "command": "createClient",
-                "username": name,
-                "password": f"{name}'s secret",
-                "roles": [{"rolename": role}],
-            }
-            for name, role in roles.items()
-        ]
-        shipped = (CONFIG / "dynamic-security.json").read_bytes()
-        for sent in (shipped, orjson.dumps({"commands": clients}), shipped):  # which may be sent again
-            await client.publish("$CONTROL/dynamic-security/v1", sent, qos=1)
-            async with asyncio.timeout(PATIENCE_S):
-                told = said(await anext(client.messages))
-            errors = [one["error"] for one in told["responses"] if "error" in one]
-            assert set(errors) <= {"Role already exists"}
-
-
-@pytest.fixture(params=[with_access_list, with_dynamic_security], ids=["access list", "dynamic security"])
-async def guarded(
-    request: pytest.FixtureRequest, free_port: int, tmp_path: Path
-) -> AsyncIterator[dict[str, MqttSettings]]:
+@pytest.fixture
+async def guarded(free_port: int, tmp_path: Path) -> AsyncIterator[dict[str, MqttSettings]]:
     """A broker with roles; give the login of each."""
-    mosquitto = Mosquitto(free_port, tmp_path)
-    try:
-        await request.param(mosquitto, tmp_path)
-        yield {name: login(mosquitto, name, tmp_path) for name in ROLES}
-    finally:
-        await mosquitto.kill()
+    (tmp_path / "passwords").write_text("".join(f"{name}:{name}'s secret\n" for name in ROLES))
+    broker = StandIn(free_port)
+    broker.configure(*configured(tmp_path / "passwords"))
+    async with started_broker(broker):
+        yield {name: login(broker, name, tmp_path) for name in ROLES}
 
 
 @asynccontextmanager
@@ -268,13 +221,8 @@ async def test_who_does_not_log_in_is_not_let_in(guarded: dict[str, MqttSettings
 
 
 async def test_the_daemon_has_all_the_rights_that_it_needs(
-    guarded: dict[str, MqttSettings],
-    robots: Robots,
-    hub: ReportHub,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+    guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(main_session, "FAREWELL_S", PATIENCE_S)
     async with served(guarded, robots, hub), connected(guarded["operator"]) as operator:
         for subject in SUBJECTS:
             hub.publish(Report("arm", subject, {"state": "told", "goal_id": "told"}))

@@ -24,10 +24,11 @@ from motiond.daemon.doctor.wakeups import Task
 from motiond.daemon.stream.locks import DeviceLocks
 from tests.certificates import Authority
 from tests.daemon.doctor.machines import machine
-from tests.daemon.mqtt.test_roles import login, with_access_list
+from tests.daemon.mqtt.test_roles import login
 from tests.daemon.programs import background, motiond
 from tests.daemon.rig import Rig
 from tests.ports import free_port
+from tests.system.mqtt.test_roles import with_access_list
 from tests.waiting import eventually
 
 if TYPE_CHECKING:

@@ -1,0 +1,153 @@
+"""What `config/mosquitto` lets each role do at a real mosquitto: what its access list says, in both ways."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+from motiond.daemon.api.reports import SUBJECTS
+from motiond.daemon.api.requests import FLEET_SCHEMAS, VERBS
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
+from motiond.daemon.mqtt.connection import make_client
+from tests.daemon.conftest import Mosquitto, mosquitto_program, said
+from tests.daemon.mqtt.stand_in import Configuration
+from tests.daemon.mqtt.test_roles import (
+    CONFIG,
+    LIE,
+    ROLES,
+    configured,
+    connected,
+    die_with_a_will,
+    is_let,
+    login,
+)
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from motiond.daemon.config.mqtt import MqttSettings
+
+    Way = Callable[[Mosquitto, Path], Awaitable[None]]
+
+PLUGIN = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
+TOPICS = (
+    *(f"motiond/arm/{subject}" for subject in (*SUBJECTS, "new")),
+    *(f"motiond/arm/request/{verb}" for verb in VERBS),
+    *(f"motiond/arm/response/{verb}" for verb in VERBS),
+    *(f"motiond/fleet/request/{verb}" for verb in FLEET_SCHEMAS),
+    *(f"motiond/bridge/d1/{what}" for what in ("availability", "heartbeat")),
+    "elsewhere",
+)
+
+
+def run(*command: object) -> str:
+    done = subprocess.run(
+        [str(one) for one in command], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
+    return done.stdout
+
+
+async def with_access_list(mosquitto: Mosquitto, folder: Path) -> None:
+    """Set the broker up by the access list, with the configuration beside it."""
+    passwords = folder / "passwords"
+    passwords.touch(0o600)
+    for name in ROLES:
+        run("mosquitto_passwd", "-b", passwords, name, f"{name}'s secret")
+    mosquitto.configure(*configured(passwords))
+    await mosquitto.start()
+
+
+async def with_dynamic_security(mosquitto: Mosquitto, folder: Path) -> None:
+    """Set the broker up by its plugin, as an administrator does."""
+    if PLUGIN is None:
+        pytest.skip("mosquitto's plugin for dynamic security is not installed")
+    file = folder / "dynamic-security.json"
+    run("mosquitto_ctrl", "dynsec", "init", file, "admin", "admin's secret")
+    file.chmod(0o600)
+    mosquitto.configure(f"plugin {PLUGIN}", f"plugin_opt_config_file {file}", "allow_anonymous false")
+    await mosquitto.start()
+    admin = login(mosquitto, "admin", folder)
+    answers = "$CONTROL/dynamic-security/v1/response"
+    async with make_client(admin) as client:
+        await client.subscribe(answers, qos=1)
+        roles = {"motiond": "motiond-daemon", "operator": "motiond-operator", "observer": "motiond-observer"}
+        clients = [
+            {
+                "command": "createClient",
+                "username": name,
+                "password": f"{name}'s secret",
+                "roles": [{"rolename": role}],
+            }
+            for name, role in roles.items()
+        ]
+        shipped = (CONFIG / "dynamic-security.json").read_bytes()
+        for sent in (shipped, orjson.dumps({"commands": clients}), shipped):  # which may be sent again
+            await client.publish("$CONTROL/dynamic-security/v1", sent, qos=1)
+            async with asyncio.timeout(PATIENCE_S):
+                told = said(await anext(client.messages))
+            errors = [one["error"] for one in told["responses"] if "error" in one]
+            assert set(errors) <= {"Role already exists"}
+
+
+@pytest.mark.parametrize("set_up", [with_access_list, with_dynamic_security])
+async def test_each_role_reads_and_writes_what_the_access_list_says(
+    free_port: int, tmp_path: Path, set_up: Way
+) -> None:
+    mosquitto_program()
+    mosquitto = Mosquitto(free_port, tmp_path)
+    try:
+        await set_up(mosquitto, tmp_path)
+        logins = {name: login(mosquitto, name, tmp_path) for name in ROLES}
+        await _holds(Configuration((f"acl_file {CONFIG / 'acl'}",)), logins)
+        await _lets_nobody_else_in(logins["observer"])
+    finally:
+        await mosquitto.kill()
+
+
+async def _holds(rules: Configuration, logins: dict[str, MqttSettings]) -> None:
+    async with connected(logins["motiond"]) as daemon:
+        await daemon.client.subscribe("#", qos=1)
+        for name in ("operator", "observer"):
+            for topic in ("motiond/bridge/d1/availability", "motiond/arm/state"):
+                await die_with_a_will(logins[name], topic)
+            async with connected(logins[name]) as ear:
+                await ear.client.subscribe("#", qos=1)
+                for topic in TOPICS:
+                    for retain in (False, True):
+                        let = await is_let(ear, topic, LIE, retain=retain)
+                        assert let == rules.permits(name, topic, "write"), (name, topic)
+                        if let and retain:
+                            await daemon.client.publish(topic, b"", qos=1, retain=True)
+                told = {topic: b"told by the daemon %d" % number for number, topic in enumerate(TOPICS)}
+                for topic, payload in told.items():
+                    assert await is_let(daemon, topic, payload) == (topic != "elsewhere")
+                readable = [topic for topic in TOPICS if rules.permits(name, topic, "read")]
+                assert "motiond/arm/state" in readable
+                while readable[-1] not in {
+                    one.topic.value for one in ear.heard if one.payload in told.values()
+                }:
+                    await ear.hear()
+                heard = {one.topic.value for one in ear.heard if one.payload == told[one.topic.value]}
+                assert heard == set(readable), name
+                lies = {one.topic.value for one in ear.heard if one.payload == LIE}
+                assert lies <= {topic for topic in TOPICS if rules.permits(name, topic, "write")}
+
+
+async def _lets_nobody_else_in(observer: MqttSettings) -> None:
+    fixes = {
+        None: "the broker asks for a login; set mqtt.username and mqtt.password_file",
+        "operator": "the broker refuses the login; correct mqtt.username, and its password",
+    }
+    for name, fix in fixes.items():
+        update = {"username": name} if name else {"username": None, "password_file": None}
+        settings = observer.model_copy(update=update)
+        with pytest.raises(NoAnswer) as caught:
+            await ask(settings, "arm", "stop", timeout_s=PATIENCE_S)
+        assert str(caught.value) == f"{settings.broker}: no connection to the broker; {fix}"
