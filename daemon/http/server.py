@@ -22,7 +22,7 @@ from .tokens import read_token
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from aiohttp import web
 
@@ -146,8 +146,14 @@ class HttpServer:
         if self._certificate is not None:
             self._certificate.renew()
 
-    async def run(self) -> NoReturn:
-        """Serve until cancelled; an address that is taken is tried again, and the robots run on meanwhile."""
+    async def run(self, until_ready: Callable[[], Awaitable[None]] | None = None) -> NoReturn:
+        """Serve until cancelled; an address that is taken is tried again, and the robots run on meanwhile.
+
+        Parameters
+        ----------
+        until_ready : callable, optional
+            Waits until what serves may be loaded; what robots report counts from the start on.
+        """
         if self._certificate is None and not self._settings.is_loopback:
             why = "whoever listens to the network learns the token"
             log.warning("http: %s: not encrypted; %s; set %s and %s", self.url, why, *self._tls_options)
@@ -155,6 +161,8 @@ class HttpServer:
             tasks.create_task(self._tally.run(self._hub), name="http.tally")
             if self._certificate is not None:
                 tasks.create_task(self._certificate.look_after(), name="http.certificate")
+            if until_ready is not None:
+                await until_ready()
             await self._keep_listening()
         raise AssertionError  # it listens until cancelled
 

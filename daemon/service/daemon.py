@@ -147,7 +147,7 @@ def _beside_robots(
     yield "journal", write_journal(hub)
     yield "status", tell_status(robots)
     if page is not None:
-        yield "http", _serve_page(page, hub, robots)
+        yield "http", page.run(partial(_until_on_line, hub, robots))
     yield "fleet", fleet.run()
 
 
@@ -194,22 +194,15 @@ def _page(
     )
 
 
-async def _serve_page(page: HttpServer, hub: ReportHub, robots: RobotRegistry) -> None:
-    """Serve the page once the robots are on line; one whose actuators are missing delays it by a second."""
-    with suppress(TimeoutError):
+async def _until_on_line(hub: ReportHub, robots: RobotRegistry) -> None:
+    """Wait until the robots are on line, or for a second, as actuators of one may be missing."""
+    missing = set(robots.robots)
+    with suppress(TimeoutError), hub.subscribe(frozenset({"availability"})) as reports:
         async with asyncio.timeout(PAGE_WAITS_S):
-            await _until_on_line(hub, set(robots.robots))
-    await page.run()
-
-
-async def _until_on_line(hub: ReportHub, missing: set[str]) -> None:
-    """Wait until each of some robots has reported that it is on line."""
-    with hub.subscribe(frozenset({"availability"})) as reports:
-        async for report in reports:
-            if report.data["state"] == "online":
-                missing.discard(report.robot)
-            if not missing:
-                return
+            while missing:
+                report = await reports.get()
+                if report.data["state"] == "online":
+                    missing.discard(report.robot)
 
 
 async def _feed_watchdog(robots: RobotRegistry) -> None:

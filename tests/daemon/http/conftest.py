@@ -24,7 +24,7 @@ from tests.daemon.rig import make_clock, stream_forks
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from motiond.daemon.api.errors import RequestError
     from motiond.daemon.api.groups import GroupVerb
@@ -241,6 +241,7 @@ async def serving(
     *,
     clock: Callable[[], dict[str, Any]] = lambda: ClockMonitor().payload(),
     bounds: Bounds = USUAL_BOUNDS,
+    until_ready: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncIterator[Site]:
     """Run a server; leaving is the daemon's clean shutdown."""
     broker_is_connected = asyncio.Event()
@@ -259,7 +260,7 @@ async def serving(
         clock=clock,
         bounds=bounds,
     )
-    task = asyncio.create_task(server.run(), name="http")
+    task = asyncio.create_task(server.run(until_ready), name="http")
     site = Site(server, settings, robots, hub, broker_is_connected=broker_is_connected, choir=choir)
     try:
         async with asyncio.timeout(PATIENCE_S):

@@ -236,6 +236,18 @@ async def test_what_is_reported_while_the_port_is_taken_counts(
     assert of(samples, "motiond_results_total", robot="arm", code="SUCCESSFUL") == 1.0
 
 
+async def test_what_is_reported_before_the_page_is_loaded_counts(
+    settings: HttpSettings, robots: Robots, hub: ReportHub
+) -> None:
+    async def robots_come_on_line() -> None:
+        await asyncio.sleep(0.5)
+        hub.publish(Report("arm", "result", {"code": "SUCCESSFUL"}))
+
+    async with serving(settings, robots, hub, until_ready=robots_come_on_line) as site:
+        samples = await scrape(site)
+    assert of(samples, "motiond_results_total", robot="arm", code="SUCCESSFUL") == 1.0
+
+
 async def tell_and_let_go(hub: ReportHub, other: socket.socket) -> None:
     with other:
         while not hub.is_heard("result"):  # noqa: ASYNC110 - nobody tells

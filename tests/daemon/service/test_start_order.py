@@ -1,48 +1,38 @@
-"""The page is served once the robots are on line, or after a second."""
+"""The page is loaded once the robots are on line, or after a second."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from motiond.daemon.api.reports import Report, ReportHub
-from motiond.daemon.service.daemon import PAGE_WAITS_S, _serve_page
+from motiond.daemon.service.daemon import _until_on_line
+from tests.daemon.cli.program import daemon_of
+from tests.daemon.rig import Rig
 
 if TYPE_CHECKING:
-    from motiond.daemon.http.server import HttpServer
+    from pathlib import Path
+
     from motiond.daemon.robots.registry import RobotRegistry
 
 ROBOTS = cast("RobotRegistry", SimpleNamespace(robots=("left", "right")))
 
 
-class Page:
-    """Notes when it begins to be served."""
-
-    def __init__(self) -> None:
-        self.served_s: float | None = None
-
-    async def run(self) -> None:
-        self.served_s = asyncio.get_running_loop().time()
-        await asyncio.get_running_loop().create_future()
-
-
-async def served_after_s(*reports: tuple[float, str, str]) -> float:
-    """Let robots report their availability, each so long after the one before; when the page begins."""
-    hub, page, loop = ReportHub(), Page(), asyncio.get_running_loop()
+async def waits_s(*reports: tuple[float, str, str]) -> float:
+    """Let robots report their availability, each so long after the one before; how long the page waits."""
+    hub, loop = ReportHub(), asyncio.get_running_loop()
     begun_s = loop.time()
-    serving = asyncio.create_task(_serve_page(cast("HttpServer", page), hub, ROBOTS))
+    waiting = asyncio.create_task(_until_on_line(hub, ROBOTS))
     await asyncio.sleep(0)
     for wait_s, robot, state in reports:
         await asyncio.sleep(wait_s)
         hub.publish(Report(robot, "availability", {"state": state}))
-    await asyncio.sleep(2 * PAGE_WAITS_S)
-    serving.cancel()
-    await asyncio.wait((serving,))
-    assert page.served_s is not None
-    return page.served_s - begun_s
+    await waiting
+    return loop.time() - begun_s
 
 
 @pytest.mark.parametrize(
@@ -58,5 +48,17 @@ async def served_after_s(*reports: tuple[float, str, str]) -> float:
 async def test_the_page_lets_robots_come_on_line_first(
     reports: list[tuple[float, str, str]], after_s: float
 ) -> None:
-    told: Any = await served_after_s(*reports)
-    assert told == pytest.approx(after_s)
+    assert await waits_s(*reports) == pytest.approx(after_s)
+
+
+async def test_a_daemon_serves_its_page_after_its_robots(
+    tmp_path: Path, programs: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    del programs
+    caplog.set_level(logging.INFO, "motiond")
+    rig = Rig(tmp_path)
+    rig.daemon = {"mqtt": {"listen": "127.0.0.1:1883"}, "http": {"listen": "127.0.0.1:8080"}}
+    async with daemon_of(rig):
+        await asyncio.sleep(2.0)
+    page = "http: the page is at http://127.0.0.1:8080/"
+    assert [line for line in caplog.messages if line in {"arm: online", page}] == ["arm: online", page]
