@@ -39,7 +39,6 @@ NOT_YET = frozenset(
         "daemon/clock/test_state.py",
         "daemon/joints/test_description.py",
         "daemon/robots/test_motion_watch.py",
-        "daemon/service/test_daemon.py",
         "daemon/telemetry/test_drift.py",
         "daemon/test_end_to_end.py",
         "daemon/test_engine_properties.py",

@@ -1,4 +1,4 @@
-"""The real program, forked from one that has loaded it, and else as a user or systemd starts it."""
+"""motiond in this process, and as a user or systemd starts it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import asyncio
 import logging
 import signal
 import subprocess
+import sys
 from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
 from motiond.daemon.cli.main import main
-from tests.daemon.launched import LAUNCHER, MOTIOND, Program
-from tests.waiting import PATIENCE_S, still_running
+from tests.waiting import PATIENCE_S, started, still_running
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from motiond.daemon.config.mqtt import MqttSettings
     from tests.daemon.rig import Rig
 
+MOTIOND = Path(sys.executable).with_name("motiond")
+
 
 def motiond(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run motiond to its end."""
-    with background(*arguments) as process:
-        out, err = process.communicate(PATIENCE_S)
-    assert process.returncode is not None
-    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    command = [str(MOTIOND), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
 def run_here(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
@@ -55,59 +56,38 @@ def logging_as_before() -> Iterator[None]:
 
 
 @contextmanager
-def background(*arguments: object, **options: Any) -> Iterator[Program]:
+def background(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
     """Run motiond beside the test; what still runs at the end is terminated."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = Program(*map(str, arguments), **(pipes | options))
-    try:
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started([MOTIOND, *arguments], text=True, **(pipes | options)) as process:
         yield process
-    finally:
-        process.end()
 
 
 @contextmanager
 def in_a_session(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """Run motiond beside the test in a session of its own, which what is forked cannot have."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    command = [str(MOTIOND), *map(str, arguments)]
-    with subprocess.Popen(command, text=True, start_new_session=True, **(pipes | options)) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.communicate(timeout=PATIENCE_S)
+    """Run motiond beside the test in a session of its own."""
+    with background(*arguments, start_new_session=True, **options) as process:
+        yield process
 
 
-def streams_of(daemon: Program | subprocess.Popen[Any]) -> list[psutil.Process]:
+def streams_of(daemon: subprocess.Popen[Any]) -> list[psutil.Process]:
     """Return the stream processes of a program, which its fork server has forked."""
     found = []
-    for child in [*psutil.Process(daemon.pid).children(), *_fork_servers_of(daemon)]:
+    for child in psutil.Process(daemon.pid).children():
         with suppress(psutil.NoSuchProcess):  # chronyc, which a daemon asks now and then
             found += child.children()
     return found
 
 
-def all_of(daemon: Program) -> list[psutil.Process]:
+def all_of(daemon: subprocess.Popen[Any]) -> list[psutil.Process]:
     """Return all processes of a program but itself."""
-    started = psutil.Process(daemon.pid).children(recursive=True)
-    return [*started, *_fork_servers_of(daemon), *streams_of(daemon)]
-
-
-def _fork_servers_of(daemon: Program | subprocess.Popen[Any]) -> Iterator[psutil.Process]:
-    """Yield the fork servers that a launcher has forked for a program."""
-    if LAUNCHER.for_fork_servers is not None:
-        for child in psutil.Process(LAUNCHER.for_fork_servers).children():
-            with suppress(psutil.NoSuchProcess):
-                named = child.cmdline()[:1]  # One that is about to end has no command line any more.
-                if any(name.endswith(f" of {daemon.pid}") for name in named):
-                    yield child
+    return psutil.Process(daemon.pid).children(recursive=True)
 
 
 class Daemon:
     """`motiond run` in a process of its own."""
 
-    def __init__(self, process: Program | subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
     def streams(self) -> list[psutil.Process]:
@@ -128,18 +108,10 @@ class Daemon:
 
 
 @asynccontextmanager
-async def running(rig: Rig, stderr: int | None = None, *, is_forked: bool = True) -> AsyncIterator[Daemon]:
-    """Run a daemon; whatever happens, it and its stream processes have ended afterwards.
-
-    One that is not forked is what the system tells of: its command line, and its environment.
-    """
+async def running(rig: Rig, stderr: int | None = None) -> AsyncIterator[Daemon]:
+    """Run a daemon; whatever happens, it and its stream processes have ended afterwards."""
     arguments = ["run", "-c", str(rig.config)]
-    started = (
-        Program(*arguments, stderr=stderr)
-        if is_forked
-        else subprocess.Popen([MOTIOND, *arguments], stderr=stderr, text=True)  # noqa: ASYNC220 - it is short
-    )
-    with started as process:
+    with subprocess.Popen([MOTIOND, *arguments], stderr=stderr, text=True) as process:  # noqa: ASYNC220 - it is short
         daemon = Daemon(process)
         try:
             yield daemon

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyte
 
-from tests.daemon.launched import MOTIOND
+from tests.daemon.programs import MOTIOND
 from tests.waiting import PATIENCE_S, started
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.launched import MOTIOND
+from tests.daemon.programs import MOTIOND
 from tests.waiting import PATIENCE_S
 
 CONFIG = Path(__file__).parents[3] / "config"

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.daemon.ipc.messages import HURRY
-from tests.daemon.launched import MOTIOND
-from tests.daemon.programs import streams_of
+from tests.daemon.programs import MOTIOND, streams_of
 from tests.daemon.test_hebi_kit import ALONE, UNBOUNDED, Kit
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S, eventually, started

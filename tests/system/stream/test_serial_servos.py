@@ -15,8 +15,7 @@ from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
-from tests.daemon.launched import MOTIOND
-from tests.daemon.programs import run_here
+from tests.daemon.programs import MOTIOND, run_here
 from tests.daemon.rig import JOINTS, Rig, ask, sweep, write_seq
 from tests.daemon.test_serial_servos import OVERLOAD, RATE_HZ
 from tests.ports import free_port

@@ -1,0 +1,155 @@
+"""How the daemon and its processes end: by signals, by a terminal that goes, and while a file is read."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+import socket
+import termios
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
+from motiond.daemon.config.client import load_mqtt_settings
+from motiond.daemon.service.systemd import notify
+from tests.daemon.programs import all_of, background, in_a_session, streams_of
+from tests.daemon.rig import Rig
+from tests.waiting import PATIENCE_S, eventually, lines_until
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PORT = 10_201
+
+
+@pytest.fixture
+def systemd(tmp_path: Path) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ours:
+        ours.bind(str(tmp_path / "notify"))
+        ours.settimeout(PATIENCE_S)
+        yield ours
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    rig = Rig(tmp_path)
+    rig.daemon = {"mqtt": {"broker": "embedded", "listen": f"127.0.0.1:{PORT}"}}
+    return rig
+
+
+def under(systemd: socket.socket, **more: str) -> dict[str, str]:
+    return os.environ | {"NOTIFY_SOCKET": systemd.getsockname()} | more
+
+
+def heard(systemd: socket.socket) -> str:
+    """Return what systemd is told next, besides what it shows to people."""
+    while (told := systemd.recv(1000).decode()).startswith("STATUS="):
+        pass
+    return told
+
+
+def playing(rig: Rig, daemon: subprocess.Popen[str]) -> None:
+    """Wait until the robot is idle, and have it play."""
+    lines_until(daemon.stderr, "arm: online")
+    settings = load_mqtt_settings(rig.config)
+
+    def state() -> str:
+        with suppress(NoAnswer):
+            return str(asyncio.run(ask(settings, "arm", "status"))["state"])
+        return "not there"
+
+    eventually("the robot is idle", state, lambda seen: seen == "idle")
+    asyncio.run(ask(settings, "arm", "play", {"motion": "long"}))
+
+
+def test_signals_to_all_its_processes_stop_a_motion_softly_and_leave_the_time_to_park(
+    systemd: socket.socket, rig: Rig
+) -> None:
+    rig.robot |= {"poses": {"park": {"shoulder": 0.5}}, "on_exit": "park", "exit_timeout_s": 60.0}
+    with background("run", "-c", rig.config, env=under(systemd)) as daemon:
+        assert heard(systemd) == "READY=1"
+        playing(rig, daemon)
+        for process in all_of(daemon):
+            with suppress(psutil.NoSuchProcess):  # chronyc, which a daemon asks now and then
+                for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGINT, signal.SIGTERM):
+                    process.send_signal(number)
+        daemon.terminate()
+        _, log = daemon.communicate(timeout=PATIENCE_S)
+    assert daemon.returncode == 0
+    assert "arm: long ended with CANCELED" in log
+    assert "arm: park ended with SUCCESSFUL" in log
+    assert "Traceback" not in log
+
+
+def test_a_terminal_that_goes_stops_a_motion_softly(systemd: socket.socket, rig: Rig) -> None:
+    ours, terminal = os.openpty()
+    options: dict[str, Any] = {"stdin": terminal, "preexec_fn": _be_controlled}
+    with in_a_session("run", "-c", rig.config, env=under(systemd), **options) as daemon:
+        os.close(terminal)
+        assert heard(systemd) == "READY=1"
+        playing(rig, daemon)
+        (stream,) = streams_of(daemon)
+        assert os.getsid(stream.pid) == stream.pid != os.getsid(daemon.pid)
+        os.close(ours)  # the kernel sends SIGHUP
+        _, log = daemon.communicate(timeout=PATIENCE_S)
+    assert daemon.returncode == 0
+    assert "arm: long ended with CANCELED" in log
+    assert "Traceback" not in log
+
+
+def _be_controlled() -> None:
+    """Let the terminal at stdin be the one that controls this new session."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def test_a_systemd_that_does_not_read_holds_nothing_up(
+    systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
+    assert notify("READY=1")
+    eventually("nothing more can be told", lambda: notify("WATCHDOG=1"), lambda told: not told)
+    assert heard(systemd) == "READY=1"
+    assert notify("WATCHDOG=1")
+
+
+def test_a_sigterm_while_motions_are_read_waits_for_no_file(systemd: socket.socket, rig: Rig) -> None:
+    row = "      - - !!float 0\n        - 0\n"  # in a layout that takes long to read
+    text = (rig.folder / "motions" / "short.seq").read_text().partition("      - [")[0]
+    (rig.folder / "motions" / "slow.seq").write_text(text + row * 600_000)
+    with background("run", "-c", rig.config, env=under(systemd)) as daemon:
+        assert heard(systemd) == "READY=1"
+        eventually("the file is being read", lambda: _reading_s(daemon.pid), lambda told: told > 0.5)
+        daemon.terminate()
+        assert heard(systemd) == "STOPPING=1"
+        _, log = daemon.communicate(timeout=PATIENCE_S)
+    assert (daemon.returncode, "Traceback" in log, "motions:" in log) == (0, False, False)
+    assert "arm: the motions were not read; the daemon shuts down" in log
+
+
+def _reading_s(pid: int) -> float:
+    """Return how much processor time the process has taken that reads motions for a daemon, in s."""
+    taken_s = 0.0
+    for child in psutil.Process(pid).children():
+        with suppress(psutil.Error):
+            if "motiond.formats.cache.worker" in child.cmdline():
+                taken_s += child.cpu_times().user
+    return taken_s
+
+
+def test_a_systemd_that_has_gone_is_told_once_and_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = tmp_path / "gone"
+    monkeypatch.setenv("NOTIFY_SOCKET", str(gone))
+    assert [notify("WATCHDOG=1") for _ in range(3)] == [False] * 3
+    assert caplog.messages == [
+        f"{gone}: systemd cannot be told how motiond does; No such file or directory; check NOTIFY_SOCKET"
+    ]
