@@ -52,7 +52,7 @@ async def test_a_password_stands_in_no_log_no_arguments_and_no_environment(
     if way == "credential":
         login = {"broker": address, "username": "arm", "password_file": str(password_file)}
     rig.daemon["mqtt"] = {**login, "reconnect_min_s": 0.05, "reconnect_max_s": 0.2}
-    async with started_broker(broker), running(rig, asyncio.subprocess.PIPE, is_forked=False) as daemon:
+    async with started_broker(broker), running(rig, asyncio.subprocess.PIPE) as daemon:
         ours = MqttSettings(broker=address, username="arm", password_file=password_file)
         async with listening(ours) as ear:
             await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
