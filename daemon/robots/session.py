@@ -278,11 +278,8 @@ class RobotSession:
         RequestError
             OFFLINE, ESTOPPED or NOT_ALLOWED.
         """
-        if self.leaving:
-            raise RequestError("OFFLINE", self._robot, what, self.leaves_for)
-        if self.state is State.ESTOPPED:
-            why = "the emergency stop is latched"
-            raise RequestError("ESTOPPED", self._robot, what, why, "send reset when it is safe")
+        if self.leaving or self.state is State.ESTOPPED:
+            self.refuse_unless_able(what)
         if self.state not in OUT_OF_ORDER and (self.state is not State.IDLE or self.known.torque):
             why, fix = f"the robot is {self.in_words}", "disable it first, as it may drop"
             raise RequestError("NOT_ALLOWED", self._robot, what, why, fix)
