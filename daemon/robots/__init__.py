@@ -5,7 +5,6 @@
 - `assembly`, `parts`: makes robots of a configuration; what each is made of
 - `handlers`: which requests a robot takes, and what it answers
 - `session`: what one robot does, and what follows; pure
-- `goal_queue`: what waits
 - `robot`: the shell around its session: its life, what requests wait for, what it reports
 - `stream_listener`: takes what its stream process reports to the session
 - `goal`, `goal_planner`: a goal, and what the stream process needs for it

@@ -208,9 +208,8 @@ class RequestHandlers:
 
     async def move_in_queue(self, request: MoveInQueueRequest) -> dict[str, Any]:
         """Let a goal that waits have another place, report that, and list all."""
-        queue = self._session.queue
-        queue.move(request.goal_id, request.place)
-        places = {goal.goal_id: (place, goal.motion) for place, goal in enumerate(queue, 1)}
+        self._session.move(request.goal_id, request.place)
+        places = {goal.goal_id: (place, goal.motion) for place, goal in enumerate(self._session.queue, 1)}
         place, motion = places[request.goal_id]
         message = f"{motion} waits as number {place} of {len(places)}"
         self._robot.report("event", {"kind": "queue_moved", "message": message, "goal_id": request.goal_id})

@@ -17,18 +17,19 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..api.errors import RequestError
 from ..ipc import messages
 from ..ipc.states import ACTIVE, HALTED, ResultCode, State
-from .goal_queue import GoalQueue, refuse_endless
 
 if TYPE_CHECKING:
     from ..api.reports import Subject
     from .goal import Goal
 
 SHUTS_DOWN = "the daemon shuts down"
+MOST_WAITING = 100
 OUT_OF_ORDER = HALTED | {State.OFFLINE}
 AT_REST = OUT_OF_ORDER | {State.PAUSED, State.STOPPING}
 """What a pause ends in; a stop takes the robot to rest as well."""
@@ -164,8 +165,8 @@ class RobotSession:
         How the last goal ended that has begun.
     begin : Begin or None
         What is about to play; what waits has come after it.
-    queue : GoalQueue
-        What waits.
+    queue : list of Goal
+        What waits, in the order in which it would play.
     latched : bool
         Whether the emergency stop is: until a reset, whatever becomes of the stream process.
     leaves_for : str
@@ -187,7 +188,7 @@ class RobotSession:
         self.goal: Goal | None = None
         self.last: messages.Ended | None = None
         self.begin: Begin | None = None
-        self.queue = GoalQueue(robot)
+        self.queue: list[Goal] = []
         self.latched = self.used = False
         self.leaves_for = ""
         self.holds_until_s = 0.0
@@ -462,18 +463,54 @@ class RobotSession:
         Raises
         ------
         RequestError
-            If too many wait already, or one before it has no end.
+            BUSY, if too many wait already, or one before it has no end.
         """
-        before = self.begin.goal if self.begin else self.goal
-        if before is not None and (self.begin or before.number > self.stopped):
-            refuse_endless(self._robot, [before, goal])
-        place = self.queue.add(goal)
+        if len(self.queue) >= MOST_WAITING:
+            what, fix = f"{MOST_WAITING} motions wait already", "clear the queue or wait"
+            raise RequestError("BUSY", self._robot, what, "no more fit in", fix)
+        before = [self.begin.goal] if self.begin else [self.goal] if self._may_be_followed else []
+        self._refuse_endless([*before, *self.queue, goal])
+        self.queue.append(goal)
         self._outlet.report_state()
-        return place
+        return len(self.queue)
+
+    @property
+    def _may_be_followed(self) -> bool:
+        """Whether something plays that nothing has ended yet."""
+        return self.goal is not None and self.goal.number > self.stopped
+
+    def move(self, goal_id: str, place: int) -> None:
+        """Let a goal wait at another place, from 1; beyond the last it is the last.
+
+        Raises
+        ------
+        RequestError
+            UNKNOWN_GOAL, if it does not wait; BUSY, if a goal would then wait for one without end.
+        """
+        goal = self._waiting(goal_id)
+        order = [one for one in self.queue if one is not goal]
+        order.insert(place - 1, goal)
+        self._refuse_endless(order)
+        self.queue = order
+
+    def _refuse_endless(self, order: list[Goal]) -> None:
+        """Refuse to let a goal wait for one without end: the stop that ends it clears the queue, too."""
+        for goal, after in pairwise(order):
+            if goal.is_endless:
+                what, why = f"{after.motion} would wait for ever", f"{goal.motion}, before it, loops forever"
+                fix = "stop that or send on_busy: replace"
+                raise RequestError("BUSY", self._robot, what, why, fix, goal_id=goal.goal_id)
+
+    def _waiting(self, goal_id: str) -> Goal:
+        for goal in self.queue:
+            if goal.goal_id == goal_id:
+                return goal
+        what, fix = f"no goal '{goal_id}' waits", "list those that do by `queue`"
+        raise RequestError("UNKNOWN_GOAL", self._robot, what, "it plays, has ended or never was", fix)
 
     def clear_queue(self, code: ResultCode, why: str) -> list[str]:
         """End all goals that wait and return their ids."""
-        return self._end_waiting(self.queue.clear(), code, why)
+        return self._end_waiting([*self.queue], code, why)
 
     def take_out(self, goal_id: str, why: str) -> None:
         """End one goal that waits.
@@ -481,12 +518,13 @@ class RobotSession:
         Raises
         ------
         RequestError
-            If it does not wait.
+            UNKNOWN_GOAL, if it does not wait.
         """
-        self._end_waiting([self.queue.remove(goal_id)], ResultCode.CANCELED, why)
+        self._end_waiting([self._waiting(goal_id)], ResultCode.CANCELED, why)
 
     def _end_waiting(self, goals: list[Goal], code: ResultCode, why: str) -> list[str]:
         for goal in goals:
+            self.queue.remove(goal)
             ended = messages.Ended(goal.goal_id, code, f"{why}; it had not begun", None)
             self._outlet.report_result(goal, ended, None)
         if goals:
@@ -495,7 +533,7 @@ class RobotSession:
 
     def _start_next(self) -> None:
         """Begin what waits; what cannot begin ends, and all that wait for it."""
-        goal = self.queue.take()
+        goal = self.queue.pop(0)
         try:
             self.start(goal)
         except RequestError as error:

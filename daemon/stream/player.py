@@ -142,10 +142,7 @@ class Player(StateMachine, Reference):
             self._apply(Event.PAUSE)
 
     def resume(self, back: Track | None = None) -> None:
-        """Go on along the path at the speed that was asked for last, after a way back to `held` first.
-
-        On the way to another place, the motion goes on once it is there.
-        """
+        """Go on along the path, or from where a seek leads to, after a way back to `held` first."""
         on_motion = self.phase in ON_MOTION and back is None
         event = Event.RESUME if on_motion else Event.RETURN
         if self._sought is not None:
