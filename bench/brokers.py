@@ -20,9 +20,9 @@ import numpy as np
 
 from bench.traffic import messages, thin
 from tests.daemon.conftest import Mosquitto
-from tests.daemon.fleet.nats import Cluster
 from tests.daemon.mqtt.wire import connack, connect, packet, short, text
 from tests.ports import free_port
+from tests.system.fleet.nats import Cluster
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

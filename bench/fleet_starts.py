@@ -23,7 +23,7 @@ from motiond.daemon.api.errors import RequestError
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
-from tests.daemon.fleet.nats import Cluster
+from tests.system.fleet.nats import Cluster
 
 if TYPE_CHECKING:
     from bench.machines import Machine

@@ -33,7 +33,7 @@ from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
 from motiond.daemon.mqtt.connection import make_client
 from soak.fleet_judge import Killed, Part, Verdict, judged
-from tests.daemon.fleet.nats import Cluster
+from tests.system.fleet.nats import Cluster
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

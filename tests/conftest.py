@@ -34,8 +34,6 @@ TESTS = Path(__file__).parent
 NOT_YET = frozenset(
     [
         "daemon/testing/test_plugin.py",
-        "daemon/fleet/test_site.py",
-        "daemon/fleet/test_nats.py",
         "daemon/clock/test_state.py",
         "daemon/joints/test_description.py",
         "daemon/robots/test_motion_watch.py",

@@ -17,9 +17,9 @@ from motiond.daemon.fleet.conversation import Conversation
 from motiond.daemon.mqtt.connection import make_client
 from motiond.daemon.mqtt.topics import ANY_ROBOT, DaemonTopic
 from tests.daemon.conftest import Ear, said
-from tests.daemon.fleet.nats import NODES, Cluster
 from tests.daemon.programs import running, use
 from tests.daemon.rig import Rig
+from tests.system.fleet.nats import NODES, Cluster
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

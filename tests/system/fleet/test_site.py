@@ -19,11 +19,11 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.connection import make_client
 from motiond.daemon.mqtt.reports_out import qos_of
 from tests.daemon.conftest import Ear, Robots, listening, running, said
-from tests.daemon.fleet.site import ROBOT, Site
 from tests.daemon.programs import running as daemon_running
 from tests.daemon.programs import use
 from tests.daemon.rig import Rig
 from tests.daemon.test_end_to_end import trace_at_rest
+from tests.system.fleet.site import ROBOT, Site
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -1,0 +1,198 @@
+"""Three daemons of one group at a real mosquitto: started together, killed, and shown on the fleet's page."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import signal
+import subprocess
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+import orjson
+import pytest
+
+from bench.machines import GROUP, MOTION, RATE_HZ, Machine, machines, until_online
+from bench.programs import MOTIOND
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.fleet.conversation import conversing
+from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
+from tests.daemon.conftest import listening, mosquitto_program
+from tests.daemon.fleet.members import members
+from tests.lasting import LASTING
+from tests.ports import free_port
+from tests.waiting import PATIENCE_S, lines_until, started
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from tests.daemon.conftest import Ear
+
+MOTION_S = 3.0
+TOGETHER_S = 0.1
+ROBOTS = ("robot0x0", "robot1x0", "robot2x0")
+
+
+class Stage:
+    """Three machines, each with a daemon and a robot, and their broker."""
+
+    def __init__(self, settings: MqttSettings, made: list[Machine]) -> None:
+        self.settings, self.machines = settings, made
+
+    async def until_at_rest(self) -> None:
+        """Have every daemon run, and wait until each is online."""
+        for machine in self.machines:
+            machine.start()
+            LASTING[machine.pid] = True  # all end together
+        await until_online(self.settings, list(ROBOTS))
+
+    def first_rows(self, since_s: float) -> dict[str, list[float]]:
+        """Return when each robot has left the first row since a time, in monotonic s."""
+        return {
+            robot: [at_s for at_s in machine.first_rows(robot).tolist() if at_s >= since_s]
+            for machine, robot in zip(self.machines, ROBOTS, strict=True)
+        }
+
+    async def motiond(self, *words: str) -> tuple[int, str, str]:
+        """Run a subcommand to its end."""
+        async with self.program(*words) as process:
+            out, err = await process.communicate()
+        assert process.returncode is not None
+        return process.returncode, out.decode(), err.decode()
+
+    @asynccontextmanager
+    async def program(self, *words: str) -> AsyncIterator[asyncio.subprocess.Process]:
+        """Run a subcommand beside the test."""
+        process = await asyncio.create_subprocess_exec(
+            MOTIOND,
+            *words,
+            "--broker",
+            self.settings.url,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                yield process
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.communicate()
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    folder, port = tmp_path_factory.mktemp("stage"), free_port()
+    config = folder / "mosquitto.conf"
+    config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nuser {getpass.getuser()}\n")
+    settings = MqttSettings(broker=f"mqtt://127.0.0.1:{port}")
+    rows = round(MOTION_S * RATE_HZ) + 1
+    with (
+        started([mosquitto_program(), "-c", config], stderr=subprocess.PIPE) as broker,
+        machines(folder, 3, 1, [settings.url], rows) as made,
+    ):
+        lines_until(broker.stderr, "running")
+        yield Stage(settings, made)
+
+
+async def reservations(ear: Ear, phase: str, robots: tuple[str, ...] = ROBOTS) -> None:
+    """Wait until robots come to a phase of a start."""
+    for robot in robots:
+        await ear.until(f"motiond/{robot}/reservation", lambda data: data["phase"] == phase)
+
+
+async def test_they_start_together_and_tell_by_which_clocks(stage: Stage) -> None:
+    await stage.until_at_rest()
+    begun_s, unix_ahead_s = time.monotonic(), time.time() - time.monotonic()
+    code, out, err = await stage.motiond("fleet", "play", GROUP, MOTION, "--json")
+    told = orjson.loads(out)
+    assert (code, err) == (0, "")
+    assert [(one["robot"], one["code"]) for one in told["robots"]] == [(it, "SUCCESSFUL") for it in ROBOTS]
+    for robot, rows_s in stage.first_rows(begun_s).items():
+        assert rows_s == pytest.approx([told["start_at"] - unix_ahead_s], abs=TOGETHER_S), robot
+    code, out, err = await stage.motiond("fleet", "status", GROUP, "--json")
+    rows = orjson.loads(out)
+    assert (code, err, [row["robot"] for row in rows]) == (0, "", list(ROBOTS))
+    assert len({row["clock"]["machine"] for row in rows}) == 1
+
+
+@pytest.mark.parametrize("phase", ["ready", "playing"])
+async def test_where_a_daemon_is_killed_the_others_stop(stage: Stage, phase: str) -> None:
+    await stage.until_at_rest()
+    left, *others = ROBOTS
+    async with listening(stage.settings, checked=False) as ear, conversing(stage.settings) as conversation:
+        start = GroupStart(conversation, GroupPlay(GROUP, MOTION, start_in=3.0))
+        async with start.leases:
+            await start.begin()
+            await reservations(ear, phase)
+            await asyncio.to_thread(stage.machines[0].kill)
+            for robot in others:
+                result = await result_of(ear, robot, start.id)
+                assert result["code"] == "CANCELED"
+                assert (result["played_s"] > 0.0) is (phase == "playing")
+                assert result["details"]["member"] in ROBOTS
+                assert left in result["message"]
+    await stage.until_at_rest()
+
+
+async def result_of(ear: Ear, robot: str, start: str) -> dict[str, Any]:
+    """Wait for what a robot tells of the end of a start."""
+    message = await ear.until(f"motiond/{robot}/result", lambda data: data["details"].get("start") == start)
+    assert isinstance(message.payload, bytes)
+    result: dict[str, Any] = orjson.loads(message.payload)
+    return result
+
+
+async def test_a_coordinator_that_is_killed_leaves_reservations_that_expire(stage: Stage) -> None:
+    await stage.until_at_rest()
+    async with (
+        members(stage.settings, "d3") as others,
+        listening(stage.settings, checked=False) as ear,
+    ):
+        others.add("ghost", GROUP, silent_at={"fleet/prepare"})
+        await others.settle()
+        async with stage.program("fleet", "play", GROUP, MOTION) as play:
+            await reservations(ear, "reserved")
+            play.kill()
+            await play.wait()
+        code, out, err = await stage.motiond("play", ROBOTS[0], MOTION)
+        assert (code, out, "reserved" in err) == (1, "", True)
+        await reservations(ear, "released")
+        assert others.verbs("fleet") == []
+        for topic in ("ghost/description", "ghost/availability", "bridge/d3/availability"):
+            await others.publish(topic, b"")
+    assert (await stage.motiond("fleet", "play", GROUP, MOTION))[0] == 0
+
+
+async def test_the_fleet_s_page_shows_and_stops_them(stage: Stage) -> None:
+    await stage.until_at_rest()
+    address = f"127.0.0.1:{free_port()}"
+    async with (
+        stage.program("fleet", "serve", "--listen", address) as serving,
+        aiohttp.ClientSession(f"http://{address}") as session,
+        listening(stage.settings, checked=False) as ear,
+    ):
+        names: list[str] = []
+
+        async def look() -> None:
+            nonlocal names
+            while set(names) != set(ROBOTS):
+                try:
+                    async with session.get("/api/robots") as response:
+                        names = [one["name"] for one in (await response.json())["robots"]]
+                except aiohttp.ClientConnectionError:
+                    await asyncio.sleep(0.05)
+
+        await asyncio.wait_for(look(), PATIENCE_S)
+        async with session.post(f"/api/fleet/{GROUP}/play", json={"motion": MOTION}) as response:
+            assert (await response.json())["data"]["robots"] == list(ROBOTS)
+        await reservations(ear, "playing")
+        async with session.post(f"/api/robots/{ROBOTS[1]}/stop", json={}) as response:
+            assert (await response.json())["data"]["state"] == "stopping"
+        for robot in ROBOTS:
+            await ear.until(f"motiond/{robot}/result", lambda data: data["code"] == "CANCELED")
+        serving.send_signal(signal.SIGTERM)
+        await serving.communicate()
+        assert serving.returncode == 0
