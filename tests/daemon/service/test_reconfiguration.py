@@ -12,12 +12,11 @@ import pytest
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.api.schemas import EstopRequest
-from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.control import Refused
 from motiond.daemon.robots.assembly import Assembly
 from motiond.daemon.service.reconfiguration import Reconfiguration
-from tests.daemon.rig import FORKS, JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
+from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, make_clock, stream_forks, sweep, write_seq
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -80,27 +79,28 @@ class Running:
 async def running(rig: Rig) -> AsyncIterator[Running]:
     hub, bridge = ReportHub(), Bridge()
     settings = load_settings(rig.config)
-    assembly = Assembly(hub, FORKS, ClockMonitor())
-    registry = assembly.registry(settings)
-    change = Reconfiguration(
-        rig.config,
-        settings,
-        assembly=assembly,
-        robots=registry,
-        bridge=cast("MqttBridge", bridge),
-        hub=hub,
-        renew_certificate=lambda: None,
-    )
-    async with rig.running_on(registry, hub):
-        changing = asyncio.create_task(change.run())
-        here = Running(rig, registry, change, hub, bridge)
-        try:
-            for name in registry.robots:
-                await here.until_idle(name)
-            yield here
-        finally:
-            changing.cancel()
-            await asyncio.wait((changing,), timeout=PATIENCE_S)
+    with stream_forks() as rig.forks:
+        assembly = Assembly(hub, rig.forks, make_clock())
+        registry = assembly.registry(settings)
+        change = Reconfiguration(
+            rig.config,
+            settings,
+            assembly=assembly,
+            robots=registry,
+            bridge=cast("MqttBridge", bridge),
+            hub=hub,
+            renew_certificate=lambda: None,
+        )
+        async with rig.running_on(registry, hub):
+            changing = asyncio.create_task(change.run())
+            here = Running(rig, registry, change, hub, bridge)
+            try:
+                for name in registry.robots:
+                    await here.until_idle(name)
+                yield here
+            finally:
+                changing.cancel()
+                await asyncio.wait((changing,), timeout=PATIENCE_S)
 
 
 @pytest.fixture
