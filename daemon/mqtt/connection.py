@@ -88,6 +88,7 @@ class Client(SendingClient):
     """
 
     _dialled: asyncio.Event
+    _is_dialling = _is_given_up = False
 
     def __init__(
         self,
@@ -143,7 +144,7 @@ class Client(SendingClient):
 
     async def _enter(self, *, clean: bool) -> Self:
         loop = asyncio.get_running_loop()
-        self._dialled = asyncio.Event()
+        self._dialled, self._is_dialling, self._is_given_up = asyncio.Event(), False, False
         self._connected, self._disconnected = loop.create_future(), loop.create_future()
         disconnected = self._disconnected
         if self.version_5:
@@ -195,10 +196,12 @@ class Client(SendingClient):
             self._client._loop_rc_handle(lost)  # noqa: SLF001 # as paho does where it notices that itself
 
     def _client_connect(self) -> None:
-        """Dial, in a thread."""
+        """Dial, in a thread, unless it was given up before the thread began."""
+        self._is_dialling = True
         try:
-            with self._attempt.dialling():
-                super()._client_connect()
+            if not self._is_given_up:
+                with self._attempt.dialling():
+                    super()._client_connect()
         finally:
             self._loop.call_soon_threadsafe(self._dialled.set)
 
@@ -220,6 +223,9 @@ class Client(SendingClient):
 
     async def _hang_up(self) -> None:
         """Close a connection that was not accepted: aiomqtt leaves it open, and its thread dials on."""
+        self._is_given_up = True
+        if not self._is_dialling:  # nor will it: a thread that begins now finds that it is given up
+            return
         with suppress(aiomqtt.MqttError, TimeoutError):
             async with asyncio.timeout(TIMEOUT_S):
                 await self._dialled.wait()

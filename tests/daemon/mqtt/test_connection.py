@@ -68,6 +68,16 @@ async def test_a_connection_that_ends_when_it_was_given_up_fails_over_nothing() 
     assert client._connected.cancelled()
 
 
+async def test_who_gives_up_before_a_thread_has_begun_to_dial_waits_for_none(mosquitto: StandIn) -> None:
+    loop = asyncio.get_running_loop()
+    client, began_s = make_client(mosquitto.settings), loop.time()
+    connecting = asyncio.create_task(client.__aenter__())
+    await asyncio.sleep(0)  # it has asked for a thread
+    connecting.cancel()
+    await asyncio.wait((connecting,))
+    assert (connecting.cancelled(), loop.time()) == (True, began_s)
+
+
 async def test_a_cancellation_that_comes_with_the_broker_s_answer_is_heeded(
     mosquitto: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
