@@ -16,6 +16,7 @@ import pytest
 
 from motiond.daemon.ipc.peers import Peer, peer_of
 from motiond.daemon.robots.reservation import Reservation
+from tests import virtual
 from tests.users import OTHER_USER
 from tests.virtual import NETWORK, START_S, NothingHappensError, VirtualLoop
 
@@ -44,6 +45,21 @@ def test_a_wait_for_what_never_comes_fails_at_once() -> None:
         loop.run_until_complete(_cancelled())
         loop.close()
     assert loop.time() == START_S
+
+
+def test_a_wait_beside_a_timer_that_goes_on_for_ever_fails_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(virtual, "MOST_JUMPS", 100)
+
+    async def ticks() -> None:
+        while True:  # noqa: ASYNC110 - a timer that goes on
+            await asyncio.sleep(1.0)
+
+    loop = VirtualLoop()
+    with pytest.raises(NothingHappensError, match=r"has not come by 1100 s: <Task pending"):
+        loop.run_until_complete(ticks())
+    monkeypatch.undo()
+    loop.run_until_complete(_cancelled())
+    loop.close()
 
 
 async def _cancelled() -> None:

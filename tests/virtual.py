@@ -37,6 +37,8 @@ UNIX_AT_START_S = 1_764_000_000.0
 BUFFER_BYTES = 131_072
 """What a socket holds that is not sent, and as much again that is not read, unless it is set."""
 FIRST_PORT = 20_000
+MOST_JUMPS = 1_000_000
+"""So often may time jump in one test: what is waited for, and does not come, ends it within a minute."""
 LOOK_S = 0.001
 ROUNDING_S = 1e-9
 """So far a sum of times may be off."""
@@ -618,7 +620,7 @@ class VirtualSelector(selectors._BaseSelectorImpl):
         super().__init__()
         self.time_s = START_S
         self.next_s: Callable[[], float] = lambda: 0.0
-        self.rounds = 0
+        self.rounds = self._jumps = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Return what is ready, or let time pass."""
@@ -628,6 +630,9 @@ class VirtualSelector(selectors._BaseSelectorImpl):
             return ready
         if timeout is None:
             raise NothingHappensError("nothing can happen any more: " + _waiting())
+        self._jumps += 1
+        if self._jumps > MOST_JUMPS:
+            raise NothingHappensError(f"what is waited for has not come by {self.time_s:g} s: " + _waiting())
         next_s, self.time_s = self.next_s(), self.time_s + max(0.0, timeout)
         if abs(next_s - self.time_s) < ROUNDING_S:
             self.time_s = next_s
