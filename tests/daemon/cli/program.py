@@ -317,6 +317,10 @@ class Daemon(Program):
         """Run motiond with its configuration."""
         return await motiond(*arguments, "-c", self.config)
 
+    def start(self, *arguments: object) -> Program:
+        """Run motiond with its configuration beside the test."""
+        return Program(*arguments, "-c", self.config)
+
     async def ask(self, verb: str, robot: str = "arm", **body: Any) -> dict[str, Any]:
         """Ask it over MQTT."""
         return await ask(self.mqtt, robot, verb, body)

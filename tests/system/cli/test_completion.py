@@ -87,40 +87,30 @@ def shell(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return shell
 
 
-def test_a_new_shell_completes_subcommands_and_options(shell: Shell) -> None:
-    if shell.name == "fish":  # it has a command of its own for what the tab key asks for
-        offered = shell.run("complete -C 'motiond emu'; complete -C 'motiond emulate dynamixel --ret'")
-        assert [line.split("\t")[0] for line in offered.splitlines()] == ["emulate", "--return-delay"]
-    else:
-        shell.type(
-            ("motiond emu\t", "emulate "),
-            ("dyn\t", "dynamixel "),
-            ("--ret\t", "--return-delay "),
-            ("x\n", "invalid value for '--return-delay'"),
-        )
+KILL_LINE = "\x15"
 
 
-def test_what_is_offered_has_its_line_of_help_with_apostrophes_where_a_shell_shows_it(shell: Shell) -> None:
-    told = "Draw each joint's positions"
-    if shell.name == "fish":
-        assert told in shell.run("complete -C 'motiond plo'")
-    else:
-        shell.type(("motiond pl\t\t", told if shell.name == "zsh" else "plot"))
-
-
-def test_what_is_offered_is_what_an_option_takes(shell: Shell) -> None:
-    if shell.name == "fish":
-        offered = shell.run("complete -C 'motiond convert --interpolation '")
-        kinds = sorted(line.split("\t")[0] for line in offered.splitlines())
-        assert kinds == ["cubic", "hold", "linear", "smooth"]
-    else:
-        shell.type(("motiond convert --interpolation cu\t", "cubic "))
-
-
-def test_a_file_is_completed_where_one_is_named(shell: Shell) -> None:
+def test_a_new_shell_completes_subcommands_options_what_they_take_and_files(shell: Shell) -> None:
     (shell.home / "wave_of_a_hand.seq").write_text("type: Nonsense\n")
-    if shell.name == "fish":
-        offered = shell.run("complete -C 'motiond inspect wave_'")
-        assert offered.splitlines() == ["wave_of_a_hand.seq"]
-    else:
-        shell.type(("motiond inspect wave_\t", "wave_of_a_hand.seq "))
+    help_of_plot = "Draw each joint's positions"
+    if shell.name == "fish":  # it has a command of its own for what the tab key asks for
+        lines = (
+            "motiond emu", "motiond emulate dynamixel --ret", "motiond plo",
+            "motiond convert --interpolation ", "motiond inspect wave_",
+        )  # fmt: skip
+        offered = shell.run("; ".join(f"complete -C '{line}'" for line in lines)).splitlines()
+        words = [line.split("\t")[0] for line in offered]
+        assert words[:3] == ["emulate", "--return-delay", "plot"]
+        assert sorted(words[3:-1]) == ["cubic", "hold", "linear", "smooth"]
+        assert words[-1] == "wave_of_a_hand.seq"
+        assert help_of_plot in offered[2]
+        return
+    shell.type(
+        ("motiond emu\t", "emulate "),
+        ("dyn\t", "dynamixel "),
+        ("--ret\t", "--return-delay "),
+        ("x\n", "invalid value for '--return-delay'"),
+        ("motiond pl\t\t", help_of_plot if shell.name == "zsh" else "plot"),
+        (f"{KILL_LINE}motiond convert --interpolation cu\t", "cubic "),
+        (f"{KILL_LINE}motiond inspect wave_\t", "wave_of_a_hand.seq "),
+    )

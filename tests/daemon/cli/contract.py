@@ -1,0 +1,114 @@
+"""What the command line does beside a daemon, be both programs of their own or in the test's process.
+
+`tests/daemon/cli/test_contract.py` holds the programs in one process to it, and
+`tests/system/cli/test_programs.py` the real ones.
+"""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Any, Protocol
+
+import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from tests.daemon.cli.program import Ended
+
+    Step = Callable[["Beside"], Awaitable[None]]
+
+ENDED = "ended with SUCCESSFUL; the last row is out and held"
+REFUSED = "arm: short cannot be played; the emergency stop is latched; `motiond reset arm` when it is safe\n"
+
+
+class Running(Protocol):
+    """A program that runs."""
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+
+    async def writes(self, text: str) -> None:
+        """Wait until it has written something."""
+
+    async def end(self) -> Ended:
+        """Wait until it has ended."""
+
+
+class Beside(Protocol):
+    """A daemon whose robot `arm` is idle, and programs beside it."""
+
+    @property
+    def broker(self) -> str:
+        """The address of its broker."""
+
+    async def cli(self, *words: object) -> Ended:
+        """Run motiond with the daemon's configuration to its end."""
+
+    def start(self, *words: object) -> Running:
+        """Run it beside the test."""
+
+    async def until(self, state: str) -> dict[str, Any]:
+        """Wait until the robot is in a state."""
+
+
+async def requests_are_answered(daemon: Beside) -> None:
+    assert await daemon.cli("play", "arm", "short") == (0, f"arm: short {ENDED}\n", "")
+    nothing = "arm: nothing to pause; the robot is idle; `motiond play` first\n"
+    assert await daemon.cli("pause", "arm") == (1, "", nothing)
+    accepted = await daemon.cli("goto", "arm", "elbow=0.2")
+    assert (accepted.code, accepted.out.startswith("arm: accepted; goal "), accepted.err) == (0, True, "")
+    await daemon.until("idle")
+    assert await daemon.cli("disable", "arm") == (0, "arm: torque is off\n", "")
+    assert await daemon.cli("enable", "arm") == (0, "arm: torque is on\n", "")
+    assert await daemon.cli("queue", "arm") == (0, "arm: nothing waits\n", "")
+    assert await daemon.cli("control", "arm") == (0, "arm: everybody may command it\n", "")
+    assert await daemon.cli("estop", "arm") == (0, "arm: estopped\n", "")
+    assert await daemon.cli("play", "arm", "short") == (1, "", REFUSED)
+    assert await daemon.cli("reset", "arm") == (0, "arm: idle\n", "")
+    (row,) = orjson.loads((await daemon.cli("status", "--json")).out)
+    assert (row["robot"], row["state"], row["motions"]) == ("arm", "idle", ["long", "short"])
+
+
+async def a_motion_is_led(daemon: Beside) -> None:
+    play = daemon.start("play", "arm", "long", "--speed", "0.5")
+    await daemon.until("playing")
+    assert await daemon.cli("speed", "arm", "0.2") == (0, "arm: speed 0.2\n", "")
+    code, _, err = await daemon.cli("seek", "arm", "1s")
+    assert (code, err) == (0, "")
+    await daemon.until("playing")
+    assert await daemon.cli("pause", "arm") == (0, "arm: paused\n", "")
+    assert await daemon.cli("resume", "arm") == (0, "arm: playing\n", "")
+    assert await daemon.cli("stop", "arm") == (0, "arm: stops softly\n", "")
+    canceled = "arm: long ended with CANCELED; stopped on request, softly, on the path\n"
+    assert await play.end() == (1, "", canceled)
+
+
+async def ctrl_c_stops_softly(daemon: Beside) -> None:
+    await daemon.until("idle")
+    play = daemon.start("play", "arm", "long")
+    await daemon.until("playing")
+    play.send_signal(signal.SIGINT)
+    await play.writes("stopping softly")
+    assert await play.end() == (
+        1,
+        "",
+        (
+            "arm: stopping softly; Ctrl-C again stops the waiting only\n"
+            "arm: long ended with CANCELED; stopped on request, softly, on the path\n"
+        ),
+    )
+
+
+async def it_reloads_on_this_machine(daemon: Beside) -> None:
+    """The request goes over the control socket, which blocks."""
+    await daemon.until("idle")
+    assert await daemon.cli("reload") == (0, "arm: plays long, short\n", "")
+
+
+STEPS: tuple[Step, ...] = (
+    requests_are_answered,
+    a_motion_is_led,
+    ctrl_c_stops_softly,
+    it_reloads_on_this_machine,
+)

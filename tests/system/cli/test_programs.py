@@ -1,0 +1,270 @@
+"""Real programs beside a real daemon: what the programs of ring 1 stand in for, and what they load."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+from motiond.daemon.client.connection import NoAnswer
+from motiond.daemon.client.session import ask
+from motiond.daemon.config.client import load_mqtt_settings
+from tests.daemon.cli import contract
+from tests.daemon.cli.program import Ended
+from tests.daemon.programs import MOTIOND, all_of, background, motiond
+from tests.daemon.rig import Rig
+from tests.ports import free_port
+from tests.system.cli.terminals import on_terminal
+from tests.waiting import PATIENCE_S, eventually, lines_until, still_running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.daemon.cli.contract import Step
+
+DEMO = Path(__file__).parents[3] / "config" / "demo.yaml"
+STOPPED = "arm has stopped softly; its process and the broker have ended"
+LEAVES_SCREEN, SHOWS_CURSOR, HIDES_CURSOR = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?25l"
+
+
+class Running:
+    """A program of its own."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self._read: list[str] = []
+
+    def send_signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    async def writes(self, text: str) -> None:
+        self._read += await asyncio.to_thread(lines_until, self._process.stderr, text)
+
+    async def end(self) -> Ended:
+        out, err = await asyncio.to_thread(self._process.communicate, timeout=PATIENCE_S)
+        return Ended(self._process.returncode, out, "".join(f"{line}\n" for line in self._read) + err)
+
+
+class Daemon:
+    """A daemon of its own, and programs beside it."""
+
+    def __init__(self, config: Path) -> None:
+        self.config = config
+        self.mqtt = load_mqtt_settings(config)
+        self.started = ExitStack()
+
+    @property
+    def broker(self) -> str:
+        return f"mqtt://{self.mqtt.listen}"
+
+    async def cli(self, *words: object) -> Ended:
+        done = await asyncio.to_thread(motiond, *words, "-c", self.config)
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *words: object) -> Running:
+        return Running(self.started.enter_context(background(*words, "-c", self.config)))
+
+    async def status(self) -> dict[str, Any]:
+        with suppress(NoAnswer):
+            return await ask(self.mqtt, "arm", "status")
+        return {"state": "not there", "goal_id": None}
+
+    async def until(self, state: str) -> dict[str, Any]:
+        def holds(told: dict[str, Any]) -> bool:
+            return told["state"] == state and (state != "idle" or told["goal_id"] is None)
+
+        async with asyncio.timeout(PATIENCE_S):
+            while not holds(told := await self.status()):  # noqa: ASYNC110 - it is asked
+                await asyncio.sleep(0.02)
+        return told
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    rig = Rig(tmp_path_factory.mktemp("daemon"))
+    del rig.driver["trace"], rig.driver["plant"]
+    rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{free_port()}"}}
+    with background("run", "-c", rig.config) as process:
+        lines_until(process.stderr, "arm: online")
+        daemon = Daemon(rig.config)
+        asyncio.run(daemon.until("idle"))
+        yield daemon
+
+
+@pytest.mark.parametrize("holds", contract.STEPS, ids=lambda step: step.__name__)
+async def test_real_programs_behave_as_those_in_one_process(daemon: Daemon, holds: Step) -> None:
+    with daemon.started:
+        await holds(daemon)
+
+
+def test_a_robot_whose_commander_is_killed_stops_softly(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.daemon = {"mqtt": {"listen": f"127.0.0.1:{free_port()}"}}
+    rig.robot["lease"] = {"required": True, "ttl_s": 3.0}
+    with background("run", "-c", rig.config) as process:
+        lines_until(process.stderr, "arm: online")
+        daemon = Daemon(rig.config)
+        asyncio.run(daemon.until("idle"))
+        with background("play", "arm", "long", "--loop", "100", "-c", rig.config) as play:
+            asyncio.run(daemon.until("playing"))
+            play.kill()
+        asyncio.run(daemon.until("idle"))
+        assert motiond("control", "arm", "-c", rig.config).stdout == "arm: nobody is in control\n"
+
+
+def test_the_monitor_leaves_its_terminal_as_it_was(daemon: Daemon) -> None:
+    with on_terminal("monitor", "arm", "-c", daemon.config, columns=120, lines=40) as terminal:
+        terminal.shows(": connected", "arm: idle", "shoulder", "elbow")
+        terminal.resize(60, 14)
+        terminal.until(lambda shown: "arm: idle" in shown and "q quit" in shown and terminal.widest <= 60)
+        terminal.type("s")
+        terminal.shows("arm: stop accepted; nothing plays")
+        terminal.type("q")
+        assert terminal.ended() == (0, "")
+        assert terminal.modes == terminal.modes_before
+        terminal.sends(lambda sent: LEAVES_SCREEN in sent, "end of its screen")
+        terminal.sends(lambda sent: sent.rfind(SHOWS_CURSOR) > sent.rfind(HIDES_CURSOR), "cursor")
+
+
+def test_the_monitor_ends_with_its_terminal(daemon: Daemon) -> None:
+    with on_terminal("monitor", "arm", "-c", daemon.config) as terminal:
+        terminal.shows("arm: idle")
+        code = terminal.hang_up()
+        stderr = terminal.process.stderr
+        assert stderr is not None
+        assert (code, stderr.read()) == (0, "")
+
+
+def kind_of(url: str) -> tuple[int, str] | None:
+    with suppress(URLError), urlopen(url, timeout=PATIENCE_S) as page:  # noqa: S310 - http alone
+        return page.status, page.headers.get_content_type()
+    return None
+
+
+def test_the_demonstration_has_a_page_and_leaves_no_process_behind() -> None:
+    with background("demo") as demo:
+        first, *_ = lines_until(demo.stdout, "Ctrl-C")
+        lines_until(demo.stdout, "playing")
+        url = first.removeprefix("See it: ")
+        assert eventually("the page is there", lambda: kind_of(url), bool) == (200, "text/html")
+        started = all_of(demo)
+        demo.send_signal(signal.SIGINT)
+        out, err = demo.communicate(timeout=PATIENCE_S)
+    assert (demo.returncode, out.splitlines()[-1], "Traceback" in err) == (0, STOPPED, False)
+    assert len(started) >= 2
+    assert still_running(started) == []
+
+
+def test_a_servo_that_answers_is_found_and_a_port_that_is_driven_is_left_alone(tmp_path: Path) -> None:
+    emulate = ("emulate", "dynamixel", "--pty", "--id", "1", "--model", "XL430-W250")
+    asked = ("--yes", "--velocity", "4", "--actuator", "elbow=1", "--broker", "embedded", "--http", "none")
+    with background(*emulate) as emulator:
+        port = lines_until(emulator.stdout, "/dev/")[0].strip()
+        found = motiond("init", tmp_path, "--port", port, *asked)
+        assert (found.returncode, found.stderr) == (0, "")
+        assert f"looking for servos on {port}\nfound 1 servo: 1\n" in found.stdout
+        serial = pytest.importorskip("serial")
+        with serial.Serial(port, exclusive=True):
+            left = motiond("init", tmp_path, "--force", "--port", port, *asked)
+    assert (left.returncode, f"{port}: cannot be opened; " in left.stdout) == (2, True)
+
+
+def test_an_unforeseen_error_is_a_plain_traceback_for_the_journal() -> None:
+    unforeseen = (
+        "from motiond.daemon.config import settings; settings.load_settings = lambda _: 1 // 0; "
+        "from motiond.daemon.cli.main import main; main(['run'])"
+    )
+    command = [sys.executable, "-c", unforeseen]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    lines = ended.stderr.splitlines()
+    assert (ended.returncode, lines[0]) == (1, "Traceback (most recent call last):")
+    assert lines[-1] == "ZeroDivisionError: integer division or modulo by zero"
+
+
+# -- what a subcommand loads --------------------------------------------------------------------------------
+
+PLANNER = {"motiond.daemon.planning", "ruckig", "lxml", "numpy"}
+UNUSED = {"email", "http.client", "importlib.metadata._meta"}  # libraries ask for them, and use none
+MQTT = {"aiomqtt", "paho", "motiond.daemon.mqtt"}
+HELPLESS = {"typer", "rich", "asyncio", "pydantic", "importlib.metadata"}
+NOT_BY_STOP = {"motiond.daemon.api.schemas", "motiond.daemon.api.requests", "rich.console"}
+LOADED_BY_STOP = {
+    *("broker", "completion", "help", "later", "main"),
+    *("output", "request", "robots", "streams", "subcommands", "tree", "words"),
+}
+NAMES_MODULES = """
+import sys
+from motiond.daemon.cli.main import main
+
+try:
+    main(sys.argv[1:])
+finally:
+    print("modules", *sys.modules)
+"""
+
+
+class Loaded(NamedTuple):
+    """How a run of motiond ended: its exit code, what it said, and what was loaded then."""
+
+    code: int
+    said: str
+    modules: frozenset[str]
+
+
+def loaded(*arguments: object, **options: Any) -> Loaded:
+    """Run motiond to its end; packages are named beside the modules that they hold."""
+    command = [sys.executable, "-c", NAMES_MODULES, *map(str, arguments)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, **options)
+    out, _, names = run.stdout.rpartition("modules ")
+    assert names, run.stderr
+    return Loaded(run.returncode, out + run.stderr, frozenset(names.split()))
+
+
+def test_what_is_not_to_be_loaded_is_there() -> None:
+    named = PLANNER | UNUSED | MQTT | HELPLESS | NOT_BY_STOP
+    assert [name for name in sorted(named) if find_spec(name) is None] == []
+
+
+@pytest.mark.parametrize("words", [("stop", "arm"), ("status",)])
+def test_asking_a_daemon_loads_no_planner_and_nothing_that_is_not_used(
+    daemon: Daemon, words: tuple[str, ...]
+) -> None:
+    run = loaded(*words, "-c", daemon.config)
+    assert (run.code, (PLANNER | UNUSED) & run.modules) == (0, set()), run.said
+    assert "arm" in run.said
+
+
+def test_a_stop_where_nobody_answers_loads_no_other_subcommand_no_schemas_and_no_tables() -> None:
+    run = loaded("stop", "arm", "--broker", "mqtt://127.0.0.1:1")
+    assert (run.code, (PLANNER | UNUSED | NOT_BY_STOP) & run.modules) == (3, set()), run.said
+    assert {name for name in run.modules if name.startswith("motiond.daemon.cli.")} == {
+        f"motiond.daemon.cli.{name}" for name in LOADED_BY_STOP
+    }
+
+
+def test_checking_motions_loads_no_broker_and_no_mqtt_library() -> None:
+    run = loaded("check", "-c", DEMO)
+    assert (run.code, MQTT & run.modules) == (0, set()), run.said
+    assert "arm: nod: ok" in run.said
+
+
+def test_the_list_of_subcommands_loads_nothing_of_typer_and_rich() -> None:
+    run = loaded("--help", env={})
+    assert (run.code, HELPLESS & run.modules) == (0, set())
+    assert run.said.splitlines()[1].strip() == "Usage: motiond [OPTIONS] COMMAND [ARGS]..."
+
+
+def test_a_shell_completes_what_an_option_takes() -> None:
+    asks = {"_MOTIOND_COMPLETE": "complete_bash", "COMP_WORDS": "motiond init --driver ", "COMP_CWORD": "3"}
+    told = subprocess.run([MOTIOND], env=os.environ | asks, capture_output=True, text=True, check=False)
+    assert (told.stdout.split(), told.stderr) == (["sim", "hebi", "dynamixel"], "")
