@@ -36,6 +36,7 @@ class Process:
         os.close(fd)
         self._notices: asyncio.Queue[Notice | None] = asyncio.Queue()
         self.sent: list[Command] = []
+        self.numbers: list[int] = []
         self.killed = self.closed = self.hurried = False
 
     def tell(self, notice: Notice) -> None:
@@ -44,8 +45,9 @@ class Process:
     async def notice(self) -> Notice | None:
         return await self._notices.get()
 
-    def send(self, command: Command, _fds: tuple[int, ...] = (), _number: int = 0) -> bool:
+    def send(self, command: Command, _fds: tuple[int, ...] = (), number: int = 0) -> bool:
         self.sent.append(command)
+        self.numbers.append(number)
         if isinstance(command, messages.Shutdown):
             self._notices.put_nowait(None)
         return True
@@ -173,6 +175,29 @@ async def test_a_process_gets_heartbeats_while_it_is_on_line_and_only_then() -> 
         heard = beats(process)
         await asyncio.sleep(0.05)
         assert beats(process) == heard
+
+
+async def test_the_numbers_of_commands_ascend_over_all_processes_and_heartbeats_have_none() -> None:
+    async with running(beat_s=0.005) as stage:
+        first = stage.processes[0]
+        first.tell(READY)
+        assert [stage.supervisor.send(messages.Stop()) for _ in range(2)] == [1, 2]
+        await stage.until(lambda: beats(first) > 0)
+        first.kill()
+        await stage.until(lambda: len(stage.processes) == 2)
+        assert stage.supervisor.send(messages.Stop()) > 2
+        numbers = [number for process in stage.processes for number in process.numbers if number]
+        assert numbers == sorted(set(numbers))
+        assert {
+            number
+            for command, number in zip(first.sent, first.numbers, strict=True)
+            if isinstance(command, messages.Heartbeat)
+        } == {0}
+
+
+async def test_a_command_that_nobody_takes_has_no_number() -> None:
+    stage = Stage(PATIENCE_S, None)
+    assert stage.supervisor.send(messages.Stop()) == 0
 
 
 async def test_a_process_that_still_opens_its_driver_is_hurried_to_its_end_and_nobody_wonders() -> None:
