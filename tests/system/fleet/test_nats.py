@@ -114,10 +114,14 @@ def is_broken(data: Any) -> bool:
     return bool(data["state"] == "broken")
 
 
-async def test_what_is_asked_at_one_node_is_done_at_another_and_told_at_a_third(
+async def test_what_is_asked_at_one_node_is_done_at_another_and_told_at_a_third_as_is_the_daemon_s_end(
     cluster: Cluster, rig: Rig
 ) -> None:
-    async with running(rig), hearing(cluster.settings(3)) as ear:
+    rig.robot["groups"] = ["choir"]
+    commit = {"start": "s1", "robots": ["arm"], "tokens": {"arm": "t"}, "start_at": 2e9, "ready_in_s": 1.0}
+    commit["transaction"] = "t1"
+    async with running(rig) as daemon, hearing(cluster.settings(3)) as ear:
+        await ear.until(DAEMON, is_online)
         await is_in(ear, "idle")
         goal_id = (await ask(cluster.settings(2), "play", motion="short"))["goal_id"]
         ended = said(await ear.until(RESULT))
@@ -130,27 +134,6 @@ async def test_what_is_asked_at_one_node_is_done_at_another_and_told_at_a_third(
         for node in NODES:
             await is_kept(cluster, node, DAEMON, is_online)
             await is_kept(cluster, node, STATE, lambda data: data["state"] == "idle")
-
-
-async def test_the_will_of_a_daemon_that_is_killed_is_told_and_kept_at_every_node(
-    cluster: Cluster, rig: Rig
-) -> None:
-    async with running(rig) as daemon, hearing(cluster.settings(3)) as ear:
-        await ear.until(DAEMON, is_online)
-        await is_in(ear, "idle")
-        await daemon.kill()
-        await ear.until(DAEMON, is_broken)
-    for node in NODES:
-        await is_kept(cluster, node, DAEMON, is_broken)
-
-
-async def test_that_a_daemon_of_a_group_is_killed_is_told_by_its_connection_for_starts_too(
-    cluster: Cluster, rig: Rig
-) -> None:
-    rig.robot["groups"] = ["choir"]
-    commit = {"start": "s1", "robots": ["arm"], "tokens": {"arm": "t"}, "start_at": 2e9, "ready_in_s": 1.0}
-    commit["transaction"] = "t1"
-    async with running(rig) as daemon, hearing(cluster.settings(3)) as ear:
         async with asyncio.timeout(PATIENCE_S):
             while "motiond/arm/response/fleet/commit" not in {one.topic.value for one in ear.heard}:
                 await ear.client.publish("motiond/fleet/request/commit", orjson.dumps(commit), 0)
@@ -158,7 +141,10 @@ async def test_that_a_daemon_of_a_group_is_killed_is_told_by_its_connection_for_
                     async with asyncio.timeout(0.2):
                         await ear.hear()
         await daemon.kill()
-        await ear.until(PULSE, lambda data: data["start"] is None)
+        await ear.until(DAEMON, is_broken)
+        await ear.until(PULSE, lambda data: data["start"] is None)  # by its connection for starts too
+    for node in NODES:
+        await is_kept(cluster, node, DAEMON, is_broken)
 
 
 async def test_a_node_is_killed_in_the_middle_of_a_motion_and_the_result_comes_once_at_another(
@@ -195,42 +181,32 @@ async def test_a_node_is_killed_in_the_middle_of_a_motion_and_the_result_comes_o
     assert [one for one in again if one != ended] == []
 
 
-async def test_a_stop_comes_while_no_node_can_log_anything(cluster: Cluster) -> None:
-    """Who asks was connected before: a node takes no new client then, and no subscription."""
+async def test_stops_of_one_robot_and_of_a_group_come_while_no_node_can_log_anything(
+    cluster: Cluster,
+) -> None:
+    """Who asks was connected before: a node takes no new client then, and no subscription.
+
+    Node 1 delivers nothing of QoS 1 then, and hangs up on who publishes it after 4 s.
+    """
     for node in cluster.nodes:
         await asyncio.to_thread(node.start_again)
     settings = cluster.settings(1)
-    async with hearing(settings) as ear, at_broker(settings) as client:
-        for number in (2, 3):
-            cluster.nodes[number - 1].freeze()
-        try:
-            asking = asyncio.create_task(Connection(client, settings, "left").ask("stop", {}, PATIENCE_S))
-            await ear.until("motiond/left/request/stop")
-        finally:
-            for number in (2, 3):
-                cluster.nodes[number - 1].thaw()
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
-    for node in cluster.nodes:
-        await asyncio.to_thread(node.wait)
-
-
-async def test_all_stops_of_a_group_come_while_no_node_can_log_anything(cluster: Cluster) -> None:
-    """Node 1 delivers nothing of QoS 1 then, and hangs up on who publishes it after 4 s."""
-    for node in cluster.nodes:
-        await asyncio.to_thread(node.start_again)
-    settings = cluster.settings(1)
-    async with hearing(settings) as ear, make_client(settings) as client:
-        conversation = Conversation(client, settings.each()[0])
+    async with (
+        hearing(settings) as ear,
+        at_broker(settings) as alone,
+        make_client(settings) as together,
+    ):
+        conversation = Conversation(together, settings.each()[0])
         conversation.roster.hear(DaemonTopic("d1"), {"state": "online", "requests_qos": 0})
         await conversation.subscribe(conversation.topics.response(ANY_ROBOT, "stop"))
         for number in (2, 3):
             cluster.nodes[number - 1].freeze()
         try:
             asking = [
-                asyncio.create_task(conversation.ask(robot, "stop", {}, PATIENCE_S)) for robot in ROBOTS
+                asyncio.create_task(Connection(alone, settings, "solo").ask("stop", {}, PATIENCE_S)),
+                *(asyncio.create_task(conversation.ask(robot, "stop", {}, PATIENCE_S)) for robot in ROBOTS),
             ]
-            for robot in ROBOTS:
+            for robot in ("solo", *ROBOTS):
                 await ear.until(f"motiond/{robot}/request/stop")
         finally:
             for number in (2, 3):
