@@ -59,10 +59,7 @@ SETTLE_S = 20.0
 sleep = time.sleep
 LONGEST = (
     "tests/system/docs/test_first_steps.py",
-    "tests/daemon/mqtt/test_connection_log.py",
     "tests/daemon/fleet/test_group_start.py",
-    "tests/daemon/mqtt/test_bridge.py",
-    "tests/daemon/mqtt/test_brokers.py",
     "tests/page/test_page.py",
     "tests/system/docs/",
     "tests/system/package/",
@@ -73,12 +70,10 @@ LONGEST = (
     "tests/daemon/fleet/",
     "tests/daemon/http/",
     "tests/daemon/test_",
-    "tests/daemon/client/",
     "tests/daemon/cli/",
     "tests/drivers/testing/",
     "tests/daemon/testing/",
     "tests/daemon/robots/test_robot.py",
-    "tests/daemon/mqtt/test_roles.py",
     "tests/formats/seq/test_layouts.py",
     "tests/formats/sdf/test_include.py",
     "tests/formats/test_",
