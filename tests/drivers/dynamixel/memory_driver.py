@@ -38,7 +38,6 @@ class MemoryDynamixel(DynamixelDriver):
     def _open_in_memory(self, path: str, baud_rate: int) -> MemoryLine:
         if path not in self.ports:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-        line, stream = self.ports[path].open(path, baud_rate), self.now.__self__  # type: ignore[attr-defined]
-        line.now = self.now
-        line.sleep = lambda duration_s: stream.sleep_until(self.now() + duration_s)
+        line = self.ports[path].open(path, baud_rate)
+        line.now, line.sleep = self.now, time.sleep
         return line
