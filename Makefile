@@ -9,7 +9,7 @@ TARGETS := help demo test test-fast properties lint format page page-check docs 
 
 help:
 	@echo "make demo    play a motion on a simulated six-axis arm"
-	@echo "make test    run the tests"
+	@echo "make test    run all tests, also those with real programs, brokers and browsers"
 	@echo "make test-fast  run those that need nothing but Python: on virtual time, with sockets in memory"
 	@echo "make properties  try 2000 random examples of each property of the tests, or EXAMPLES=…"
 	@echo "make lint    ruff, mypy and the import contract"
@@ -38,10 +38,7 @@ test: $(VENV)/.ready
 		echo "mosquitto is missing: tests with a real broker are skipped; mend with: apt-get install mosquitto"
 	@command -v nats-server >/dev/null || [ -x /usr/sbin/nats-server ] || \
 		echo "nats-server is missing: tests with a cluster of brokers are skipped; mend with: apt-get install nats-server"
-	@# Each worker compiles what nobody has compiled: two processes do so first, that the workers need not.
-	@$(BIN)/python -m pytest --collect-only -qq tests/daemon >/dev/null & \
-		$(BIN)/python -m pytest --collect-only -qq --ignore tests/daemon >/dev/null & wait
-	$(BIN)/python -m pytest --numprocesses 13 --dist loadfile --no-loadscope-reorder --durations 10
+	$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --durations 10
 
 test-fast: $(VENV)/.ready
 	$(BIN)/python -m pytest --ignore tests/system --numprocesses 2 --dist loadfile

@@ -46,7 +46,6 @@ NOT_YET = frozenset(
         "page/test_fleet.py",
         "page/test_kinematics.py",
         "page/test_page.py",
-        "test_ports.py",
     ]
 )
 """Files of tests that still use the system, and are not in `tests/system`."""
@@ -57,32 +56,6 @@ HANGING_S = 1200.0
 """How long a file of tests may take; see docs/decisions/pytest-timeout.md."""
 SETTLE_S = 20.0
 sleep = time.sleep
-LONGEST = (
-    "tests/system/docs/test_first_steps.py",
-    "tests/daemon/fleet/test_group_start.py",
-    "tests/page/test_page.py",
-    "tests/system/docs/",
-    "tests/system/package/",
-    "tests/daemon/fleet/test_end_to_end.py",
-    "tests/daemon/tools/test_plot.py",
-    "tests/daemon/test_engine_properties.py",
-    "tests/page/",
-    "tests/daemon/fleet/",
-    "tests/daemon/http/",
-    "tests/daemon/test_",
-    "tests/daemon/cli/",
-    "tests/drivers/testing/",
-    "tests/daemon/testing/",
-    "tests/daemon/robots/test_robot.py",
-    "tests/formats/seq/test_layouts.py",
-    "tests/formats/sdf/test_include.py",
-    "tests/formats/test_",
-    "tests/formats/hrdf/",
-    "tests/test_",
-    "tests/scripts/",
-    "tests/daemon/",
-)
-"""What begins first, in this order, so that no worker is left with it at the end."""
 
 
 def uses_the_system(path: Path) -> bool:
@@ -181,12 +154,8 @@ def _memory() -> set[str]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest."""
-    items.sort(key=lambda item: _place(item.nodeid))
-
-
-def _place(test: str) -> int:
-    return next((place for place, first in enumerate(LONGEST) if test.startswith(first)), len(LONGEST))
+    """Begin with tests that wait for programs, beside which others run."""
+    items.sort(key=lambda item: not uses_the_system(item.path))
 
 
 def pytest_configure() -> None:

@@ -9,14 +9,9 @@ import itertools
 import os
 import random
 import socket
-from collections import deque
-
-from tests import virtual
 
 FIRST, FOR_EACH_WORKER = 10_100, 500
 """Browsers open no page at port 10080 (the last of the bad ports of the Fetch standard)."""
-CLAIMED = 64
-"""So many ports that were given last are kept from other runs of the tests."""
 
 _worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 # From anywhere on: another run of the tests beside this one takes its ports from the same range.
@@ -24,15 +19,12 @@ _begin = random.randrange(FOR_EACH_WORKER)
 _candidates = (
     FIRST + _worker * FOR_EACH_WORKER + (_begin + count) % FOR_EACH_WORKER for count in itertools.count()
 )
-_claims: deque[socket.socket] = deque()
 
 
 def free_port() -> int:
     """Return a port of loopback that nobody listens on and that was given to no test lately."""
-    if socket.socket is virtual.MemorySocket:  # type: ignore[comparison-overlap] # while a test is in memory
-        return virtual.NETWORK.free_port()
     for port in itertools.islice(_candidates, FOR_EACH_WORKER):
-        if _is_free(port) and claim(port):
+        if _is_free(port):
             return port
     raise RuntimeError("no port is free")
 
@@ -43,18 +35,4 @@ def _is_free(port: int) -> bool:
             probe.bind(("127.0.0.1", port))
         except OSError:
             return False
-    return True
-
-
-def claim(port: int) -> bool:
-    """Return whether no other process has claimed a port, and claim it: by a name that one can have."""
-    name = socket.socket(socket.AF_UNIX)
-    try:
-        name.bind(f"\0motiond-test-port-{port}")
-    except OSError:
-        name.close()
-        return False
-    _claims.append(name)
-    if len(_claims) > CLAIMED:
-        _claims.popleft().close()
     return True

@@ -131,6 +131,18 @@ def test_every_driver_is_held_to_the_contract_and_has_a_page(driver: str) -> Non
     assert section or (ROOT / "docs" / f"{driver}.md").is_file()
 
 
+def test_tests_that_need_python_alone_import_nothing_of_those_of_the_system() -> None:
+    tests = ROOT / "tests"
+    files = [file for file in tests.rglob("*.py") if file.relative_to(tests).parts[0] != "system"]
+    assert len(files) > 200
+    reaching = [
+        str(file.relative_to(ROOT))
+        for file in files
+        if re.search(r"^\s*(from|import) tests\.system\b", file.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert reaching == []
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     """Imports for type checkers count."""
     graph = grimp.build_graph("motiond")
