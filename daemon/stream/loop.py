@@ -104,6 +104,11 @@ class StreamLoop:
         self._errors = 0
         self.lost = ""
 
+    @property
+    def is_told_to_leave(self) -> bool:
+        """Whether the process is to end, whatever has become of its actuators."""
+        return self._commands.leaving
+
     def run(self) -> None:
         """Tick until told to leave, or until the daemon has gone."""
         while self.step():
@@ -124,7 +129,7 @@ class StreamLoop:
             self._suspended_s += suspended_s
             self._wake_from(suspended_s)
         self._take_commands()
-        if not player.active and self._commands.leaving:
+        if not player.active and (self.lost or self._commands.leaving):
             self._say_farewell()
             return False
         self._tick(due, lateness_s)
@@ -282,7 +287,6 @@ class StreamLoop:
     def _give_up(self, message: str) -> None:
         """Halt what can still be reached, and leave; the actuators have to be found again."""
         self.lost = message
-        self._commands.leaving = True
         try:
             self.driver.halt()
         except Exception as error:  # noqa: BLE001 - it has failed already; the actuators let go by themselves

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
 
+    from motiond.drivers.base import Driver
+
 log = logging.getLogger("motiond.daemon.stream")
 
 
@@ -71,6 +73,16 @@ class Machine:
     def clock(self, kind: str) -> Clock:
         """Return a clock, `real` or `virtual` as the robot's settings have it."""
         return FastForwardClock() if kind == "virtual" else RealClock()
+
+    def driver(self, setup: messages.Setup, clock: Clock) -> Driver:
+        """Return a robot's driver, which is not open yet."""
+        return make_driver(setup.driver, setup.options, setup.actuators, clock.now)
+
+    def loop(
+        self, setup: messages.Setup, driver: Driver, clock: Clock, channel: Channel, ring: RingWriter
+    ) -> StreamLoop:
+        """Return the loop of a driver that is open."""
+        return StreamLoop(setup, driver, clock, channel, ring)
 
     def locks(self, devices: Iterable[str]) -> DeviceLocks:
         """Return locks on devices, which last as long as the process; none is taken yet."""
@@ -123,7 +135,7 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, machine: Mac
     """Open the driver once nobody else drives the same, and run its loop; return the exit code."""
     clock = machine.clock(setup.clock)
     try:
-        driver = make_driver(setup.driver, setup.options, setup.actuators, clock.now)
+        driver = machine.driver(setup, clock)
         locks = machine.locks(driver.devices)
         while True:
             if not wait_for_devices(locks, lambda: driver.devices, channel, ring, machine.wait):
@@ -143,7 +155,7 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, machine: Mac
         return 1
     warnings = machine.make_punctual(setup)
     try:
-        while _drive(StreamLoop(setup, driver, clock, channel, ring), warnings):
+        while _drive(machine.loop(setup, driver, clock, channel, ring), warnings):
             if not reopen(driver, locks, channel, clock, machine.interruptible):
                 break
     finally:
@@ -152,14 +164,14 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, machine: Mac
 
 
 def _drive(loop: StreamLoop, warnings: list[str]) -> bool:
-    """Run a loop on a driver that is open; tell whether it has lost its actuators."""
+    """Run a loop on a driver that is open; return whether to look for actuators that it has lost."""
     driver = loop.driver
     told = [*driver.warnings, *warnings]
     loop.channel.send(messages.Ready(driver.max_rate_hz, told, driver.limits.as_lists()))
     loop.run()
     if loop.lost:
         loop.channel.send(messages.Lost(loop.lost))
-    return bool(loop.lost)
+    return bool(loop.lost) and not loop.is_told_to_leave
 
 
 def _receive_setup(channel: Channel) -> tuple[messages.Setup, RingWriter]:

@@ -524,6 +524,19 @@ def test_a_lost_bus_ends_the_goal_halts_what_is_left_and_ends_the_loop_so_that_a
     ]
     assert (bench.state(), driver.halts, bench.loop.lost) == (State.FAULT, 1, "/dev/ttyUSB0: bus lost")
     assert not bench.loop.step()
+    assert not bench.loop.is_told_to_leave
+    bench.close()
+
+
+def test_a_shutdown_that_comes_with_the_loss_of_the_bus_is_not_forgotten(tmp_path: Path) -> None:
+    driver = Failing()
+    bench = Bench(tmp_path, driver=driver)
+    bench.enable()
+    driver.error = CommunicationLost("/dev/ttyUSB0", "bus lost")
+    bench.channel.send(messages.Shutdown())
+    while bench.loop.step():
+        pass
+    assert bench.loop.is_told_to_leave
     bench.close()
 
 
