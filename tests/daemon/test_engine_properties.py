@@ -1,7 +1,7 @@
 """What holds of every setpoint and every goal, whatever is played, asked for and goes wrong, at any tick.
 
-`tests.daemon.sequences` makes the sequences, `tests.daemon.invariants` says what holds; `make soak` plays a
-hundred thousand more. Seeds that once failed are kept in `tests/files/seeds/engine.txt`.
+`tests.daemon.sequences` makes the sequences, `tests.daemon.invariants` says what holds; `make soak-engine`
+plays a hundred thousand more. Seeds that once failed are kept in `tests/files/seeds/engine.txt`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 KEPT = Path(__file__).parent.parent / "files" / "seeds" / "engine.txt"
 ANY = settings(
     database=None,
-    derandomize=True,  # `make soak` explores; a test says the same of the same engine
+    derandomize=True,  # `make soak-engine` explores; a test says the same of the same engine
     suppress_health_check=list(HealthCheck),
 )
 
@@ -47,7 +47,7 @@ def kept_seeds() -> list[int]:
 @settings(ANY, max_examples=100)
 @given(seed=st.integers(0, 2**32))
 def test_setpoints_keep_all_limits_and_goals_end_once_whatever_happens(seed: int) -> None:
-    note(f"to play it again: .venv/bin/python -m soak {seed}")
+    note(f"to play it again: .venv/bin/python -m soak --engine {seed}")
     assert broken(account_of(sequence(seed))) == []
 
 

@@ -30,7 +30,7 @@ from motiond.daemon.stream.locks import DeviceLocks, wait_readable
 from motiond.daemon.stream.process import Machine, stream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from motiond.daemon.ipc.forks import ForkRequest
     from motiond.daemon.ipc.messages import Setup
@@ -53,10 +53,16 @@ class VirtualForks(StreamForks):
         What the next requests raise, before anything is forked.
     opens_in_s : float
         How long each process takes to open its driver.
+
+    Parameters
+    ----------
+    machine : type of VirtualMachine, optional
+        On which each process runs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, machine: Callable[[VirtualProcess, float], VirtualMachine] | None = None) -> None:
         super().__init__()
+        self.make_machine = machine or VirtualMachine
         self.processes: dict[int, VirtualProcess] = {}
         self.refusals: list[int] = []
         self.failures: list[OSError] = []
@@ -115,7 +121,7 @@ class VirtualProcess:
         self._forks = forks
         self._channel = channel
         self._told = told
-        self._machine = VirtualMachine(self, forks.opens_in_s)
+        self._machine = forks.make_machine(self, forks.opens_in_s)
         self._code = 0
         self._run = greenlet(self._main)
         self._run.process = self

@@ -1,0 +1,122 @@
+"""What is known of all robots at a broker, before stand-ins for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from motiond.daemon.api.errors import RequestError
+from motiond.daemon.fleet.overview import overview
+from tests.daemon import told
+from tests.daemon.conftest import Embedded
+from tests.daemon.fleet.members import Members, members
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+CLOCK = {
+    "synchronised": True,
+    "estimated_error_s": 1e-4,
+    "max_error_s": 1e-2,
+    "source": "kernel",
+    "machine": "a",
+}
+
+
+@pytest.fixture
+async def broker(free_port: int) -> AsyncIterator[Embedded]:
+    broker = Embedded(free_port)
+    await broker.start()
+    yield broker
+    await broker.kill()
+
+
+@pytest.fixture
+async def choir(broker: Embedded) -> AsyncIterator[Members]:
+    """A robot that plays, and one whose daemon is gone."""
+    async with members(broker.settings) as choir, members(broker.settings, "d2") as others:
+        choir.add("left", "choir", "wind")
+        choir.tell("left", "state", told.state("playing", motion="wave"), retain=True)
+        others.add("arm")
+        others.tell("arm", "state", told.state("playing", motion="nod"), retain=True)
+        others.daemon("broken")
+        await others.settle()
+        await choir.settle()
+        yield choir
+
+
+async def test_each_robot_is_told_with_its_groups_and_its_daemon(broker: Embedded, choir: Members) -> None:
+    arm, left = await overview(broker.settings)
+    assert choir.robots.keys() == {"left"}
+    told_utc = "2026-11-22T12:00:00.000Z"
+    assert left == {
+        "robot": "left",
+        "groups": ["choir", "wind"],
+        "online": True,
+        "absence": "",
+        "state": "playing",
+        "motion": "wave",
+        "daemon": "d1",
+        "host": "bench",
+        "told_utc": told_utc,
+        "clock": None,
+    }
+    assert arm == {
+        "robot": "arm",
+        "groups": [],
+        "online": False,
+        "absence": "its daemon 'd2' has crashed, or has lost the broker",
+        "state": "offline",
+        "motion": None,
+        "daemon": "d2",
+        "host": "bench",
+        "told_utc": told_utc,
+        "clock": None,
+    }
+
+
+async def test_of_a_group_its_robots_alone_are_told(broker: Embedded, choir: Members) -> None:
+    assert [row["robot"] for row in await overview(broker.settings, "wind")] == [*choir.robots]
+
+
+async def test_a_group_that_nobody_is_in_is_refused(broker: Embedded, choir: Members) -> None:
+    with pytest.raises(RequestError) as caught:
+        await overview(broker.settings, "wand")
+    assert choir.robots
+    assert str(caught.value) == (
+        "wand: no robot is in this group; the groups here are choir, wind; did you mean 'wind'?"
+    )
+
+
+async def test_clocks_are_listened_to_where_they_are_asked_for(
+    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiond.daemon.fleet.overview.CLOCKS_S", 60.0)
+    # one that is retained stands in for one that comes once a second
+    choir.tell("left", "diagnostics", {"clock": CLOCK}, retain=True)
+    await choir.settle()
+    arm, left = await overview(broker.settings, clocks=True)
+    assert (left["clock"], arm["clock"]) == (CLOCK, None)
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        b"",
+        b"nonsense",
+        b"[]",
+        b'{"groups": "choir"}',
+        b'{"groups": [1, null, {}]}',
+        b'{"groups": {"choir": 1}}',
+    ],
+)
+async def test_what_is_no_list_of_names_is_no_group(
+    broker: Embedded, choir: Members, description: bytes
+) -> None:
+    async with members(broker.settings, "d3") as strange:
+        strange.tell("odd", "availability", {"state": "online", "bridge": "d3"}, retain=True)
+        await strange.publish("odd/description", description)
+        rows: dict[str, Any] = {row["robot"]: row for row in await overview(broker.settings)}
+    assert choir.robots
+    assert rows["odd"]["groups"] == []

@@ -16,7 +16,7 @@ from motiond.formats import Motion
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from motiond.daemon.planning.planner import Plan
 
@@ -35,11 +35,18 @@ def planned(name: str) -> Plan:
     return plan(motion, map_of(ELBOW), settings_of(ELBOW), 1000.0)
 
 
-def open_tracks() -> int:
+def _open_tracks() -> int:
     return sum(
         link.is_symlink() and "motiond-track" in str(link.readlink())
         for link in Path("/proc/self/fd").iterdir()
     )
+
+
+@pytest.fixture
+def open_tracks() -> Callable[[], int]:
+    """Count what has been opened since; what earlier tests left to the garbage collector does not count."""
+    before = _open_tracks()
+    return lambda: _open_tracks() - before
 
 
 def test_a_motion_is_copied_once(tracks: SharedTracks) -> None:
@@ -48,13 +55,15 @@ def test_a_motion_is_copied_once(tracks: SharedTracks) -> None:
     assert map_shared(tracks.fd(wave)).positions.tobytes() == wave.positions.tobytes()
 
 
-def test_a_motion_that_was_planned_anew_takes_the_place_of_the_old_one(tracks: SharedTracks) -> None:
+def test_a_motion_that_was_planned_anew_takes_the_place_of_the_old_one(
+    tracks: SharedTracks, open_tracks: Callable[[], int]
+) -> None:
     tracks.fd(planned("wave"))
     tracks.fd(planned("wave"))
     assert (len(tracks), open_tracks()) == (1, 1)
 
 
-def test_of_very_many_motions_the_latest_stay(tracks: SharedTracks) -> None:
+def test_of_very_many_motions_the_latest_stay(tracks: SharedTracks, open_tracks: Callable[[], int]) -> None:
     wave = planned("wave")
     first = tracks.fd(wave)
     for number in range(2000):
@@ -63,7 +72,7 @@ def test_of_very_many_motions_the_latest_stay(tracks: SharedTracks) -> None:
     assert (len(tracks), open_tracks()) == (MOST, MOST)
 
 
-def test_what_can_no_longer_be_played_is_freed(tracks: SharedTracks) -> None:
+def test_what_can_no_longer_be_played_is_freed(tracks: SharedTracks, open_tracks: Callable[[], int]) -> None:
     wave, nod = planned("wave"), planned("nod")
     tracks.fd(wave)
     tracks.fd(nod)
