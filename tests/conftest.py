@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 NOT_YET = frozenset(
     [
-        "daemon/clock/test_state.py",
         "daemon/joints/test_description.py",
         "daemon/robots/test_motion_watch.py",
         "daemon/telemetry/test_drift.py",
