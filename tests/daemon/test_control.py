@@ -29,11 +29,11 @@ LONG_S = 600.0
 
 
 @pytest.fixture
-def rig(tmp_path: Path, mosquitto: StandIn, free_port: int, programs: None) -> Rig:
+def rig(tmp_path: Path, mosquitto: StandIn, programs: None) -> Rig:
     del programs
     rig = Rig(tmp_path)
     use(rig, mosquitto.settings)
-    rig.daemon["http"] = {"listen": f"127.0.0.1:{free_port}"}
+    rig.daemon["http"] = {"listen": "127.0.0.1:8080"}
     rig.robot["lease"] = {"required": True, "ttl_s": LONG_S}
     (tmp_path / "new").mkdir()
     rig.robot["motions"] = ["motions", {"folder": "new", "upload": True}]
