@@ -41,8 +41,11 @@ test: $(VENV)/.ready
 		echo "nats-server is missing: tests with a cluster of brokers are skipped; mend with: apt-get install nats-server"
 	$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --durations 10
 
+# Two processes beside each other, of which each loads its own half: workers of pytest-xdist load all, twice.
 test-fast: $(VENV)/.ready
-	$(BIN)/python -m pytest --ignore tests/system --numprocesses 2 --dist loadfile
+	@$(BIN)/python -m pytest -q tests/daemon & daemon=$$!; \
+		$(BIN)/python -m pytest -q tests --ignore tests/system --ignore tests/daemon; rest=$$?; \
+		wait $$daemon && exit $$rest
 
 properties: $(VENV)/.ready
 	EXAMPLES=$(or $(EXAMPLES),2000) $(BIN)/python -m pytest -m hypothesis --hypothesis-profile many --timeout 0

@@ -165,6 +165,7 @@ def pytest_configure() -> None:
 def pytest_collection_finish() -> None:
     """Keep what is loaded by now out of the garbage collector's way: it stays to the end."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)  # the heap is large, and tests leave little in it
     gc.enable()
 
 
