@@ -37,7 +37,6 @@ NOT_YET = frozenset(
         "daemon/robots/test_motion_watch.py",
         "daemon/telemetry/test_drift.py",
         "daemon/test_end_to_end.py",
-        "daemon/test_engine_properties.py",
         "daemon/test_hostile_requests.py",
         "daemon/test_kill_matrix.py",
         "page/test_control.py",

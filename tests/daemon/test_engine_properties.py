@@ -44,7 +44,7 @@ def kept_seeds() -> list[int]:
 
 
 @pytest.mark.timeout(900)
-@settings(ANY, max_examples=100)
+@settings(ANY, max_examples=25)
 @given(seed=st.integers(0, 2**32))
 def test_setpoints_keep_all_limits_and_goals_end_once_whatever_happens(seed: int) -> None:
     note(f"to play it again: .venv/bin/python -m soak --engine {seed}")
@@ -59,20 +59,20 @@ def test_a_sequence_that_once_failed_holds(seed: int) -> None:
 def test_a_stop_at_any_moment_brings_the_robot_to_rest_within_the_time_that_it_is_said_to_take() -> None:
     chance, moments = np.random.default_rng(1), 0
     for _ in range(1000):
-        if moments >= 200:
+        if moments >= 60:
             break
         seed = int(chance.integers(2**32))
         given = sequence(seed)
         account = account_of(replace(given, acts=tuple(stops_of(sorted(given.plans), chance))))
         assert broken(account) == [], seed
         moments += sum(ended.code == "CANCELED" for handed in account.handed for ended in handed.ended)
-    assert moments >= 200
+    assert moments >= 60
 
 
 @pytest.fixture
 def from_beyond() -> list[int]:
     """The first seeds whose robots come back from far beyond a limit."""
-    return [seed for seed in range(400) if is_far_beyond(sequence(seed))]
+    return [seed for seed in range(150) if is_far_beyond(sequence(seed))]
 
 
 def is_far_beyond(given: Sequence) -> bool:
@@ -92,8 +92,8 @@ def test_robots_come_back_from_beyond_where_that_is_asked_for_and_not_otherwise(
         for ended in handed.ended
     ]
     assert [line for account in accounts for line in broken(account)] == []
-    assert ends.count((True, "SUCCESSFUL")) >= 5
-    assert sum(account.acts["goto refused"] for account in accounts) >= 3
+    assert ends.count((True, "SUCCESSFUL")) >= 2
+    assert sum(account.acts["goto refused"] for account in accounts) >= 1
 
 
 @pytest.mark.parametrize(
