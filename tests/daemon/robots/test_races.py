@@ -45,7 +45,6 @@ def to_the_end(*delays: int) -> Halves:
 def to_what_waits(*delays: int) -> Halves:
     halves = playing("hold", *delays)
     enqueue(halves, "nod")
-    enqueue(halves, "wave")
     return halves
 
 
@@ -286,8 +285,11 @@ REQUESTS: dict[str, Callable[[Halves], Check]] = {
 
 
 def ticks_of(scenario: Callable[..., Halves], delays: tuple[int, int]) -> Iterator[Halves]:
-    """Yield the scenario in each of its ticks, up to some in which nothing is left to happen."""
-    tick = idle = 0
+    """Yield the scenario in each of its ticks, up to some in which nothing is left to happen.
+
+    The first ticks of a motion to its end are left out, as they are alike.
+    """
+    tick, idle = 0 if scenario in {from_a_pause, to_shutdown} else ROWS // 2, 0
     while idle < 3:
         halves = scenario(*delays)
         halves.run(tick)

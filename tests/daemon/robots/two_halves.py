@@ -41,7 +41,7 @@ SAG = 0.01
 """How far a joint is from where it was when torque comes on."""
 LONGEST = 300
 """Ticks in which everything that was asked for is over."""
-STILL = 8
+STILL = 6
 """Ticks in which nothing happens any more where nothing has happened in them."""
 
 
