@@ -214,6 +214,9 @@ def _leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
             request.getfixturevalue("_forks")  # is to last
     before = _leftovers(is_in_memory=is_in_memory)
     yield
+    for thread in threading.enumerate():
+        if f"thread {thread.name}" not in before:
+            thread.join(SETTLE_S)  # one that drew progress is ending, and has ended in a moment
     deadline_s = time.monotonic() + SETTLE_S
     if _leftovers(is_in_memory=is_in_memory) - before:
         gc.collect()
