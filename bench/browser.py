@@ -18,7 +18,7 @@ from playwright.async_api import async_playwright
 
 from bench.programs import running_daemon
 from tests.daemon.rig import sweep, write_seq
-from tests.page.browser import CHROMIUM, ArmRig, Browsed
+from tests.system.page.browser import CHROMIUM, ArmRig, Browsed
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page

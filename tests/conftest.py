@@ -39,11 +39,6 @@ NOT_YET = frozenset(
         "daemon/test_end_to_end.py",
         "daemon/test_hostile_requests.py",
         "daemon/test_kill_matrix.py",
-        "page/test_control.py",
-        "page/test_files.py",
-        "page/test_fleet.py",
-        "page/test_kinematics.py",
-        "page/test_page.py",
     ]
 )
 """Files of tests that still use the system, and are not in `tests/system`."""

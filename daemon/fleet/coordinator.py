@@ -80,6 +80,8 @@ class GroupStart:
     ----------
     conversation : Conversation
     asked : GroupPlay
+    fresh_s : float
+        Of so long ago a reservation may be for a commit.
 
     Attributes
     ----------
@@ -98,7 +100,8 @@ class GroupStart:
         let go, or `EXPIRES_S` later.
     """
 
-    def __init__(self, conversation: Conversation, asked: GroupPlay) -> None:
+    def __init__(self, conversation: Conversation, asked: GroupPlay, fresh_s: float = FRESH_S) -> None:
+        self._fresh_s = fresh_s
         self.id = uuid4().hex[:16]
         self.leases = Leases(conversation, holder_of("fleet play"))
         self.watch = Watch(conversation, self.id)
@@ -183,7 +186,7 @@ class GroupStart:
             while new := [one for one in roster.must_have(self._asked.group) if one not in self._motions]:
                 self._motions |= {robot: self._asked.motions.get(robot, self._asked.motion) for robot in new}
                 await self._prepare(new)
-            if loop.time() - began_s < FRESH_S:
+            if loop.time() - began_s < self._fresh_s:
                 self.watch.follow(dict(sorted(self._motions.items())))
                 return
         what, why = "it takes too long to prepare all", f"a reservation lasts {EXPIRES_S:g} s"

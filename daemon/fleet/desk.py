@@ -36,10 +36,13 @@ class FleetDesk:
     Parameters
     ----------
     settings : MqttSettings
+    most_starts : int
+        How many may be under way at once.
     """
 
-    def __init__(self, settings: MqttSettings) -> None:
+    def __init__(self, settings: MqttSettings, most_starts: int = MOST_STARTS) -> None:
         self._settings = settings
+        self._most_starts = most_starts
         self._starts: set[asyncio.Task[None]] = set()
         self._looking: asyncio.Task[list[dict[str, Any]]] | None = None
 
@@ -60,8 +63,8 @@ class FleetDesk:
 
     async def play(self, group: str, request: GroupPlayRequest) -> dict[str, Any]:
         """Start a group, and return once all have accepted the commit."""
-        if len(self._starts) >= MOST_STARTS:
-            what, why = "too many starts", f"a daemon has {MOST_STARTS} under way at once"
+        if len(self._starts) >= self._most_starts:
+            what, why = "too many starts", f"a daemon has {self._most_starts} under way at once"
             raise RequestError("BUSY", f"{group}/play", what, why, "wait until others have been accepted")
         how = request.model_dump(exclude_unset=True, exclude=OWN_KEYS)
         asked = GroupPlay(

@@ -49,6 +49,8 @@ class RemoteReports:
         Gets every report.
     now : callable
         Returns the time, in UTC.
+    most_robots, most_bytes_in_all : int
+        How much is kept: of how many robots, and of their reports as they were sent.
 
     Attributes
     ----------
@@ -59,8 +61,15 @@ class RemoteReports:
     """
 
     def __init__(
-        self, topics: Topics, hub: ReportHub, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        topics: Topics,
+        hub: ReportHub,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        most_robots: int = MOST_ROBOTS,
+        most_bytes_in_all: int = MOST_BYTES_IN_ALL,
     ) -> None:
+        self._most_robots, self._most_bytes_in_all = most_robots, most_bytes_in_all
         self.robots: tuple[str, ...] = ()
         self.roster = Roster()
         self._topics = topics
@@ -138,7 +147,7 @@ class RemoteReports:
     def _hear_daemon(
         self, meaning: DaemonTopic, daemon_id: str, data: dict[str, Any], *, retained: bool
     ) -> None:
-        if daemon_id not in self.roster.daemons and len(self.roster.daemons) >= MOST_ROBOTS:
+        if daemon_id not in self.roster.daemons and len(self.roster.daemons) >= self._most_robots:
             return
         self._unheard_daemons.discard(daemon_id)
         self.roster.hear(meaning, data)
@@ -189,8 +198,8 @@ class RemoteReports:
             topic_safe(name)
         except SettingError:
             return False
-        if len(self.robots) >= MOST_ROBOTS:
-            self._warn_full(name, f"more than {MOST_ROBOTS} robots")
+        if len(self.robots) >= self._most_robots:
+            self._warn_full(name, f"more than {self._most_robots} robots")
             return False
         self.roster.robots[name] = Robot()
         self._told[name] = {}
@@ -201,8 +210,8 @@ class RemoteReports:
         """Whether a report can be kept in place of the one before; count it if so."""
         sizes = self._sizes.setdefault(name, {})
         grown = size - sizes.get(subject, 0)
-        if grown > 0 and self._kept_bytes + grown > MOST_BYTES_IN_ALL:
-            self._warn_full(name, f"more than {MOST_BYTES_IN_ALL // 1_000_000} MB of reports")
+        if grown > 0 and self._kept_bytes + grown > self._most_bytes_in_all:
+            self._warn_full(name, f"more than {self._most_bytes_in_all // 1_000_000} MB of reports")
             return False
         sizes[subject] = size
         self._kept_bytes += grown

@@ -14,12 +14,11 @@ import pytest
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.client import connection
 from motiond.daemon.client.connection import NoAnswer
-from motiond.daemon.fleet import appointment, conversation, leases, watch
+from motiond.daemon.fleet import conversation, watch
 from motiond.daemon.fleet.conversation import conversing
-from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
+from motiond.daemon.fleet.coordinator import FRESH_S, GroupPlay, GroupStart
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
-from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from motiond.daemon.config.mqtt import MqttSettings
     from motiond.daemon.fleet.watch import End
 
-SOON_S = 0.5
 DO = "mend what stands below and play again"
 START_IT = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
 
@@ -52,10 +50,10 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
 
 
 @asynccontextmanager
-async def starting(broker: Embedded, **asked: Any) -> AsyncIterator[GroupStart]:
+async def starting(broker: Embedded, *, fresh_s: float = FRESH_S, **asked: Any) -> AsyncIterator[GroupStart]:
     play = GroupPlay(**{"group": "choir", "motion": "wave"} | asked)
     async with conversing(broker.settings) as conversation:
-        start = GroupStart(conversation, play)
+        start = GroupStart(conversation, play, fresh_s)
         async with start.leases:
             yield start
 
@@ -89,10 +87,7 @@ def assert_are_of_what_was_prepared(choir: Members, tokens: dict[str, str]) -> N
 # -- all of them --------------------------------------------------------------------------------------------
 
 
-async def test_all_are_prepared_and_then_committed_by_one_message(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(appointment, "ANSWERS", 0.0)  # where they take long, more time is left
+async def test_all_are_prepared_and_then_committed_by_one_message(broker: Embedded, choir: Members) -> None:
     before = time.time()
     ends = await played(broker, how={"speed": 0.5}, on_member_failure="continue")
     after = time.time()
@@ -176,7 +171,6 @@ async def test_sixty_robots_are_asked_on_one_connection(
         return connection.at_broker(settings)
 
     monkeypatch.setattr("motiond.daemon.fleet.conversation.at_broker", reach)
-    monkeypatch.setattr(leases, "ANSWER_S", PATIENCE_S)
     names = [f"robot_{number:02}" for number in range(60)]
     async with members(broker.settings) as many:
         for name in names:
@@ -208,33 +202,28 @@ async def test_one_refusal_lets_all_go_and_is_told(broker: Embedded, choir: Memb
     assert_are_of_what_was_prepared(choir, release["tokens"])
 
 
-async def test_one_missing_answer_lets_all_go_and_is_told(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(leases, "ANSWER_S", 3.0)  # in which the other answers on a busy machine, too
+async def test_one_missing_answer_lets_all_go_and_is_told(broker: Embedded, choir: Members) -> None:
     choir.robots["right"].silent_at.add("fleet/prepare")
     error = await refused(broker)
-    why = "right: no answer in 3 s; its daemon says that it is online; look at the daemon's log"
+    why = "right: no answer in 5 s; its daemon says that it is online; look at the daemon's log"
     assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{why}"
     assert error.data == {"members": {"right": {"code": "OFFLINE", "error": why}}}
     await until(lambda: choir.verbs("fleet") == ["release"])
 
 
 async def test_the_wait_that_is_told_is_that_for_all_requests_that_it_takes(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+    broker: Embedded, choir: Members
 ) -> None:
-    monkeypatch.setattr(leases, "ANSWER_S", SOON_S)
     choir.robots["left"].silent_at.add("fleet/prepare")
     choir.robots["right"].lease = "secret"
     choir.robots["right"].silent_at.add("lease/acquire")
-    why = "no answer in 0.5 s; its daemon says that it is online; look at the daemon's log"
+    why = "no answer in 5 s; its daemon says that it is online; look at the daemon's log"
     assert str(await refused(broker)).splitlines()[1:] == [f"left: {why}", f"right: {why}"]
 
 
 async def test_of_a_robot_that_is_told_of_in_part_the_rest_is_waited_for(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+    broker: Embedded, choir: Members
 ) -> None:
-    monkeypatch.setattr(conversation, "UNTOLD_S", PATIENCE_S)
     late = choir.add("late", "choir")
     choir.forget("late", "availability")
     await choir.settle()
@@ -335,10 +324,9 @@ async def test_who_is_interrupted_before_the_commit_lets_all_go(broker: Embedded
 
 
 async def test_a_reservation_that_took_long_is_renewed_before_the_commit(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+    broker: Embedded, choir: Members
 ) -> None:
-    monkeypatch.setattr("motiond.daemon.fleet.coordinator.FRESH_S", 0.0)
-    assert str(await refused(broker)) == (
+    assert str(await refused(broker, fresh_s=0.0)) == (
         "choir: it takes too long to prepare all; a reservation lasts 10 s; "
         "try again when the network is quiet"
     )
@@ -350,13 +338,12 @@ async def test_a_reservation_that_took_long_is_renewed_before_the_commit(
 
 
 async def test_who_tells_late_of_the_commit_and_before_the_approaches_begin_is_waited_for(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+    broker: Embedded, choir: Members
 ) -> None:
-    monkeypatch.setattr(watch, "COMMIT_S", 0.01)
     choir.robots["right"].silent_at.add("commit")
     playing = asyncio.create_task(played(broker, start_in=60.0))
     await until(lambda: "commit" in choir.verbs())
-    await asyncio.sleep(SOON_S)
+    await asyncio.sleep(1.5 * watch.COMMIT_S)
     choir.phase("right", "committed")
     choir.result("right", "SUCCESSFUL")
     assert [end.code for end in await playing] == ["SUCCESSFUL", "SUCCESSFUL"]
@@ -365,10 +352,8 @@ async def test_who_tells_late_of_the_commit_and_before_the_approaches_begin_is_w
 
 @pytest.mark.parametrize("asked", [{}, {"start_in": 60.0}])
 async def test_who_does_not_hear_the_commit_keeps_the_others_from_playing(
-    broker: Embedded, choir: Members, asked: dict[str, float], monkeypatch: pytest.MonkeyPatch
+    broker: Embedded, choir: Members, asked: dict[str, float]
 ) -> None:
-    for bound in ("COMMIT_S", "MOST_COMMIT_S"):
-        monkeypatch.setattr(watch, bound, 3.0)  # in which the broker confirms it on a busy machine, too
     choir.robots["left"].code = None
     choir.robots["right"].silent_at.add("commit")
     playing = asyncio.create_task(refused(broker, **asked))
@@ -409,10 +394,7 @@ async def test_a_result_of_another_start_is_not_taken_for_this_one(broker: Embed
     assert (left.code, left.message) == ("SUCCESSFUL", "at last")
 
 
-async def test_a_member_that_lets_go_late_is_told_with_its_reason(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watch, "RESULT_S", SOON_S)
+async def test_a_member_that_lets_go_late_is_told_with_its_reason(broker: Embedded, choir: Members) -> None:
     choir.robots["left"].code = None
     async with starting(broker) as start:
         await start.begin()
@@ -423,10 +405,7 @@ async def test_a_member_that_lets_go_late_is_told_with_its_reason(
     assert right.code == "SUCCESSFUL"
 
 
-async def test_a_result_that_follows_the_letting_go_counts(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watch, "RESULT_S", PATIENCE_S)
+async def test_a_result_that_follows_the_letting_go_counts(broker: Embedded, choir: Members) -> None:
     choir.robots["left"].code = None
     async with starting(broker) as start:
         await start.begin()
@@ -441,9 +420,8 @@ async def test_a_result_that_follows_the_letting_go_counts(
     [("offline", "is offline"), ("broken", "has crashed, or has lost the broker")],
 )
 async def test_a_member_whose_daemon_stays_away_is_given_up(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch, state: str, why: str
+    broker: Embedded, choir: Members, state: str, why: str
 ) -> None:
-    monkeypatch.setattr(watch, "BACK_S", SOON_S)
     choir.robots["left"].code = None
     playing = asyncio.create_task(played(broker))
     await until(lambda: "commit" in choir.verbs())
@@ -465,11 +443,9 @@ async def test_a_member_whose_daemon_comes_back_is_waited_for(broker: Embedded, 
 
 
 async def test_a_member_whose_daemon_falls_silent_without_a_will_is_given_up(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+    broker: Embedded, choir: Members
 ) -> None:
     """Its machine has died together with the broker's node that kept the will."""
-    monkeypatch.setattr(watch, "BACK_S", SOON_S)
-    monkeypatch.setattr(watch, "SILENT_S", SOON_S)
     choir.robots["left"].code = None
     async with starting(broker) as start:
         await start.begin()
@@ -480,10 +456,7 @@ async def test_a_member_whose_daemon_falls_silent_without_a_will_is_given_up(
     assert right.code == "SUCCESSFUL"
 
 
-async def test_a_member_that_was_started_anew_is_given_up(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watch, "BACK_S", SOON_S)
+async def test_a_member_that_was_started_anew_is_given_up(broker: Embedded, choir: Members) -> None:
     choir.robots["left"].code = None
     playing = asyncio.create_task(played(broker))
     await until(lambda: "commit" in choir.verbs())

@@ -10,7 +10,6 @@ import pytest
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.schemas import GroupPlayRequest
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.fleet import desk as desks
 from motiond.daemon.fleet.desk import FleetDesk
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
@@ -98,22 +97,23 @@ async def test_control_is_returned_where_the_daemon_ends(broker: Embedded, choir
     assert "stop" not in choir.verbs()
 
 
-async def test_of_too_many_starts_at_once_a_further_one_is_refused(
-    desk: FleetDesk, choir: Members, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(desks, "MOST_STARTS", 1)
+async def test_of_too_many_starts_at_once_a_further_one_is_refused(broker: Embedded, choir: Members) -> None:
     choir.robots["left"].silent_at.add("fleet/prepare")
-    first = asyncio.create_task(desk.play("choir", WAVE))
-    await until(choir.verbs)
-    with pytest.raises(RequestError) as caught:
-        await desk.play("choir", WAVE)
-    assert (caught.value.code, str(caught.value)) == (
-        "BUSY",
-        "choir/play: too many starts; a daemon has 1 under way at once; wait until others have been accepted",
-    )
-    choir.robots["left"].silent_at.clear()
-    choir.take("left", "fleet/prepare", choir.bodies("fleet/prepare")["left"])
-    assert (await first)["robots"] == ["left", "right"]
+    async with FleetDesk(broker.settings, most_starts=1) as desk:
+        first = asyncio.create_task(desk.play("choir", WAVE))
+        await until(choir.verbs)
+        with pytest.raises(RequestError) as caught:
+            await desk.play("choir", WAVE)
+        assert (caught.value.code, str(caught.value)) == (
+            "BUSY",
+            (
+                "choir/play: too many starts; a daemon has 1 under way at once; "
+                "wait until others have been accepted"
+            ),
+        )
+        choir.robots["left"].silent_at.clear()
+        choir.take("left", "fleet/prepare", choir.bodies("fleet/prepare")["left"])
+        assert (await first)["robots"] == ["left", "right"]
 
 
 async def test_a_command_that_one_does_not_take_is_refused_with_all_answers(

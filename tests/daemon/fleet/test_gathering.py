@@ -13,8 +13,7 @@ from motiond.daemon.api.requests import SCHEMAS
 from motiond.daemon.client.connection import NoAnswer, at_broker
 from motiond.daemon.client.finding import broker_of
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.fleet import conversation
-from motiond.daemon.fleet.conversation import Conversation
+from motiond.daemon.fleet.conversation import MORE_S, Conversation
 from motiond.daemon.fleet.gathering import command
 from motiond.daemon.fleet.site import Site
 from motiond.daemon.mqtt.connection import Client, make_client
@@ -81,16 +80,14 @@ async def test_brokers_are_looked_at_without_an_election_or_a_log(
 
 
 async def test_a_stop_goes_out_before_it_is_known_who_else_is_a_member(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
+    broker: Embedded, choir: Members
 ) -> None:
-    for wait in ("FIRST_S", "MORE_S"):
-        monkeypatch.setattr(conversation, wait, 1e6)
     stopping = asyncio.create_task(command(broker.settings, "choir", "stop"))
-    await until(lambda: len(choir.verbs()) == 2)
-    choir.add("late", "choir")
-    await until(lambda: choir.verbs("late") == ["stop"])
-    stopping.cancel()
-    await asyncio.wait((stopping,))
+    async with asyncio.timeout(MORE_S):
+        await until(lambda: len(choir.verbs()) == 2)
+        choir.add("late", "choir")
+        await until(lambda: choir.verbs("late") == ["stop"])
+    assert [one.robot for one in await stopping] == ["late", "left", "right"]
 
 
 async def test_a_stop_goes_to_a_robot_that_is_not_there_too(broker: Embedded, choir: Members) -> None:

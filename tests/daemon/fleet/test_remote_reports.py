@@ -10,7 +10,6 @@ import orjson
 import pytest
 
 from motiond.daemon.api.reports import SUBJECTS, Report, ReportHub
-from motiond.daemon.fleet import remote_reports
 from motiond.daemon.fleet.remote_reports import RemoteReports
 from motiond.daemon.mqtt.topics import Topics
 from tests.daemon import told
@@ -24,9 +23,9 @@ SAMPLE = {"stamp_s": 1.5, "frame": 2.5, "reference": SIDE, "feedback": SIDE, "er
 class Broker:
     """Says what a broker would, to the reports under test."""
 
-    def __init__(self) -> None:
+    def __init__(self, **bounds: int) -> None:
         self.hub = ReportHub()
-        self.reports = RemoteReports(Topics("motiond"), self.hub, now=lambda: NOON)
+        self.reports = RemoteReports(Topics("motiond"), self.hub, now=lambda: NOON, **bounds)
 
     def say(self, topic: str, data: Any, *, retained: bool = False) -> None:
         payload = data if isinstance(data, bytes) else orjson.dumps(data)
@@ -46,7 +45,12 @@ class Broker:
 
 @pytest.fixture
 def broker() -> Broker:
-    broker = Broker()
+    return with_left()
+
+
+def with_left(**bounds: int) -> Broker:
+    """Return a broker that knows of one robot."""
+    broker = Broker(**bounds)
     broker.daemon("online", retained=True)
     broker.robot("left")
     return broker
@@ -147,10 +151,8 @@ def test_what_nobody_can_use_is_left_out(broker: Broker, topic: str, payload: by
     assert broker.reports.robots == ("left",)
 
 
-def test_strangers_cannot_fill_the_memory_with_robots(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(remote_reports, "MOST_ROBOTS", 2)
+def test_strangers_cannot_fill_the_memory_with_robots(caplog: pytest.LogCaptureFixture) -> None:
+    broker = with_left(most_robots=2)
     for name in ("b", "c", "d"):
         broker.robot(name)
     assert broker.reports.robots == ("b", "left")
@@ -158,10 +160,8 @@ def test_strangers_cannot_fill_the_memory_with_robots(
     assert caplog.messages == [f"c: more than 2 robots; others are not shown; {mend}"]
 
 
-def test_strangers_cannot_fill_the_memory_with_reports(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(remote_reports, "MOST_BYTES_IN_ALL", 3_000_000)
+def test_strangers_cannot_fill_the_memory_with_reports(caplog: pytest.LogCaptureFixture) -> None:
+    broker = with_left(most_bytes_in_all=3_000_000)
     large = {"state": "idle", "message": "x" * 900_000}
     for name in ("a", "b", "c", "d"):
         broker.say(f"{name}/state", large)

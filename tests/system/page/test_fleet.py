@@ -6,13 +6,15 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
+import pytest
+
 from motiond.daemon.client.session import ask
 from tests import ports
 from tests.daemon import told
 from tests.daemon.fleet.members import members, until
 from tests.daemon.programs import Daemon, background, running
 from tests.daemon.rig import Rig
-from tests.page.browser import Browsed, browsing
+from tests.system.page.browser import Browsed, browsing
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 
     from motiond.daemon.config.mqtt import MqttSettings
     from tests.daemon.conftest import Mosquitto
-    from tests.page.browser import ArmRig
+    from tests.system.page.browser import ArmRig
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 class Site:

@@ -1,16 +1,13 @@
-"""The browser puts every link, joint and frame where the daemon does."""
+"""A robot with a joint of each type, and what the daemon tells of it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
 from motiond.daemon.http.model_api import looks_of
 from motiond.formats import Coordinate, Frame, Joint, Link, Mimic, RobotModel
-from tests.daemon.programs import running
-from tests.page.browser import ArmRig, browsing
 
 if TYPE_CHECKING:
     from motiond.formats import JointType
@@ -43,7 +40,7 @@ def turned_anyhow(random: np.random.Generator) -> Floats:
 
 
 def chain_of_all_types(random: np.random.Generator) -> RobotModel:
-    """Return a robot with a joint of each type, one behind the other, a loop and a mimic."""
+    """Return a robot with a joint of each type, a loop, a mimic and one that is not told."""
     joints, links = [], [Link("root", pose=turned_anyhow(random))]
     for kind, (count, axes) in COORDINATES.items():
         unit = np.linalg.qr(random.normal(size=(3, 3)))[0][:axes]
@@ -67,6 +64,7 @@ def chain_of_all_types(random: np.random.Generator) -> RobotModel:
         (Coordinate("follower"),),
         Mimic("J revolute", -0.5, 0.1),
     )
+    untold = Joint("untold", "revolute", "welded", "door", axis, (Coordinate("untold", initial=0.3),))
     frames = (
         Frame("tool", "end_effector", "after free", turned_anyhow(random)),
         Frame("on tool", "frame", "tool", turned_anyhow(random)),
@@ -74,8 +72,8 @@ def chain_of_all_types(random: np.random.Generator) -> RobotModel:
         Frame("room", "frame", "", turned_anyhow(random)),
     )
     return RobotModel(
-        "chain", "sdf", "1", (*joints, closing, following), (*links, Link("led")), frames, "root",
-        base_pose=turned_anyhow(random),
+        "chain", "sdf", "1", (*joints, closing, following, untold), (*links, Link("led"), Link("door")),
+        frames, "root", base_pose=turned_anyhow(random),
     )  # fmt: skip
 
 
@@ -86,43 +84,3 @@ def payload_of(model: RobotModel, names: list[str]) -> dict[str, Any]:
         for one in joint["coordinates"]:
             one["column"] = names.index(one["name"]) if one["name"] in names else None
     return payload
-
-
-async def test_every_type_of_joint_moves_as_in_the_daemon(rig: ArmRig) -> None:
-    random = np.random.default_rng(7)
-    model = chain_of_all_types(random)
-    posture = random.uniform(-2.0, 2.0, model.dof)
-    names = [coordinate.name for joint in model.joints for coordinate in joint.coordinates]
-    posture[names.index("follower")] = -0.5 * posture[names.index("revolute0")] + 0.1
-    expected = model.forward_kinematics(posture)
-    seen = await placed_by_the_browser(rig, payload_of(model, names[:-1]), posture[:-1], list(expected))
-    for name, pose in expected.items():
-        assert seen[name] == pytest.approx(pose.ravel(), abs=1e-9), name
-
-
-async def test_joints_that_telemetry_does_not_tell_stay_where_the_file_has_them(rig: ArmRig) -> None:
-    axis = np.array([[0.0, 0.0, 1.0]])
-    joint = Joint("hinge", "revolute", "root", "door", axis, (Coordinate("hinge", initial=0.3),))
-    model = RobotModel("door", "sdf", "1", (joint,), (Link("root"), Link("door")), (), "root")
-    seen = await placed_by_the_browser(rig, payload_of(model, []), np.zeros(0), ["door"])
-    assert seen["door"] == pytest.approx(model.forward_kinematics([0.3])["door"].ravel())
-
-
-async def placed_by_the_browser(
-    rig: ArmRig, payload: dict[str, Any], posture: Floats, names: list[str]
-) -> dict[str, list[float]]:
-    """Let the page's own kinematics place a robot."""
-    async with running(rig):
-        await rig.until_listening()
-        async with browsing(rig, model=payload, in_3d=True) as browsed:
-            await browsed.until_drawn()
-            places: dict[str, list[float]] = await browsed.page.evaluate(
-                """([posture, names]) => {
-                    const { kinematics } = document.querySelector("canvas").view;
-                    kinematics.move(posture);
-                    return Object.fromEntries(names.map(name => [name, [...kinematics.place(name)]]));
-                }""",
-                [posture.tolist(), names],
-            )
-            assert browsed.errors == []
-            return places

@@ -1,4 +1,4 @@
-"""A browser for all tests of the page, and an arm with a page for each of them.
+"""A browser for all tests of the page, and one daemon of many robots for those of a file.
 
 The browser lives in the event loop that it was started in, so all of these tests share one.
 """
@@ -7,27 +7,20 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
 
 from tests.daemon.conftest import Mosquitto
-from tests.page.browser import BROWSERS, ArmRig
 from tests.ports import free_port
+from tests.system.page.browser import BROWSERS, ManyRobots, browsing, daemon_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
-HERE = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let all of them run on one event loop."""
-    for item in items:
-        if item.path.parent == HERE:
-            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+    from tests.system.page.browser import Browsed
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session", autouse=True)
@@ -56,9 +49,22 @@ async def _threads() -> AsyncIterator[None]:
         yield
 
 
-@pytest.fixture
-def rig(tmp_path: Path) -> ArmRig:
-    return ArmRig(tmp_path)
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def rig(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ManyRobots]:
+    """Run a daemon of many robots, which are idle."""
+    rig = ManyRobots(tmp_path_factory.mktemp("robots"))
+    with daemon_of(rig):
+        await rig.until_listening()
+        for robot in ("arm", *rig.others):
+            await rig.until_sees("state", lambda seen: seen.get("state") == "idle", robot)
+        yield rig
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def desk(rig: ManyRobots) -> AsyncIterator[Browsed]:
+    """Have its page on a desk, without 3D."""
+    async with browsing(rig) as browsed:
+        yield browsed
 
 
 @pytest_asyncio.fixture(loop_scope="session")

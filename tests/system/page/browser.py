@@ -5,28 +5,34 @@ from __future__ import annotations
 import asyncio
 import io
 import shutil
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
 import numpy as np
 import pytest
 
 from motiond.formats import load_robot
 from tests import ports
-from tests.daemon.programs import running
+from tests.daemon.programs import in_a_session
 from tests.daemon.rig import Rig, sweep, write_seq
 from tests.lasting import LASTING, processes_below
+from tests.system.page import meshes
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    import subprocess
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from numpy.typing import NDArray
     from playwright.async_api import Browser, BrowserContext, Page, Playwright
 
-EXAMPLE = Path(__file__).parents[2] / "config"
+EXAMPLE = Path(__file__).parents[3] / "config"
 MODEL = load_robot(EXAMPLE / "robots/six_axis.hrdf")
+TURNED = (-2.5, 1.5, 2.8)
+MESHES = meshes.all_formats()
+PLACES = np.array([(0.0, 0.5 * number - 1.0, 0.5) for number in range(len(MESHES))])
 JOINTS = ("base", "shoulder", "elbow", "wrist1", "wrist2", "wrist3")
 PROGRAMS = ("chromium-headless-shell", "chromium")
 """The same browser without windows takes half of the processor time, where it is installed."""
@@ -74,13 +80,42 @@ class ArmRig(Rig):
         (folder / "motions/short.seq").unlink()
         write_seq(folder / "motions/long.seq", sweep(20.0, joints=6, swings=10), JOINTS, 200)
 
-    def limit(self, joint: str, **limits: float) -> None:
-        """Give a joint limits of its own."""
-        self.robot["joints"][joint] = {"limits": self.robot["joints"][joint]["limits"] | limits}
-
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/"
+
+    async def ask(self, verb: str, robot: str = "arm", **body: Any) -> dict[str, Any]:
+        """Ask by HTTP, as another client does."""
+        url = f"{self.url}api/robots/{robot}/{verb}"
+        async with aiohttp.ClientSession() as session, session.post(url, json=body) as response:
+            answer: dict[str, Any] = await response.json()
+        return answer
+
+    async def see(self, subject: str, robot: str = "arm") -> Any:
+        """Read what is known of a robot."""
+        url = f"{self.url}api/robots/{robot}/{subject}"
+        async with aiohttp.ClientSession() as session, session.get(url) as response:
+            return await response.json()
+
+    async def until_sees(
+        self, subject: str, holds: Callable[[Any], object], robot: str = "arm"
+    ) -> dict[str, Any]:
+        """Read until it holds."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not holds(seen := await self.see(subject, robot)):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.1)
+        known: dict[str, Any] = seen
+        return known
+
+    async def rest(self, robot: str = "arm", **posture: float) -> None:
+        """Let a robot stop and forget what waits, and go to a posture."""
+        for verb in ("stop", "reset"):
+            await self.ask(verb, robot)
+        await self.until_sees("state", lambda seen: seen["state"] == "idle", robot)
+        if posture:
+            goal = (await self.ask("goto", robot, joints=posture))["data"]["goal_id"]
+            ended = lambda seen: seen["state"] == "idle" and seen["goal_id"] != goal  # noqa: E731 - of here
+            await self.until_sees("state", ended, robot)
 
     async def until_listening(self) -> None:
         """Wait until the daemon takes connections of browsers."""
@@ -94,6 +129,60 @@ class ArmRig(Rig):
                     writer.close()
                     await writer.wait_closed()
                     return
+
+
+class ManyRobots(ArmRig):
+    """Robots for everything that somebody sees and does on the page.
+
+    `arm` is the example's; `strict` allows little; `leased` and `kept` are commanded by who is in control,
+    and nobody takes that from them at `kept`; `stand` is drawn by meshes, of which `ruin` has broken ones.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        (folder / "motions/broken.seq").write_text("type: CompositeSeq\n")
+        self.http["telemetry_hz"], self.daemon["mqtt"]["telemetry_hz"] = 5.0, 0
+        seldom = {"idle_rate_hz": 20.0, "stream_timeout_s": 10.0}
+        self.robot |= seldom | {
+            "poses": {
+                "lean": {"elbow": 0.4},
+                **{f"turned {base:g}": {"base": base, "shoulder": 0.1} for base in TURNED},
+            },
+            "motions": ["motions", self._folder_for_uploads("arm")],
+        }
+        del self.robot["driver"]["trace"], self.robot["driver"]["plant"]
+        # The shoulder moves at 0.3125 rad/s at most in the motion `wave`.
+        joints = self.robot["joints"]
+        strict = joints | {"shoulder": {"limits": joints["shoulder"]["limits"] | {"velocity": 0.336}}}
+        lease = {"required": True, "ttl_s": 20.0}
+        uploads = {"motions": ["motions", self._folder_for_uploads("leased")]}
+        self.others = {
+            "strict": self.robot | {"joints": strict, "tolerances": {"goal": 0.001}, "motions": ["motions"]},
+            "leased": self.robot | {"lease": lease} | uploads,
+            "kept": self.robot | {"lease": lease | {"takeover": False}, "motions": ["motions"]},
+            "stand": seldom | {"model": "stand.sdf", "driver": {"type": "sim"}},
+            "ruin": seldom | {"model": "ruin.sdf", "driver": {"type": "sim"}},
+        }
+        meshes.describe(folder / "stand.sdf", MESHES, PLACES)
+        meshes.describe(folder / "ruin.sdf", meshes.broken(), np.zeros((4, 3)))
+
+    def _folder_for_uploads(self, robot: str) -> dict[str, Any]:
+        (self.folder / f"new of {robot}").mkdir()
+        return {"folder": f"new of {robot}", "upload": True}
+
+    def uploaded(self, robot: str) -> list[str]:
+        """Return the names of the files that were uploaded for a robot."""
+        return sorted(path.name for path in (self.folder / f"new of {robot}").iterdir())
+
+
+@contextmanager
+def part(what: str) -> Iterator[None]:
+    """Name what fails within a visit that looks at several things."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"while {what}")
+        raise
 
 
 class Browsed:
@@ -111,6 +200,13 @@ class Browsed:
         page.set_default_timeout(1e3 * PATIENCE_S)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
+
+    async def visit(self, rig: ArmRig, view: str = "") -> None:
+        """Load the page again at a view, with nothing in the console."""
+        await self.page.goto("about:blank")
+        self.errors.clear()
+        await self.page.goto(rig.url + view)
+        await self.until_state("idle")
 
     async def until(self, expression: str) -> Any:
         """Evaluate until it holds; the page's policy forbids the browser to wait for a text by itself."""
@@ -239,10 +335,17 @@ async def browsing(
         yield browsed
 
 
+@contextmanager
+def daemon_of(rig: ArmRig) -> Iterator[subprocess.Popen[str]]:
+    """Run a rig's daemon."""
+    with in_a_session("run", "-c", rig.config, stdout=None, stderr=None) as daemon:
+        yield daemon
+
+
 @asynccontextmanager
 async def on_the_page(rig: ArmRig, view: str = "", **options: Any) -> AsyncIterator[Browsed]:
-    """Run a daemon, look at its page, and let nothing be in the console at the end."""
-    async with running(rig), browsing_once_it_listens(rig, view, **options) as browsed:
+    """Look at a daemon's page, and let nothing be in the console at the end."""
+    async with browsing_once_it_listens(rig, view, **options) as browsed:
         yield browsed
         assert browsed.errors == [], browsed.errors
 

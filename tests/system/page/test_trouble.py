@@ -1,0 +1,95 @@
+"""The page of a daemon that ends, loses its broker or wants a token."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import ports
+from tests.daemon.conftest import Mosquitto
+from tests.daemon.programs import running, use
+from tests.system.page.browser import ArmRig, browsing, browsing_once_it_listens, on_the_page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+TIME_OF_MOTION = "parseFloat(document.querySelector('.player .time').innerText.split(':')[1])"
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> ArmRig:
+    return ArmRig(tmp_path)
+
+
+async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> None:
+    async with running(rig) as daemon, browsing_once_it_listens(rig, "#/arm/health") as browsed:
+        await browsed.page.click("button[aria-label='Play long']")
+        await browsed.until_state("playing")
+        await browsed.until(f"({TIME_OF_MOTION}) > 1")
+        await daemon.kill()
+        await browsed.until_says("Connection lost")
+        await browsed.until_state("unknown")
+        # How long it is lost stands beside it: what is read aloud does not change twice a second.
+        alert = await browsed.page.inner_text("[role=alert]")
+        assert alert == "Connection lost; trying again"
+        assert await browsed.page.is_disabled("button[aria-label='Queue long']")
+        await browsed.page.click("button.stop")
+        await browsed.until_says("The robot was not told to stop. Use its own switch.")
+        async with running(rig):
+            await browsed.until_state("idle")
+            await browsed.until_says(
+                " when last heard of, and the daemon has been started anew, which cuts off"
+            )
+            said = await browsed.page.locator(".log .message:has-text('no result')").inner_text()
+            assert re.fullmatch(
+                r"long: no result; it was at 0:\d\d\.\d when last heard of, "
+                "and the daemon has been started anew, which cuts off what plays",
+                said,
+            )
+            await browsed.page.click("button[aria-label='Play long']")
+            await browsed.until_state("playing")
+
+
+async def test_a_broker_that_goes_is_told_and_motions_play_on_while_somebody_watches(rig: ArmRig) -> None:
+    broker = Mosquitto(ports.free_port(), rig.folder)
+    use(rig, broker.settings, stop_when_lost_s=3.5)  # a beat of the page may come two seconds late
+    await broker.start()
+    try:
+        async with running(rig), on_the_page(rig, "#/arm/health") as browsed:
+            await browsed.until("document.querySelector('.connection').innerText.includes('alone')")
+            # The page may be there before the broker has answered the daemon.
+            await browsed.until("!document.body.innerText.includes('Broker lost')")
+            await browsed.page.click("button[aria-label='Play long']")
+            await browsed.until_state("playing")
+            await broker.kill()
+            await browsed.until_says("Broker lost")
+            lost_at = await browsed.time_of_motion()
+            await browsed.until(
+                f"({TIME_OF_MOTION}) > {lost_at} + 1.5 * {rig.daemon['mqtt']['stop_when_lost_s']}"
+            )
+            await browsed.page.click("button.stop")
+            await browsed.until_says("long: CANCELED: stopped on request, softly, on the path")
+            await broker.start()
+            await browsed.until("!document.body.innerText.includes('Broker lost')")
+    finally:
+        await broker.kill()
+
+
+async def test_nothing_is_shown_without_the_token(rig: ArmRig) -> None:
+    (rig.folder / "token").write_text("open sesame, please\n")
+    rig.http |= {"token_file": "token"}
+    async with running(rig):
+        await rig.until_listening()
+        async with browsing(rig) as browsed:
+            await browsed.page.fill("input[name=token]", "open barley")
+            await browsed.page.keyboard.press("Enter")
+            await browsed.until_says("the token is wrong; it is the first line of http.token_file")
+            assert "arm" not in (await browsed.page.inner_text("body")).split()
+            await browsed.page.fill("input[name=token]", "open sesame, please")
+            await browsed.page.keyboard.press("Enter")
+            await browsed.until_state("idle")
+            await browsed.page.reload()
+            await browsed.until_state("idle")

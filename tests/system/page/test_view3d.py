@@ -1,0 +1,195 @@
+"""What is drawn in 3D: robots where forward kinematics and descriptions have them, ghosts, meshes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.system.page import meshes
+from tests.system.page.browser import (
+    JOINTS,
+    MESHES,
+    MODEL,
+    PLACES,
+    SHARP,
+    TURNED,
+    browsing,
+    on_the_page,
+    part,
+)
+from tests.system.page.chain import chain_of_all_types, payload_of
+
+if TYPE_CHECKING:
+    from tests.system.page.browser import Browsed, ManyRobots
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+REACHING = {"base": 0.9, "shoulder": 1.3, "elbow": 1.2, "wrist1": 0.5, "wrist2": 0.4, "wrist3": 0.0}
+ON_THE_GROUND = 0.2
+"""Of 1, in any channel: more than this apart from the ground is no grid."""
+SMALL = {"width": 900, "height": 640}
+"""What is painted without a graphics processor costs by the pixel."""
+VIEW = "document.querySelector('canvas').view"
+BODIES = f"""(() => {{
+    let count = 0;
+    if (!{VIEW}?.robot) return count;
+    {VIEW}.robot.group.traverse(one => {{ count += one.isMesh ? 1 : 0; }});
+    return count;
+}})()"""
+FURTHEST = f"""(({{robot, camera}}) => {{
+    let most = 0;
+    robot.group.traverse(one => {{
+        const place = one.getWorldPosition(camera.position.clone()).project(camera);
+        if (one.isMesh) most = Math.max(most, Math.abs(place.x), Math.abs(place.y));
+    }});
+    return most;
+}})({VIEW})"""
+
+
+async def test_the_drawn_robot_stands_where_forward_kinematics_says(rig: ManyRobots) -> None:
+    places = MODEL.forward_kinematics([REACHING[name] for name in JOINTS])
+    reached = np.array([places[name][:3, 3] for name in ("elbow", "wrist1", "wrist3")])
+    await rig.rest("arm", **dict.fromkeys(JOINTS, 0.0))
+    sharp = {"in_3d": True, "device_scale_factor": SHARP, "viewport": SMALL}
+    async with on_the_page(rig, "#/arm/joints", **sharp) as browsed:
+        with part("the robot moves to where forward kinematics says"):
+            before = await browsed.picture()
+            columns, rows = (await browsed.pixels_of(reached)).T
+            ground = before[4, before.shape[1] // 2]
+            assert (np.abs(before[rows, columns] - ground).max(axis=1) < ON_THE_GROUND).all()
+            await rig.ask("goto", joints=REACHING)
+            await browsed.until_rests_at(REACHING)
+            after = await browsed.picture()
+            columns, rows = (await browsed.pixels_of(reached)).T  # the camera may have stepped back
+            assert (np.abs(after[rows, columns] - ground).max(axis=1) > ON_THE_GROUND).all()
+            await browsed.page.select_option(".follow select", "tool/end_effector")
+            await browsed.until("document.querySelector('.follow output')")
+            shown = (await browsed.page.inner_text(".follow output")).removesuffix(" m").split()
+            tool = places["tool/end_effector"][:3, 3]
+            assert np.array(shown, dtype=float) == pytest.approx(tool, abs=0.005)
+        with part("meshes of every format are drawn where the description has them"):
+            await browsed.page.evaluate("location.hash = '#/stand/joints'")
+            await browsed.until(f"({BODIES}) === {len(MESHES)}")
+            picture = await browsed.picture()
+            columns, rows = (await browsed.pixels_of(PLACES)).T
+            ground = picture[4, picture.shape[1] // 2]
+            seen = np.abs(picture[rows, columns] - ground).max(axis=1)
+            assert dict(zip(MESHES, seen > 0.2, strict=True)) == dict.fromkeys(MESHES, True)
+        with part("a preview is scrubbed on the ghost while the robot rests"):
+            await browsed.page.evaluate("location.hash = '#/strict/motions'")
+            await browsed.until_state("idle")
+            alone = await browsed.picture()
+            await browsed.page.click("li.motion:has-text('wave') button:text('Preview')")
+            await browsed.page.fill(".scrub", "3.2")
+            await browsed.until_says("0:03.2 / 0:06.4")
+            await browsed.until_says("shoulder: 93 % of its velocity limit")
+            with_ghost = await browsed.picture()
+            half = min(len(alone), len(with_ghost)) // 2
+            assert (np.abs(with_ghost[:half] - alone[:half]).max(axis=2) > 0.05).sum() > 500
+            await browsed.page.click("button.marker:text('raised')")
+            await browsed.until_says("0:01.2 / 0:06.4")
+            assert await browsed.page.get_attribute(".state", "data-state") == "idle"
+            await browsed.page.click("text=How to play")
+            await browsed.page.select_option(".options select", "forever")  # a picture may take a second
+            await browsed.page.click("button:text('Play it now')")
+            await browsed.until_state("playing")
+            await browsed.page.click("button.stop")
+
+
+async def test_what_is_drawn_is_small_and_no_more_than_changes(rig: ManyRobots) -> None:
+    await rig.rest()
+    async with on_the_page(rig, "#/arm/joints", in_3d=True, viewport=SMALL) as browsed:
+        page = browsed.page
+        await browsed.until_drawn()
+        with part("the first load is small"):
+            loaded = await page.evaluate(
+                "[...performance.getEntriesByType('resource'),"
+                " ...performance.getEntriesByType('navigation')]"
+                ".filter(one => !one.name.includes('/api/')).map(one => [one.name, one.encodedBodySize])"
+            )
+            assert len(loaded) > 4
+            assert sum(size for _, size in loaded) < 250_000, loaded
+        with part("the scale of errors has the unit of the joints"):
+            await browsed.until("document.querySelector('.scene .legend')")
+            assert await page.inner_text(".scene .legend .num") == "error 0 to 0.1 rad"
+        with part("a robot that rests is not drawn again, with samples between frames"):
+            await until_it_rests(browsed)
+        with part("a robot that rests is not drawn again, with a sample with each frame"):
+            # So that none is drawn whole before the next one comes.
+            await page.evaluate(
+                f"Object.defineProperty({VIEW}, 'intervalMs', {{get: () => 1e6, set: () => undefined}});"
+                f"{VIEW}.dirty = true"
+            )
+            await until_it_rests(browsed)
+        await page.reload()
+        await browsed.until_drawn()
+        await page.check("text=Jog")
+        for base in TURNED:
+            with part(f"all of the robot stays in the picture, turned by {base:g} rad"):
+                await page.click(f".poses button:text('turned {base:g}')")
+                await browsed.until_rests_at({"base": base})
+                await browsed.picture()
+                assert 0.2 < await page.evaluate(FURTHEST) < 0.97
+
+
+async def until_it_rests(browsed: Browsed) -> None:
+    for _ in range(20):  # on a busy machine the robot comes to rest, and the shapes come, only later
+        drawn = await browsed.page.evaluate(f"{VIEW}.drawn")
+        for _ in range(5):  # samples go on coming
+            before = await browsed.page.evaluate_handle(f"{VIEW}.now")
+            while await browsed.page.evaluate(f"before => {VIEW}.now === before", before):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        if await browsed.page.evaluate(f"{VIEW}.drawn") == drawn:
+            return
+    pytest.fail("it is drawn again and again")
+
+
+async def test_meshes_that_cannot_be_read_are_named_and_the_rest_is_drawn(rig: ManyRobots) -> None:
+    (rig.folder / "late.gltf").write_bytes(meshes.ELSEWHERE)
+    damaged = "its file is damaged, holds no triangles or is not GLB; export it anew"
+    elsewhere = (
+        "its buffer cube.bin is another file, which is not served; save it with its buffers in it, or as GLB"
+    )
+    async with on_the_page(rig, "#/ruin/joints", in_3d=True, viewport=SMALL) as browsed:
+        await browsed.until_drawn()
+        await browsed.until_says("3 meshes cannot be drawn")
+        await browsed.page.click(".unseen summary")
+        assert sorted(await browsed.page.locator(".unseen li").all_inner_texts()) == [
+            f"rack: mesh 1 cannot be drawn; {damaged}",
+            f"rack: mesh 2 cannot be drawn; {damaged}",
+            f"rack: mesh 3 cannot be drawn; {elsewhere}",
+        ]
+        await browsed.until(f"({BODIES}) === 1")
+        await browsed.page.click("a.back")
+        await browsed.page.click(".tile a:text('arm')")
+        await browsed.until_drawn()
+        assert not await browsed.page.inner_text(".unseen")
+        assert not await browsed.page.inner_text(".notices")
+
+
+async def test_every_type_of_joint_moves_as_in_the_daemon(rig: ManyRobots) -> None:
+    """Joints that telemetry does not tell stay where the file has them."""
+    random = np.random.default_rng(7)
+    model = chain_of_all_types(random)
+    posture = random.uniform(-2.0, 2.0, model.dof)
+    names = [coordinate.name for joint in model.joints for coordinate in joint.coordinates]
+    posture[names.index("follower")] = -0.5 * posture[names.index("revolute0")] + 0.1
+    posture[names.index("untold")] = 0.3
+    expected = model.forward_kinematics(posture)
+    told = [name for name in names if name not in {"follower", "untold"}]
+    payload = payload_of(model, told)
+    async with browsing(rig, "#/arm/joints", model=payload, in_3d=True, viewport=SMALL) as browsed:
+        await browsed.until_drawn()
+        seen = await browsed.page.evaluate(
+            """([posture, names]) => {
+                const { kinematics } = document.querySelector("canvas").view;
+                kinematics.move(posture);
+                return Object.fromEntries(names.map(name => [name, [...kinematics.place(name)]]));
+            }""",
+            [[posture[names.index(name)] for name in told], list(expected)],
+        )
+        assert browsed.errors == []
+    for name, pose in expected.items():
+        assert seen[name] == pytest.approx(pose.ravel(), abs=1e-9), name
