@@ -30,18 +30,7 @@ from tests.lasting import processes_below, read
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
-TESTS = Path(__file__).parent
-NOT_YET = frozenset(
-    [
-        "daemon/joints/test_description.py",
-        "daemon/robots/test_motion_watch.py",
-        "daemon/telemetry/test_drift.py",
-        "daemon/test_end_to_end.py",
-        "daemon/test_hostile_requests.py",
-        "daemon/test_kill_matrix.py",
-    ]
-)
-"""Files of tests that still use the system, and are not in `tests/system`."""
+SYSTEM = Path(__file__).parent / "system"
 OF_THE_SYSTEM = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "socket.__new__", "subprocess.Popen"})
 """Audit events of what a test outside `tests/system` does not do."""
 
@@ -53,8 +42,7 @@ sleep = time.sleep
 
 def uses_the_system(path: Path) -> bool:
     """Whether the tests of a file may start processes, open sockets and wait."""
-    file = path.relative_to(TESTS)
-    return file.parts[0] == "system" or str(file) in NOT_YET
+    return path.is_relative_to(SYSTEM)
 
 
 class Guard:

@@ -1,4 +1,4 @@
-"""Some hundreds of the requests of `make fuzz-requests`, and that it finds what it is there to find."""
+"""What `make fuzz-requests` sends, and that it finds what it is there to find."""
 
 from __future__ import annotations
 
@@ -10,22 +10,13 @@ import orjson
 import pytest
 
 from fuzz.hostile import LET_GO, ROBOTS, Hostile
-from fuzz.requests import SHARES, Verdict, attack, moved
+from fuzz.requests import Verdict, moved
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.requests import VERBS, RawRequest, parse
 from motiond.drivers.sim.command_log import row_dtype
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-FEW = 300
-
-
-async def test_hostile_requests_leave_the_daemon_answering_and_the_robots_still() -> None:
-    verdict = await attack(FEW)
-    assert verdict.failures == []
-    assert all(verdict.answers[way].total() > 0 for way in SHARES)
-    assert verdict.answers["HTTP"]["INVALID_REQUEST"] > verdict.answers["HTTP"]["ok"] > 0
 
 
 def test_what_is_sent_covers_every_verb_that_takes_no_torque_and_some_of_it_is_sound() -> None:

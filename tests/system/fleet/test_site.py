@@ -19,8 +19,8 @@ from tests.daemon.conftest import Ear, Robots, listening, running, said
 from tests.daemon.programs import running as daemon_running
 from tests.daemon.programs import use
 from tests.daemon.rig import Rig
-from tests.daemon.test_end_to_end import trace_at_rest
 from tests.system.fleet.site import Site
+from tests.system.test_end_to_end import trace_at_rest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
