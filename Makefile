@@ -43,8 +43,8 @@ test: $(VENV)/.ready
 
 # Two processes beside each other, of which each loads its own half: workers of pytest-xdist load all, twice.
 test-fast: $(VENV)/.ready
-	@$(BIN)/python -m pytest -q tests/daemon & daemon=$$!; \
-		$(BIN)/python -m pytest -q tests --ignore tests/system --ignore tests/daemon; rest=$$?; \
+	@$(BIN)/python -m pytest -q -m "not slow" tests/daemon & daemon=$$!; \
+		$(BIN)/python -m pytest -q -m "not slow" tests --ignore tests/system --ignore tests/daemon; rest=$$?; \
 		wait $$daemon && exit $$rest
 
 properties: $(VENV)/.ready

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tests.daemon.conftest import Ear
     from tests.daemon.mqtt.stand_in import StandIn
 
+pytestmark = pytest.mark.slow
+
 ANA_HAS_IT = "not in control; ana has it; ask them to release it, or take it by lease/take"
 LONG_S = 600.0
 

@@ -20,6 +20,8 @@ from tests.daemon.daemon_invariants import broken
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.slow
+
 KEPT = Path(__file__).parent.parent / "files" / "seeds" / "daemon.txt"
 LIVES = 8
 MOST = 30

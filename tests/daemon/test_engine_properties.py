@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
     from tests.daemon.sequences import Sequence
 
+pytestmark = pytest.mark.slow
+
 KEPT = Path(__file__).parent.parent / "files" / "seeds" / "engine.txt"
 ANY = settings(
     database=None,

@@ -18,6 +18,8 @@ from motiond.drivers.sim.command_log import row_dtype
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_is_sent_covers_every_verb_that_takes_no_torque_and_some_of_it_is_sound() -> None:
     hostile = Hostile(random.Random(1), ["old"])

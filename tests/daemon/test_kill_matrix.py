@@ -21,6 +21,8 @@ from tests.daemon.invariants import broken
 from tests.daemon.rig import RATE_HZ, sweep
 from tests.daemon.sequences import Act, sequence
 
+pytestmark = pytest.mark.slow
+
 ENDLESS = {"seam": "approach", "loop": "forever", "ping_pong": True, "speed_share": -1.0}
 
 MOMENTS: dict[str, list[Act]] = {

@@ -23,6 +23,8 @@ from tests.drivers.dynamixel.memory_port import MemoryPort
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 MODEL = models_by_name()["XM430-W350"]
 RATE_HZ = 50
 

@@ -19,6 +19,8 @@ from motiond.formats.errors import LONGEST_VALUE, Problem
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 GOOD = ROOT / "tests" / "files" / "good"
 # Some look as if they were paths, or ended in mid-quote.

@@ -17,6 +17,8 @@ from motiond.formats.io.source import Source
 if TYPE_CHECKING:
     from types import FrameType
 
+pytestmark = pytest.mark.slow
+
 # Half more than what is proportional; calls that grow with the square would be FEWER times.
 MOST = 1.5 * FEWER
 LEAST_PARTS = 64

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tests.daemon.cli.contract import Step
     from tests.daemon.cli.program import Daemon
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("holds", contract.STEPS, ids=lambda step: step.__name__)
 async def test_programs_in_one_process_behave_as_real_ones(daemon: Daemon, holds: Step) -> None:

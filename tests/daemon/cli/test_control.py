@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.daemon.cli.program import Daemon
     from tests.daemon.rig import Rig
 
+pytestmark = pytest.mark.slow
+
 TTL_S = 10.0
 
 

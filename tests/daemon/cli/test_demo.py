@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from motiond.daemon.api.reports import Subject
 
+pytestmark = pytest.mark.slow
+
 STATE, RESULT = "motiond/arm/state", "motiond/arm/result"
 STOPPED = "arm has stopped softly; its process and the broker have ended"
 PORT = 1886

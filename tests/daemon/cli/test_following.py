@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tests.daemon.cli.program import Daemon
     from tests.daemon.rig import Rig
 
+pytestmark = pytest.mark.slow
+
 ENDED = "ended with SUCCESSFUL; the last row is out and held"
 
 

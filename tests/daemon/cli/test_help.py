@@ -13,6 +13,8 @@ from motiond.daemon.cli.help import SPECIAL, quick_help
 from motiond.daemon.cli.tree import make_app
 from tests.daemon.programs import run_here
 
+pytestmark = pytest.mark.slow
+
 TERMINAL = {"TERM": "xterm-256color"}
 
 

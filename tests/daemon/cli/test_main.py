@@ -23,6 +23,8 @@ from tests.daemon.rig import Rig, sweep, write_seq
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+pytestmark = pytest.mark.slow
+
 CONFIG, FILES = Path(__file__).parents[3] / "config", Path(__file__).parents[2] / "files"
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.daemon.conftest import Embedded
     from tests.daemon.rig import Rig
 
-pytestmark = pytest.mark.usefixtures("terminals")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("terminals")]
 FOR_EVER: dict[str, Any] = {"motion": "long", "loop": "forever", "ping_pong": True}
 
 

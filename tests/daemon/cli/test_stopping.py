@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from tests.daemon.conftest import Embedded
     from tests.daemon.rig import Rig
 
+pytestmark = pytest.mark.slow
+
 BROKEN = {
     "not YAML": "robots: [\n",
     "a key that stands twice": "mqtt: {}\nmqtt: {}\n",

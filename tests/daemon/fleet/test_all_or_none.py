@@ -11,6 +11,8 @@ from motiond.daemon.fleet.group_start import CONFIRM_S, SILENCE_S, WILL_S
 from motiond.daemon.robots.reservation import GUARD_S
 from tests.daemon.fleet.partition import APPROACH_S, COMMITTED_S, LASTS_S, USUAL, Cut, Terms, outcome
 
+pytestmark = pytest.mark.slow
+
 WAITS_S = USUAL.waits_s
 FOR_EVER = float("inf")
 SLOW_S = 0.4

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from tests.daemon.conftest import Ear
     from tests.daemon.mqtt.stand_in import StandIn
 
+pytestmark = pytest.mark.slow
+
 DO = "mend what stands below and play again"
 BOTH = ("left", "right")
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.daemon.mqtt.stand_in import StandIn
 
+pytestmark = pytest.mark.slow
+
 TICK_S = 1.0 / RATE_HZ
 ALL = [None, "reserved", "committed", "ready", "playing", None]
 

@@ -13,6 +13,8 @@ from bench.fleet_processor import Share, draw, plane_through, table, wakes_hz
 from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.schedule import Schedule
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[3] / "docs" / "fleet.md"
 COUNTS = [(robots, rate_hz) for robots in (1, 2, 5) for rate_hz in (50, 100, 200)]
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from motiond.daemon.api.reports import ReportHub
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "0123456789abcdef"  # noqa: S105 - of these tests
 NAMES = (
     *("Accept", "Accept-Encoding", "Authorization", "Connection", "Content-Encoding", "Content-Length"),

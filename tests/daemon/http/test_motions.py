@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from motiond.daemon.config.http import HttpSettings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Rig:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def rig(tmp_path: Path, programs: None) -> Rig:

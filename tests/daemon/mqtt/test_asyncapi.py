@@ -24,6 +24,8 @@ from scripts.make_asyncapi import html
 from tests.daemon import told
 from tests.daemon.mqtt import contract
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 RUN = "run scripts/make_asyncapi.py"
 

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from tests.daemon.conftest import AnyBroker
     from tests.daemon.mqtt.stand_in import StandIn
 
+pytestmark = pytest.mark.slow
+
 BRIDGE = "motiond/bridge/d1/availability"
 LASTING: dict[str, Any] = {
     BRIDGE: {"state": "online", "requests_qos": 1},

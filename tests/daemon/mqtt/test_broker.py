@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from tests.daemon.mqtt.wire import Published
     from tests.virtual import VirtualLoop
 
+pytestmark = pytest.mark.slow
+
 # -- beginning and end --------------------------------------------------------------------------------------
 
 

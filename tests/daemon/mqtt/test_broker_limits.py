@@ -38,6 +38,8 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[3] / "docs" / "mqtt.md"
 
 

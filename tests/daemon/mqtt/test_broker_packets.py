@@ -22,6 +22,8 @@ from motiond.daemon.mqtt.broker.session import LARGEST_ID, Session
 from motiond.daemon.mqtt.complaints import Complaints
 from tests.daemon.mqtt import wire
 
+pytestmark = pytest.mark.slow
+
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=300)
 TOPICS = TEXTS.filter(lambda text: text and not set(text) & set("+#"))
 LEVELS = st.sampled_from(["a", "b", "", "$x", "é"])

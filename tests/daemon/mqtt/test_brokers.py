@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
     from tests.daemon.conftest import Ear, Robots
 
+pytestmark = pytest.mark.slow
+
 BRIDGE = "motiond/bridge/d1/availability"
 RESULT = "motiond/arm/result"
 

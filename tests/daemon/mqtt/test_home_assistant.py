@@ -33,6 +33,8 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+pytestmark = pytest.mark.slow
+
 FILES = Path(__file__).parents[2] / "files"
 SCHEMA = json.loads((FILES / "home_assistant" / "discovery-2026.2.3.schema.json").read_text(encoding="utf-8"))
 TOPICS = Topics("motiond")

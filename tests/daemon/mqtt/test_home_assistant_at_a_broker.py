@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from motiond.daemon.config.mqtt import MqttSettings
     from tests.daemon.rig import Rig
 
+pytestmark = pytest.mark.slow
+
 ON = HomeAssistantSettings()
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from motiond.daemon.clock.kernel import KernelClock
     from motiond.daemon.robots.registry import RobotRegistry
 
+pytestmark = pytest.mark.slow
+
 WITHIN_5_MS = "an appointed time wants it within 0.005 s (max_clock_error_s)"
 MEND = "let chrony keep its time, or raise max_clock_error_s"
 REFUSALS = [

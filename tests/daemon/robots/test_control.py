@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from motiond.daemon.robots.registry import RobotRegistry
 
+pytestmark = pytest.mark.slow
+
 LONG_S = 600.0
 """Longer than any test takes: a lease of this runs out only where a test lets it."""
 

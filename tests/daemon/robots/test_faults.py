@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
+pytestmark = pytest.mark.slow
+
 LOWER, UPPER, VELOCITY = -0.2, 0.8, 2.0
 AT_SPEED = 40  # the row of the swing from which on both joints are fast
 AT_REST = {"idle", "fault", "offline"}

@@ -15,6 +15,8 @@ from tests.daemon.rig import Rig, ask
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 LOWER, UPPER, BEYOND = -2.0, 2.0, 2.6
 VELOCITY = 2.0  # of the rig's approaches
 REFUSED = (

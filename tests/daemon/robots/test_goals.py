@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from motiond.daemon.robots.registry import RobotRegistry
     from motiond.daemon.trajectory.track import Track
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Rig:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from motiond.daemon.planning.library import MotionLibrary, Stamp
     from motiond.daemon.robots.registry import RobotRegistry
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Rig:

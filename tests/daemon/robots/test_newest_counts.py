@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from motiond.daemon.robots.registry import RobotRegistry
 
+pytestmark = pytest.mark.slow
+
 BURST = 50
 
 

@@ -20,6 +20,8 @@ from tests.daemon.robots.two_halves import LONGEST, RAMP, ROWS, STILL, Halves
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 
 Check: TypeAlias = Callable[[], list[str]]
 """Returns what is wrong once everything is over."""

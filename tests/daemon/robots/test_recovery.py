@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from motiond.daemon.robots.registry import RobotRegistry
 
+pytestmark = pytest.mark.slow
+
 AWAITED = "an answer of its stream process is still awaited"
 SWITCH = "use the robot's own switch"
 

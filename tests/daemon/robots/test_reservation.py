@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from motiond.daemon.robots.registry import RobotRegistry
 
+pytestmark = pytest.mark.slow
+
 NOBODYS = "a token of nobody's"
 EXPIRES = "reserved for start 's1'; it expires in 8.2 s"
 START = "'start' is 'a/b'; it must be of printable characters other than /, + and #"

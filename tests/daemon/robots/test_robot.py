@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from motiond.daemon.robots.registry import RobotRegistry
     from motiond.daemon.robots.robot import Robot
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Rig:

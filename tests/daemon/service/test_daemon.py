@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from motiond.daemon.robots.registry import RobotRegistry
     from tests.daemon.cli.program import Daemon
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[socket.socket]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from motiond.daemon.robots.registry import RobotRegistry
     from motiond.daemon.robots.robot import Robot
 
+pytestmark = pytest.mark.slow
+
 LEASE = {"required": True, "ttl_s": 3600.0}
 TO_CHANGE = "moves, and is left alone; it is changed as the configuration says once it rests"
 LATCHED = "its emergency stop is latched; it is taken out once it is reset"

@@ -24,6 +24,8 @@ from tests.daemon.stream.watched import STATES, Robot
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[3] / "docs" / "explanations" / "checks.md").read_text(encoding="utf-8")
 NOTHING, OTHERWISE = "\N{EN DASH}", "otherwise "
 LOST = "the bus or a module lost"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 PUSHED = [{"fault": "slipping", "for_s": 0.15}, {"fault": "stuck", "at_s": 0.15}]
 """A load pulls the joint away, which is then held there."""
 

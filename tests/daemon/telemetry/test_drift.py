@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+pytestmark = pytest.mark.slow
+
 PERIOD_S = 1.0 / RATE_HZ
 LENGTH_S = (len(ROWS) - 1) * PERIOD_S
 LEAD_S = 0.1

@@ -25,6 +25,8 @@ from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, write_seq
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = "4d90cabb78f2153cfd019e59fa27a30326c65444c5cf11160f35aeda123ec97e"
 """SHA-256 of the setpoints of `nod`, with its approach, at speed 0.7 to and fro.
 

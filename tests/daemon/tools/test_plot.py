@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from motiond.formats import Interpolation
 
+pytestmark = pytest.mark.slow
+
 CONFIG = Path(__file__).parents[3] / "config"
 ARM, WAVE = CONFIG / "robots" / "six_axis.hrdf", CONFIG / "motions" / "wave.seq"
 NAMELESS = Path(__file__).parents[2] / "files" / "good" / "two_feet.seq"

@@ -17,6 +17,8 @@ from tests.daemon.rig import write_seq
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 RATE_HZ = 100.0
 
 

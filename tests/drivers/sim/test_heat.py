@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from motiond.drivers.base import Floats
     from motiond.drivers.testing.clock import Clock
 
+pytestmark = pytest.mark.slow
+
 
 def after(duration_s: float, load: float, parts: int = 1) -> tuple[float, float]:
     winding, housing = np.array([AMBIENT_C]), np.array([AMBIENT_C])

@@ -14,6 +14,8 @@ from motiond.drivers.testing.clock import Clock
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats
 
+pytestmark = pytest.mark.slow
+
 PAIR = ("elbow", "wrist")
 TICK_S = 0.01
 FREQUENCY = 2 * np.pi * 30

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from motiond.drivers.base import Floats
 
+pytestmark = pytest.mark.slow
+
 PAIR = ("elbow", "wrist")
 LOWER, UPPER = -0.5, 1.0
 TICK_S = 0.01

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+pytestmark = pytest.mark.slow
+
 Rows = list[list[float]]
 
 HEAD = """type: CompositeSeq
