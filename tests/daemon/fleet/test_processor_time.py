@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import matplotlib.font_manager  # noqa: F401 - where it has no list of fonts yet, it asks a program for one
 import numpy as np
 import pytest
 

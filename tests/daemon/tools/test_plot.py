@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import matplotlib.font_manager  # noqa: F401 - where it has no list of fonts yet, it asks a program for one
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
