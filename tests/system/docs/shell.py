@@ -205,9 +205,7 @@ class Shell:
         if not awaited:
             return self._ask(line)
         job = self._start(command)
-        names = self._robots_of(command) if awaited[0] == "online" else []
-        # A robot says so once its stream is there; requests are heard once the broker has the daemon.
-        texts = [*(f"{name}: online" for name in names), ": connected"] if names else awaited
+        texts = self._awaited_of(command) if awaited == ["online"] else awaited
         eventually(
             f"{command}: {', '.join(texts)}",
             lambda: job.output.read_text() + self._ended(job),
@@ -219,12 +217,12 @@ class Shell:
             self._renamed[told] = is_
         return Ran(0, output)
 
-    def _robots_of(self, command: str) -> list[str]:
-        """Return the robots of the configuration that a daemon is started with."""
+    def _awaited_of(self, command: str) -> list[str]:
+        """Return what a daemon logs once its robots, its broker and its page are there."""
         folder = Path(self._ask("pwd").output.strip())
-        return list(
-            yaml.safe_load((folder / command.split(" -c ")[1].split(maxsplit=1)[0]).read_text())["robots"]
-        )
+        config = yaml.safe_load((folder / command.split(" -c ")[1].split(maxsplit=1)[0]).read_text())
+        page = [" at http"] if config.get("http", {}) is not None else []  # there, or that there is none
+        return [*(f"{name}: online" for name in config["robots"]), ": connected", *page]
 
     def end(self) -> dict[str, int]:
         """End what stays, the last first, and return the exit code of each by its line."""
