@@ -249,6 +249,7 @@ class DaemonEngine:
         self._stretches = self._quiet = self._ticks = 0
         self._disturbed_s = 0.0
         self._rest_by_s: float | None = None
+        self._hangs_until_s = 0.0
         self._late_reason = self._fault_reason = Reason("", 0.0, 0.0)
         self._least_ramp = FULL_RAMP / self.settings.stop_duration_s / LONGEST_STOP
 
@@ -321,7 +322,8 @@ class DaemonEngine:
             halt.number = number if isinstance(number, int) else 0
             if kind in {"stop", "end_goal"} and goal is not None and self._session.goal is goal:
                 within_s = goal.stops_within_s(self.settings.max_skip_s) + 3.0 / goal.playback.plan.rate_hz
-                self._rest_by_s = self._rest_by_s or halt.at_s + within_s + TICK_S
+                obeyed_s = max(halt.at_s, self._hangs_until_s)
+                self._rest_by_s = self._rest_by_s or obeyed_s + within_s + TICK_S
             return number
 
         return noted
@@ -807,6 +809,7 @@ class DaemonEngine:
         pid = self._robot.stream.pid or 0
         self._note_reason("late", for_s + TICK_S)
         self._signal(signal.SIGSTOP, for_s + WATCH_S)
+        self._hangs_until_s = self._loop.time() + for_s
 
         def go_on() -> None:
             with suppress(ProcessLookupError):

@@ -229,13 +229,17 @@ def _doubted(account: Account, stretch: Stretch) -> Floats:
 
 
 def _moved_at_rest(_account: Account, stretch: Stretch) -> list[str]:
-    """Find steps while the robot stayed at rest; a seek to a row next to it is one tick's step."""
+    """Find steps while the robot stayed at rest; a seek to a row next to it is one tick's step.
+
+    A late tick that moves on by several may hold a whole way, so that what is left of it is a step.
+    """
     rests = np.array(
         [False]
         + [
             after.state in RESTING
             and before.state is after.state
             and before.goal == after.goal
+            and after.skips == 1
             and (before.frame == after.frame or after.frame % 1.0 != 0.0)
             for before, after in pairwise(stretch.received)
         ]
