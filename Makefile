@@ -39,13 +39,16 @@ test: $(VENV)/.ready
 		echo "mosquitto is missing: tests with a real broker are skipped; mend with: apt-get install mosquitto"
 	@command -v nats-server >/dev/null || [ -x /usr/sbin/nats-server ] || \
 		echo "nats-server is missing: tests with a cluster of brokers are skipped; mend with: apt-get install nats-server"
-	$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --durations 10
+	@$(call in_memory,)
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10 tests/system
+
+test-fast: $(VENV)/.ready
+	@$(call in_memory,-m "not slow")
 
 # Two processes beside each other, of which each loads its own half: workers of pytest-xdist load all, twice.
-test-fast: $(VENV)/.ready
-	@$(BIN)/python -m pytest -q -m "not slow" tests/daemon & daemon=$$!; \
-		$(BIN)/python -m pytest -q -m "not slow" tests --ignore tests/system --ignore tests/daemon; rest=$$?; \
-		wait $$daemon && exit $$rest
+in_memory = $(BIN)/python -m pytest -q $(1) tests/daemon & daemon=$$!; \
+	$(BIN)/python -m pytest -q $(1) tests --ignore tests/system --ignore tests/daemon; rest=$$?; \
+	wait $$daemon && exit $$rest
 
 properties: $(VENV)/.ready
 	EXAMPLES=$(or $(EXAMPLES),2000) $(BIN)/python -m pytest -m hypothesis --hypothesis-profile many --timeout 0
