@@ -36,9 +36,9 @@ demo: $(VENV)/.ready
 test test-fast: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.ready
 	@command -v mosquitto >/dev/null || [ -x /usr/sbin/mosquitto ] || \
-		echo "mosquitto is missing: tests with a real broker are skipped; mend with: apt-get install mosquitto"
+		echo "mosquitto is missing: tests with a real broker are skipped; fix with: apt-get install mosquitto"
 	@command -v nats-server >/dev/null || [ -x /usr/sbin/nats-server ] || \
-		echo "nats-server is missing: tests with a cluster of brokers are skipped; mend with: apt-get install nats-server"
+		echo "nats-server is missing: tests with a cluster of brokers are skipped; fix with: apt-get install nats-server"
 	@$(call in_memory,)
 	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10 tests/system
 
@@ -72,18 +72,18 @@ page-check:
 	@touch page/node_modules/.ready
 	built="$$(mktemp -d)" && trap 'rm -rf "$$built"' EXIT && node page/build.mjs "$$built" && \
 		diff -rq "$$built" daemon/http/static || \
-		{ echo "daemon/http/static is not what page/ makes; mend with: make page, and commit it"; exit 1; }
+		{ echo "daemon/http/static is not what page/ makes; fix with: make page, and commit it"; exit 1; }
 
 page/node_modules/.ready: page/package-lock.json
 	@command -v npm >/dev/null || \
-		{ echo "npm is missing: the page cannot be built; mend with: apt-get install nodejs npm"; exit 1; }
+		{ echo "npm is missing: the page cannot be built; fix with: apt-get install nodejs npm"; exit 1; }
 	cd page && npm ci --no-audit --no-fund
 	@touch $@
 
 # Not --quiet, by which --strict would hear of no warning and let links lead nowhere.
 docs: $(VENV)/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]' || \
-		{ echo "mkdocs-material is missing: the site cannot be built; mend with: a network"; exit 1; }
+		{ echo "mkdocs-material is missing: the site cannot be built; fix with: a network"; exit 1; }
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Beside `bench`, a word that is no target is the name of a benchmark.
@@ -98,7 +98,7 @@ bench: $(VENV)/.ready
 
 fuzz: $(VENV)/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fuzz]' || \
-		{ echo "atheris is missing: it has no wheel for this machine; mend with: fuzz on Linux and x86-64"; exit 1; }
+		{ echo "atheris is missing: it has no wheel for this machine; fix with: fuzz on Linux and x86-64"; exit 1; }
 	$(BIN)/python -m fuzz.fuzz --seconds $(or $(SECONDS),600) $(READERS)
 
 fuzz-requests: $(VENV)/.ready
@@ -152,11 +152,11 @@ try-deb:
 
 $(VENV)/.ready: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || \
-		{ echo "python3 is missing: motiond needs Python 3.11 or newer; mend with: apt-get install python3 python3-venv"; exit 1; }
+		{ echo "python3 is missing: motiond needs Python 3.11 or newer; fix with: apt-get install python3 python3-venv"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "$$($(PYTHON) --version) is too old: motiond needs Python 3.11 or newer; mend with: make PYTHON=python3.11"; exit 1; }
+		{ echo "$$($(PYTHON) --version) is too old: motiond needs Python 3.11 or newer; fix with: make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
-		{ echo "python3-venv is missing: the virtual environment cannot be made; mend with: apt-get install python3-venv"; exit 1; }
+		{ echo "python3-venv is missing: the virtual environment cannot be made; fix with: apt-get install python3-venv"; exit 1; }
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[hebi,dynamixel,test]' || \

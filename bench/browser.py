@@ -48,7 +48,7 @@ class Script(NamedTuple):
 def main(seconds: float = SECONDS) -> None:
     """Print when the page is ready, beside a file without script, and its script a frame."""
     if shutil.which("chromium") is None:
-        print("chromium is missing; mend with: apt-get install chromium")
+        print("chromium is missing; fix with: apt-get install chromium")
         return
     asyncio.run(_measure(seconds))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 PRIORITY = 50
 LONGEST_US = 100_000
-MISSING = "cyclictest is missing: no yardstick; mend with: apt-get install rt-tests"
+MISSING = "cyclictest is missing: no yardstick; fix with: apt-get install rt-tests"
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class Start:
     """
 
     due_s: float = nan
-    why: str = ""
+    reason: str = ""
 
 
 def main(seconds: float = SECONDS) -> None:
@@ -64,8 +64,8 @@ def main(seconds: float = SECONDS) -> None:
     if not cyclictest.is_there():
         return
     starts, first_s, theirs = asyncio.run(_measure(max(2, round(seconds / START_S))))
-    let_go = [one.why for one in starts if one.why]
-    due_s = np.array([one.due_s for one in starts if not one.why])
+    let_go = [one.reason for one in starts if one.reason]
+    due_s = np.array([one.due_s for one in starts if not one.reason])
     apart_us = 1e6 * (first_s.max(axis=0) - first_s.min(axis=0))
     pairs_us = 1e6 * np.abs(first_s - np.median(first_s, axis=0)).ravel()
     late_us = 1e6 * (first_s - due_s).ravel()
@@ -83,8 +83,8 @@ def main(seconds: float = SECONDS) -> None:
     row = theirs.quantile_us(0.5), theirs.quantile_us(0.99), theirs.max_us
     print(f"{'cyclictest late':32}{row[0]:8.0f}{row[1]:8.0f}{row[2]:8.0f}")
     print(f"starts that all let go, so that nobody played: {len(let_go)} of {len(starts)}")
-    for why in dict.fromkeys(let_go):
-        print(f"  {why}")
+    for reason in dict.fromkeys(let_go):
+        print(f"  {reason}")
     ratio = np.quantile(apart_us, 0.99) / max(1.0, row[1])
     print(f"p99 from first to last beside cyclictest's p99: {ratio:.2f} (goal: at most {GOAL:g})")
 
@@ -102,16 +102,16 @@ async def _measure(wanted: int) -> tuple[list[Start], Floats, cyclictest.Latenci
                 robots = [robot for machine in made for robot in machine.robots]
                 await until_online(cluster.settings(), robots)
                 yardstick = asyncio.create_task(cyclictest.measure(wanted * START_S, RATE_HZ))
-                while sum(not one.why for one in starts) < wanted and len(starts) < TRIES * wanted:
+                while sum(not one.reason for one in starts) < wanted and len(starts) < TRIES * wanted:
                     starts.append(await _start(cluster.settings(), robots))
                     await asyncio.sleep(SETTLE_S)
                 theirs = await yardstick
                 first_s = _first_rows(made)
         finally:
             cluster.kill()
-    played = sum(not one.why for one in starts)
+    played = sum(not one.reason for one in starts)
     if not played:
-        raise RuntimeError(f"fleet: all of {len(starts)} starts were let go; {starts[-1].why}")
+        raise RuntimeError(f"fleet: all of {len(starts)} starts were let go; {starts[-1].reason}")
     if {len(times) for times in first_s} != {played}:
         raise RuntimeError(f"fleet: {played} starts, and first rows {[len(times) for times in first_s]}")
     return starts, np.array(first_s), theirs
@@ -125,11 +125,11 @@ async def _start(settings: MqttSettings, robots: list[str]) -> Start:
             start = GroupStart(conversation, GroupPlay(GROUP, MOTION, start_in=AHEAD_S))
             return await _play(start, robots)
     except RequestError as error:
-        return Start(why=str(error).splitlines()[-1])
+        return Start(reason=str(error).splitlines()[-1])
     except NoAnswer as error:
         if start is not None and start.is_committed:
             raise  # robots may play, and nobody knows how that ends
-        return Start(why=str(error))
+        return Start(reason=str(error))
 
 
 async def _play(start: GroupStart, robots: list[str]) -> Start:
@@ -141,7 +141,7 @@ async def _play(start: GroupStart, robots: list[str]) -> Start:
             pass
     ends = start.watch.ends()
     if not any(end.code == "SUCCESSFUL" for end in ends):
-        return Start(why=ends[0].message)
+        return Start(reason=ends[0].message)
     codes = {end.robot: end.code for end in ends}
     if codes != dict.fromkeys(robots, "SUCCESSFUL"):
         raise RuntimeError(f"fleet: a start ended with {codes}")

@@ -153,6 +153,6 @@ async def until_online(settings: MqttSettings, robots: list[str]) -> None:
             continue
         members = roster.members(GROUP)
         known = {robot: roster.absence(robot) if robot in members else "not heard of" for robot in robots}
-        absent = {robot: why for robot, why in known.items() if why}
+        absent = {robot: reason for robot, reason in known.items() if reason}
     if absent:
         raise TimeoutError(f"not online in {PATIENCE_S:g} s: {absent}")

@@ -45,8 +45,8 @@ class DriverError(Exception):
 
     exit_code: ClassVar[int] = 2
 
-    def __init__(self, where: str, what: str, why: str = "", mend: str = "") -> None:
-        super().__init__(f"{where}: " + "; ".join(part for part in (what, why, mend) if part))
+    def __init__(self, where: str, problem: str, reason: str = "", hint: str = "") -> None:
+        super().__init__(f"{where}: " + "; ".join(part for part in (problem, reason, hint) if part))
         self.where = where
 
 
@@ -234,11 +234,11 @@ class Driver(ABC):
     def _refuse_bad_names(self) -> None:
         where = type(self).__name__
         if not self.actuators:
-            raise DriverConfigError(where, "no actuators to drive", mend="name at least one")
+            raise DriverConfigError(where, "no actuators to drive", hint="name at least one")
         twice = sorted(name for name, count in Counter(self.actuators).items() if count > 1)
         if twice:
             raise DriverConfigError(
-                where, f"actuators named twice: {', '.join(twice)}", mend="give each a name of its own"
+                where, f"actuators named twice: {', '.join(twice)}", hint="give each a name of its own"
             )
 
     @property
@@ -359,8 +359,8 @@ class Driver(ABC):
         DriverConfigError
             With the reason.
         """
-        what, why = f"cannot restart {', '.join(actuators)}", "its actuators take no such command"
-        raise DriverConfigError(type(self).__name__, what, why, "switch their power off and on")
+        problem, reason = f"cannot restart {', '.join(actuators)}", "its actuators take no such command"
+        raise DriverConfigError(type(self).__name__, problem, reason, "switch their power off and on")
 
     def reboot(self, actuators: Sequence[str]) -> None:
         """Restart actuators, so that their errors go, and return once they answer; torque is off then.

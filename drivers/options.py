@@ -68,12 +68,12 @@ class OptionProblem:
 
     where: str
     option: Location
-    what: str
-    why: str = ""
-    mend: str = ""
+    problem: str
+    reason: str = ""
+    hint: str = ""
 
     def __str__(self) -> str:
-        return f"{self.where}: " + "; ".join(part for part in (self.what, self.why, self.mend) if part)
+        return f"{self.where}: " + "; ".join(part for part in (self.problem, self.reason, self.hint) if part)
 
 
 class OptionsError(DriverConfigError):
@@ -180,12 +180,12 @@ def _problem(where: str, kind: type[DriverOptions], detail: Mapping[str, Any]) -
         takes = f"it takes {', '.join(known) or 'none'}"
         return OptionProblem(where, path, f"unknown option '{dotted}'", takes, nearest(dotted, known))
     if detail["type"] == "missing":
-        return OptionProblem(where, path, f"option '{dotted}' is missing", mend="set it")
+        return OptionProblem(where, path, f"option '{dotted}' is missing", hint="set it")
     reason = re.sub(r"^\w+ should ", "it should ", detail["msg"].removeprefix("Value error, "))
     if not path:
         return OptionProblem(where, path, reason)
-    mend = "" if detail["type"] == "value_error" else "correct it"  # our own validators say what to do
-    return OptionProblem(where, path, f"option '{dotted}' is {shown(detail['input'])}", reason, mend)
+    hint = "" if detail["type"] == "value_error" else "correct it"  # our own validators say what to do
+    return OptionProblem(where, path, f"option '{dotted}' is {shown(detail['input'])}", reason, hint)
 
 
 def spread(

@@ -110,21 +110,21 @@ def why_denied(port: Path, rights: Rights, user: str, group: str) -> tuple[str, 
         The machine's for serial ports.
     """
     if rights.is_granted:
-        why = "its file would allow it, and the system does not: a container is not given the device"
-        return why, f"start the container with --device {port}"
+        reason = "its file would allow it, and the system does not: a container is not given the device"
+        return reason, f"start the container with --device {port}"
     if not rights.is_for_group:
         kernel = re.sub(r"\d+$", "*", port.resolve().name)
         rule = f'KERNEL=="{kernel}", GROUP="{group}", MODE="0660"'
         whose = "root" if rights.group_id == ROOT else rights.group or rights.group_id
-        why = f"its mode is {rights.mode:04o} and its group {whose}; no group of users may open it"
-        return why, f"add a udev rule, {rule}; or give it to the container with --device {port}"
+        reason = f"its mode is {rights.mode:04o} and its group {whose}; no group of users may open it"
+        return reason, f"add a udev rule, {rule}; or give it to the container with --device {port}"
     if rights.group is None:
-        why = f"its group {rights.group_id} may, and has no name here"
-        return why, f"start the container with --group-add {rights.group_id}"
-    why = f"its group {rights.group} may"
+        reason = f"its group {rights.group_id} may, and has no name here"
+        return reason, f"start the container with --group-add {rights.group_id}"
+    reason = f"its group {rights.group} may"
     if rights.is_listed:
-        return why, f"log in again: {user} is in the group {rights.group} only from then on"
-    return why, f"usermod -aG {rights.group} {user}, and log in again"
+        return reason, f"log in again: {user} is in the group {rights.group} only from then on"
+    return reason, f"usermod -aG {rights.group} {user}, and log in again"
 
 
 def why_not_opened(port: Path, error: OSError) -> tuple[str, str] | None:
@@ -135,5 +135,5 @@ def why_not_opened(port: Path, error: OSError) -> tuple[str, str] | None:
         rights = rights_of(port)
     except OSError:
         return "access is denied", "look at the rights of its folder"
-    why, mend = why_denied(port, rights, user_name(), serial_group())
-    return f"access is denied; {why}", mend
+    reason, hint = why_denied(port, rights, user_name(), serial_group())
+    return f"access is denied; {reason}", hint

@@ -130,10 +130,10 @@ class YamlBounds:
         self._count(alias, extent.values, f"{name} repeats {extent.values} values; ")
         self._open[-1].add(extent)
 
-    def _count(self, event: yaml.Event, values: int, why: str = "") -> None:
+    def _count(self, event: yaml.Event, values: int, reason: str = "") -> None:
         self._total += values
         if self._total > self.values:
-            self._refuse(event, "holds too much", f"{why}{self.values} values are read", "shorten it")
+            self._refuse(event, "holds too much", f"{reason}{self.values} values are read", "shorten it")
 
     def _refuse_levels(self, event: yaml.Event) -> NoReturn:
         self._refuse(event, "nests too deeply", f"{self.levels} levels do", "flatten it")

@@ -1,4 +1,4 @@
-"""Problems of a file, as `file:line: what; why; how to mend`, and the errors that carry them.
+"""Problems of a file, as `file:line: problem; reason; hint`, and the errors that carry them.
 
 A reader collects problems as it meets them, and raises one `FormatError` that holds them all. Names that
 come from outside are told `printable`, and lists of them end (`listed`).
@@ -54,24 +54,24 @@ class Problem:
         The file as the user named it.
     line : int
         Counted from 1; 0 where a line means nothing (a binary file, an empty one).
-    what, why, mend : str
-        The three parts of the message, cut where they are long; `why` and `mend` may be empty.
+    problem, reason, hint : str
+        The three parts of the message, cut where they are long; `reason` and `hint` may be empty.
     """
 
     file: str
     line: int
-    what: str
-    why: str = ""
-    mend: str = ""
+    problem: str
+    reason: str = ""
+    hint: str = ""
 
     def __post_init__(self) -> None:
         # A thousand problems with texts of 1 MB would be kept, were the texts cut when they are shown.
-        for part in ("what", "why", "mend"):
+        for part in ("problem", "reason", "hint"):
             object.__setattr__(self, part, _with_short_quotes(getattr(self, part)))
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file
-        return printable(f"{where}: " + "; ".join(filter(None, (self.what, self.why, self.mend))))
+        return printable(f"{where}: " + "; ".join(filter(None, (self.problem, self.reason, self.hint))))
 
 
 class BadText(ValueError):
@@ -79,15 +79,15 @@ class BadText(ValueError):
 
     Attributes
     ----------
-    what, why, mend : str
+    problem, reason, hint : str
         The parts of a message; the reader adds the place.
     """
 
-    def __init__(self, what: str, why: str, mend: str = "") -> None:
-        super().__init__("; ".join(part for part in (what, why, mend) if part))
-        self.what = what
-        self.why = why
-        self.mend = mend
+    def __init__(self, problem: str, reason: str, hint: str = "") -> None:
+        super().__init__("; ".join(part for part in (problem, reason, hint) if part))
+        self.problem = problem
+        self.reason = reason
+        self.hint = hint
 
 
 class FormatError(ValueError):
@@ -123,25 +123,25 @@ class Problems:
     found: list[Problem] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def add(self, line: int, what: str, why: str = "", mend: str = "") -> None:
+    def add(self, line: int, problem: str, reason: str = "", hint: str = "") -> None:
         """Note a problem and go on reading; the thousandth raises `FormatError` with all of them."""
-        self.found.append(Problem(self.file, line, what, why, mend))
+        self.found.append(Problem(self.file, line, problem, reason, hint))
         if len(self.found) >= MOST_NOTED:
             raise FormatError(self.found)
 
-    def warn(self, line: int, what: str, why: str = "", mend: str = "") -> None:
+    def warn(self, line: int, problem: str, reason: str = "", hint: str = "") -> None:
         """Note an oddity with which the file is read all the same; after a thousand, no more are noted."""
         if not self.is_full:
-            self.warnings.append(str(Problem(self.file, line, what, why, mend)))
+            self.warnings.append(str(Problem(self.file, line, problem, reason, hint)))
 
     @property
     def is_full(self) -> bool:
         """Whether no more warnings are noted, so that none need be worded."""
         return len(self.warnings) >= MOST_NOTED
 
-    def fail(self, line: int, what: str, why: str = "", mend: str = "") -> FormatError:
+    def fail(self, line: int, problem: str, reason: str = "", hint: str = "") -> FormatError:
         """Note a problem after which nothing can be read, and return the error for the caller to raise."""
-        self.add(line, what, why, mend)
+        self.add(line, problem, reason, hint)
         return FormatError(self.found)
 
     def raise_if_any(self) -> None:
@@ -160,13 +160,13 @@ class Where:
     def __str__(self) -> str:
         return f"{self.problems.file}:{self.line}"
 
-    def add(self, what: str, why: str = "", mend: str = "") -> None:
+    def add(self, problem: str, reason: str = "", hint: str = "") -> None:
         """Note a problem here."""
-        self.problems.add(self.line, what, why, mend)
+        self.problems.add(self.line, problem, reason, hint)
 
-    def warn(self, what: str, why: str = "", mend: str = "") -> None:
+    def warn(self, problem: str, reason: str = "", hint: str = "") -> None:
         """Note an oddity here."""
-        self.problems.warn(self.line, what, why, mend)
+        self.problems.warn(self.line, problem, reason, hint)
 
 
 def printable(text: str) -> str:

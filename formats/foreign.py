@@ -20,13 +20,13 @@ class Foreign(NamedTuple):
 
     Attributes
     ----------
-    what, why, mend : str
+    problem, reason, hint : str
         The parts of a message.
     """
 
-    what: str
-    why: str
-    mend: str
+    problem: str
+    reason: str
+    hint: str
 
 
 ROBOT_FORMATS, MOTION_FORMATS = (
@@ -94,15 +94,15 @@ def _archive(head: bytes) -> Foreign | None:
 def _lfs_pointer(head: bytes) -> Foreign | None:
     if not head.startswith(b"version https://git-lfs.github.com/"):
         return None
-    why = "the file itself was not downloaded"
-    return Foreign("is a Git LFS pointer", why, "run `git lfs pull` in its repository")
+    reason = "the file itself was not downloaded"
+    return Foreign("is a Git LFS pointer", reason, "run `git lfs pull` in its repository")
 
 
 def _html(head: bytes) -> Foreign | None:
     if not head.lstrip().lower().startswith(b"<!doctype html") and first_tag(head).lower() not in _OF_PAGES:
         return None
-    why = "a web server gave a page about the file in its place"
-    return Foreign("is an HTML page", why, "download the file itself (on GitHub: `Raw`)")
+    reason = "a web server gave a page about the file in its place"
+    return Foreign("is an HTML page", reason, "download the file itself (on GitHub: `Raw`)")
 
 
 def _urdf(head: bytes) -> Foreign | None:
@@ -110,8 +110,8 @@ def _urdf(head: bytes) -> Foreign | None:
     if first_tag(text) != b"robot":
         return None
     if _XACRO.search(text):
-        mend = "expand it with `xacro`, then convert that: `gz sdf -p arm.urdf > arm.sdf`"
-        return Foreign("is xacro, of which URDF is made", ROBOT_FORMATS, mend)
+        hint = "expand it with `xacro`, then convert that: `gz sdf -p arm.urdf > arm.sdf`"
+        return Foreign("is xacro, of which URDF is made", ROBOT_FORMATS, hint)
     if _URDF.search(text) and not _HRDF.search(text):
         return Foreign("is URDF", ROBOT_FORMATS, "convert it: `gz sdf -p arm.urdf > arm.sdf`")
     return None
@@ -120,8 +120,8 @@ def _urdf(head: bytes) -> Foreign | None:
 def _old_skel(head: bytes) -> Foreign | None:
     if not _OLD_SKEL.match(_OLD_SKEL_COMMENT.sub(b"", head)):
         return None
-    why = "of SKEL, its XML is read"
-    return Foreign("is DART's old text format of skeletons", why, "describe the robot in SKEL or SDFormat")
+    reason = "of SKEL, its XML is read"
+    return Foreign("is DART's old text format of skeletons", reason, "describe the robot in SKEL or SDFormat")
 
 
 def _pose_seq(head: bytes) -> Foreign | None:
@@ -129,15 +129,15 @@ def _pose_seq(head: bytes) -> Foreign | None:
         return None
     if not _POSE_SEQ.search(head) and not (_POSES.search(head) and _POSE.search(head)):
         return None
-    mend = "generate a body motion from it in Choreonoid and save that as .seq"
-    return Foreign("is a PoseSeq, the key poses of Choreonoid's editor", MOTION_FORMATS, mend)
+    hint = "generate a body motion from it in Choreonoid and save that as .seq"
+    return Foreign("is a PoseSeq, the key poses of Choreonoid's editor", MOTION_FORMATS, hint)
 
 
 def _webots_motion(head: bytes) -> Foreign | None:
     if not _WEBOTS_MOTION.match(head):
         return None
-    mend = "write its poses as rows of a .seq file with `has_frame_time: true`"
-    return Foreign("is a motion file of Webots (.motion)", MOTION_FORMATS, mend)
+    hint = "write its poses as rows of a .seq file with `has_frame_time: true`"
+    return Foreign("is a motion file of Webots (.motion)", MOTION_FORMATS, hint)
 
 
 def _csv(head: bytes) -> Foreign | None:
@@ -146,8 +146,8 @@ def _csv(head: bytes) -> Foreign | None:
     ]
     if not any(_is_table(lines[:_MOST_LINES], separator) for separator in _SEPARATORS):
         return None
-    mend = "write it as .seq: `dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
-    return Foreign("is CSV, a table without a frame rate", MOTION_FORMATS, mend)
+    hint = "write it as .seq: `dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
+    return Foreign("is CSV, a table without a frame rate", MOTION_FORMATS, hint)
 
 
 def _is_table(lines: list[bytes], separator: bytes | None) -> bool:

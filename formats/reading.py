@@ -91,10 +91,10 @@ def _pick(found: Sequence[N], name: str | None, kind: str, path: str | os.PathLi
         return fitting[0]
     names = [one.name for one in found]
     named = f" named '{name}'" if name else ""
-    what = f"has {len(fitting)} {kind}s{named}" if fitting else f"has no {kind}{named}"
-    why = f"it has {listed(names)}" if names else ""
+    problem = f"has {len(fitting)} {kind}s{named}" if fitting else f"has no {kind}{named}"
+    reason = f"it has {listed(names)}" if names else ""
     if fitting:
-        mend = "give each its own name" if name else "name one of them"
+        hint = "give each its own name" if name else "name one of them"
     else:
-        mend = nearest(name or "", names)
-    raise FormatError([Problem(str(Path(path)), 0, what, why, mend)])
+        hint = nearest(name or "", names)
+    raise FormatError([Problem(str(Path(path)), 0, problem, reason, hint)])

@@ -140,8 +140,8 @@ def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
             raise
     refuse_foreign(data, source)
     if elsewhere := other.fitting(data, source):
-        what, why = f"is a {other.name} ({elsewhere.NAME})", f"a {kind.name} is wanted here"
-        raise FormatError([Problem(source.name, 0, what, why, "give the right file")])
-    why = "; ".join(f"{name}: not its suffix nor content" for name in kind.names)
-    mend = f"name it {' or '.join(suffix for one in kind.formats() for suffix in one.SUFFIXES)} if it is one"
-    raise FormatError([Problem(source.name, 0, f"no {kind.name} format fits", why, mend)])
+        problem, reason = f"is a {other.name} ({elsewhere.NAME})", f"a {kind.name} is wanted here"
+        raise FormatError([Problem(source.name, 0, problem, reason, "give the right file")])
+    reason = "; ".join(f"{name}: not its suffix nor content" for name in kind.names)
+    hint = f"name it {' or '.join(suffix for one in kind.formats() for suffix in one.SUFFIXES)} if it is one"
+    raise FormatError([Problem(source.name, 0, f"no {kind.name} format fits", reason, hint)])

@@ -56,6 +56,6 @@ def _check_refusal(error: ConfigError, data: bytes) -> None:
     assert error.problems
     lines = len(data.splitlines()) + 1
     for problem in error.problems:
-        assert problem.what, problem
+        assert problem.problem, problem
         assert 0 <= problem.line <= lines, problem
     assert len(str(error)) < 200_000

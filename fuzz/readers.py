@@ -89,7 +89,7 @@ def _check_refusal(error: FormatError, data: bytes, source: Source) -> None:
     lines = len(data.splitlines()) + 1
     first_line = 0 if _NOTHING.fullmatch(data) else 1
     for problem in error.problems:
-        assert problem.what, problem
+        assert problem.problem, problem
         assert problem.file.startswith(str(FILES)), problem
         if problem.file == source.name:
             assert first_line <= problem.line <= lines, problem

@@ -64,14 +64,14 @@ def licences(packages: Sequence[Mapping[str, str]], texts: Mapping[str, str]) ->
         )
         refused = sorted(named - ALLOWED)
         if refused:
-            mend = "leave the package out, or weigh the licence and add it to scripts/make_bom.py"
+            hint = "leave the package out, or weigh the licence and add it to scripts/make_bom.py"
             problems.append(
-                f"{name} {version}: licence {' and '.join(refused)}; it is not weighed yet; {mend}"
+                f"{name} {version}: licence {' and '.join(refused)}; it is not weighed yet; {hint}"
             )
         text = texts.get(name, package["LicenseText"])
         if text == UNKNOWN:
-            mend = f"add it from its sources as debian/licences/{name}.txt"
-            problems.append(f"{name} {version}: no licence text; the package ships without it; {mend}")
+            hint = f"add it from its sources as debian/licences/{name}.txt"
+            problems.append(f"{name} {version}: no licence text; the package ships without it; {hint}")
         parts.append(f"{name} {version}\n{licence}\n{package['URL']}\n\n{text.strip()}\n")
     if problems:
         raise LicenceError("\n".join(problems))

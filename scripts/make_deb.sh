@@ -9,10 +9,10 @@ cd "$(dirname "$0")/.."
 python=/usr/bin/python3
 for program in dpkg-deb "$python"; do
     command -v "$program" >/dev/null ||
-        { echo "$program is missing: a Debian package is made on Debian or Ubuntu; mend with: apt-get install dpkg python3" >&2; exit 1; }
+        { echo "$program is missing: a Debian package is made on Debian or Ubuntu; fix with: apt-get install dpkg python3" >&2; exit 1; }
 done
 "$python" -c 'import ensurepip, venv' 2>/dev/null ||
-    { echo "python3-venv is missing: the package holds a virtual environment; mend with: apt-get install python3-venv" >&2; exit 1; }
+    { echo "python3-venv is missing: the package holds a virtual environment; fix with: apt-get install python3-venv" >&2; exit 1; }
 # The environment is for this Python and no other.
 name="$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')"
 
@@ -37,7 +37,7 @@ grep -rlIZ -- "$made" "$home/bin" | xargs -0 sed -i "s|$root||g"
 find "$home" -name __pycache__ -prune -exec rm -rf {} +
 "$home/bin/python" -m compileall -q --invalidation-mode unchecked-hash -s "$root" -p / "$home/lib"
 if grep -rlI -- "$made" "$root"; then
-    echo "these files name the folder in which the package was made; mend scripts/make_deb.sh" >&2
+    echo "these files name the folder in which the package was made; fix scripts/make_deb.sh" >&2
     exit 1
 fi
 

@@ -10,9 +10,9 @@ cd "$(dirname "$0")/.."
 suite="$(. /etc/os-release && echo "$VERSION_CODENAME")"
 base="${2:-build/$suite.tar}"
 
-[ "$(id -u)" -eq 0 ] || { echo "a Debian root is made by root alone; mend with: sudo $0 $*" >&2; exit 1; }
+[ "$(id -u)" -eq 0 ] || { echo "a Debian root is made by root alone; fix with: sudo $0 $*" >&2; exit 1; }
 [ -e "$base" ] || command -v debootstrap >/dev/null ||
-    { echo "debootstrap is missing: there is no fresh Debian to try on; mend with: apt-get install debootstrap" >&2; exit 1; }
+    { echo "debootstrap is missing: there is no fresh Debian to try on; fix with: apt-get install debootstrap" >&2; exit 1; }
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT

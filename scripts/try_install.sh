@@ -32,7 +32,7 @@ find_python() {
 
 try_pipx() {
     local since
-    command -v pipx >/dev/null || { echo "pipx: not on this machine, so not tried; mend with: apt-get install pipx"; return; }
+    command -v pipx >/dev/null || { echo "pipx: not on this machine, so not tried; fix with: apt-get install pipx"; return; }
     since="$(date +%s%N)"
     export PIPX_HOME="$work/pipx" PIPX_BIN_DIR="$work/pipx/bin" PIPX_MAN_DIR="$work/pipx/man"
     pipx install --quiet "$file" >"$work/log" 2>&1 || { cat "$work/log" >&2; return 1; }

@@ -57,12 +57,12 @@ def play(seed: int) -> Played:
         return Played(seed, 1, [traceback.format_exc()])
 
 
-def keep(file: Path, seed: int, why: str) -> None:
+def keep(file: Path, seed: int, reason: str) -> None:
     """Add a seed to those that the tests play."""
     kept = [int(line.split()[0]) for line in file.read_text().splitlines() if line.strip()]
     if seed not in kept:
         with file.open("a") as lines:
-            lines.write(f"{seed} {why.strip().splitlines()[-1]}\n")
+            lines.write(f"{seed} {reason.strip().splitlines()[-1]}\n")
 
 
 def play_all(act: Callable[[int], Played], seeds: Iterable[int], steps: int, file: Path) -> tuple[int, int]:

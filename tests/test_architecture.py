@@ -8,8 +8,6 @@ import tomllib
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-from statistics import median
-from typing import NamedTuple
 
 import grimp
 import pytest
@@ -23,15 +21,6 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 WALKS = ("A play request", "A setpoint", "A feedback sample", "A file path")
 MODULE = re.compile(r"`([\w/]+\.py)`")
 NAMED = re.compile(r"`([\w/]+\.py)`((?:,? `[\w.]+`)+)")  # a module, and right after it names in it
-MOST_LINES_OF_A_CLASS, MOST_LINES_OF_A_FUNCTION = 300, 50
-HALF_OF_ALL_FUNCTIONS_BELOW_LINES = 9
-LONGER: dict[str, str] = {
-    "daemon/robots/session.py:RobotSession": "one-contract-one-class.md",
-    "daemon/stream/loop.py:StreamLoop": "one-contract-one-class.md",
-    "drivers/dynamixel/driver.py:DynamixelDriver": "one-contract-one-class.md",
-    "drivers/hebi/driver.py:HebiDriver": "one-contract-one-class.md",
-}
-"""Classes and functions that may be longer, as `module.py:name`, with the decision that defends each."""
 
 
 def section(title: str) -> str:
@@ -149,98 +138,3 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     modules = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     assert len(modules) > 200
     TopologicalSorter(modules).prepare()  # raises CycleError, which tells the circle
-
-
-# -- sizes --------------------------------------------------------------------------------------------------
-
-
-class Definition(NamedTuple):
-    """A class or a function, by the page's names: `daemon/stream/player.py:Player`."""
-
-    name: str
-    lines: int
-    is_class: bool
-
-    @property
-    def is_too_long(self) -> bool:
-        return self.lines > (MOST_LINES_OF_A_CLASS if self.is_class else MOST_LINES_OF_A_FUNCTION)
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.lines} lines"
-
-
-def definitions_in(module: str, source: str) -> list[Definition]:
-    """Return all classes and functions of a module, those within others too; decorators are not counted."""
-    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    return [
-        Definition(f"{module}:{node.name}", node.end_lineno - node.lineno + 1, isinstance(node, ast.ClassDef))
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, kinds) and node.end_lineno is not None
-    ]
-
-
-@cache
-def definitions() -> tuple[Definition, ...]:
-    """Return all classes and functions that ship."""
-    folders = ("formats", "drivers", "daemon")
-    files = [file for folder in folders for file in sorted((ROOT / folder).rglob("*.py"))]
-    return tuple(
-        one
-        for file in [*files, ROOT / "pytest_motiond.py"]
-        for one in definitions_in(file.relative_to(ROOT).as_posix(), file.read_text(encoding="utf-8"))
-    )
-
-
-def test_no_class_or_function_is_longer_than_one_thing_takes() -> None:
-    assert len(definitions()) > 3000
-    too_long = [one for one in definitions() if one.is_too_long and one.name not in LONGER]
-    assert "\n".join(map(str, too_long)) == ""
-
-
-def test_half_of_all_functions_are_read_at_a_glance() -> None:
-    assert median(one.lines for one in definitions() if not one.is_class) < HALF_OF_ALL_FUNCTIONS_BELOW_LINES
-
-
-def undefended(longer: dict[str, str], too_long: set[str]) -> list[str]:
-    """Return what is wrong with a table of exceptions."""
-    wrong = [f"{name}: it is not too long; take it out" for name in longer if name not in too_long]
-    for name, decision in longer.items():
-        page, named = ROOT / "docs" / "decisions" / decision, f"`{name.partition(':')[2]}`"
-        if not page.is_file():
-            wrong.append(f"{name}: there is no {decision}")
-        elif named not in page.read_text(encoding="utf-8"):
-            wrong.append(f"{name}: {decision} does not name {named}")
-    return wrong
-
-
-def test_what_is_longer_is_defended_by_a_decision_that_names_it() -> None:
-    assert undefended(LONGER, {one.name for one in definitions() if one.is_too_long}) == []
-
-
-def test_an_exception_needs_a_page_that_names_it_and_ends_with_its_reason() -> None:
-    longer = {"a.py:Short": "typer.md", "b.py:Long": "no-such-page.md", "c.py:Long": "typer.md"}
-    assert undefended(longer, {"b.py:Long", "c.py:Long"}) == [
-        "a.py:Short: it is not too long; take it out",
-        "a.py:Short: typer.md does not name `Short`",
-        "b.py:Long: there is no no-such-page.md",
-        "c.py:Long: typer.md does not name `Long`",
-    ]
-    assert undefended({"d.py:stop": "typer.md"}, {"d.py:stop"}) == []
-
-
-@pytest.mark.parametrize(
-    ("head", "most"),
-    [
-        ("class Long:", MOST_LINES_OF_A_CLASS),
-        ("def long():", MOST_LINES_OF_A_FUNCTION),
-        ("async def long():", MOST_LINES_OF_A_FUNCTION),
-    ],
-)
-def test_a_definition_is_too_long_from_the_first_line_beyond_the_bound(head: str, most: int) -> None:
-    def is_too_long(lines: int) -> bool:
-        (found,) = definitions_in("long.py", "\n".join(["@decorated", head, *["    1"] * (lines - 1)]))
-        assert found.lines == lines
-        return found.is_too_long
-
-    assert not is_too_long(most)
-    assert is_too_long(most + 1)

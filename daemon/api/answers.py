@@ -26,7 +26,7 @@ class Refusal(Told):
     code: ErrorCode
     """For programs."""
     error: str
-    """For people: what is wrong, why, and how to mend it; one line for each problem."""
+    """For people: what is wrong, why, and how to fix it; one line for each problem."""
     data: dict[str, Any]
     """What a program may want to know besides."""
     transaction: str | None

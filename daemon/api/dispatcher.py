@@ -234,8 +234,8 @@ class Dispatcher:
 
     def _refuse_flood(self, raw: RawRequest) -> None:
         if self._running[raw.robot] >= MOST_RUNNING and not VERBS[raw.verb].stops:
-            what, why = f"{MOST_RUNNING} requests are being served", "a robot takes no more at once"
-            raise RequestError("BUSY", raw.where, what, why, "wait for their answers")
+            problem, reason = f"{MOST_RUNNING} requests are being served", "a robot takes no more at once"
+            raise RequestError("BUSY", raw.where, problem, reason, "wait for their answers")
 
     async def _handle(self, raw: RawRequest, request: Request, told: dict[str, str]) -> Answer:
         """Let the commands act; one request that fails unforeseen must not end the service of the others."""
@@ -249,11 +249,11 @@ class Dispatcher:
         except Exception as error:
             log.exception("%s failed", raw.where)
             if limit.expired():
-                what = f"not done in {self._handle_timeout_s:g} s"
-                why = await self._what_it_does(raw.robot)
-                raise RequestError("TIMEOUT", raw.where, what, why, "it was given up") from error
-            mend = "the daemon's log says more"
-            raise RequestError("INTERNAL", raw.where, "failed inside motiond", repr(error), mend) from error
+                problem = f"not done in {self._handle_timeout_s:g} s"
+                reason = await self._what_it_does(raw.robot)
+                raise RequestError("TIMEOUT", raw.where, problem, reason, "it was given up") from error
+            hint = "the daemon's log says more"
+            raise RequestError("INTERNAL", raw.where, "failed inside motiond", repr(error), hint) from error
 
     async def _what_it_does(self, robot: str) -> str:
         """Return the state of a robot in words, as far as that is answered soon."""
@@ -280,9 +280,11 @@ def fingerprint_of(request: Request, *, with_lease: bool) -> bytes:
 def used_before(where: str, request: Request) -> RequestError:
     """Return that a transaction stands for another request."""
     told = shortened(request.transaction or "", LONGEST_SHOWN)
-    what = f"transaction '{told}' was used for another request"
-    why = "its answer is not the answer to this one"
-    return RequestError("INVALID_REQUEST", where, what, why, "give each request a transaction of its own")
+    problem = f"transaction '{told}' was used for another request"
+    reason = "its answer is not the answer to this one"
+    return RequestError(
+        "INVALID_REQUEST", where, problem, reason, "give each request a transaction of its own"
+    )
 
 
 def refuse_expired(raw: RawRequest, expires_at: float | None, now_s: float) -> None:
@@ -302,8 +304,10 @@ def refuse_expired(raw: RawRequest, expires_at: float | None, now_s: float) -> N
     """
     late_s = 0.0 if expires_at is None else round(now_s - expires_at, 3)
     if late_s > 0.0 or (raw.deadline_s is not None and now_s >= raw.deadline_s):
-        what, why = f"expired {late_s:.3f} s ago", "it was not to be served any more"
-        raise RequestError("EXPIRED", raw.where, what, why, "send it anew, or with more time", late_s=late_s)
+        problem, reason = f"expired {late_s:.3f} s ago", "it was not to be served any more"
+        raise RequestError(
+            "EXPIRED", raw.where, problem, reason, "send it anew, or with more time", late_s=late_s
+        )
 
 
 def _size(answer: asyncio.Future[Answer]) -> int:

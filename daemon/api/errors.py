@@ -50,15 +50,15 @@ LONGEST_NAME = 60  # of what a client has made up
 
 
 class RequestError(Exception):
-    """A request that was refused; `str()` is `where: what; why; mend`, of which empty parts are left out.
+    """A request that was refused; `str()` is `subject: problem; reason; hint`, without empty parts.
 
     Parameters
     ----------
     code : str
         One of `ErrorCode`.
-    where : str
+    subject : str
         The robot, the robot and the verb, or the motion; '' where the message names none.
-    what, why, mend : str
+    problem, reason, hint : str
         What is wrong, why that is so, and what the client can do.
     **data : object
         What a program may want to know besides; JSON-ready.
@@ -74,10 +74,10 @@ class RequestError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(
-        self, code: ErrorCode, where: str, what: str, why: str = "", mend: str = "", **data: Any
+        self, code: ErrorCode, subject: str, problem: str, reason: str = "", hint: str = "", **data: Any
     ) -> None:
-        message = "; ".join(part for part in (what, why, mend) if part)
-        super().__init__(quoted_briefly(f"{where}: {message}" if where else message))
+        message = "; ".join(part for part in (problem, reason, hint) if part)
+        super().__init__(quoted_briefly(f"{subject}: {message}" if subject else message))
         self.code: ErrorCode = code
         self.data = data
         self.transaction: str | None = None

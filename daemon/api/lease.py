@@ -119,9 +119,11 @@ class Lease:
         if before is None or self._is_proven_by(lease):
             return self.acquire(holder, lease)
         if not self._takeover:
-            what, why = f"control cannot be taken from {before}", "lease.takeover is off"
-            mend = "ask them to release it, or wait until it runs out"
-            raise RequestError("NOT_ALLOWED", f"{self._robot}/lease/take", what, why, mend, **self.told())
+            problem, reason = f"control cannot be taken from {before}", "lease.takeover is off"
+            hint = "ask them to release it, or wait until it runs out"
+            raise RequestError(
+                "NOT_ALLOWED", f"{self._robot}/lease/take", problem, reason, hint, **self.told()
+            )
         granted = self._grant(holder, tell=False)
         self._on_loss(Loss(before, holder))
         self._on_change()
@@ -198,10 +200,10 @@ class Lease:
         return self.told() | {"ttl_s": self._ttl_s}
 
     def _not_in_control(self, where: str) -> RequestError:
-        what, mend = "not in control", "acquire it by lease/acquire"
-        why = "nobody has control"
+        problem, hint = "not in control", "acquire it by lease/acquire"
+        reason = "nobody has control"
         if self._holder is not None:
-            why = f"{self._holder} has it"
+            reason = f"{self._holder} has it"
             otherwise = "take it by lease/take" if self._takeover else "wait until it runs out"
-            mend = f"ask them to release it, or {otherwise}"
-        return RequestError("NOT_IN_CONTROL", where, what, why, mend, **self.told())
+            hint = f"ask them to release it, or {otherwise}"
+        return RequestError("NOT_IN_CONTROL", where, problem, reason, hint, **self.told())

@@ -231,16 +231,18 @@ def _body(raw: RawRequest) -> dict[str, Any]:
     try:
         body = orjson.loads(raw.payload or b"{}")
     except orjson.JSONDecodeError as error:
-        what = f"not JSON at line {error.lineno} column {error.colno}"
-        raise _invalid(raw, what, "a request is a JSON object in UTF-8, without NaN", "correct it") from error
+        problem = f"not JSON at line {error.lineno} column {error.colno}"
+        raise _invalid(
+            raw, problem, "a request is a JSON object in UTF-8, without NaN", "correct it"
+        ) from error
     if not isinstance(body, dict):
         raise _invalid(raw, f"{reprlib.repr(body)} is no JSON object", "", "put keys and values in { }")
     if len(body) > MOST_KEYS:  # to find fault with each of them would hold up others
         raise _invalid(raw, f"{len(body)} keys", f"a request has at most {MOST_KEYS}", "leave some out")
     for key, value in body.items():
         if isinstance(value, dict | list) and len(value) > MOST_ENTRIES:
-            what, why = f"'{_short(key)}' has {len(value)} entries", f"it may have {MOST_ENTRIES}"
-            raise _invalid(raw, what, why, "leave some out")
+            problem, reason = f"'{_short(key)}' has {len(value)} entries", f"it may have {MOST_ENTRIES}"
+            raise _invalid(raw, problem, reason, "leave some out")
     return body
 
 
@@ -291,11 +293,11 @@ def _refuse_repeated_keys(raw: RawRequest) -> None:
             raw.message or raw.payload or "{}", object_pairs_hook=_once, parse_int=str, parse_float=str
         )
     except _RepeatedKeyError as error:
-        what, why = f"'{_short(str(error))}' stands twice", "one key has one value"
-        raise _invalid(raw, what, why, "leave one out") from error
+        problem, reason = f"'{_short(str(error))}' stands twice", "one key has one value"
+        raise _invalid(raw, problem, reason, "leave one out") from error
     except RecursionError as error:
-        why = f"a request has at most {MOST_LEVELS} levels"
-        raise _invalid(raw, "it nests too deeply", why, "correct it") from error
+        reason = f"a request has at most {MOST_LEVELS} levels"
+        raise _invalid(raw, "it nests too deeply", reason, "correct it") from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> None:
@@ -330,12 +332,12 @@ def _short(word: str) -> str:
 
 def crowded(where: str) -> RequestError:
     """Return the refusal of a request of too many values."""
-    what, why = f"more than {MOST_VALUES} values", "no request has so many"
-    return RequestError("INVALID_REQUEST", where, what, why, "leave some out")
+    problem, reason = f"more than {MOST_VALUES} values", "no request has so many"
+    return RequestError("INVALID_REQUEST", where, problem, reason, "leave some out")
 
 
-def _invalid(raw: RawRequest, what: str, why: str, mend: str) -> RequestError:
-    return RequestError("INVALID_REQUEST", raw.where, what, why, mend)
+def _invalid(raw: RawRequest, problem: str, reason: str, hint: str) -> RequestError:
+    return RequestError("INVALID_REQUEST", raw.where, problem, reason, hint)
 
 
 def _problem(

@@ -103,9 +103,9 @@ class ActuatorQuestions:
         """Refuse a baud rate that no servo has, or where no port will be looked at for servos."""
         rate = self._given.baud_rate
         if rate is not None and not LOWEST_BAUD_RATE <= rate <= HIGHEST_BAUD_RATE:
-            why = f"servos have {LOWEST_BAUD_RATE} to {HIGHEST_BAUD_RATE}"
-            what = f"{rate} is no baud rate of servos"
-            raise typer.BadParameter(f"{what}; {why}; correct it, or leave it out", param_hint="--baud")
+            reason = f"servos have {LOWEST_BAUD_RATE} to {HIGHEST_BAUD_RATE}"
+            problem = f"{rate} is no baud rate of servos"
+            raise typer.BadParameter(f"{problem}; {reason}; correct it, or leave it out", param_hint="--baud")
         if self._wanted not in {None, "dynamixel"}:
             self._refuse_baud_of_nothing()
 
@@ -117,10 +117,10 @@ class ActuatorQuestions:
 
     def _too_few(self, driver: str, needed: int) -> DriverError:
         found, called = len(self._found.of(driver)), KINDS[driver]
-        what = f"{_counted(found, called)} answered"
-        why = f"the robot needs {needed} at least"
+        problem = f"{_counted(found, called)} answered"
+        reason = f"the robot needs {needed} at least"
         return DriverError(
-            f"driver {driver}", what, why, "check power and cables, or begin with --driver sim"
+            f"driver {driver}", problem, reason, "check power and cables, or begin with --driver sim"
         )
 
     def _look(self) -> Found:
@@ -171,8 +171,8 @@ class ActuatorQuestions:
         """
         if driver not in KINDS:
             if self._given.actuators:
-                why = "simulated actuators are called as their joints"
-                raise typer.BadParameter(f"{why}; leave it out", param_hint="--actuator")
+                reason = "simulated actuators are called as their joints"
+                raise typer.BadParameter(f"{reason}; leave it out", param_hint="--actuator")
             return Moved()
         found = self._found.of(driver)
         by_label = dict(zip(_labels(found), found, strict=True))
@@ -192,9 +192,9 @@ class ActuatorQuestions:
     def _refuse_unknown(self, joints: Sequence[str]) -> None:
         for joint, count in Counter(joint for joint, _ in self._given.actuators).items():
             if joint not in joints:
-                mend = nearest(joint, joints) or "correct it"
-                what = f"the robot has no joint '{joint}'; there are {listed(list(joints))}; {mend}"
-                raise typer.BadParameter(what, param_hint="--actuator")
+                hint = nearest(joint, joints) or "correct it"
+                problem = f"the robot has no joint '{joint}'; there are {listed(list(joints))}; {hint}"
+                raise typer.BadParameter(problem, param_hint="--actuator")
             if count > 1:
                 raise typer.BadParameter(
                     f"'{joint}' stands twice; a joint has one actuator; leave one out",
@@ -226,9 +226,11 @@ class ActuatorQuestions:
         example = " ".join(
             f"--actuator {joint}={label}" for joint, label in zip(free, by_label, strict=False)
         )
-        what = f"which {KINDS[driver]} moves which joint is not known"
-        why = "a wrong one would move another joint, so that --yes does not guess"
-        return typer.BadParameter(f"{what}; {why}; say it, as by {printable(example)}, or add --driver sim")
+        problem = f"which {KINDS[driver]} moves which joint is not known"
+        reason = "a wrong one would move another joint, so that --yes does not guess"
+        return typer.BadParameter(
+            f"{problem}; {reason}; say it, as by {printable(example)}, or add --driver sim"
+        )
 
     def _asked(
         self, driver: str, joints: Sequence[str], free: Sequence[str], by_label: Mapping[str, Actuator]

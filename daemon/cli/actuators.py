@@ -83,9 +83,9 @@ def _naming_its_robot(port: str) -> "Iterator[None]":
         robot = robot_at(f"serial:{name}" for name in dict.fromkeys((Path(port), Path(port).resolve())))
         if not robot:
             raise
-        what, why = f"a daemon drives robot '{robot}' by it", "one port has one master"
-        mend = f"`motiond reboot {robot} SERVO` restarts a servo meanwhile; to scan, stop that daemon"
-        raise DriverError(port, what, why, mend) from error
+        problem, reason = f"a daemon drives robot '{robot}' by it", "one port has one master"
+        hint = f"`motiond reboot {robot} SERVO` restarts a servo meanwhile; to scan, stop that daemon"
+        raise DriverError(port, problem, reason, hint) from error
 
 
 def _refuse_baud_rates(baud_rates: "Iterable[int]") -> None:
@@ -94,9 +94,9 @@ def _refuse_baud_rates(baud_rates: "Iterable[int]") -> None:
 
     for rate in baud_rates:
         if not LOWEST_BAUD_RATE <= rate <= HIGHEST_BAUD_RATE:
-            why = f"servos have {LOWEST_BAUD_RATE} to {HIGHEST_BAUD_RATE}"
+            reason = f"servos have {LOWEST_BAUD_RATE} to {HIGHEST_BAUD_RATE}"
             raise typer.BadParameter(
-                f"{rate} is no baud rate of servos; {why}; correct it", param_hint="--baud"
+                f"{rate} is no baud rate of servos; {reason}; correct it", param_hint="--baud"
             )
 
 
@@ -106,8 +106,10 @@ def _refuse_ids(servo_ids: "Iterable[int]", option: str) -> None:
 
     for servo_id in servo_ids:
         if not 0 <= servo_id <= HIGHEST_ID:
-            why = f"servos have 0 to {HIGHEST_ID}"
-            raise typer.BadParameter(f"{servo_id} is no id of a servo; {why}; correct it", param_hint=option)
+            reason = f"servos have 0 to {HIGHEST_ID}"
+            raise typer.BadParameter(
+                f"{servo_id} is no id of a servo; {reason}; correct it", param_hint=option
+            )
 
 
 def _row_of(one: "Scanned") -> list[str]:

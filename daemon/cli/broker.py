@@ -148,8 +148,8 @@ class Client:
             raise typer.BadParameter(reason, param_hint=hint) from error
         if "broker" in self.typed and has_password(mqtt.url):
             seen = "its password is seen by every user of this machine, as in `ps`"
-            mend = "set $MOTIOND_BROKER, or name a configuration with password_file"
-            raise typer.BadParameter(f"{seen}; {mend}", param_hint="--broker")
+            hint = "set $MOTIOND_BROKER, or name a configuration with password_file"
+            raise typer.BadParameter(f"{seen}; {hint}", param_hint="--broker")
         return mqtt
 
     @property

@@ -131,8 +131,8 @@ class Commander:
         elif verb is not None and robot is not None:
             self._send(robot, verb)
         elif verb is not None:
-            why = "no robot is known yet, and nothing was sent"
-            self.last = Sent("any robot", verb, self._now(), why, is_bad=True)
+            reason = "no robot is known yet, and nothing was sent"
+            self.last = Sent("any robot", verb, self._now(), reason, is_bad=True)
         elif question is None and key not in OTHER_KEYS:
             self.notice, self._notice_s = f"{_called(typed)} {DOES_NOTHING}", self._now()
 

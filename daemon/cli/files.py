@@ -216,8 +216,8 @@ def _own_words() -> Iterator[None]:
     try:
         yield
     except FormatError as error:
-        mends = (one.mend.replace("name it in drop: ", "add --drop ") for one in error.problems)
-        told = [replace(one, mend=mend) for one, mend in zip(error.problems, mends, strict=True)]
+        hints = (one.hint.replace("name it in drop: ", "add --drop ") for one in error.problems)
+        told = [replace(one, hint=hint) for one, hint in zip(error.problems, hints, strict=True)]
         raise FormatError(told) from error
 
 
@@ -276,8 +276,8 @@ def plot(
         unknown = plot_motion(drawn, target, drawing)
     if unknown:
         listed = ", ".join(f"'{joint}'" for joint in unknown)
-        where, why = printable(str(robot)), "no limits are drawn there"
-        tell(f"warning: {where}: has no joint {listed}; {why}; check the names", DONE)
+        where, reason = printable(str(robot)), "no limits are drawn there"
+        tell(f"warning: {where}: has no joint {listed}; {reason}; check the names", DONE)
     typer.echo(f"{printable(str(target))}: drawn")
 
 

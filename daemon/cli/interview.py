@@ -130,14 +130,14 @@ class Interview:
         """Refuse options about what the description says itself: they would count for nothing."""
         given, called = self._given, printable(str(described.file))
         if given.joints is not None:
-            why = f"the joints are those of the description, {called}"
-            raise typer.BadParameter(f"{why}; leave it out, or add --model none", param_hint="--joints")
+            reason = f"the joints are those of the description, {called}"
+            raise typer.BadParameter(f"{reason}; leave it out, or add --model none", param_hint="--joints")
         limits = {"--lower": given.lower, "--upper": given.upper, "--velocity": given.velocity}
         for option, value in limits.items():
             if value is not None:
-                why = f"limits are those of the description, {called}"
-                mend = "leave it out and add `joints:` to the file that is written, or add --model none"
-                raise typer.BadParameter(f"{why}; {mend}", param_hint=option)
+                reason = f"limits are those of the description, {called}"
+                hint = "leave it out and add `joints:` to the file that is written, or add --model none"
+                raise typer.BadParameter(f"{reason}; {hint}", param_hint=option)
 
     def _model(self) -> Described | None:
         """Return the robot's description; None where joints are listed instead."""
@@ -296,9 +296,9 @@ def _speed(text: str) -> float:
 def _broker_url(text: str) -> str:
     _check(MqttSettings, {"broker": text})
     if text != EMBEDDED and has_password(text):
-        why = "everybody who reads the configuration would see it"
+        reason = "everybody who reads the configuration would see it"
         raise ValueError(
-            f"a password does not belong here; {why}; add username and password_file to it later"
+            f"a password does not belong here; {reason}; add username and password_file to it later"
         )
     return text
 

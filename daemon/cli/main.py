@@ -1,6 +1,6 @@
 """The command line: puts the subcommands together, and turns errors into lines on stderr and exit codes.
 
-An error that a subcommand may end with is told as `where: what; why; how to mend`, and names its exit code in
+An error that a subcommand may end with is told as `where: problem; reason; hint`, and names its exit code in
 `exit_code` (docs/cli.md); any other is a defect, and a traceback. What only some subcommands need is imported
 by these, so that a request is sent at once.
 """

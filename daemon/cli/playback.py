@@ -21,8 +21,8 @@ def _unix_time(given: str | float) -> float:
 def _checked_loop(text: str) -> str:
     """Refuse what is neither a count nor for ever."""
     if text != FOREVER and not (text.isdecimal() and 1 <= int(text) <= MOST_LOOPS):
-        why = f"{quoted(text)} is no count from 1 to {MOST_LOOPS}"
-        raise typer.BadParameter(f"{why}; write --loop 3, or --loop forever")
+        reason = f"{quoted(text)} is no count from 1 to {MOST_LOOPS}"
+        raise typer.BadParameter(f"{reason}; write --loop 3, or --loop forever")
     return text
 
 

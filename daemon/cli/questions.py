@@ -114,9 +114,9 @@ class Questions:
             answer = input(f"{question} [{printable(default)}]: ").strip()
         except EOFError as error:
             typer.echo()
-            what, why = f"no answer to: {question}", "standard input has ended"
-            mend = "answer it, or take all defaults with --yes"
-            raise NotAnswered(f"motiond: {what}; {why}, and nothing is written; {mend}") from error
+            problem, reason = f"no answer to: {question}", "standard input has ended"
+            hint = "answer it, or take all defaults with --yes"
+            raise NotAnswered(f"motiond: {problem}; {reason}, and nothing is written; {hint}") from error
         except UnicodeDecodeError as error:
             raise ValueError("this is no UTF-8; write it otherwise") from error
         return _plain(answer) or default

@@ -65,8 +65,8 @@ def or_nothing_stopped(whom: str, unread: Path | None) -> Iterator[None]:
 
 def nothing_stopped(whom: str, unread: Path) -> str:
     """Return that a stop has not come, and what to do now."""
-    why = f"what {unread} says of the broker is not known"
-    return f"{whom}: nothing was stopped; {why}; use the robot's own switch"
+    reason = f"what {unread} says of the broker is not known"
+    return f"{whom}: nothing was stopped; {reason}; use the robot's own switch"
 
 
 def place_of(text: str) -> dict[str, Any]:
@@ -84,8 +84,8 @@ def number_within(least: float, most: float) -> Callable[[str | float], float]:
     def read(given: str | float) -> float:
         if least <= (number := number_of(given)) <= most:
             return number
-        why = f"{quoted(given)} is no number from {least:g} to {most:g}"
-        raise typer.BadParameter(f"{why}; write one")
+        reason = f"{quoted(given)} is no number from {least:g} to {most:g}"
+        raise typer.BadParameter(f"{reason}; write one")
 
     return read
 

@@ -215,16 +215,16 @@ def reload(
 
     config, code = client.own_config if robot is None else None, DONE
     if config is not None:
-        why = f"{config}: no daemon of this configuration runs on this machine"
+        reason = f"{config}: no daemon of this configuration runs on this machine"
         try:
             here = reload_here(config)
         except Impostor as error:
-            here, why, code = None, str(error), NOBODY_ANSWERS
+            here, reason, code = None, str(error), NOBODY_ANSWERS
         if here is not None:
             if json:
                 print_json(here.payload())
             return _tell_reloaded_here(here, json=json)
-        tell(f"{why}; motions are read again, the configuration is not", code)
+        tell(f"{reason}; motions are read again, the configuration is not", code)
     reloaded = asyncio.run(reload_motions(client.mqtt(), robot))
     if json:
         rows = [one.payload() for one in reloaded]
@@ -243,8 +243,8 @@ def _tell_reloaded_here(here: "ReloadedHere", *, json: bool) -> int:
     if not json:
         for robot in here.removed:
             typer.echo(f"{robot}: taken out")
-        for robot, why in here.to_come.items():
-            typer.echo(f"{robot}: {why}")
+        for robot, reason in here.to_come.items():
+            typer.echo(f"{robot}: {reason}")
     for option in here.restart:
         until = ""
         if option in {"mqtt.broker", "mqtt.listen"}:

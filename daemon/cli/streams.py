@@ -39,8 +39,8 @@ class _Stdout(io.FileIO):
             raise
         except OSError as error:
             self.silence()
-            why = error.strerror or str(error)
-            told = f"stdout: cannot be written; {why}; what was written there is not whole; make room"
+            reason = error.strerror or str(error)
+            told = f"stdout: cannot be written; {reason}; what was written there is not whole; make room"
             self.failed = Unwritable(told)
             raise self.failed from error
 

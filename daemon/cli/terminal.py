@@ -33,7 +33,7 @@ class NoTerminal(Exception):
     exit_code: ClassVar[int] = WRONG_INPUT
 
 
-def refuse_no_terminal(what: str, instead: str) -> None:
+def refuse_no_terminal(problem: str, instead: str) -> None:
     """Raise `NoTerminal` unless keys can be read, and text be placed.
 
     Parameters
@@ -45,11 +45,11 @@ def refuse_no_terminal(what: str, instead: str) -> None:
     """
     for stream, name in ((sys.stdin, "standard input"), (sys.stdout, "standard output")):
         if not stream.isatty():
-            raise NoTerminal(f"motiond: {what} needs a terminal; {name} is none; use {instead}")
+            raise NoTerminal(f"motiond: {problem} needs a terminal; {name} is none; use {instead}")
     if os.environ.get("TERM", "") in {"", "dumb", "unknown"}:
         told = os.environ.get("TERM") or "not set"
-        why = f"TERM is {told}, and such a terminal cannot place text"
-        raise NoTerminal(f"motiond: {what} needs a terminal; {why}; use {instead}, or set TERM")
+        reason = f"TERM is {told}, and such a terminal cannot place text"
+        raise NoTerminal(f"motiond: {problem} needs a terminal; {reason}; use {instead}, or set TERM")
 
 
 @contextmanager

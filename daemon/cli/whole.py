@@ -31,12 +31,12 @@ def log_level(
     from ..client.local import ask_here
 
     if not config.is_file():
-        mend = "name the configuration of the daemon with -c"
-        return tell(f"{config}: there is no such file, and so no daemon is known by it; {mend}", WRONG_INPUT)
+        hint = "name the configuration of the daemon with -c"
+        return tell(f"{config}: there is no such file, and so no daemon is known by it; {hint}", WRONG_INPUT)
     values: dict[str, Any] = {} if level is None else {"level": str(level)}
     answer = ask_here(config, "log-level", timeout_s=ANSWER_TIMEOUT_S, **values)
     if answer is None:
-        mend = "start it with `motiond run`, or name its configuration with -c"
-        return tell(f"{config}: no daemon of this configuration runs on this machine; {mend}", NOBODY_ANSWERS)
+        hint = "start it with `motiond run`, or name its configuration with -c"
+        return tell(f"{config}: no daemon of this configuration runs on this machine; {hint}", NOBODY_ANSWERS)
     say(answer, answer["level"], json=json)
     return 0

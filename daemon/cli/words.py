@@ -15,7 +15,7 @@ MENDS: Mapping[str, str] = {
     "stop it first or send on_busy: replace": "stop it first, or add --replace or --queue",
     "stop that or send on_busy: replace": "stop that, or add --replace",
     "send reset when it is safe": "`motiond reset {robot}` when it is safe",
-    "send reset when it is mended": "`motiond reset {robot}` when it is mended",
+    "send reset when it is fixed": "`motiond reset {robot}` when it is fixed",
     "send seam: approach or ping_pong": "add --seam approach or --ping-pong",
     "clear the queue or wait": "`motiond queue {robot} --clear`, or wait",
     "send requests without one, or set lease.required": "command it without, or set lease.required",
@@ -74,8 +74,8 @@ def unreached(answer: Mapping[str, Any]) -> str:
     """Return what has to be known of a stop where no actuator is there to be stopped; '' where one is."""
     if answer.get("reached", answer.get("state") != "offline"):
         return ""
-    why = f" ({message})" if (message := answer.get("message")) else ""
-    return f"it is offline{why}, and no actuator was reached; use the robot's own switch"
+    reason = f" ({message})" if (message := answer.get("message")) else ""
+    return f"it is offline{reason}, and no actuator was reached; use the robot's own switch"
 
 
 def _line(line: str, robot: str, verb: str) -> str:

@@ -80,14 +80,14 @@ async def at_broker(broker: MqttSettings) -> AsyncIterator[Client]:
         async with AsyncExitStack() as stack:
             yield await _connected(broker, stack)
     except (aiomqtt.MqttError, OSError) as error:
-        why = _by_options(reason_of(error))
-        raise NoAnswer(f"{address_of(broker)}: no connection to the broker; {why}") from error
+        reason = _by_options(reason_of(error))
+        raise NoAnswer(f"{address_of(broker)}: no connection to the broker; {reason}") from error
 
 
-def _by_options(why: str) -> str:
+def _by_options(reason: str) -> str:
     for key, either in OPTIONS.items():
-        why = why.replace(key, either)
-    return why
+        reason = reason.replace(key, either)
+    return reason
 
 
 def nobody_at(base: str) -> str:
@@ -258,8 +258,8 @@ class Connection:
             return nobody_at(self._topics.base)
         if self.robot not in self._robots:
             names = sorted(self._robots)
-            mend = nearest(self.robot, names) or "name one of them, or start the daemon that has it"
-            return f"the robots here are {listed(names, longest=None)}; {mend}"
+            hint = nearest(self.robot, names) or "name one of them, or start the daemon that has it"
+            return f"the robots here are {listed(names, longest=None)}; {hint}"
         daemon = self._daemons.get(str(self._robots[self.robot].get("bridge")), {})
         if daemon.get("state") == "online":
             return "its daemon says that it is online; look at the daemon's log"

@@ -30,8 +30,8 @@ async def who_controls(settings: MqttSettings, robot: str) -> dict[str, Any]:
         async with asyncio.timeout(TOLD_S), aclosing(watch(settings, robot, ("lease",))) as reports:
             return (await anext(reports)).data
     except TimeoutError as error:
-        why = "its daemon may be older than this command"
-        raise NoAnswer(f"{robot}: nothing is told of its control in {TOLD_S:g} s; {why}") from error
+        reason = "its daemon may be older than this command"
+        raise NoAnswer(f"{robot}: nothing is told of its control in {TOLD_S:g} s; {reason}") from error
 
 
 async def free(settings: MqttSettings, robot: str) -> str | None:

@@ -109,9 +109,9 @@ class _Kept:
             )
         bridge = self._bridges.get(self._robot)
         if bridge in self._online:
-            what = f"{self._robot}: daemon '{bridge}' is online and tells of it"
-            mend = "take it out of that daemon's configuration and start it again; it clears it then itself"
-            raise NotForgotten(f"{what}; {mend}")
+            problem = f"{self._robot}: daemon '{bridge}' is online and tells of it"
+            hint = "take it out of that daemon's configuration and start it again; it clears it then itself"
+            raise NotForgotten(f"{problem}; {hint}")
 
     async def until_cleared(self, client: aiomqtt.Client) -> str:
         """Wait until the broker tells that all is cleared; return a topic that is not, or ''."""

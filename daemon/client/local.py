@@ -57,8 +57,8 @@ def ask_here(
             connection.sendall(orjson.dumps({"verb": verb, **values}) + b"\n")
             answer = orjson.loads(_line(connection))
         except (OSError, ValueError) as error:
-            why = f"no answer in {timeout_s:g} s" if isinstance(error, TimeoutError) else str(error)
-            raise NoAnswer(f"{config}: its daemon does not answer; {why}; look at its log") from error
+            reason = f"no answer in {timeout_s:g} s" if isinstance(error, TimeoutError) else str(error)
+            raise NoAnswer(f"{config}: its daemon does not answer; {reason}; look at its log") from error
     if answer["status"] != "ok":
         raise Refused(answer["error"])
     data: dict[str, Any] = answer["data"]

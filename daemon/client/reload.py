@@ -111,9 +111,9 @@ def reload_here(config: Path) -> ReloadedHere | None:
     changes = {robot: f"{kind}, " for kind in ("added", "changed") for robot in told[kind]}
     return ReloadedHere(
         [Reloaded(robot, one["motions"], one.get("more", 0)) for robot, one in motions.items()],
-        changes | {robot: f"{why}; " for robot, why in told["waiting"].items() if robot in motions},
+        changes | {robot: f"{reason}; " for robot, reason in told["waiting"].items() if robot in motions},
         told["removed"],
-        {robot: why for robot, why in told["waiting"].items() if robot not in motions},
+        {robot: reason for robot, reason in told["waiting"].items() if robot not in motions},
         told["restart"],
         told,
     )

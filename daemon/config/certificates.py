@@ -65,7 +65,7 @@ class Validity:
             "not yet": f"is not valid before {self.begins:%Y-%m-%d}",
         }[self.kind(now)]
 
-    def mend(self, now: datetime) -> str | None:
+    def hint(self, now: datetime) -> str | None:
         """Return what helps; None where nothing has to."""
         clock = f"set this machine's clock, if {now:%Y-%m-%d} is wrong"
         return {
@@ -175,5 +175,5 @@ class CertificateLog:
         now = datetime.now(UTC)
         kind = validity.kind(now)
         if kind and kind != self._told.get(name, ""):
-            log.warning("%s: the certificate %s; %s", name, validity.found(now), validity.mend(now))
+            log.warning("%s: the certificate %s; %s", name, validity.found(now), validity.hint(now))
         self._told[name] = kind

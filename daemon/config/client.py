@@ -28,6 +28,6 @@ def load_mqtt_settings(path: Path) -> MqttSettings:
     Raises
     ------
     ConfigError
-        With every mistake, each as `file:line: what; why; how to mend`.
+        With every mistake, each as `file:line: problem; reason; hint`.
     """
     return load_config(path, _ForClients).mqtt

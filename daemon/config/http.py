@@ -57,9 +57,11 @@ class HttpSettings(Section):
                 "listen", f"'{self.listen}' has no such port; there are 1 to 65535; correct it"
             )
         if self.token_file is None and not self.is_loopback:
-            why = "whoever reaches it could move the robots"
-            mend = "add token_file, or listen on 127.0.0.1"
-            raise SettingError("listen", f"'{self.listen}' is open to others without a token; {why}; {mend}")
+            reason = "whoever reaches it could move the robots"
+            hint = "add token_file, or listen on 127.0.0.1"
+            raise SettingError(
+                "listen", f"'{self.listen}' is open to others without a token; {reason}; {hint}"
+            )
         if (self.cert_file is None) != (self.key_file is None):
             given, other = ("cert_file", "key_file") if self.cert_file else ("key_file", "cert_file")
             raise SettingError(given, f"'{given}' stands alone; a certificate needs its key; add {other}")

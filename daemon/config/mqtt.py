@@ -116,9 +116,9 @@ class MqttSettings(Section):
         for option in ("prefix", "status_topic"):
             topic = getattr(self.home_assistant, option)
             if f"{topic}/".startswith(f"{self.base}/"):
-                what = f"'{topic}' lies below mqtt.base, '{self.base}'"
-                why = "a robot's topics would be mistaken for it"
-                raise SettingError(f"home_assistant.{option}", f"{what}; {why}; rename one of them")
+                problem = f"'{topic}' lies below mqtt.base, '{self.base}'"
+                reason = "a robot's topics would be mistaken for it"
+                raise SettingError(f"home_assistant.{option}", f"{problem}; {reason}; rename one of them")
 
     def _check_embedded(self) -> None:
         if (self.username is None) != (self.password_file is None):
@@ -126,8 +126,8 @@ class MqttSettings(Section):
             raise SettingError(given, f"'{given}' stands alone; a login needs name and password; add {other}")
         _, port = split_place(self.listen)
         if not 0 < port <= LARGEST_PORT:
-            why = f"its port is {port}; there are 1 to {LARGEST_PORT}"
-            raise SettingError("listen", f"'{self.listen}' cannot be listened to; {why}; correct it")
+            reason = f"its port is {port}; there are 1 to {LARGEST_PORT}"
+            raise SettingError("listen", f"'{self.listen}' cannot be listened to; {reason}; correct it")
         self._refuse({"ca_file", "cert_file", "key_file"}, "the embedded broker does not encrypt")
         if self.protocol != "3.1.1":
             self._refuse({"protocol"}, "the embedded broker speaks 3.1.1 only")
@@ -137,8 +137,10 @@ class MqttSettings(Section):
         schemes = self._check_urls()
         if not schemes & ENCRYPTED:
             one = next(iter(schemes))
-            why = f"{one}:// does not encrypt; {one}s:// does" if len(schemes) == 1 else "no broker encrypts"
-            self._refuse({"ca_file", "cert_file", "key_file"}, why)
+            reason = (
+                f"{one}:// does not encrypt; {one}s:// does" if len(schemes) == 1 else "no broker encrypts"
+            )
+            self._refuse({"ca_file", "cert_file", "key_file"}, reason)
         if (self.cert_file is None) != (self.key_file is None):
             given, other = ("cert_file", "key_file") if self.cert_file else ("key_file", "cert_file")
             raise SettingError(given, f"'{given}' stands alone; a certificate needs its key; add {other}")
@@ -151,8 +153,8 @@ class MqttSettings(Section):
             at = "broker" if isinstance(self.broker, str) else f"broker.{number}"
             shown = without_password(one.url)
             if one.url == "embedded":
-                why = "it ends with the daemon, and no other stands in for it"
-                raise SettingError(at, f"'embedded' stands beside other brokers; {why}; name it alone")
+                reason = "it ends with the daemon, and no other stands in for it"
+                raise SettingError(at, f"'embedded' stands beside other brokers; {reason}; name it alone")
             if not _port_exists(one.url):
                 raise SettingError(at, f"'{shown}' is no broker; ports are 1 to {LARGEST_PORT}; correct it")
             if not _is_broker_url(one.url):
@@ -161,14 +163,14 @@ class MqttSettings(Section):
             url = urlsplit(one.url)
             place = (url.scheme, url.hostname, url.port or PORTS[url.scheme], url.path.rstrip("/"))
             if place in places:
-                what = f"'{shown}' stands twice"
-                raise SettingError(at, f"{what}; one broker cannot stand in for itself; remove one")
+                problem = f"'{shown}' stands twice"
+                raise SettingError(at, f"{problem}; one broker cannot stand in for itself; remove one")
             places[place] = url.scheme
         return set(places.values())
 
-    def _refuse(self, keys: set[str], why: str) -> None:
+    def _refuse(self, keys: set[str], reason: str) -> None:
         for key in sorted(keys & self.model_fields_set):
-            raise SettingError(key, f"'{key}' has no effect; {why}; remove it")
+            raise SettingError(key, f"'{key}' has no effect; {reason}; remove it")
 
 
 def _port_exists(text: str) -> bool:

@@ -91,10 +91,10 @@ class ModelSettings(Section):
         return self
 
 
-def _refuse_twice(option: str, names: list[str] | None, why: str) -> None:
+def _refuse_twice(option: str, names: list[str] | None, reason: str) -> None:
     twice = next((name for name, times in Counter(names or ()).items() if times > 1), None)
     if twice is not None:
-        raise SettingError(option, f"'{twice}' stands twice; {why}")
+        raise SettingError(option, f"'{twice}' stands twice; {reason}")
 
 
 class LimitSettings(Section):
@@ -168,8 +168,8 @@ class JointSettings(Section):
         if self.reduction == 0:
             raise SettingError("reduction", "reduction is 0; positions are divided by it; write 1 for none")
         if abs(self.reduction) < SMALLEST_REDUCTION:
-            why = f"positions are divided by it, and the smallest is {SMALLEST_REDUCTION:g}; correct it"
-            raise SettingError("reduction", f"reduction is {self.reduction:g}; {why}")
+            reason = f"positions are divided by it, and the smallest is {SMALLEST_REDUCTION:g}; correct it"
+            raise SettingError("reduction", f"reduction is {self.reduction:g}; {reason}")
         return self
 
 
@@ -262,8 +262,8 @@ class LeaseSettings(Section):
     def _check(self) -> Self:
         if self.model_fields_set and "required" not in self.model_fields_set:
             option = next(name for name in type(self).model_fields if name in self.model_fields_set)
-            why = "nobody needs a lease where required is not set"
-            raise SettingError(option, f"{option} has no effect; {why}; add required: true")
+            reason = "nobody needs a lease where required is not set"
+            raise SettingError(option, f"{option} has no effect; {reason}; add required: true")
         return self
 
 
@@ -377,15 +377,17 @@ class RobotSettings(Section):
             self._check_listed_joints()
         slowest_hz = IDLE_TICKS_A_TIMEOUT / self.stream_timeout_s
         if self.idle_rate_hz < slowest_hz:
-            why = f"a process without a tick for {self.stream_timeout_s:g} s (stream_timeout_s) is killed"
-            mend = f"make it {slowest_hz:g} or more, or raise that"
-            raise SettingError("idle_rate_hz", f"idle_rate_hz is {self.idle_rate_hz:g}; {why}; {mend}")
+            reason = f"a process without a tick for {self.stream_timeout_s:g} s (stream_timeout_s) is killed"
+            hint = f"make it {slowest_hz:g} or more, or raise that"
+            raise SettingError("idle_rate_hz", f"idle_rate_hz is {self.idle_rate_hz:g}; {reason}; {hint}")
         if self.clock == "virtual" and not self.driver.is_simulated:
-            why = f"driver {self.driver.type} may move real actuators, far too fast"
-            raise SettingError("clock", f"clock is virtual; {why}; make it real, or use simulated actuators")
+            reason = f"driver {self.driver.type} may move real actuators, far too fast"
+            raise SettingError(
+                "clock", f"clock is virtual; {reason}; make it real, or use simulated actuators"
+            )
         if "rest" in self.model_fields_set and self.rest_after_s is None:
-            why = "the robot never rests where rest_after_s is not set"
-            raise SettingError("rest", f"rest has no effect; {why}; add rest_after_s")
+            reason = "the robot never rests where rest_after_s is not set"
+            raise SettingError("rest", f"rest has no effect; {reason}; add rest_after_s")
         for option in ("on_end", "on_exit", "rest"):
             if getattr(self, option) == "park" and "park" not in self.poses:
                 raise SettingError(option, f"{option} is park; there is no such pose; add poses.park")
@@ -398,7 +400,7 @@ class RobotSettings(Section):
             given = joint.limits.model_dump(exclude_none=True)
             missing = ", ".join(key for key in ("lower", "upper", "velocity") if key not in given)
             if missing and joint.mimic is None:
-                why = "there is no model to take them from"
+                reason = "there is no model to take them from"
                 raise SettingError(
-                    f"joints.{name}", f"joint '{name}' lacks limits ({missing}); {why}; set them"
+                    f"joints.{name}", f"joint '{name}' lacks limits ({missing}); {reason}; set them"
                 )

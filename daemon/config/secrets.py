@@ -41,10 +41,10 @@ def has_password(url: str) -> bool:
 
 
 class NoCredential(OSError):
-    """There is no such credential; `strerror` says why and how to mend it."""
+    """There is no such credential; `strerror` says why and how to fix it."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(0, why)
+    def __init__(self, reason: str) -> None:
+        super().__init__(0, reason)
 
 
 def is_credential(path: Path) -> bool:
@@ -70,6 +70,6 @@ def secret_file(path: Path) -> Path:
     folder = os.environ.get("CREDENTIALS_DIRECTORY", "")
     if not folder:
         name = "/".join(path.parts[1:])
-        why = "systemd has given no credentials ($CREDENTIALS_DIRECTORY)"
-        raise NoCredential(f"{why}; add LoadCredential={name}:FILE to the unit, or name the file itself")
+        reason = "systemd has given no credentials ($CREDENTIALS_DIRECTORY)"
+        raise NoCredential(f"{reason}; add LoadCredential={name}:FILE to the unit, or name the file itself")
     return Path(folder, *path.parts[1:])

@@ -39,15 +39,15 @@ class SettingProblem(Protocol):
         """Where it stands, below the section."""
 
     @property
-    def what(self) -> str:
+    def problem(self) -> str:
         """What is wrong."""
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """Why that is so."""
 
     @property
-    def mend(self) -> str:
+    def hint(self) -> str:
         """What to do about it."""
 
 

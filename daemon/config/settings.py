@@ -97,7 +97,7 @@ def load_settings(path: Path) -> Settings:
     Raises
     ------
     ConfigError
-        With every mistake, each as `file:line: what; why; how to mend`.
+        With every mistake, each as `file:line: problem; reason; hint`.
     """
     return load_config(path, Settings)
 

@@ -18,7 +18,7 @@ def check_tls_files(ca_file: Path | None, cert_file: Path | None, key_file: Path
     Raises
     ------
     SettingError
-        With the option, what is wrong with its file, and how to mend it.
+        With the option, what is wrong with its file, and how to fix it.
     """
     for option, file in (("ca_file", ca_file), ("cert_file", cert_file), ("key_file", key_file)):
         if file is not None:
@@ -38,14 +38,14 @@ def _check_readable(option: str, file: Path) -> None:
     """Refuse what is no file that can be read; a pipe would hold up the daemon."""
     try:
         if not file.is_file():
-            why = "no such file" if not file.exists() else "it is no file"
-            raise SettingError(option, f"{option} {file} cannot be read; {why}; correct the path")
+            reason = "no such file" if not file.exists() else "it is no file"
+            raise SettingError(option, f"{option} {file} cannot be read; {reason}; correct the path")
         with file.open("rb"):
             pass
     except OSError as error:
-        why = os.strerror(error.errno or 0).lower()
-        mend = "let motiond's user read it"
-        raise SettingError(option, f"{option} {file} cannot be read; {why}; {mend}") from error
+        reason = os.strerror(error.errno or 0).lower()
+        hint = "let motiond's user read it"
+        raise SettingError(option, f"{option} {file} cannot be read; {reason}; {hint}") from error
 
 
 def _check_pair(context: ssl.SSLContext, cert_file: Path, key_file: Path) -> None:
@@ -60,10 +60,10 @@ def _check_pair(context: ssl.SSLContext, cert_file: Path, key_file: Path) -> Non
         context.load_cert_chain(cert_file, key_file, passphrase)
     except (ssl.SSLError, OSError) as error:
         if asked:
-            what = f"key_file {key_file} is encrypted"
-            mend = "store it without a passphrase, and keep it from other users"
-            raise SettingError("key_file", f"{what}; motiond asks for no passphrase; {mend}") from error
-        what = f"cert_file {cert_file} and key_file {key_file} are no pair"
-        why = "one is no PEM, or the key is another certificate's"
-        mend = "name a certificate and its own key"
-        raise SettingError("cert_file", f"{what}; {why}; {mend}") from error
+            problem = f"key_file {key_file} is encrypted"
+            hint = "store it without a passphrase, and keep it from other users"
+            raise SettingError("key_file", f"{problem}; motiond asks for no passphrase; {hint}") from error
+        problem = f"cert_file {cert_file} and key_file {key_file} are no pair"
+        reason = "one is no PEM, or the key is another certificate's"
+        hint = "name a certificate and its own key"
+        raise SettingError("cert_file", f"{problem}; {reason}; {hint}") from error

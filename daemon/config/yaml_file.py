@@ -70,7 +70,7 @@ def load_config(path: Path, kind: type[SectionType]) -> SectionType:
     Raises
     ------
     ConfigError
-        With every mistake, each as `file:line: what; why; how to mend`.
+        With every mistake, each as `file:line: problem; reason; hint`.
     """
     try:
         return load_yaml(path, kind, {"folder": path.absolute().parent})
@@ -103,7 +103,7 @@ def load_yaml(
     Raises
     ------
     FormatError
-        With every mistake, each as `file:line: what; why; how to mend`, in the order of the lines; of very
+        With every mistake, each as `file:line: problem; reason; hint`, in the order of the lines; of very
         many, with the first hundred and the number of the others.
     """
     source = Source(path)
@@ -138,8 +138,8 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
         line = told.line + 1 if error.problem_mark else 0
         if nests_too_deeply(error):
             raise FormatError([Problem(file, line, *TOO_DEEP)]) from error
-        why = without_password(told.why)
-        raise FormatError([Problem(file, line, "not valid YAML", why, told.mend)]) from error
+        reason = without_password(told.reason)
+        raise FormatError([Problem(file, line, "not valid YAML", reason, told.hint)]) from error
     except yaml.reader.ReaderError as error:
         raise FormatError([_unreadable(error, data, file)]) from error
     twice: set[Loc] = set()
@@ -148,8 +148,8 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
             twice.add(path)
             if path[:-1] not in twice and len(problems) < MOST_TOLD:
                 first = f"it stands on line {lines[path]} too"
-                what = f"key '{_quoted(path[-1])}' stands twice"
-                problems.append(Problem(file, line, what, first, "remove one"))
+                problem = f"key '{_quoted(path[-1])}' stands twice"
+                problems.append(Problem(file, line, problem, first, "remove one"))
         lines.setdefault(path, line)
     return values, lines, problems
 
@@ -158,8 +158,8 @@ def _unreadable(error: yaml.reader.ReaderError, data: bytes, file: str) -> Probl
     """Return what is wrong with a file that is no text, or one of another format."""
     if foreign := foreign_format(data):
         return Problem(file, 0, *foreign)
-    line, why, mend = unreadable(error, data)
-    return Problem(file, line + 1, "not valid YAML", why, mend)
+    line, reason, hint = unreadable(error, data)
+    return Problem(file, line + 1, "not valid YAML", reason, hint)
 
 
 def _keys(node: yaml.Node | None, path: Loc, depth: int = 0) -> Iterator[tuple[Loc, int]]:
@@ -195,7 +195,9 @@ def _told(details: ErrorDetails, kind: type[BaseModel], lines: Mapping[Loc, int]
     if not error.problems:
         return [Problem(file, _line((*loc, *error.at), lines), str(error))]
     found = [((*loc, *map(str, problem.option)), problem) for problem in error.problems]
-    return [Problem(file, _line(at, lines), option.what, option.why, option.mend) for at, option in found]
+    return [
+        Problem(file, _line(at, lines), option.problem, option.reason, option.hint) for at, option in found
+    ]
 
 
 def _line(loc: Loc, lines: Mapping[Loc, int]) -> int:

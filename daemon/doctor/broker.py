@@ -62,7 +62,7 @@ async def _check(settings: MqttSettings, daemon_id: str) -> list[Check]:
             verdict=Verdict.FAILURE,
             found=str(error),
             means="a daemon with this login takes no requests, and counts the broker as lost",
-            mend="permit it in the broker's access list (docs/security.md), or use the daemon's login",
+            hint="permit it in the broker's access list (docs/security.md), or use the daemon's login",
         )
         return [silent]
     return [_judged(address, connect_s, sorted(trips_s)), *shown]
@@ -114,16 +114,16 @@ def _out_of_reach(settings: MqttSettings, address: str, error: BaseException) ->
             verdict=Verdict.NOT_APPLICABLE,
             found="nobody listens there: the broker is inside the daemon, and no daemon runs",
             means="its latency can be measured while the daemon runs",
-            mend="start the daemon, and ask again",
+            hint="start the daemon, and ask again",
         )
-    why, _, mend = reason_of(error).partition("; ")
+    reason, _, hint = reason_of(error).partition("; ")
     return Check(
         check="broker",
         subject=address,
         verdict=Verdict.FAILURE,
-        found=f"no connection: {why}",
+        found=f"no connection: {reason}",
         means="robots play nothing that is asked for over MQTT, and nobody sees what they do",
-        mend=mend or "look at the broker",
+        hint=hint or "look at the broker",
     )
 
 
@@ -136,7 +136,7 @@ def _judged(address: str, connect_s: float, trips_s: list[float]) -> Check:
         verdict=Verdict.WARNING if is_slow else Verdict.OK,
         found=f"there and back in ms p50 {1e3 * middle_s:.3g}, p99 {1e3 * most_s:.3g}",
         means="a request, a stop too, takes half of that to the daemon",
-        mend="use a broker on this machine or a wired network" if is_slow else None,
+        hint="use a broker on this machine or a wired network" if is_slow else None,
         figures={
             "connect_s": connect_s,
             "round_trip_p50_s": middle_s,

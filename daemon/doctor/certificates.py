@@ -58,7 +58,7 @@ def _check(name: str, file: Path, of: Callable[[Path], Validity]) -> Check:
             verdict=Verdict.FAILURE,
             found=str(error),
             means="the connection that needs it cannot be made",
-            mend="name a file with a certificate in PEM",
+            hint="name a file with a certificate in PEM",
         )
     return judged(f"{name} {file}", validity)
 
@@ -78,6 +78,6 @@ def judged(subject: str, validity: Validity) -> Check:
         verdict=VERDICTS[validity.kind(now)],
         found=validity.found(now),
         means="who connects by it is refused once it has expired",
-        mend=validity.mend(now),
+        hint=validity.hint(now),
         figures={"days_left": round((validity.ends - now).total_seconds() / 86400, 1)},
     )

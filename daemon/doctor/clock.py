@@ -32,7 +32,7 @@ async def check_clock(monitor: ClockMonitor) -> Check:
             verdict=Verdict.WARNING if allowed_s is None else Verdict.FAILURE,
             found="not synchronised",
             means=means,
-            mend=MEND,
+            hint=MEND,
             figures=figures,
         )
     found = f"synchronised by {state.source}; {_error_of(state)}"
@@ -43,7 +43,7 @@ async def check_clock(monitor: ClockMonitor) -> Check:
             verdict=Verdict.FAILURE,
             found=found,
             means=f"{APPOINTED} are refused: max_clock_error_s wants it within {1e3 * allowed_s:g} ms",
-            mend="let chrony keep its time, which estimates the error, or raise max_clock_error_s",
+            hint="let chrony keep its time, which estimates the error, or raise max_clock_error_s",
             figures=figures,
         )
     return Check(

@@ -55,6 +55,6 @@ def _judged(room: Room, folders: str) -> Check:
         verdict=verdict,
         found=found,
         means=means,
-        mend=None if verdict is Verdict.OK else "remove what is not needed there, or make the disk larger",
+        hint=None if verdict is Verdict.OK else "remove what is not needed there, or make the disk larger",
         figures={"free_bytes": room.free_bytes, "free_files": room.free_files},
     )

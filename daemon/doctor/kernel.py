@@ -39,7 +39,7 @@ def check_kernel(machine: Machine) -> Check:
         verdict=Verdict.WARNING,
         found=f"Linux {release} without PREEMPT_RT",
         means="drivers and interrupts of the kernel may hold the real-time loop up, mostly under load",
-        mend="where the wake-ups below are late, install a kernel with PREEMPT_RT (linux-image-rt-amd64)",
+        hint="where the wake-ups below are late, install a kernel with PREEMPT_RT (linux-image-rt-amd64)",
         figures={"release": release},
     )
 
@@ -70,5 +70,5 @@ def check_governor(machine: Machine) -> Check:
         verdict=Verdict.WARNING,
         found=found,
         means="processors slow down between ticks, and the work of a tick begins slowly",
-        mend=f"cpupower frequency-set -g {STEADY}",
+        hint=f"cpupower frequency-set -g {STEADY}",
     )

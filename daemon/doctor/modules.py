@@ -55,13 +55,13 @@ async def check_modules(
                 raise missing_modules(wanted, set(present(lookup)), PATIENCE_S)
             await asyncio.sleep(LOOKUP_POLL_S)
     except DriverError as error:
-        what, _, mend = str(error).removeprefix("driver hebi: ").rpartition("; ")
+        problem, _, hint = str(error).removeprefix("driver hebi: ").rpartition("; ")
         return Check(
             check="hebi",
             verdict=Verdict.FAILURE,
-            found=what,
+            found=problem,
             means="robots with these modules stay offline until they are there",
-            mend=mend,
+            hint=hint,
         )
     return _judged(wanted, present(lookup), now() - begun_s)
 
@@ -75,7 +75,7 @@ def _judged(wanted: Sequence[Module], found: Mapping[Module, int], took_s: float
         means="hebi-py would take any of them"
         if twice
         else "power, cables and the network are as they should be",
-        mend="rename all but one with HEBI Scope" if twice else None,
+        hint="rename all but one with HEBI Scope" if twice else None,
         figures={"modules": len(wanted), "found_in_s": took_s},
     )
 

@@ -77,7 +77,7 @@ def check_config(patient: Patient) -> Check:
             verdict=Verdict.NOT_APPLICABLE,
             found="none is named",
             means="ports, HEBI modules and folders that one would name are not looked at",
-            mend="name one with --config",
+            hint="name one with --config",
         )
     if patient.problem:
         return Check(
@@ -86,7 +86,7 @@ def check_config(patient: Patient) -> Check:
             verdict=Verdict.FAILURE,
             found=patient.problem,
             means="the daemon does not start with it",
-            mend=f"correct it, and hold it against `motiond check -c {patient.config}`",
+            hint=f"correct it, and hold it against `motiond check -c {patient.config}`",
         )
     robots = [] if patient.settings is None else list(patient.settings.robots)
     return Check(

@@ -59,7 +59,7 @@ def _check(port: Path, robot: str, devices: Iterable[str], machine: Machine) -> 
             verdict=Verdict.FAILURE,
             found="it is not there",
             means=f"robot '{robot}' stays offline until it is",
-            mend="plug in the adapter, or correct `port`; `ls /dev/serial/by-id` shows what there is",
+            hint="plug in the adapter, or correct `port`; `ls /dev/serial/by-id` shows what there is",
         )
         return
     yield _use_of(port, robot, devices, machine)
@@ -68,14 +68,14 @@ def _check(port: Path, robot: str, devices: Iterable[str], machine: Machine) -> 
 
 def _use_of(port: Path, robot: str, devices: Iterable[str], machine: Machine) -> Check:
     if not machine.may_use(port):
-        why, mend = why_denied(port, rights_of(port), user_name(), serial_group())
+        reason, hint = why_denied(port, rights_of(port), user_name(), serial_group())
         return Check(
             check="port",
             subject=str(port),
             verdict=Verdict.FAILURE,
-            found=f"{user_name()} may not read and write it; {why}",
+            found=f"{user_name()} may not read and write it; {reason}",
             means=f"a daemon of this user cannot move robot '{robot}'; the service is in the group dialout",
-            mend=f"{mend}; or ask as the daemon's user",
+            hint=f"{hint}; or ask as the daemon's user",
         )
     users = users_of(port, machine.proc)
     if is_locked(devices, machine.proc):
@@ -93,7 +93,7 @@ def _use_of(port: Path, robot: str, devices: Iterable[str], machine: Machine) ->
             verdict=Verdict.WARNING,
             found=f"another program has it open{_listed(users)}",
             means=f"robot '{robot}' stays offline, or what two programs send gets mixed up",
-            mend="end that program; if it is ModemManager, tell udev ID_MM_DEVICE_IGNORE=1",
+            hint="end that program; if it is ModemManager, tell udev ID_MM_DEVICE_IGNORE=1",
         )
     return Check(
         check="port",
@@ -157,6 +157,6 @@ def _latency_of(port: Path, machine: Machine) -> Check:
         verdict=Verdict.WARNING if is_slow else Verdict.OK,
         found=f"{told} ms",
         means="the adapter holds an answer back for so long, and each read takes as much longer",
-        mend=f"echo 1 > {timer}; for good, as a udev rule: {rule}" if is_slow else None,
+        hint=f"echo 1 > {timer}; for good, as a udev rule: {rule}" if is_slow else None,
         figures={"latency_ms": int(told)},
     )

@@ -67,9 +67,9 @@ def check_punctuality(task: Task, measured: Measured | NotMeasured) -> list[Chec
     if isinstance(measured, NotMeasured):
         found = f"the process that measures has failed: {measured}"
         means = "stream processes may fail in the same way"
-        mend = "look at the memory and the processes that this user may have (`ulimit -a`)"
+        hint = "look at the memory and the processes that this user may have (`ulimit -a`)"
         return [
-            Check(check="real-time", verdict=Verdict.FAILURE, found=found, means=means, mend=mend),
+            Check(check="real-time", verdict=Verdict.FAILURE, found=found, means=means, hint=hint),
             _not_measured("the process that measures has failed"),
         ]
     return [_rights(task, measured), _wakeups(task, measured)]
@@ -86,7 +86,7 @@ def _rights(task: Task, measured: Measured) -> Check:
             verdict=Verdict.WARNING,
             found=f"as {user_name()}: {' · '.join(measured.refused)}",
             means=f"a daemon of this user is less punctual under load; {SERVICE}",
-            mend="give this user the right to real time (docs/doctor.md#real-time), or run it as a service",
+            hint="give this user the right to real time (docs/doctor.md#real-time), or run it as a service",
             figures=figures,
         )
     asked = [f"SCHED_FIFO priority {task.priority}"] if task.priority is not None else []
@@ -98,7 +98,7 @@ def _rights(task: Task, measured: Measured) -> Check:
             verdict=Verdict.NOT_APPLICABLE,
             found="the configuration asks for ordinary scheduling",
             means="robots are as punctual as other programs leave room for",
-            mend="set realtime.priority and realtime.lock_memory",
+            hint="set realtime.priority and realtime.lock_memory",
             figures=figures,
         )
     return Check(
@@ -138,6 +138,6 @@ def _wakeups(task: Task, measured: Measured) -> Check:
         verdict=verdict,
         found=found,
         means=means,
-        mend=None if verdict is Verdict.OK else LESS_LATE,
+        hint=None if verdict is Verdict.OK else LESS_LATE,
         figures=figures,
     )

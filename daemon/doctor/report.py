@@ -49,7 +49,7 @@ class Check(BaseModel):
     found: str
     means: str
     """What it means for robots on this machine."""
-    mend: str | None = None
+    hint: str | None = None
     """What to do; null where there is nothing to do."""
     figures: dict[str, float | str | None] = {}
     """What was measured; names end in their units."""

@@ -44,6 +44,6 @@ def check_versions(version_of: Callable[[str], str | None] = installed) -> Check
         verdict=Verdict.FAILURE if missing else Verdict.OK,
         found=f"missing: {', '.join(missing)}; there: {there}" if missing else there,
         means="motiond fails where it needs them" if missing else "name them when you report a defect",
-        mend="install motiond anew, in the way that it was installed" if missing else None,
+        hint="install motiond anew, in the way that it was installed" if missing else None,
         figures=figures,
     )

@@ -53,7 +53,7 @@ class Measured:
     Attributes
     ----------
     refused : list of str
-        What the kernel refused, as `what; why; how to mend`.
+        What the kernel refused, as `problem; reason; hint`.
     limits : dict of str to (int or None)
         This process's own soft limits: RLIMIT_RTPRIO, and RLIMIT_MEMLOCK in bytes, None where unlimited.
     ticks : int

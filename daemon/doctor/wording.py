@@ -27,7 +27,7 @@ def _lines(check: Check) -> Iterator[str]:
     name = check.check if check.subject is None else f"{check.check} {check.subject}"
     first, *others = check.found.splitlines()
     yield f"{check.verdict:{WIDTH}}  {name}: {first}"
-    for line in (*others, check.means, *([f"do: {check.mend}"] if check.mend else [])):
+    for line in (*others, check.means, *([f"do: {check.hint}"] if check.hint else [])):
         yield f"{'':{WIDTH}}    {line}"
 
 

@@ -101,10 +101,10 @@ def appoint(
     within_s = start_at - now - needs_s
     if within_s < LEAST_MARGIN_S:
         late_s = LEAST_MARGIN_S - within_s
-        what = f"start_at is {late_s:.3f} s too early"
-        why = f"{slowest} needs {needs_s:.3f} s to the first row, and the agreement {LEAST_MARGIN_S:g} s"
+        problem = f"start_at is {late_s:.3f} s too early"
+        reason = f"{slowest} needs {needs_s:.3f} s to the first row, and the agreement {LEAST_MARGIN_S:g} s"
         data = {"too_late_s": late_s, "needs_s": needs_s + LEAST_MARGIN_S}
-        raise RequestError("TOO_LATE", group, what, why, "set it later", **data)
+        raise RequestError("TOO_LATE", group, problem, reason, "set it later", **data)
     telling_s = min(telling_s, max(0.0, within_s - margin_s))  # all have to hear the commit first
     return Appointment(start_at, within_s - telling_s, needs_s + telling_s)
 
@@ -115,7 +115,7 @@ def _ahead_s(group: str, prepared: Mapping[str, Prepared]) -> float:
     last = min(prepared, key=lambda robot: prepared[robot].ahead_s[1])
     least, most = prepared[first].ahead_s[0], prepared[last].ahead_s[1]
     if least - most > APART_S:
-        what = f"the clock of {first} is at least {least - most:.3f} s ahead of that of {last}"
-        mend = "let chrony or another service set the clocks of all machines"
-        raise RequestError("CLOCK", group, what, "robots that start together need one time", mend)
+        problem = f"the clock of {first} is at least {least - most:.3f} s ahead of that of {last}"
+        hint = "let chrony or another service set the clocks of all machines"
+        raise RequestError("CLOCK", group, problem, "robots that start together need one time", hint)
     return min(max(0.0, least), most) if least <= most else (least + most) / 2.0

@@ -199,9 +199,9 @@ class Conversation:
         except TimeoutError:
             if (topic := self.topics.request(robot, verb)) in self._client.refused:
                 raise NoAnswer(f"{topic}: {REFUSED}") from None
-            why = self.roster.absence(robot) or "its daemon says that it is online"
-            mend = "look at the daemon's log"
-            raise NoAnswer(f"{robot}: no answer in {timeout_s:.2g} s; {why}; {mend}") from None
+            reason = self.roster.absence(robot) or "its daemon says that it is online"
+            hint = "look at the daemon's log"
+            raise NoAnswer(f"{robot}: no answer in {timeout_s:.2g} s; {reason}; {hint}") from None
         finally:
             del self._asked[transaction]
         return _data_of(told)

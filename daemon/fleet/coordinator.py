@@ -152,10 +152,10 @@ class GroupStart:
         """Refuse a motion for somebody who is no member."""
         for robot in self._asked.motions:
             if robot not in members:
-                what = f"'{robot}' is to play {self._asked.motions[robot]}, and is no robot of the group"
-                mend = nearest(robot, members) or "correct it"
+                problem = f"'{robot}' is to play {self._asked.motions[robot]}, and is no robot of the group"
+                hint = nearest(robot, members) or "correct it"
                 raise RequestError(
-                    "UNKNOWN_ROBOT", self._asked.group, what, f"its robots are {listed(members)}", mend
+                    "UNKNOWN_ROBOT", self._asked.group, problem, f"its robots are {listed(members)}", hint
                 )
         self._refuse_absent(members)
 
@@ -163,11 +163,11 @@ class GroupStart:
         """Refuse to go on without a member whose daemon says that it is not there."""
         roster = self._conversation.roster
         absences = {robot: roster.absence(robot) for robot in members}
-        mend = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
+        hint = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
         failures: dict[str, RequestError | NoAnswer] = {
-            robot: RequestError("OFFLINE", robot, "not there", why, mend)
-            for robot, why in absences.items()
-            if why
+            robot: RequestError("OFFLINE", robot, "not there", reason, hint)
+            for robot, reason in absences.items()
+            if reason
         }
         if failures:
             raise refusal(self._asked.group, failures)
@@ -189,8 +189,10 @@ class GroupStart:
             if loop.time() - began_s < self._fresh_s:
                 self.watch.follow(dict(sorted(self._motions.items())))
                 return
-        what, why = "it takes too long to prepare all", f"a reservation lasts {EXPIRES_S:g} s"
-        raise RequestError("TIMEOUT", self._asked.group, what, why, "try again when the network is quiet")
+        problem, reason = "it takes too long to prepare all", f"a reservation lasts {EXPIRES_S:g} s"
+        raise RequestError(
+            "TIMEOUT", self._asked.group, problem, reason, "try again when the network is quiet"
+        )
 
     async def _prepare(self, robots: list[str]) -> None:
         """Prepare some at once.
@@ -227,8 +229,8 @@ class GroupStart:
     def _time_in(self, robot: str, answer: Mapping[str, Any], key: str) -> float:
         told = answer.get(key)
         if not isinstance(told, int | float) or not isfinite(told) or told < 0.0:
-            what, why = f"its answer has {key} {told!r}", "it must be a time in s"
-            raise RequestError("INTERNAL", robot, what, why, "look at the daemon's log")
+            problem, reason = f"its answer has {key} {told!r}", "it must be a time in s"
+            raise RequestError("INTERNAL", robot, problem, reason, "look at the daemon's log")
         return float(told)
 
     async def _let_go(self) -> None:
@@ -265,9 +267,9 @@ class GroupStart:
         try:
             await self._conversation.delivered(number, wait_s)
         except aiomqtt.MqttError as error:
-            what = "the broker has not confirmed the start"
-            why = f"its members play, or none does; {error}"
-            raise NoAnswer(f"{self._asked.group}: {what}; {why}; ask `motiond fleet status`") from error
+            problem = "the broker has not confirmed the start"
+            reason = f"its members play, or none does; {error}"
+            raise NoAnswer(f"{self._asked.group}: {problem}; {reason}; ask `motiond fleet status`") from error
 
     async def _agreed(self) -> None:
         """Wait until all members have accepted the commit; stop all where one has not."""
@@ -303,7 +305,7 @@ def refusal(group: str, failures: Mapping[str, RequestError | NoAnswer]) -> Requ
     """Return that nobody plays, with a line for each member that is why."""
     names = sorted(failures)
     verb = "does" if len(names) == 1 else "do"
-    head = f"{group}: nobody plays; {listed(names)} {verb} not start; mend what stands below and play again"
+    head = f"{group}: nobody plays; {listed(names)} {verb} not start; fix what stands below and play again"
     lines = "\n".join((head, *(str(failures[name]) for name in names)))
     members = {
         name: {"code": getattr(failures[name], "code", "OFFLINE"), "error": str(failures[name])}

@@ -64,8 +64,10 @@ class FleetDesk:
     async def play(self, group: str, request: GroupPlayRequest) -> dict[str, Any]:
         """Start a group, and return once all have accepted the commit."""
         if len(self._starts) >= self._most_starts:
-            what, why = "too many starts", f"a daemon has {self._most_starts} under way at once"
-            raise RequestError("BUSY", f"{group}/play", what, why, "wait until others have been accepted")
+            problem, reason = "too many starts", f"a daemon has {self._most_starts} under way at once"
+            raise RequestError(
+                "BUSY", f"{group}/play", problem, reason, "wait until others have been accepted"
+            )
         how = request.model_dump(exclude_unset=True, exclude=OWN_KEYS)
         asked = GroupPlay(
             group, request.motion, how, request.motions, request.on_member_failure, request.start_at

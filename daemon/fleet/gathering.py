@@ -143,8 +143,8 @@ async def _ask_all(
 
 def _gathered(conversation: Conversation, robot: str, answer: asyncio.Task[dict[str, Any]]) -> Gathered:
     if not answer.done():
-        why = conversation.roster.absence(robot)
-        return Gathered(robot, error=NoAnswer(f"{robot}: no answer; {why}; look at the robot"))
+        reason = conversation.roster.absence(robot)
+        return Gathered(robot, error=NoAnswer(f"{robot}: no answer; {reason}; look at the robot"))
     error = answer.exception()
     if error is None:
         return Gathered(robot, answer.result())

@@ -201,19 +201,19 @@ class GroupStart:
             return False
         self._agrees = True
         self._pulse_is_due.set()
-        why = "not heard in time to know that all are ready"
-        if not await self._heard(members.not_agreed, self._plays_s, why):
+        reason = "not heard in time to know that all are ready"
+        if not await self._heard(members.not_agreed, self._plays_s, reason):
             return False
         for reservation in self._ours.values():
             reservation.go(start)
         return True
 
-    async def _heard(self, missing: Callable[[], list[str]], deadline_s: float, why: str) -> bool:
+    async def _heard(self, missing: Callable[[], list[str]], deadline_s: float, reason: str) -> bool:
         """Wait until nobody is missing; where that is not so in time, break off."""
         while (names := missing()) and not self._is_over():
             left_s = deadline_s - self._now()
             if left_s <= 0.0:
-                self._break_off(f"{why}: {_named(names)}", names[0])
+                self._break_off(f"{reason}: {_named(names)}", names[0])
                 return False
             await self._wait(left_s)
         return not names
@@ -222,18 +222,18 @@ class GroupStart:
         """Let go where somebody falls silent before the first row; stop where somebody has not played it."""
         while (now_s := self._now()) < self._plays_s and not self._is_over():
             if names := self.members.silent(now_s - SILENCE_S):
-                why = f"nothing was heard for {SILENCE_S:g} s of: {_named(names)}"
+                reason = f"nothing was heard for {SILENCE_S:g} s of: {_named(names)}"
                 if not self._is_connected:
-                    why = "the daemon's connection was lost, by which it hears the others"
-                self._break_off(why, names[0] if self._is_connected else None)
+                    reason = "the daemon's connection was lost, by which it hears the others"
+                self._break_off(reason, names[0] if self._is_connected else None)
                 return
             await self._wait(min(PULSE_S, self._plays_s - now_s))
         while (names := self.members.not_playing()) and not self._is_over():
             left_s = self._start_s + self._confirm_s - self._now()
             if left_s <= 0.0:
                 if self.commit.on_member_failure == "stop":
-                    why = f"not heard to play {self._confirm_s:g} s after the first row: {_named(names)}"
-                    self._break_off(why, names[0], also_playing=True)
+                    reason = f"not heard to play {self._confirm_s:g} s after the first row: {_named(names)}"
+                    self._break_off(reason, names[0], also_playing=True)
                 return
             await self._wait(left_s)
 
@@ -250,14 +250,14 @@ class GroupStart:
     def _fail(self, failure: Failure) -> None:
         """Stop ours because of one that does not play with them."""
         goes_on = failure.has_played and self.commit.on_member_failure == "continue"
-        why = f"{failure.member}: {failure.why}"
-        self._break_off(why, failure.member, also_playing=not goes_on)
+        reason = f"{failure.member}: {failure.reason}"
+        self._break_off(reason, failure.member, also_playing=not goes_on)
 
-    def _break_off(self, why: str, member: str | None = None, *, also_playing: bool = False) -> None:
+    def _break_off(self, reason: str, member: str | None = None, *, also_playing: bool = False) -> None:
         """Let go what has not come to its first row, or all of it."""
         for reservation in self._ours.values():
             if also_playing or reservation.phase_of(self.commit.start) != "playing":
-                reservation.break_off(self.commit.start, why, member)
+                reservation.break_off(self.commit.start, reason, member)
 
 
 def _named(names: list[str]) -> str:

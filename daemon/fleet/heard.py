@@ -28,7 +28,7 @@ class Failure(NamedTuple):
     """
 
     member: str
-    why: str
+    reason: str
     has_played: bool
 
 
@@ -63,7 +63,7 @@ class _Member:
     may_have_played: bool = False
     daemon: str | None = None
     heard_s: float = -inf
-    why: str = ""
+    reason: str = ""
 
     def reach(self, phase: str) -> None:
         """Take note of how far it has come; what lies before that, it has done."""
@@ -118,10 +118,10 @@ class Members:
             # That it is not reserved for a third start is told in between.
             if member.is_reserved and phase != "released":
                 member.ended |= member.playing or member.may_have_played
-                member.why = member.why or ("" if member.ended else "it is not reserved any more")
+                member.reason = member.reason or ("" if member.ended else "it is not reserved any more")
             return
         if phase == "released":
-            member.why = member.why or str(data.get("reason"))
+            member.reason = member.reason or str(data.get("reason"))
             return
         member.reach(phase)
         member.is_reserved |= member.committed
@@ -137,7 +137,7 @@ class Members:
             member.agrees |= data.get("agrees") is True
             if phase == "released":
                 told = reasons.get(robot) if isinstance(reasons, dict) else None
-                member.why = member.why or str(told or "it was let go")
+                member.reason = member.reason or str(told or "it was let go")
             else:
                 member.reach(str(phase))
 
@@ -174,9 +174,9 @@ class Members:
     def failures(self) -> list[Failure]:
         """Return who does not play with the others, and why."""
         return [
-            Failure(name, why, one.playing or one.may_have_played)
+            Failure(name, reason, one.playing or one.may_have_played)
             for name, one in self._members.items()
-            if not one.ended and (why := one.why or self._why_gone(one))
+            if not one.ended and (reason := one.reason or self._why_gone(one))
         ]
 
     def _why_gone(self, member: _Member) -> str:

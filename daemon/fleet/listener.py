@@ -305,9 +305,9 @@ class Listener:
 def _refuse_expired(raw: RawRequest, request: Request) -> None:
     late_s = 0.0 if request.expires_at is None else round(time.time() - request.expires_at, 3)
     if late_s > 0.0:
-        what, why = f"expired {late_s:.3f} s ago", "it was not to be served any more"
+        problem, reason = f"expired {late_s:.3f} s ago", "it was not to be served any more"
         error = RequestError(
-            "EXPIRED", raw.where, what, why, "send it anew, or with more time", late_s=late_s
+            "EXPIRED", raw.where, problem, reason, "send it anew, or with more time", late_s=late_s
         )
         error.transaction = request.transaction
         raise error

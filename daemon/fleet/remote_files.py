@@ -44,5 +44,5 @@ class RemoteFiles:
             told = self._reports.roster.robots[robot].daemon
             daemon, host = f"its daemon '{told}'" if told else daemon, self._reports.roster.host(robot)
         at = f" on {host}" if host else ""
-        what, why = "not served here", f"only {daemon}{at} has the robot's files"
-        raise RequestError("NOT_ALLOWED", f"{robot}/{path}", what, why, "ask its page")
+        problem, reason = "not served here", f"only {daemon}{at} has the robot's files"
+        raise RequestError("NOT_ALLOWED", f"{robot}/{path}", problem, reason, "ask its page")

@@ -217,10 +217,10 @@ class RemoteReports:
         self._kept_bytes += grown
         return True
 
-    def _warn_full(self, name: str, what: str) -> None:
+    def _warn_full(self, name: str, problem: str) -> None:
         if not self._is_full:
-            mend = "`motiond forget` clears those that are gone"
-            log.warning("%s: %s; others are not shown; %s", name, what, mend)
+            hint = "`motiond forget` clears those that are gone"
+            log.warning("%s: %s; others are not shown; %s", name, problem, hint)
         self._is_full = True
 
     def _forget(self, name: str) -> None:

@@ -89,10 +89,12 @@ class RemoteRobots:
         for (robot, verb, _), several in self._asked.items():
             for waiting in several:
                 if not waiting.done():
-                    why = "it may have been acted on"
-                    what = "the connection to the broker was lost before its answer came"
+                    reason = "it may have been acted on"
+                    problem = "the connection to the broker was lost before its answer came"
                     waiting.set_exception(
-                        RequestError("OFFLINE", f"{robot}/{verb}", what, why, "look at what the robot does")
+                        RequestError(
+                            "OFFLINE", f"{robot}/{verb}", problem, reason, "look at what the robot does"
+                        )
                     )
 
     async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
@@ -144,11 +146,11 @@ class RemoteRobots:
                 return _data_of(f"{robot}/{verb}", await answer)
         except TimeoutError:
             absence = self._reports.roster.absence(robot)
-            why = absence or "its daemon says that it is online"
-            mend = "use the robot's own switch" if VERBS[verb].stops else "look at what the robot does"
-            what = f"sent, and not answered in {within_s:g} s"
+            reason = absence or "its daemon says that it is online"
+            hint = "use the robot's own switch" if VERBS[verb].stops else "look at what the robot does"
+            problem = f"sent, and not answered in {within_s:g} s"
             code = "OFFLINE" if absence else "TIMEOUT"
-            raise RequestError(code, f"{robot}/{verb}", what, why, mend) from None  # type: ignore[arg-type] # both are codes
+            raise RequestError(code, f"{robot}/{verb}", problem, reason, hint) from None  # type: ignore[arg-type] # both are codes
         finally:
             self._asked[asked].discard(answer)
             if not self._asked[asked]:
@@ -170,6 +172,6 @@ def _data_of(where: str, answer: dict[str, Any]) -> dict[str, Any]:
         return data
     code, error = answer.get("code"), answer.get("error")
     if not isinstance(code, str) or not isinstance(error, str):
-        what, mend = "its answer cannot be understood", "look at the daemon's log"
-        raise RequestError("INTERNAL", where, what, "it has neither ok nor a refusal", mend)
+        problem, hint = "its answer cannot be understood", "look at the daemon's log"
+        raise RequestError("INTERNAL", where, problem, "it has neither ok nor a refusal", hint)
     raise RequestError.of(code, error, data)  # type: ignore[arg-type] # a newer daemon may have further codes

@@ -94,12 +94,12 @@ class Roster:
         if not members:
             known = self.groups()
             here = f"the groups here are {listed([*known])}" if known else "no robot here is in a group"
-            mend = nearest(group, known) or "name it in `groups` of its robots"
+            hint = nearest(group, known) or "name it in `groups` of its robots"
             name = shortened(group, LONGEST_TOLD)
-            raise RequestError("UNKNOWN_GROUP", name, "no robot is in this group", here, mend)
+            raise RequestError("UNKNOWN_GROUP", name, "no robot is in this group", here, hint)
         if len(members) > MOST_MEMBERS:
-            what, why = f"it has {len(members)} robots", f"a group has at most {MOST_MEMBERS}"
-            raise RequestError("INVALID_REQUEST", group, what, why, "make several groups of it")
+            problem, reason = f"it has {len(members)} robots", f"a group has at most {MOST_MEMBERS}"
+            raise RequestError("INVALID_REQUEST", group, problem, reason, "make several groups of it")
         return members
 
     def has_untold(self) -> bool:

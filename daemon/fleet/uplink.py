@@ -182,8 +182,8 @@ class Uplink:
             OFFLINE if there is no connection, TOO_LARGE if it is longer than the broker takes.
         """
         if self._client is None:
-            what, why = "no connection to the broker", "nothing was sent"
-            raise RequestError("OFFLINE", self.address, what, why, "it is tried again; ask again")
+            problem, reason = "no connection to the broker", "nothing was sent"
+            raise RequestError("OFFLINE", self.address, problem, reason, "it is tried again; ask again")
         properties = None
         if self._client.version_5:
             properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped

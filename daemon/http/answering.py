@@ -54,9 +54,9 @@ class RequestHandler(web.RequestHandler):
         """Answer what cannot be served; for whom it was is not known of a malformed head."""
         response = super().handle_error(request, status, exc, message)
         if 400 <= status < 500:
-            why = shortened((message or "").partition("\n")[0].rstrip(":."), LONGEST_REASON)
-            what = f"the request's head is malformed; {why}; correct it"
-            response = refused(status, "INVALID_REQUEST", what)
+            reason = shortened((message or "").partition("\n")[0].rstrip(":."), LONGEST_REASON)
+            problem = f"the request's head is malformed; {reason}; correct it"
+            response = refused(status, "INVALID_REQUEST", problem)
         else:  # after it was served: its answer could not be written
             response = _failed(request, exc)
         response.headers.update(HEADERS)
@@ -100,8 +100,8 @@ def _failed(request: web.BaseRequest, error: BaseException | None) -> web.Respon
     """Return what is wrong with a head that is no text, where that made it fail; else that motiond did."""
     path = request.path[:LONGEST_PATH]
     if isinstance(error, ValueError) and (name := _name_of_no_text(request.headers)) is not None:
-        why = "what stands there is written in ASCII"
-        return refused(400, "INVALID_REQUEST", f"{path}: header {name} is no text; {why}; correct it")
+        reason = "what stands there is written in ASCII"
+        return refused(400, "INVALID_REQUEST", f"{path}: header {name} is no text; {reason}; correct it")
     log.error("http: %s %s failed", request.method, request.path, exc_info=error)
     return refused(500, "INTERNAL", f"{path}: failed inside motiond; the log says more")
 

@@ -260,8 +260,8 @@ class Client:
                 self._answer(None, refusal("INVALID_REQUEST", f"{asked}; correct it"))
             elif asked.raw.verb in STOPS:
                 await self._begin_stop(asked)
-            elif why := self._refusal(asked.raw, cost, in_share=in_share):
-                self._answer(asked.number, refusal(*why))
+            elif reason := self._refusal(asked.raw, cost, in_share=in_share):
+                self._answer(asked.number, refusal(*reason))
             else:
                 self._begin(asked, stops=False)
             if not in_share:
@@ -273,11 +273,11 @@ class Client:
             return raw.refusal.code, str(raw.refusal)
         too_many = f"{raw.where}: too many requests"
         if self._serving[False] >= MOST_SERVED or not self._pace.allows(cost):
-            why = f"a client has {MOST_SERVED} at once and {REQUESTS_HZ:g} a second"
-            return "BUSY", f"{too_many}; {why}; send fewer"
+            reason = f"a client has {MOST_SERVED} at once and {REQUESTS_HZ:g} a second"
+            return "BUSY", f"{too_many}; {reason}; send fewer"
         if not in_share and not self._traffic.served.allows(cost):
-            why = f"all clients together have {TOGETHER_HZ:g} a second beyond {SHARE_HZ:g} of each"
-            return "BUSY", f"{too_many}; {why}; send fewer, or shorter ones"
+            reason = f"all clients together have {TOGETHER_HZ:g} a second beyond {SHARE_HZ:g} of each"
+            return "BUSY", f"{too_many}; {reason}; send fewer, or shorter ones"
         return None
 
     async def _begin_stop(self, asked: Asked) -> None:

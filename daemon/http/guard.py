@@ -82,13 +82,13 @@ class Guard:
     async def _refusal(self, request: web.Request) -> web.Response | None:
         names = request.headers.getall(hdrs.HOST, [])
         if len(names) != 1 or not self._is_own(names[0]):
-            what = "the daemon is not called so"
+            problem = "the daemon is not called so"
             return refused(
-                421, "NOT_ALLOWED", f"Host: {what}; add the name to http.hosts, or use its address"
+                421, "NOT_ALLOWED", f"Host: {problem}; add the name to http.hosts, or use its address"
             )
         if not _comes_from_here(request, names[0]):
-            why = "the request comes from another page"
-            return refused(403, "NOT_ALLOWED", f"Origin: {why}; use the daemon's own")
+            reason = "the request comes from another page"
+            return refused(403, "NOT_ALLOWED", f"Origin: {reason}; use the daemon's own")
         if self._token is None or request.match_info.handler in self.open_to_all:
             return None
         return await _token_refusal(request, self._token)
@@ -137,8 +137,8 @@ def _cost_of(request: web.Request) -> float:
 
 
 def _busy(request: web.Request) -> web.Response:
-    what, why = "too many requests are being served", "there is room for stops only"
-    response = refused(503, "BUSY", f"{request.path[:200]}: {what}; {why}; ask again")
+    problem, reason = "too many requests are being served", "there is room for stops only"
+    response = refused(503, "BUSY", f"{request.path[:200]}: {problem}; {reason}; ask again")
     response.force_close()
     return response
 

@@ -95,13 +95,13 @@ class ModelApi:
     async def _looks_of(self, robot: str) -> Looks | web.Response:
         if robot not in self._models:
             if robot in self._commands.robots:
-                why = "only the robot's own daemon has its description"
-                return refused(404, "UNKNOWN_MODEL", f"{robot}: not served here; {why}; ask its page")
+                reason = "only the robot's own daemon has its description"
+                return refused(404, "UNKNOWN_MODEL", f"{robot}: not served here; {reason}; ask its page")
             return unknown_robot(robot, self._commands)
         model, joint_map = self._models[robot]
         if model is None:
-            why = "the configuration lists joints only"
-            return refused(404, "UNKNOWN_MODEL", f"{robot}: no description; {why}; name one by 'model'")
+            reason = "the configuration lists joints only"
+            return refused(404, "UNKNOWN_MODEL", f"{robot}: no description; {reason}; name one by 'model'")
         async with self._one_at_a_time:
             known, looks = self._looks.get(robot, (None, None))
             if looks is None or known is not model:

@@ -44,7 +44,7 @@ FLEET_OPTIONS = ("--token-file", "--cert-file", "--key-file")
 
 
 class HttpError(Exception):
-    """What is configured cannot be served: `what; why; how to mend`."""
+    """What is configured cannot be served: `problem; reason; hint`."""
 
     exit_code: ClassVar[int] = 2
 
@@ -155,8 +155,8 @@ class HttpServer:
             Waits until what serves may be loaded; what robots report counts from the start on.
         """
         if self._certificate is None and not self._settings.is_loopback:
-            why = "whoever listens to the network learns the token"
-            log.warning("http: %s: not encrypted; %s; set %s and %s", self.url, why, *self._tls_options)
+            reason = "whoever listens to the network learns the token"
+            log.warning("http: %s: not encrypted; %s; set %s and %s", self.url, reason, *self._tls_options)
         async with asyncio.TaskGroup() as tasks:  # neither of the two ends by itself
             tasks.create_task(self._tally.run(self._hub), name="http.tally")
             if self._certificate is not None:
@@ -195,8 +195,8 @@ class HttpServer:
     def _tell(self, told: str, reason: str) -> str:
         """Tell why there is no page, once for each reason, and return it."""
         if reason != told:
-            mend = "it is tried again; end what listens there, or set http.listen"
-            log.warning("http: no page at %s; %s; %s", self.url, reason, mend)
+            hint = "it is tried again; end what listens there, or set http.listen"
+            log.warning("http: no page at %s; %s; %s", self.url, reason, hint)
         return reason
 
     def _tls(self) -> ssl.SSLContext | None:

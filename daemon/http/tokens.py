@@ -20,7 +20,7 @@ LEAST_LENGTH = 16
 
 
 class TokenError(Exception):
-    """A token file that cannot be used: `file: what; why; how to mend`."""
+    """A token file that cannot be used: `file: problem; reason; hint`."""
 
     exit_code = 2
 
@@ -100,9 +100,9 @@ def read_token(file: Path | None, option: str = OPTION) -> Token | None:
     except NoCredential as error:
         raise TokenError(f"{file}: {error.strerror}") from error
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise TokenError(f"{file}: cannot be read; {why.lower()}; correct {option}") from error
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise TokenError(f"{file}: cannot be read; {reason.lower()}; correct {option}") from error
     if len(text) < LEAST_LENGTH:
-        what = f"its first line has {len(text)} characters; a token has {LEAST_LENGTH} at least"
-        raise TokenError(f"{file}: {what}; write one, as by: openssl rand -hex 16")
+        problem = f"its first line has {len(text)} characters; a token has {LEAST_LENGTH} at least"
+        raise TokenError(f"{file}: {problem}; write one, as by: openssl rand -hex 16")
     return Token(text, option)

@@ -21,7 +21,7 @@ LONGEST_ANSWER = 1 << 26
 
 
 class Refused(Exception):
-    """What was asked for is not done; `str()` says why, and how to mend it."""
+    """What was asked for is not done; `str()` says why, and how to fix it."""
 
     exit_code: ClassVar[int] = 1
 

@@ -52,8 +52,8 @@ def missing_limits(joint_map: JointMap) -> str:
     ]
     if not told:
         return ""
-    why = "nothing keeps a motion from asking too much there"
-    return f"{', and '.join(told)}; {why}; set `joints.NAME.limits`"
+    reason = "nothing keeps a motion from asking too much there"
+    return f"{', and '.join(told)}; {reason}; set `joints.NAME.limits`"
 
 
 def _named(joint_map: JointMap, chosen: Booleans) -> str:

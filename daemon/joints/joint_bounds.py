@@ -166,8 +166,8 @@ def never_fails(joint_map: JointMap, bounds: JointBounds) -> str:
     ]
     if not told:
         return ""
-    why = "a joint that does not move at all would pass for one that has arrived"
-    return f"{' and '.join(told)}: half of the range or more; {why}; lower `joints.NAME.tolerances`"
+    reason = "a joint that does not move at all would pass for one that has arrived"
+    return f"{' and '.join(told)}: half of the range or more; {reason}; lower `joints.NAME.tolerances`"
 
 
 _KINDS = {

@@ -45,7 +45,7 @@ class JointMapError(ValueError):
     Attributes
     ----------
     problems : tuple of str
-        Every mismatch, each as `where: what; why; how to mend`.
+        Every mismatch, each as `where: problem; reason; hint`.
     """
 
     exit_code: ClassVar[int] = 2
@@ -291,8 +291,8 @@ class _Joints:
         if not self.names:
             self._wrong("the model has no joint that moves", "there is nothing to play on", "choose another")
 
-    def _wrong(self, what: str, why: str, mend: str) -> None:
-        self.problems.append(_joined(f"{self.robot}: {what}", why, mend))
+    def _wrong(self, problem: str, reason: str, hint: str) -> None:
+        self.problems.append(_joined(f"{self.robot}: {problem}", reason, hint))
 
     def _check_joint(self, joint: Joint) -> None:
         count = len(joint.coordinates)

@@ -214,8 +214,8 @@ class MqttBridge:
             async with asyncio.timeout(CHANGE_WITHIN_S):
                 await change
         except (aiomqtt.MqttError, TimeoutError) as error:
-            why = str(error) or f"the broker did not answer in {CHANGE_WITHIN_S:g} s"
-            log.warning("the broker is not told who went; %s; the next connection makes it good", why)
+            reason = str(error) or f"the broker did not answer in {CHANGE_WITHIN_S:g} s"
+            log.warning("the broker is not told who went; %s; the next connection makes it good", reason)
 
     # -- of all connections ---------------------------------------------------------------------------------
 

@@ -429,8 +429,8 @@ def _password(path: Path) -> str:
     except NoCredential as error:
         raise NotConnected(f"{path}: {error.strerror}") from error
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise NotConnected(f"{path}: cannot be read; {why}; let motiond's user read it") from error
+        reason = (error.strerror or str(error)).lower()
+        raise NotConnected(f"{path}: cannot be read; {reason}; let motiond's user read it") from error
     except UnicodeDecodeError as error:
         raise NotConnected(f"{path}: the password is not UTF-8; save it as UTF-8") from error
 

@@ -16,7 +16,7 @@ MOST_TOLD = 20
 class ConnectionLog:
     """What is told of one connection.
 
-    A reason that somebody has to mend is told once, until a connection has lasted `STEADY_S`: two daemons of
+    A reason that somebody has to fix is told once, until a connection has lasted `STEADY_S`: two daemons of
     one id would otherwise fill the log. That nobody is there is told once for each loss. A return is told
     where its loss was.
 
@@ -51,18 +51,18 @@ class ConnectionLog:
         if made_s is not None and asyncio.get_running_loop().time() - made_s > STEADY_S:
             self._told.clear()
             self._has_rival = False
-        why, absent = reason_of(error), is_absence(error)
+        reason, absent = reason_of(error), is_absence(error)
         if absent and made_s is not None and self._has_rival:  # MQTT 3.1.1 does not tell a take-over
-            why, absent = ANOTHER_OF_OUR_NAME, False
+            reason, absent = ANOTHER_OF_OUR_NAME, False
         if made_s is not None:
             self._is_told = False
-        told = self._is_told if absent else why in self._told
-        what = "not connected" if made_s is None else "connection lost"
-        log.log(logging.DEBUG if told else logging.WARNING, "%s: %s; %s", self._what, what, why)
+        told = self._is_told if absent else reason in self._told
+        problem = "not connected" if made_s is None else "connection lost"
+        log.log(logging.DEBUG if told else logging.WARNING, "%s: %s; %s", self._what, problem, reason)
         if not told:
             self._is_told = self._tells_return = True
         if not absent and len(self._told) < MOST_TOLD:
-            self._told.add(why)
+            self._told.add(reason)
 
     def meet_rival(self) -> None:
         """Take note that another daemon of our id is told of: it may be the reason of the losses to come."""

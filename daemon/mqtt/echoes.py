@@ -63,14 +63,14 @@ class Echoes:
             return []
         nor_on = {1: "", 2: ", nor on another topic"}
         others = nor_on.get(len(silent), f", nor on {len(silent) - 1} others")
-        what = "what is published there does not come back"
-        mend = "permit the daemon to publish and subscribe there in the broker's access list"
+        problem = "what is published there does not come back"
+        hint = "permit the daemon to publish and subscribe there in the broker's access list"
         shortest = min(self._bytes[topic] for topic in silent)
         is_longer = shortest > max((self._bytes[topic] for topic in self._heard), default=shortest)
         if is_longer:
-            mend = f"it has {shortest} bytes or more, what comes back fewer; {RAISE_IT}, or {mend}"
+            hint = f"it has {shortest} bytes or more, what comes back fewer; {RAISE_IT}, or {hint}"
         if self._tells_silence:
-            log.warning("%s: %s%s; %s", next(iter(silent)), what, others, mend)
+            log.warning("%s: %s%s; %s", next(iter(silent)), problem, others, hint)
         self._tells_silence = False
         return list(silent) if is_longer else []
 

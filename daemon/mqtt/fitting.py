@@ -101,22 +101,25 @@ def _fit_motions(
     return Fitted(payload, f"{listed} of {len(motions) + more} motions are listed")
 
 
-def fit_answer(where: str, answer: bytes, room_bytes: float, room_cut_bytes: float, mend: str) -> Fitted:
+def fit_answer(where: str, answer: bytes, room_bytes: float, room_cut_bytes: float, hint: str) -> Fitted:
     """Return what is answered instead of an answer that is too long.
 
     Parameters
     ----------
     where : str
         What was asked for, for the message.
-    mend : str
+    fix : str
         What helps.
     """
     told = orjson.loads(answer)
     if told["status"] == "ok" and "motions" in told["data"]:
         fitted = _fit_motions(told["data"], room_cut_bytes, lambda data: encode({**told, "data": data}))
     elif told["status"] == "ok":
-        what, why = f"the answer has {len(answer)} bytes", "the request was served, and the broker takes less"
-        error = RequestError("TOO_LARGE", where, what, why, mend, bytes=len(answer))
+        problem, reason = (
+            f"the answer has {len(answer)} bytes",
+            "the request was served, and the broker takes less",
+        )
+        error = RequestError("TOO_LARGE", where, problem, reason, hint, bytes=len(answer))
         short = {"status": "error", "code": error.code, "error": str(error), "data": error.data}
         fitted = Fitted(encode({**short, "transaction": told["transaction"]}), "TOO_LARGE is answered")
     else:

@@ -83,10 +83,10 @@ class Heartbeat:
                 self._refuse(topic, self._beat_s * (UNANSWERED + 1))
 
     def _refuse(self, topic: str, silent_s: float) -> NoReturn:
-        what = f"what is published on '{topic}' has not come back for {silent_s:g} s"
+        problem = f"what is published on '{topic}' has not come back for {silent_s:g} s"
         was_heard = topic == self._topic and not self._is_new
-        mend = "the broker hangs" if was_heard else "permit it in the broker's access list"
-        raise ConnectionUseless(f"{what}; {mend}")
+        hint = "the broker hangs" if was_heard else "permit it in the broker's access list"
+        raise ConnectionUseless(f"{problem}; {hint}")
 
     def hear(self, topic: str) -> None:
         """Take note of an echo."""

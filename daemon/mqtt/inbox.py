@@ -57,8 +57,8 @@ class Inbox:
         now_s = asyncio.get_running_loop().time()
         if now_s - self._told_s >= TOLD_EVERY_S:
             new, self._told, self._told_s = self.refused - self._told, self.refused, now_s
-            why = f"{MOST_WAITING} wait already, or {MOST_BYTES // 1_000_000} MB"
-            log.warning("requests: %d dropped, %d since the start; %s; send fewer", new, self.refused, why)
+            reason = f"{MOST_WAITING} wait already, or {MOST_BYTES // 1_000_000} MB"
+            log.warning("requests: %d dropped, %d since the start; %s; send fewer", new, self.refused, reason)
 
 
 def size_of(message: aiomqtt.Message) -> int:

@@ -263,8 +263,8 @@ class MainSession:
         others += [self._home_assistant.status_topic] if self._home_assistant.status_topic else []
         refused = await try_to_subscribe(client, others, qos)
         if refused and broker.visits == 1:
-            why = "what others do there goes unnoticed"
-            log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], why)
+            reason = "what others do there goes unnoticed"
+            log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], reason)
         # Of robots that are ours no more; it may be refused, then `motiond forget` is left.
         await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")], qos)
         await subscribe(client, stops, qos)
@@ -317,8 +317,10 @@ class MainSession:
             async with asyncio.timeout(FAREWELL_S):
                 await self._reports.say_goodbye(client)
         except (aiomqtt.MqttError, TimeoutError) as error:
-            why = str(error) or f"the broker did not take it in {FAREWELL_S:g} s"
-            log.warning("%s: could not say offline; %s", self._topics.daemon(self._identity.daemon_id), why)
+            reason = str(error) or f"the broker did not take it in {FAREWELL_S:g} s"
+            log.warning(
+                "%s: could not say offline; %s", self._topics.daemon(self._identity.daemon_id), reason
+            )
 
 
 def _decode(payload: bytes) -> dict[str, Any]:

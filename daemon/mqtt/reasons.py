@@ -1,4 +1,4 @@
-"""Why there is no connection to the broker, in words: what was met there, and how to mend it."""
+"""Why there is no connection to the broker, in words: what was met there, and how to fix it."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ _WANTS_CERTIFICATE = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE")
 
 
 class ConnectionUseless(aiomqtt.MqttError):
-    """The broker is there, and what the daemon needs of it is not; `str()` says what, why and how to mend."""
+    """The broker is there, and what the daemon needs of it is not; `str()` says what, why and how to fix."""
 
 
 class NotConnected(aiomqtt.MqttError):
-    """A connection could not be made; `str()` says why, and how to mend it.
+    """A connection could not be made; `str()` says why, and how to fix it.
 
     Attributes
     ----------
     absent : bool
-        Whether nobody was reached, so that it may succeed later without being mended.
+        Whether nobody was reached, so that it may succeed later without being fixed.
     hung_up : bool
         Whether the other end closed the connection without an answer.
     """
 
-    def __init__(self, why: str, *, absent: bool = False, hung_up: bool = False) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, *, absent: bool = False, hung_up: bool = False) -> None:
+        super().__init__(reason)
         self.absent = absent
         self.hung_up = hung_up
 
@@ -81,11 +81,11 @@ def not_connected(error: BaseException, settings: MqttSettings, identifier: str 
         code = getattr(error.rc, "value", error.rc)
         return NotConnected(_refusal(code, str(error.rc), settings, identifier))
     if isinstance(error, HungUp):
-        why = f"the broker hung up before it answered; {_what_it_may_want(settings)}"
-        return NotConnected(why, hung_up=True)
+        reason = f"the broker hung up before it answered; {_what_it_may_want(settings)}"
+        return NotConnected(reason, hung_up=True)
     if isinstance(error, TlsFilesUnusable):
-        mend = "correct mqtt.ca_file, mqtt.cert_file and mqtt.key_file"
-        return NotConnected(f"certificates and keys can no longer be used ({error}); {mend}")
+        hint = "correct mqtt.ca_file, mqtt.cert_file and mqtt.key_file"
+        return NotConnected(f"certificates and keys can no longer be used ({error}); {hint}")
     if not isinstance(error, OSError):
         return NotConnected(str(error))
     told = _no_agreement(error, settings)
@@ -150,9 +150,9 @@ def _what_it_may_want(settings: MqttSettings) -> str:
 def _no_agreement(error: OSError, settings: MqttSettings) -> str:
     """Say on what somebody who was reached would not agree; '' where nobody was reached."""
     if isinstance(error, WebsocketConnectionError):
-        why = "nobody speaks WebSocket there, or not on this path"
+        reason = "nobody speaks WebSocket there, or not on this path"
         plain = "mqtts" if _encrypts(settings) else "mqtt"
-        return f"{why}; correct port and path in mqtt.broker, or write {plain}://"
+        return f"{reason}; correct port and path in mqtt.broker, or write {plain}://"
     if _encrypts(settings) and isinstance(error, ssl.SSLError | ConnectionResetError | BrokenPipeError):
         return _trouble_with_tls(error, settings)
     return ""
@@ -179,12 +179,12 @@ def _distrust(error: ssl.SSLCertVerificationError, settings: MqttSettings) -> st
     """
     code, told = error.verify_code, error.verify_message
     if code in _OF_ANOTHER_AUTHORITY:
-        mend = "name the certificate of its authority as mqtt.ca_file"
+        hint = "name the certificate of its authority as mqtt.ca_file"
         if settings.ca_file is not None:
-            mend = "mqtt.ca_file holds another authority's; name the one that has signed it"
-        return f"the broker's certificate is not trusted ({told}); {mend}"
+            hint = "mqtt.ca_file holds another authority's; name the one that has signed it"
+        return f"the broker's certificate is not trusted ({told}); {hint}"
     today = datetime.now(UTC).date()
-    why = {
+    reason = {
         **dict.fromkeys(_OTHER_HOST, "is for another host; name the host in mqtt.broker as it is there"),
         _NOT_YET_VALID: "is not valid yet; set this machine's clock, which is probably behind: "
         f"it shows {today}; then it is taken by itself",
@@ -193,12 +193,12 @@ def _distrust(error: ssl.SSLCertVerificationError, settings: MqttSettings) -> st
         **dict.fromkeys(_TOO_WEAK, f"is too weak for this system ({told}); renew it with a stronger key"),
         **dict.fromkeys(_WRONG_PURPOSE, f"is not made for this ({told}); issue one for a server"),
     }
-    return f"the broker's certificate {why.get(code, f'is not accepted ({told}); issue it again')}"
+    return f"the broker's certificate {reason.get(code, f'is not accepted ({told}); issue it again')}"
 
 
 def _out_of_reach(error: OSError, settings: MqttSettings) -> str:
     """Say what the system found on the way to the broker."""
-    mend = "correct mqtt.broker, or look at the network"
+    hint = "correct mqtt.broker, or look at the network"
     if isinstance(error, ConnectionRefusedError):
         if settings.broker == "embedded":
             return "nobody listens there; start the daemon with `motiond run`"
@@ -206,5 +206,5 @@ def _out_of_reach(error: OSError, settings: MqttSettings) -> str:
     if isinstance(error, socket.gaierror):
         return "the host's name cannot be found; correct mqtt.broker, or look at the name service"
     if isinstance(error, TimeoutError) or error.strerror is None:
-        return f"nobody answers there; {mend}"
-    return f"it cannot be reached ({error.strerror.lower()}); {mend}"
+        return f"nobody answers there; {hint}"
+    return f"it cannot be reached ({error.strerror.lower()}); {hint}"

@@ -123,20 +123,20 @@ class Responder:
 
 def retained(where: str) -> RequestError:
     """Return the refusal of a request that the broker kept and may deliver again."""
-    mend = "clear it with an empty retained message and send it without the flag"
-    return RequestError("RETAINED", where, "retained", "it would act at every reconnect", mend)
+    hint = "clear it with an empty retained message and send it without the flag"
+    return RequestError("RETAINED", where, "retained", "it would act at every reconnect", hint)
 
 
 def _overtaken(where: str) -> RequestError:
     """Return the refusal of a request that a later stop was served before."""
-    why = "a stop was served that may have been sent after it"
-    return RequestError("CANCELED", where, "stopped before it began", why, "send it again")
+    reason = "a stop was served that may have been sent after it"
+    return RequestError("CANCELED", where, "stopped before it began", reason, "send it again")
 
 
 def _not_stoppable(where: str) -> RequestError:
     """Return the refusal of a request to begin while no stop would come through."""
-    why = "the daemon's connection for stops is not there"
-    return RequestError("OFFLINE", where, "not begun", why, "send it again once the robot is online")
+    reason = "the daemon's connection for stops is not there"
+    return RequestError("OFFLINE", where, "not begun", reason, "send it again once the robot is online")
 
 
 def _correlated(request: Properties | None) -> Properties:

@@ -99,8 +99,8 @@ def plan_approach(
     rows, velocities = _rows(start, target, driven, joint_map, bounds, rate_hz=rate_hz)
     longest_s, takes_s = settings.approach.longest_s, len(rows) / rate_hz
     if longest_s is not None and takes_s > longest_s:
-        mend = f"approach.longest_s is {longest_s:g}; go nearer first, or raise it"
-        raise _too_far(takes_s, mend, farthest(start, target, driven, joint_map))
+        hint = f"approach.longest_s is {longest_s:g}; go nearer first, or raise it"
+        raise _too_far(takes_s, hint, farthest(start, target, driven, joint_map))
     ramp, _ = clock_acceleration(rows, velocities, rate_hz, joint_map, settings.stop_duration_s)
     return Track(rows, velocities, driven, rate_hz, ramp)
 
@@ -133,8 +133,8 @@ def _rows(
     way = _way(start, target, driven, joint_map, bounds)
     longest_s = min(MOST_ROWS, MOST_VALUES // start.size) / rate_hz
     if not way.duration_s <= longest_s:
-        mend = f"{longest_s:g} s are allowed; go nearer first, or raise the bounds under `approach`"
-        raise _too_far(way.duration_s, mend, farthest(start, target, driven, joint_map))
+        hint = f"{longest_s:g} s are allowed; go nearer first, or raise the bounds under `approach`"
+        raise _too_far(way.duration_s, hint, farthest(start, target, driven, joint_map))
     sampled, speeds = way.rows(rate_hz)
     positions, velocities = np.empty((len(sampled), start.size)), np.zeros((len(sampled), start.size))
     positions[:] = start
@@ -142,9 +142,9 @@ def _rows(
     return positions, velocities
 
 
-def _too_far(takes_s: float, mend: str, far: dict[str, Any]) -> ApproachError:
-    why = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
-    message = f"the way to it takes {takes_s:.3f} s; {why}; {mend}"
+def _too_far(takes_s: float, hint: str, far: dict[str, Any]) -> ApproachError:
+    reason = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
+    message = f"the way to it takes {takes_s:.3f} s; {reason}; {hint}"
     return ApproachError([far["joint"]], message, {"start_distance": far})
 
 
@@ -186,5 +186,5 @@ def _way(start: Floats, target: Floats, driven: Booleans, joint_map: JointMap, b
         return plan_way(*ends, velocity[driven], acceleration[driven], bounds.jerk[driven])
     except WayError as error:
         names = [name for name, moves in zip(joint_map.joints, driven, strict=True) if moves]
-        mend = f"check the limits of {listed(names)}, and the bounds under `approach`"
-        raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {mend}") from error
+        hint = f"check the limits of {listed(names)}, and the bounds under `approach`"
+        raise ApproachError(names, f"{joint_map.robot}: no approach can be calculated; {hint}") from error

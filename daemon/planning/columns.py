@@ -100,13 +100,13 @@ def _refuse_unplayable(motion: Motion) -> None:
     if far.size:
         row, column = far[0]
         joint = f"joint '{motion.joint_names[column]}'" if motion.joint_names else f"joint {column}"
-        value, why = motion.positions[row, column], f"beyond {FURTHEST:g} rad or m a number is a mistake"
-        raise PlanError(f"{motion.name}: frame {row} has {value:g} for {joint}; {why}; correct the file")
+        value, reason = motion.positions[row, column], f"beyond {FURTHEST:g} rad or m a number is a mistake"
+        raise PlanError(f"{motion.name}: frame {row} has {value:g} for {joint}; {reason}; correct the file")
     back = np.flatnonzero(np.diff(motion.times) < SAME_TIME_S)
     if back.size:
-        why = "time must rise from frame to frame"
+        reason = "time must rise from frame to frame"
         raise PlanError(
-            f"{motion.name}: frame {back[0] + 1} is not after the one before; {why}; correct the file"
+            f"{motion.name}: frame {back[0] + 1} is not after the one before; {reason}; correct the file"
         )
 
 

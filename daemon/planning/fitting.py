@@ -61,7 +61,7 @@ def fitted(
 
 
 def _needed(found: Sequence[Violation]) -> float:
-    """Return the factor that would mend the worst of the violations that speed helps against."""
+    """Return the factor that would fix the worst of the violations that speed helps against."""
     return min((one.speed_factor for one in found if one.speed_factor is not None), default=1.0)
 
 

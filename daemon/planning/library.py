@@ -253,7 +253,9 @@ class MotionLibrary:
             elif one := self._watched(path, may_read, problems):
                 files[path] = one
         entries = [entry for file in files.values() for entry in file.entries]
-        entries += (Entry(printable(path.name), path, reason=why) for path, why in found.unlisted.items())
+        entries += (
+            Entry(printable(path.name), path, reason=reason) for path, reason in found.unlisted.items()
+        )
         read = {path for file in files.values() for path in file.stamps}
         read |= {marker_file(path) for path in found.motions if path not in files}  # not read yet
         self._warn_of(_lost_markers(found.markers, read))
@@ -428,9 +430,9 @@ class MotionLibrary:
             yield from _short_of_frames(motion)
         slowest = self._min_rate_hz
         if planned and planned.rate_hz < slowest * (1 - ROUNDING):
-            why = f"the actuators let go between setpoints that come at less than {slowest:g} Hz"
-            mend = f"`motiond convert --rate {math.ceil(slowest)}`, or raise `command_lifetime_s`"
-            yield f"{motion.name}: {planned.rate_hz:g} frames/s are too few; {why}; {mend}"
+            reason = f"the actuators let go between setpoints that come at less than {slowest:g} Hz"
+            hint = f"`motiond convert --rate {math.ceil(slowest)}`, or raise `command_lifetime_s`"
+            yield f"{motion.name}: {planned.rate_hz:g} frames/s are too few; {reason}; {hint}"
 
     def _moved(self, planned: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the joints that a plan moves, and those that it does not."""
@@ -452,10 +454,10 @@ def _gone(place: Path) -> str:
 
 def _short_of_frames(motion: Motion) -> Iterator[str]:
     """Yield for each series without all its frames that it may end in the middle of a gesture."""
-    why = "that its file states; so does a copy that was interrupted"
-    mend = "copy it anew, correct the count, or set `allow_short_files: true`"
+    reason = "that its file states; so does a copy that was interrupted"
+    hint = "copy it anew, correct the count, or set `allow_short_files: true`"
     for series, (frames, stated) in motion.missing_frames().items():
-        yield f"{motion.name}: {series} ends after {frames} of the {stated} frames {why}; {mend}"
+        yield f"{motion.name}: {series} ends after {frames} of the {stated} frames {reason}; {hint}"
 
 
 def _lost_markers(found: Iterable[Path], read: Collection[Path]) -> Iterator[str]:
@@ -464,10 +466,10 @@ def _lost_markers(found: Iterable[Path], read: Collection[Path]) -> Iterator[str
     if not lost:
         return
     known = [path.name for path in read if path.name.endswith(SUFFIX)]
-    why = f"those of wave.seq stand in wave{SUFFIX}, or in wave.NAME{SUFFIX} if it holds several"
+    reason = f"those of wave.seq stand in wave{SUFFIX}, or in wave.NAME{SUFFIX} if it holds several"
     for path in lost:
-        mend = nearest(path.name, known) or "rename or remove it"
-        yield f"{printable(str(path))}: belongs to no motion; {why}; {printable(mend)}"
+        hint = nearest(path.name, known) or "rename or remove it"
+        yield f"{printable(str(path))}: belongs to no motion; {reason}; {printable(hint)}"
 
 
 def _first_of(lines: Sequence[str], what: str) -> list[str]:

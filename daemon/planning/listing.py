@@ -47,9 +47,9 @@ def list_places(places: Iterable[Path]) -> Listing:
         try:
             inside = _inside(place) if place.is_dir() else None
         except OSError as error:
-            why = error.strerror or str(error)
-            mend = "remove some" if error.errno == errno.E2BIG else "check its rights"
-            problem = Problem(printable(str(place)), 0, "cannot be listed", why, mend)
+            reason = error.strerror or str(error)
+            hint = "remove some" if error.errno == errno.E2BIG else "check its rights"
+            problem = Problem(printable(str(place)), 0, "cannot be listed", reason, hint)
             found.unlisted[place] = str(problem)
             continue
         if inside is None:

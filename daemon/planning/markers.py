@@ -70,7 +70,7 @@ def read_markers(path: Path, motion: Motion) -> tuple[Marker, ...]:
     Raises
     ------
     FormatError
-        With every mistake, each as `file:line: what; why; how to mend`.
+        With every mistake, each as `file:line: problem; reason; hint`.
     """
     times = _frame_times(motion)
     cues = load_yaml(path, _MarkerFile, {"times": times}, aliases=False, size=SIZE).markers
@@ -95,11 +95,11 @@ def _named(name: str) -> str:
     if not name.strip():
         raise SettingError("", "a marker has no name; it is asked for by name; write one before the colon")
     if len(name) > LONGEST_NAME:
-        why = f"it has at most {LONGEST_NAME}; shorten it"
-        raise SettingError("", f"a marker's name has {len(name)} characters; {why}")
+        reason = f"it has at most {LONGEST_NAME}; shorten it"
+        raise SettingError("", f"a marker's name has {len(name)} characters; {reason}")
     if (shown := printable(name)) != name:
-        why = "it goes to logs and terminals; remove what is no letter, sign or space"
-        raise SettingError("", f"the marker's name '{shown}' cannot be shown as it stands; {why}")
+        reason = "it goes to logs and terminals; remove what is no letter, sign or space"
+        raise SettingError("", f"the marker's name '{shown}' cannot be shown as it stands; {reason}")
     return name
 
 
@@ -110,8 +110,8 @@ def _json_ready(payload: Any) -> Any:
     except orjson.JSONEncodeError as error:
         raise SettingError("", f"the payload is no JSON; {error}; write it as text, in quotes") from error
     if returned != payload:
-        why = "infinities and numbers that are none do not exist there"
-        raise SettingError("", f"the payload is no JSON; {why}; write them as text, in quotes")
+        reason = "infinities and numbers that are none do not exist there"
+        raise SettingError("", f"the payload is no JSON; {reason}; write them as text, in quotes")
     return payload
 
 

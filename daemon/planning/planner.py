@@ -191,5 +191,5 @@ def _coarse(rows: MotionRows) -> tuple[str, ...]:
     rate = rows.frame_rate_hz
     if not rows.uniform or rate >= SMOOTH_HZ or not np.ptp(rows.positions, axis=0).any():
         return ()
-    why = "each is a setpoint, with nothing between two, so that joints move in steps"
-    return (f"{rate:g} frames/s are few; {why}; `motiond convert --rate 100` puts rows between them",)
+    reason = "each is a setpoint, with nothing between two, so that joints move in steps"
+    return (f"{rate:g} frames/s are few; {reason}; `motiond convert --rate 100` puts rows between them",)

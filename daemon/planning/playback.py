@@ -196,9 +196,9 @@ def _returning(playback: Playback, joint_map: JointMap, seam: SeamPolicy, tolera
         return replace(playback, returns=True)
     name, unit = joint_map.joints[joint], joint_map.units[joint]
     far = f"its last row is {gap[joint]:.4g} {unit} from its first at joint '{name}'"
-    why = "it rests on both" if plan.rests else "that cannot be passed in one tick"
+    reason = "it rests on both" if plan.rests else "that cannot be passed in one tick"
     raise PlaybackError(
-        f"{plan.motion}: {far}; {why}; send seam: approach or ping_pong",
+        f"{plan.motion}: {far}; {reason}; send seam: approach or ping_pong",
         {"joint": name, "distance": float(gap[joint]), "unit": unit},
     )
 

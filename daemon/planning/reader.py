@@ -184,5 +184,5 @@ def _refuse(memory: int) -> list[Motion]:
     raise FormatError([Problem(*parts) for parts in told["problems"]]) from cause
 
 
-def _unread(path: Path, why: str, mend: str) -> FormatError:
-    return FormatError([Problem(printable(str(path)), 0, "cannot be read", why, mend)])
+def _unread(path: Path, reason: str, hint: str) -> FormatError:
+    return FormatError([Problem(printable(str(path)), 0, "cannot be read", reason, hint)])

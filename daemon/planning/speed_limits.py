@@ -109,9 +109,9 @@ def clock_acceleration(
     if ramps[tightest] >= least:
         return float(min(wanted, ramps[tightest])), ()
     joint = joint_map.joints[limited[tightest]]
-    why = f"it may take no longer than {FULL_RAMP / least:g} s"
+    reason = f"it may take no longer than {FULL_RAMP / least:g} s"
     return least, (
-        f"a soft stop may pass the acceleration limit of joint '{joint}'; {why}; raise stop_duration_s",
+        f"a soft stop may pass the acceleration limit of joint '{joint}'; {reason}; raise stop_duration_s",
     )
 
 

@@ -118,9 +118,9 @@ def resolve(
             raise ToleranceError("; ".join(part for part in parts if part))
         column = joints.index(joint)
         if value not in {0.0, OFF}:
-            why = _wrong_with(value, float(ranges[column]), joint_map.units[column])
-            if why:
-                raise ToleranceError(f"{robot}: {kind} of joint '{joint}' is {value:g}; {why}")
+            reason = _wrong_with(value, float(ranges[column]), joint_map.units[column])
+            if reason:
+                raise ToleranceError(f"{robot}: {kind} of joint '{joint}' is {value:g}; {reason}")
         if value != 0.0:
             found[column] = value
     return found
@@ -133,6 +133,6 @@ def _wrong_with(value: float, span: float, unit: str) -> str:
     if value < SMALLEST:
         return f"the smallest is {SMALLEST:g}, and 0 stands for the configured one; correct it"
     if value >= NEVER_FAILS * span:
-        why = f"its range is {span:.4g} {unit}, so that it could hardly fail"
-        return f"{why}; make it less than {NEVER_FAILS * span:.4g}, or -1 for none"
+        reason = f"its range is {span:.4g} {unit}, so that it could hardly fail"
+        return f"{reason}; make it less than {NEVER_FAILS * span:.4g}, or -1 for none"
     return ""

@@ -30,9 +30,9 @@ def unnoticed(plan: Plan, joint_map: JointMap, settings: RobotSettings, bounds: 
     found = list(_unnoticed(plan, joint_map, settings, bounds))
     if not found:
         return ""
-    what = f"no check would find out if these joints stood still: {listed(found)}"
-    why = "they move so little, or so briefly"
-    return f"{plan.motion}: {what}; {why}; lower `joints.NAME.tolerances`, or set their `path`"
+    problem = f"no check would find out if these joints stood still: {listed(found)}"
+    reason = "they move so little, or so briefly"
+    return f"{plan.motion}: {problem}; {reason}; lower `joints.NAME.tolerances`, or set their `path`"
 
 
 def _unnoticed(

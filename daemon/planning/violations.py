@@ -96,10 +96,10 @@ class Violation:
         if self.limited_by:
             by += f" ({self.limited_by})"
             remedy = "change that limit"
-        mend = " or ".join(part for part in (others, remedy) if part)
+        hint = " or ".join(part for part in (others, remedy) if part)
         return (
             f"joint '{self.joint}' {does} {value} {self.unit} {where}; "
-            f"its {self.kind} limit is {limit} {self.unit}{by}; {mend}"
+            f"its {self.kind} limit is {limit} {self.unit}{by}; {hint}"
         )
 
 

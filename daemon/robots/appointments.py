@@ -32,12 +32,14 @@ def checked_clock(where: str, clock: ClockMonitor) -> ClockState:
         return state
     error_s = state.estimated_error_s
     if not state.synchronised:
-        what = "this machine's clock is not synchronised"
+        problem = "this machine's clock is not synchronised"
     elif error_s is None:
-        what = "nobody estimates the error of this machine's clock"
+        problem = "nobody estimates the error of this machine's clock"
     elif error_s > most_s:
-        what = f"this machine's clock is off by about {error_s:.3g} s"
+        problem = f"this machine's clock is off by about {error_s:.3g} s"
     else:
         return state
-    why = f"an appointed time wants it within {most_s:g} s (max_clock_error_s)"
-    raise RequestError("CLOCK", where, what, why, TIME_MEND, clock=state.payload(), max_clock_error_s=most_s)
+    reason = f"an appointed time wants it within {most_s:g} s (max_clock_error_s)"
+    raise RequestError(
+        "CLOCK", where, problem, reason, TIME_MEND, clock=state.payload(), max_clock_error_s=most_s
+    )

@@ -75,8 +75,8 @@ class Control:
     def _required(self) -> Lease:
         """Return the lease; one that keeps nobody from commanding would promise what is not so."""
         if self.lease is None:
-            why, mend = "everybody may command it", "send requests without one, or set lease.required"
-            raise RequestError("NOT_ALLOWED", self._robot.name, "there is no lease to have", why, mend)
+            reason, hint = "everybody may command it", "send requests without one, or set lease.required"
+            raise RequestError("NOT_ALLOWED", self._robot.name, "there is no lease to have", reason, hint)
         return self.lease
 
     # -- what follows ---------------------------------------------------------------------------------------
@@ -100,11 +100,11 @@ class Control:
 
     def _lose(self, loss: Loss) -> None:
         """Stop softly if that is wanted, unless the daemon brings the robot to its end, and tell of it."""
-        why = f"the lease of {loss.holder} has run out; it was not renewed for {self._settings.ttl_s:g} s"
+        reason = f"the lease of {loss.holder} has run out; it was not renewed for {self._settings.ttl_s:g} s"
         if loss.taker is not None:
-            why = f"{loss.taker} took control from {loss.holder}"
+            reason = f"{loss.taker} took control from {loss.holder}"
         if self._settings.on_loss == "stop" and not self._robot.leaving:
-            self._robot.stop(why)
+            self._robot.stop(reason)
         kind = "lease_lost" if loss.taker is None else "lease_taken"
-        event = {"kind": kind, "message": why, "holder": loss.holder, "taker": loss.taker}
+        event = {"kind": kind, "message": reason, "holder": loss.holder, "taker": loss.taker}
         self._robot.report("event", event)

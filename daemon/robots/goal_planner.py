@@ -148,8 +148,8 @@ class GoalPlanner:
         if entry.plan is None:
             raise RequestError.of("INVALID_MOTION", shortened(entry.reason, LONGEST_REASON))
         if not self._is_checked(entry.plan):
-            what = f"{motion} is being checked against the limits that the actuators have reported"
-            raise RequestError("BUSY", self._name, what, mend="wait until the motions are published")
+            problem = f"{motion} is being checked against the limits that the actuators have reported"
+            raise RequestError("BUSY", self._name, problem, hint="wait until the motions are published")
         return whole(entry.plan, entry.markers)
 
     def _is_checked(self, plan: Plan) -> bool:
@@ -159,18 +159,21 @@ class GoalPlanner:
     def _refuse_unchecked(self, plan: Plan) -> None:
         """Refuse a goal that was planned before the robot's actuators reported other limits."""
         if not self._is_checked(plan):
-            what, why = (
+            problem, reason = (
                 "the robot's limits have changed since it was planned",
                 "its actuators reported others",
             )
-            raise RequestError("INVALID_MOTION", plan.motion, what, why, "play it again")
+            raise RequestError("INVALID_MOTION", plan.motion, problem, reason, "play it again")
 
     def _refuse_far(self, request: PlayRequest) -> None:
         """Refuse a start so far ahead that a robot would be busy with nothing."""
         in_s = (request.start_at or 0.0) - time.time()
         if in_s > FARTHEST_S:
-            what, why = f"start_at is {in_s:.0f} s ahead", f"a robot waits no longer than {FARTHEST_S:g} s"
-            raise RequestError("INVALID_REQUEST", self._name, what, why, "send the request later")
+            problem, reason = (
+                f"start_at is {in_s:.0f} s ahead",
+                f"a robot waits no longer than {FARTHEST_S:g} s",
+            )
+            raise RequestError("INVALID_REQUEST", self._name, problem, reason, "send the request later")
 
     def _refuse_bad_clock(self, request: PlayRequest) -> None:
         if request.start_at is not None and self.clock is not None:
@@ -185,8 +188,8 @@ class GoalPlanner:
             If there is none, or the joints cannot go there.
         """
         if (request.pose is None) == (request.joints is None):
-            what = "a posture is either a pose or joints"
-            raise RequestError("INVALID_REQUEST", self._name, what, mend="give one of the two")
+            problem = "a posture is either a pose or joints"
+            raise RequestError("INVALID_REQUEST", self._name, problem, hint="give one of the two")
         return self._playback_to(request.pose, request.joints)
 
     def playback_to_park(self) -> Playback:
@@ -343,7 +346,7 @@ class GoalPlanner:
             )
         return start_s
 
-    def refuse_virtual(self, what: str, mend: str) -> None:
+    def refuse_virtual(self, problem: str, hint: str) -> None:
         """Refuse what names a time of the real clock where the robot goes by another.
 
         Raises
@@ -352,8 +355,10 @@ class GoalPlanner:
             INVALID_REQUEST.
         """
         if self._settings.clock == "virtual":
-            why = "the robot's clock is virtual"
-            raise RequestError("INVALID_REQUEST", self._name, f"{what} a time of the real clock", why, mend)
+            reason = "the robot's clock is virtual"
+            raise RequestError(
+                "INVALID_REQUEST", self._name, f"{problem} a time of the real clock", reason, hint
+            )
 
     def forget_dropped(self) -> None:
         """Free the shared memory of motions that the library no longer has, or has anew."""

@@ -127,17 +127,17 @@ class RequestHandlers:
 
     async def disable(self, _request: Request) -> dict[str, Any]:
         """Switch torque off, while nothing plays; what does not answer may hold, so that is no success."""
-        session, what = self._session, "torque cannot be switched off"
+        session, problem = self._session, "torque cannot be switched off"
         if session.goal is not None:
             raise session.busy()
         if session.known.torque and (session.latched or session.state in HALTED):
-            session.refuse_unless_able(what)
+            session.refuse_unless_able(problem)
         await self._robot.obeyed(session.disable(), "torque off")
         if session.known.torque and session.state in HALTED:
-            session.refuse_unless_able(what)
+            session.refuse_unless_able(problem)
         if session.state is State.OFFLINE:
-            why = f"the robot is offline and its actuators may hold; {session.message}"
-            raise RequestError("OFFLINE", self._robot.name, what, why, "use the robot's own switch")
+            reason = f"the robot is offline and its actuators may hold; {session.message}"
+            raise RequestError("OFFLINE", self._robot.name, problem, reason, "use the robot's own switch")
         return self._torque()
 
     def _torque(self) -> dict[str, Any]:
@@ -153,8 +153,8 @@ class RequestHandlers:
         """Return what plays; refuse if nothing does."""
         goal = self._session.goal
         if goal is None:
-            why = f"the robot is {self._session.state}"
-            raise RequestError("NOT_PLAYING", self._robot.name, f"nothing to {verb}", why, "play first")
+            reason = f"the robot is {self._session.state}"
+            raise RequestError("NOT_PLAYING", self._robot.name, f"nothing to {verb}", reason, "play first")
         return goal
 
     def _progress(self, goal: Goal) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class RequestHandlers:
         if last is not None and (last.goal_id, last.code) == (goal.goal_id, ResultCode.SUCCESSFUL):
             # What follows goes on, so that it is not paused.
             ended, fix = f"{goal.motion} ended before", "pause what follows, or stop it"
-            raise RequestError("NOT_PLAYING", self._robot.name, ended, mend=fix)
+            raise RequestError("NOT_PLAYING", self._robot.name, ended, hint=fix)
         return self._progress(goal)
 
     async def resume(self, _request: Request) -> dict[str, Any]:
@@ -270,13 +270,13 @@ class RequestHandlers:
         elif was_latched or session.state is State.ESTOPPED:
             await robot.obeyed(session.reset(), "the end of the emergency stop")
         if session.latched:
-            why, fix = "an emergency stop came after the reset", "send reset when it is safe"
-            raise RequestError("ESTOPPED", robot.name, "halted again", why, fix)
+            reason, fix = "an emergency stop came after the reset", "send reset when it is safe"
+            raise RequestError("ESTOPPED", robot.name, "halted again", reason, fix)
         if session.state is State.FAULT:
             raise RequestError("FAULT", robot.name, "in fault after the reset", session.message)
         if session.state is State.OFFLINE and not session.leaving:
-            what, fix = "offline after the reset", "it is tried again by itself"
-            raise RequestError("OFFLINE", robot.name, what, session.message, fix)
+            problem, fix = "offline after the reset", "it is tried again by itself"
+            raise RequestError("OFFLINE", robot.name, problem, session.message, fix)
         return {"state": session.state}
 
     async def reboot_servos(self, request: RebootServosRequest) -> dict[str, Any]:
@@ -319,7 +319,7 @@ class RequestHandlers:
         robot = self._robot
         if not robot.settings.fault_requests:
             fix = "set fault_requests where the actuators are simulated"
-            raise RequestError("NOT_ALLOWED", robot.name, "faults cannot be asked for", mend=fix)
+            raise RequestError("NOT_ALLOWED", robot.name, "faults cannot be asked for", hint=fix)
         fault = {"fault": request.fault, **(request.model_extra or {})}
         if request.joint is not None:
             fault["actuator"] = self._actuator_of(request.joint)

@@ -100,7 +100,7 @@ class HeldStart:
             (self.phase is not None and not session.known.torque, "torque went off"),
             (now_s >= self.ends_s, late),
         )
-        return next((why for holds, why in hindrances if holds), None)
+        return next((reason for holds, reason in hindrances if holds), None)
 
     def refuse_stranger(self, where: str, token: str | None) -> None:
         """Refuse who has not prepared it, and change nothing.
@@ -112,9 +112,9 @@ class HeldStart:
         """
         if token is not None and hmac.compare_digest(digest_of(token), self.digest):
             return
-        what = "the token is missing" if token is None else "the token is wrong"
-        why, mend = f"start '{self.request.start}' belongs to who prepared it", "send the token of that"
-        raise RequestError("NOT_ALLOWED", where, what, why, mend)
+        problem = "the token is missing" if token is None else "the token is wrong"
+        reason, hint = f"start '{self.request.start}' belongs to who prepared it", "send the token of that"
+        raise RequestError("NOT_ALLOWED", where, problem, reason, hint)
 
     def refuse_time(self, robot: str, request: CommitRequest, in_s: float) -> None:
         """Refuse a first row that the robot could not be on in time, or that is too far ahead.
@@ -125,36 +125,42 @@ class HeldStart:
             INVALID_REQUEST or TOO_LATE.
         """
         if in_s > FARTHEST_S:
-            what, why = f"start_at is {in_s:.0f} s ahead", f"a robot waits no longer than {FARTHEST_S:g} s"
-            raise RequestError("INVALID_REQUEST", robot, what, why, "send the request later")
+            problem, reason = (
+                f"start_at is {in_s:.0f} s ahead",
+                f"a robot waits no longer than {FARTHEST_S:g} s",
+            )
+            raise RequestError("INVALID_REQUEST", robot, problem, reason, "send the request later")
         needs_s = round(self.ready_in_s, 3)
         if request.ready_in_s < needs_s:
-            what = f"ready_in_s is {request.ready_in_s:g}"
-            why, mend = f"the robot has said that it needs {needs_s:g} s", "send the longest of all answers"
-            raise RequestError("TOO_LATE", robot, what, why, mend, needs_s=needs_s)
+            problem = f"ready_in_s is {request.ready_in_s:g}"
+            reason, hint = (
+                f"the robot has said that it needs {needs_s:g} s",
+                "send the longest of all answers",
+            )
+            raise RequestError("TOO_LATE", robot, problem, reason, hint, needs_s=needs_s)
         if in_s < request.ready_in_s:
             late_s = request.ready_in_s - in_s
-            what = f"start_at is {late_s:.3f} s too early"
-            why = f"the robots need {request.ready_in_s:g} s to the first row"
-            raise RequestError("TOO_LATE", robot, what, why, "set it later", too_late_s=late_s)
+            problem = f"start_at is {late_s:.3f} s too early"
+            reason = f"the robots need {request.ready_in_s:g} s to the first row"
+            raise RequestError("TOO_LATE", robot, problem, reason, "set it later", too_late_s=late_s)
 
     def refusal(self, where: str, now_s: float) -> RequestError:
         """Return the refusal of what would interfere with it."""
         start = self.request.start
-        why = (
+        reason = (
             f"it is committed to start_at {self.commit.start_at:.3f}"
             if self.commit
             else "it expires by itself"
         )
         if self.commit is None and self.expires_at is not None:
-            why = f"it expires in {max(0.0, self.ends_s - now_s):.1f} s"
-        mend = "wait, or let it go by fleet/release or stop"
+            reason = f"it expires in {max(0.0, self.ends_s - now_s):.1f} s"
+        hint = "wait, or let it go by fleet/release or stop"
         return RequestError(
             "RESERVED",
             where,
             f"reserved for start '{start}'",
-            why,
-            mend,
+            reason,
+            hint,
             start=start,
             expires_at=self.expires_at,
         )

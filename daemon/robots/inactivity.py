@@ -68,9 +68,9 @@ class Inactivity:
 
     def _rest(self) -> None:
         robot, session = self._robot, self._robot.session
-        why = f"nothing was asked of the robot for {self._rest_after_s:g} s (rest_after_s)"
+        reason = f"nothing was asked of the robot for {self._rest_after_s:g} s (rest_after_s)"
         if robot.settings.rest == "release":
-            self._report("rested", f"{why}; torque is switched off")
+            self._report("rested", f"{reason}; torque is switched off")
             session.release()
             return
         try:
@@ -79,7 +79,7 @@ class Inactivity:
                 goal = robot.park_goal()
                 session.start(goal)
                 self._parked_by = goal.goal_id
-                self._report("rested", f"{why}; it goes to the pose park")
+                self._report("rested", f"{reason}; it goes to the pose park")
         except RequestError as error:
             self._report("not_parked", str(error))
 

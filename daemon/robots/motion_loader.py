@@ -83,8 +83,8 @@ class MotionLoader:
             BUSY while the motions are being read; OFFLINE, at once, if the robot leaves meanwhile.
         """
         if self._reading:
-            what, why = "the motions are being read already", "one reading follows another"
-            raise RequestError("BUSY", self._robot, what, why, "wait until they are published")
+            problem, reason = "the motions are being read already", "one reading follows another"
+            raise RequestError("BUSY", self._robot, problem, reason, "wait until they are published")
         loop = asyncio.get_running_loop()
         done = self._done = loop.create_future()
         if self._leaving.is_set():
@@ -122,13 +122,15 @@ class MotionLoader:
         except Exception:
             log.exception("%s: the motions could not be read", self._robot)
 
-    def leave(self, why: str = SHUTS_DOWN) -> None:
+    def leave(self, reason: str = SHUTS_DOWN) -> None:
         """Read no more, and let `load` end now; the file that is being read is read in vain."""
-        self._leaves_for = why
+        self._leaves_for = reason
         self._leaving.set()
         self._library.end_reading()
         if self._done is not None and not self._done.done():
-            self._done.set_exception(RequestError("OFFLINE", self._robot, "the motions were not read", why))
+            self._done.set_exception(
+                RequestError("OFFLINE", self._robot, "the motions were not read", reason)
+            )
 
     def _work(
         self,

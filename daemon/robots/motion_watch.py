@@ -95,10 +95,10 @@ class MotionWatch:
                 await self._watch(folder)
                 told.clear()
             except Exception as error:
-                why = why_unwatched(error)
-                if (known := why or repr(error)) not in told:
-                    what, defect = why or "is not watched; it is tried again", None if why else error
-                    log.warning("%s: %s: %s", self._robot, printable(str(folder)), what, exc_info=defect)
+                reason = why_unwatched(error)
+                if (known := reason or repr(error)) not in told:
+                    problem, defect = reason or "is not watched; it is tried again", None if reason else error
+                    log.warning("%s: %s: %s", self._robot, printable(str(folder)), problem, exc_info=defect)
                 told.add(known)
                 await self._look_unwatched(folder)
                 await asyncio.sleep(TRY_AGAIN_S)

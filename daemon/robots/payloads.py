@@ -41,7 +41,7 @@ def state_payload(
         "torque": session.is_on,
         "loose": [name for name, on in held if not on],
         "estop_latched": session.latched,
-        "message": session.why,
+        "message": session.reason,
         "displaced": session.known.displaced,
         "motion": None,
         "goal_id": None,

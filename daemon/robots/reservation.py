@@ -98,8 +98,8 @@ class Reservation:
         """Plan from where the robot stands, with torque on, and keep the robot for this start."""
         robot = self._robot
         if not robot.settings.groups:
-            what, mend = "it is in no group", "name its groups in the configuration"
-            raise RequestError("NOT_ALLOWED", robot.name, what, mend=mend)
+            problem, hint = "it is in no group", "name its groups in the configuration"
+            raise RequestError("NOT_ALLOWED", robot.name, problem, hint=hint)
         async with self._preparing:
             before = self._prepared_before(request)
             try:
@@ -111,15 +111,15 @@ class Reservation:
                 raise
 
     async def _prepare(self, request: PrepareRequest, before: HeldStart | None) -> dict[str, Any]:
-        robot, what = self._robot, f"{request.motion} cannot be prepared"
+        robot, problem = self._robot, f"{request.motion} cannot be prepared"
         session = robot.session
-        session.refuse_unless_able(what)
+        session.refuse_unless_able(problem)
         if not session.rests:
             raise session.busy("stop it first")
         robot.planner.refuse_virtual("a group starts at", "play it alone")
         clock = checked_clock(robot.name, robot.clock)
         await robot.limits.checked()
-        session.refuse_unless_able(what)
+        session.refuse_unless_able(problem)
         playback = robot.planner.playback_for(play_of(request))
         # Reserved from here on, so that nothing begins while torque comes on.
         token = None if request.token_sha256 else secrets.token_urlsafe(TOKEN_BYTES)
@@ -128,12 +128,12 @@ class Reservation:
             request, playback, session.sent, self._tenure(), digest, was_told=before is not None
         )
         await robot.obeyed(session.enable(), "torque on")
-        session.refuse_unless_able(what)
+        session.refuse_unless_able(problem)
         self.look()
         reference = session.known.reference
         if self._held is not held or reference is None:
             raise RequestError(
-                "CANCELED", robot.name, "stopped before it was prepared", mend="prepare it again"
+                "CANCELED", robot.name, "stopped before it was prepared", hint="prepare it again"
             )
         with robot.planner.prepare(new_goal(playback, play_of(request)), reference) as prepared:
             held.ready_in_s = prepared.needs_s + TELLING_S + GUARD_S
@@ -159,8 +159,8 @@ class Reservation:
         if held.request.start != request.start:
             raise held.refusal(where, self._now())
         if held.commit is not None:
-            what = f"start '{request.start}' is committed already"
-            raise RequestError("BUSY", self._robot.name, what, mend="send another start")
+            problem = f"start '{request.start}' is committed already"
+            raise RequestError("BUSY", self._robot.name, problem, hint="send another start")
         held.refuse_stranger(where, request.token)
         return held
 
@@ -185,11 +185,13 @@ class Reservation:
         if known is None:
             self._commit(request)
         elif known.model_copy(update={"transaction": request.transaction}) != request:
-            what = f"start '{request.start}' is committed already, to start_at {known.start_at:.3f}"
-            raise RequestError("BUSY", self._robot.name, what, "it is committed once", "send another start")
+            problem = f"start '{request.start}' is committed already, to start_at {known.start_at:.3f}"
+            raise RequestError(
+                "BUSY", self._robot.name, problem, "it is committed once", "send another start"
+            )
         elif self.phase_of(request.start) is None:
-            what, why = f"start '{request.start}' is over", "it is committed once"
-            raise RequestError("NOT_RESERVED", self._robot.name, what, why, "send another start")
+            problem, reason = f"start '{request.start}' is over", "it is committed once"
+            raise RequestError("NOT_RESERVED", self._robot.name, problem, reason, "send another start")
         return {"start": request.start, "start_at": request.start_at}
 
     def _commit(self, request: CommitRequest) -> None:
@@ -217,13 +219,13 @@ class Reservation:
         self.look()
         held = self._held
         if held is None or held.request.start != start or held.phase in {None, "playing"}:
-            what = f"not reserved for start '{start}'"
-            why = "it has expired, was released or never was"
+            problem = f"not reserved for start '{start}'"
+            reason = "it has expired, was released or never was"
             if held is not None and held.request.start != start:
-                why = f"it is for '{held.request.start}'"
+                reason = f"it is for '{held.request.start}'"
             elif held is not None:
-                why = "it plays already" if held.phase else "it is being prepared"
-            raise RequestError("NOT_RESERVED", self._robot.name, what, why, "prepare it first")
+                reason = "it plays already" if held.phase else "it is being prepared"
+            raise RequestError("NOT_RESERVED", self._robot.name, problem, reason, "prepare it first")
         return held
 
     def refuse(self, verb: str) -> None:
@@ -261,11 +263,11 @@ class Reservation:
             self._held.agreed = True
             self._robot.session.go(self._held.goal)
 
-    def break_off(self, start: str, why: str, member: str | None = None) -> None:
+    def break_off(self, start: str, reason: str, member: str | None = None) -> None:
         """Stop softly what belongs to a start, and let the reservation go; `member` is because of whom."""
         self.look()
         if self._held is not None and self._held.request.start == start:
-            self._let_go(why, member)
+            self._let_go(reason, member)
 
     # -- time, and what the robot does -----------------------------------------------------------------------
 
@@ -287,8 +289,8 @@ class Reservation:
             return
         if held.goal is not None:
             self._follow(held, held.goal)
-        elif why := held.hindrance(self._robot, self._now(), self._tenure()):
-            self._let_go(why)
+        elif reason := held.hindrance(self._robot, self._now(), self._tenure()):
+            self._let_go(reason)
 
     def _follow(self, held: HeldStart, goal: Goal) -> None:
         """Tell how far the goal is, and let go where it ends, or cannot be on its first row in time."""
@@ -315,18 +317,18 @@ class Reservation:
         held.phase = phase
         self.tell()
 
-    def _let_go(self, why: str, member: str | None = None, *, tells: bool = True) -> None:
+    def _let_go(self, reason: str, member: str | None = None, *, tells: bool = True) -> None:
         """End the reservation, and with it what plays; whether an event tells of it, too."""
         held, self._held = self._held, None
         if held is None:
             return
         if held.goal is not None and self._robot.session.goal is held.goal:
-            self._robot.session.end_goal(why, {} if member is None else {"member": member})
+            self._robot.session.end_goal(reason, {} if member is None else {"member": member})
         if held.phase is None and not held.was_told:
             return
-        self._reporter.tell_released(held.request.start, why, held.commit)
+        self._reporter.tell_released(held.request.start, reason, held.commit)
         if tells:
-            self._reporter.tell_event(held.request.start, why)
+            self._reporter.tell_event(held.request.start, reason)
 
     def _changed(self) -> None:
         self.tell()

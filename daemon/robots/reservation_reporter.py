@@ -47,7 +47,7 @@ class ReservationReporter:
         self._report(told)
 
     def tell_released(
-        self, start: str, why: str, commit: CommitRequest | None, held: HeldStart | None = None
+        self, start: str, reason: str, commit: CommitRequest | None, held: HeldStart | None = None
     ) -> None:
         """Tell that the robot is not reserved for a start; where it is for another, tell that last.
 
@@ -58,16 +58,16 @@ class ReservationReporter:
         held : HeldStart, optional
             The other one.
         """
-        told: dict[str, Any] = {"start": start, "phase": "released", "reason": why}
+        told: dict[str, Any] = {"start": start, "phase": "released", "reason": reason}
         if commit is not None:
             told["start_at"] = commit.start_at
         self._report(UNTOLD | told)
         if held is not None:
             self.tell(held)
 
-    def tell_event(self, start: str, why: str) -> None:
+    def tell_event(self, start: str, reason: str) -> None:
         """Tell by an event that a start was let go, and why."""
-        event = {"kind": "start_released", "message": f"{start}: {why}", "start": start}
+        event = {"kind": "start_released", "message": f"{start}: {reason}", "start": start}
         self._robot.report("event", event)
 
     def _report(self, told: dict[str, Any]) -> None:

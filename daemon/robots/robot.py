@@ -148,7 +148,7 @@ class Robot:
             async with asyncio.timeout(duration_s):
                 await self._leaving.wait()
 
-    def leave(self, why: str = SHUTS_DOWN, *, goes_home: bool = True) -> None:
+    def leave(self, reason: str = SHUTS_DOWN, *, goes_home: bool = True) -> None:
         """Stop softly, do what `on_exit` asks for, let the stream process end, and let `run` return.
 
         Parameters
@@ -159,7 +159,7 @@ class Robot:
             Whether to do what `on_exit` asks for; without it, the actuators are left as they are.
         """
         self._leaving.set()
-        self.session.leave(why, goes_home=goes_home)
+        self.session.leave(reason, goes_home=goes_home)
         self.motions.leave(self.session.leaves_for)
 
     async def _exit(self) -> None:
@@ -173,9 +173,9 @@ class Robot:
             self.session.end_exit("timeout")
             self.stream.leave()  # whatever the session makes of it
 
-    def stop(self, why: str) -> None:
+    def stop(self, reason: str) -> None:
         """Stop softly; a play that has not begun does not begin."""
-        self.session.stop(why)
+        self.session.stop(reason)
 
     def _take_motions(self) -> None:
         """Report what the library holds now, and free what it has dropped."""
@@ -236,9 +236,9 @@ class Robot:
                         await self._changed.wait()
                     return
             turns, awaited = turns + 1 if awaits() == awaited else 0, awaits()
-        why = f"the robot is {self.session.in_words}, and {awaited} is still awaited"
+        reason = f"the robot is {self.session.in_words}, and {awaited} is still awaited"
         data = {"state": self.session.state, "torque": self.session.known.torque, "awaited": awaited}
-        raise RequestError("TIMEOUT", self.name, f"not done in {timeout_s:g} s", why, fix, **data)
+        raise RequestError("TIMEOUT", self.name, f"not done in {timeout_s:g} s", reason, fix, **data)
 
     # -- what the session has decided (`session.Outlet`) ----------------------------------------------------
 
@@ -251,8 +251,8 @@ class Robot:
         with self.planner.prepare(goal, start) as prepared:
             number = self.stream.send(prepared.command, prepared.fds)
             if not number:
-                what = "the stream process does not listen"
-                raise RequestError("OFFLINE", self.name, what, mend="try again")
+                problem = "the stream process does not listen"
+                raise RequestError("OFFLINE", self.name, problem, hint="try again")
             answer = {"goal_id": goal.goal_id, **prepared.told}
         if self.stream.observer is not None:
             self.stream.observer.start_goal(_drift_of(goal))

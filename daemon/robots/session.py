@@ -94,10 +94,10 @@ class Pending:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Begin(Pending):
-    """A goal that begins once the robot is at rest and holds; `what` cannot be done, for messages."""
+    """A goal that begins once the robot is at rest and holds; `problem` cannot be done, for messages."""
 
     goal: Goal
-    what: str
+    problem: str
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -217,7 +217,7 @@ class RobotSession:
         return any(self.holds) if self.holds else self.known.torque
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """Why it is as it is: the reason of its state, else the first check that fails; '' if all is well."""
         return self.message or next(iter(self.alarms.values()), "")
 
@@ -253,7 +253,7 @@ class RobotSession:
         """Whether a command has been obeyed, or its stream process was lost."""
         return self.known is OFFLINE or number <= max(self.known.after, self._lost)
 
-    def refuse_unless_able(self, what: str) -> None:
+    def refuse_unless_able(self, problem: str) -> None:
         """Refuse what a robot that is leaving, offline or halted cannot do.
 
         Raises
@@ -262,16 +262,16 @@ class RobotSession:
             OFFLINE, ESTOPPED or FAULT.
         """
         if self.leaving:
-            raise RequestError("OFFLINE", self._robot, what, self.leaves_for)
+            raise RequestError("OFFLINE", self._robot, problem, self.leaves_for)
         if self.state is State.OFFLINE:
-            raise RequestError("OFFLINE", self._robot, what, f"the robot is offline; {self.message}")
+            raise RequestError("OFFLINE", self._robot, problem, f"the robot is offline; {self.message}")
         if self.state is State.ESTOPPED or self.latched:
-            why = "the emergency stop is latched"
-            raise RequestError("ESTOPPED", self._robot, what, why, "send reset when it is safe")
+            reason = "the emergency stop is latched"
+            raise RequestError("ESTOPPED", self._robot, problem, reason, "send reset when it is safe")
         if self.state is State.FAULT:
-            raise RequestError("FAULT", self._robot, what, self.message, "send reset when it is mended")
+            raise RequestError("FAULT", self._robot, problem, self.message, "send reset when it is fixed")
 
-    def refuse_unless_loose(self, what: str) -> None:
+    def refuse_unless_loose(self, problem: str) -> None:
         """Refuse what cannot be done while a robot holds, or is about to leave.
 
         Raises
@@ -280,10 +280,10 @@ class RobotSession:
             OFFLINE, ESTOPPED or NOT_ALLOWED.
         """
         if self.leaving or self.state is State.ESTOPPED:
-            self.refuse_unless_able(what)
+            self.refuse_unless_able(problem)
         if self.state not in OUT_OF_ORDER and (self.state is not State.IDLE or self.known.torque):
-            why, fix = f"the robot is {self.in_words}", "disable it first, as it may drop"
-            raise RequestError("NOT_ALLOWED", self._robot, what, why, fix)
+            reason, fix = f"the robot is {self.in_words}", "disable it first, as it may drop"
+            raise RequestError("NOT_ALLOWED", self._robot, problem, reason, fix)
 
     def busy(self, fix: str = "stop it first or send on_busy: replace") -> RequestError:
         """Return the refusal of a robot that plays, with what the client can do."""
@@ -324,16 +324,16 @@ class RobotSession:
             self._note(Opening, {})
         self._advance()
 
-    def lose(self, why: str, *, failed: bool = True) -> None:
+    def lose(self, reason: str, *, failed: bool = True) -> None:
         """Take note that nothing can be moved any more; whether that is a failure."""
         was_known, self.known = self.known is not OFFLINE, OFFLINE
         self.used = True
         self._lost = self.stopped = self.sent
-        self.message = why
+        self.message = reason
         self.alarms.clear()
         if self.goal is not None:
-            self._conclude(messages.Ended(self.goal.goal_id, ResultCode.COMM_LOST, why, None))
-        self.clear_queue(ResultCode.CANCELED, why)
+            self._conclude(messages.Ended(self.goal.goal_id, ResultCode.COMM_LOST, reason, None))
+        self.clear_queue(ResultCode.CANCELED, reason)
         if was_known:
             self._outlet.report("availability", {"state": "offline"})
         self._outlet.report_state()
@@ -394,19 +394,19 @@ class RobotSession:
 
     # -- what is to begin -----------------------------------------------------------------------------------
 
-    def begin_instead(self, goal: Goal, what: str) -> Begin:
-        """End all that plays, waits and is about to begin; then begin a goal (`what`, if it cannot)."""
-        why = "another motion was asked to replace this one"
-        begin = Begin("rest", goal=goal, what=what)
+    def begin_instead(self, goal: Goal, problem: str) -> Begin:
+        """End all that plays, waits and is about to begin; then begin a goal (`problem`, if it cannot)."""
+        reason = "another motion was asked to replace this one"
+        begin = Begin("rest", goal=goal, problem=problem)
         before, self.begin = self.begin, begin
         self._pending.append(begin)
         if before is not None:
             did_not = f"{before.goal.motion} did not begin"
             replaced, fix = "a newer request replaced it", "send it again after that"
             before.outcome = RequestError("PREEMPTED", self._robot, did_not, replaced, fix)
-        self.clear_queue(ResultCode.PREEMPTED, why)
+        self.clear_queue(ResultCode.PREEMPTED, reason)
         if self.goal is not None:
-            self._send(messages.Stop(ResultCode.PREEMPTED, why))
+            self._send(messages.Stop(ResultCode.PREEMPTED, reason))
         self.stopped = self.sent
         self._advance()
         return begin
@@ -428,7 +428,7 @@ class RobotSession:
 
     def _look_at_begin(self, begin: Begin) -> None:
         try:
-            self.refuse_unless_able(begin.what)
+            self.refuse_unless_able(begin.problem)
             if self.goal is not None or self.state in ACTIVE:
                 begin.awaits = "rest"
             elif not self.is_obeyed(self._unsettled):
@@ -453,7 +453,7 @@ class RobotSession:
     def _cancel_begin(self) -> None:
         if self.begin is not None:
             stopped, fix = "stopped before the motion began", "play it again"
-            self._end_begin(self.begin, RequestError("CANCELED", self._robot, stopped, mend=fix))
+            self._end_begin(self.begin, RequestError("CANCELED", self._robot, stopped, hint=fix))
 
     # -- what waits -----------------------------------------------------------------------------------------
 
@@ -497,9 +497,12 @@ class RobotSession:
         """Refuse to let a goal wait for one without end: the stop that ends it clears the queue, too."""
         for goal, after in pairwise(order):
             if goal.is_endless:
-                what, why = f"{after.motion} would wait for ever", f"{goal.motion}, before it, loops forever"
+                problem, reason = (
+                    f"{after.motion} would wait for ever",
+                    f"{goal.motion}, before it, loops forever",
+                )
                 fix = "stop that or send on_busy: replace"
-                raise RequestError("BUSY", self._robot, what, why, fix, goal_id=goal.goal_id)
+                raise RequestError("BUSY", self._robot, problem, reason, fix, goal_id=goal.goal_id)
 
     def _waiting(self, goal_id: str) -> Goal:
         for goal in self.queue:
@@ -508,11 +511,11 @@ class RobotSession:
         what, fix = f"no goal '{goal_id}' waits", "list those that do by `queue`"
         raise RequestError("UNKNOWN_GOAL", self._robot, what, "it plays, has ended or never was", fix)
 
-    def clear_queue(self, code: ResultCode, why: str) -> list[str]:
+    def clear_queue(self, code: ResultCode, reason: str) -> list[str]:
         """End all goals that wait and return their ids."""
-        return self._end_waiting([*self.queue], code, why)
+        return self._end_waiting([*self.queue], code, reason)
 
-    def take_out(self, goal_id: str, why: str) -> None:
+    def take_out(self, goal_id: str, reason: str) -> None:
         """End one goal that waits.
 
         Raises
@@ -520,12 +523,12 @@ class RobotSession:
         RequestError
             UNKNOWN_GOAL, if it does not wait.
         """
-        self._end_waiting([self._waiting(goal_id)], ResultCode.CANCELED, why)
+        self._end_waiting([self._waiting(goal_id)], ResultCode.CANCELED, reason)
 
-    def _end_waiting(self, goals: list[Goal], code: ResultCode, why: str) -> list[str]:
+    def _end_waiting(self, goals: list[Goal], code: ResultCode, reason: str) -> list[str]:
         for goal in goals:
             self.queue.remove(goal)
-            ended = messages.Ended(goal.goal_id, code, f"{why}; it had not begun", None)
+            ended = messages.Ended(goal.goal_id, code, f"{reason}; it had not begun", None)
             self._outlet.report_result(goal, ended, None)
         if goals:
             self._outlet.report_state()
@@ -543,17 +546,17 @@ class RobotSession:
 
     # -- what is asked; each returns the number of its command, or what it waits for ------------------------
 
-    def stop(self, why: str) -> int:
+    def stop(self, reason: str) -> int:
         """Stop softly; nothing that waits or is about to begin does, and nothing follows."""
-        self.clear_queue(ResultCode.CANCELED, why)
-        number = self._stop(messages.Stop(ResultCode.CANCELED, why))
+        self.clear_queue(ResultCode.CANCELED, reason)
+        number = self._stop(messages.Stop(ResultCode.CANCELED, reason))
         self._cancel_begin()
         self._advance()
         return number
 
-    def end_goal(self, why: str, details: dict[str, Any]) -> None:
+    def end_goal(self, reason: str, details: dict[str, Any]) -> None:
         """Stop what plays softly; what is about to begin may begin."""
-        self._stop(messages.Stop(ResultCode.CANCELED, why, details))
+        self._stop(messages.Stop(ResultCode.CANCELED, reason, details))
 
     def disable(self) -> int:
         """Switch torque off, where the robot is not halted; a motion that has not begun does not begin."""
@@ -620,8 +623,8 @@ class RobotSession:
             BUSY, if it is on the way to another place.
         """
         if any(isinstance(pending, Seek) for pending in self._pending):
-            what, fix = "on the way to another place already", "wait for it"
-            raise RequestError("BUSY", self._robot, what, mend=fix)
+            problem, fix = "on the way to another place already", "wait for it"
+            raise RequestError("BUSY", self._robot, problem, hint=fix)
         goes_on = self.state not in {State.PAUSING, State.PAUSED} or not self.is_obeyed(self._resumed)
         number = self._send(messages.Pause())
         seek = Seek("rest", goal=goal, row=row, goes_on=goes_on, number=number)
@@ -641,27 +644,27 @@ class RobotSession:
             self._end_begin(self.begin, None)
         self._pending = [one for one in self._pending if one is not pending]
 
-    def leave(self, why: str, *, goes_home: bool) -> None:
+    def leave(self, reason: str, *, goes_home: bool) -> None:
         """Stop softly, do what `on_exit` asks for if `goes_home`, then end the stream process; once."""
         if self.leaving:
             return
-        self.leaves_for = why
-        self.clear_queue(ResultCode.CANCELED, why)
+        self.leaves_for = reason
+        self.clear_queue(ResultCode.CANCELED, reason)
         self.stopped = self.sent
         moves = goes_home and self._on_exit != "hold" and self.known.torque and self.state not in HALTED
         if moves:
-            self._stop(messages.Stop(ResultCode.CANCELED, why))
+            self._stop(messages.Stop(ResultCode.CANCELED, reason))
         self._exit = Exit("rest", number=self.sent)
         self._pending.append(self._exit)
         if not moves:
             self.end_exit()
         self._advance()
 
-    def end_exit(self, why: str = "") -> None:
-        """Let the stream process end now; `why` is what has kept the robot from what `on_exit` asks for."""
+    def end_exit(self, reason: str = "") -> None:
+        """Let the stream process end now; `reason` is what kept the robot from what `on_exit` asks for."""
         if self._exit is not None and not self.has_left:
-            if why:
-                self._outlet.warn(f"on_exit {self._on_exit} was given up; {why}")
+            if reason:
+                self._outlet.warn(f"on_exit {self._on_exit} was given up; {reason}")
             self._exit.outcome = {}
             self._outlet.end()
 
@@ -721,7 +724,7 @@ class RobotSession:
             seek.outcome = {} if self.is_obeyed(seek.number) else None
         elif self.goal is not seek.goal or seek.goal.number <= self.stopped or self.state is State.STOPPING:
             ended = f"{seek.goal.motion} ended before"
-            seek.outcome = RequestError("NOT_PLAYING", self._robot, ended, mend="play it again")
+            seek.outcome = RequestError("NOT_PLAYING", self._robot, ended, hint="play it again")
         elif self.is_obeyed(seek.number) and self.state is State.PAUSED and self.known.reference is not None:
             try:
                 seek.number = self._note_sent(self._outlet.seek(seek, self.known.reference))

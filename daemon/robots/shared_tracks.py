@@ -66,9 +66,9 @@ class SharedTracks:
         try:
             return share(track)
         except OSError as error:
-            what, why = f"there is no shared memory for {motion}", os.strerror(error.errno or 0)
-            mend = "check how many descriptors and how much memory the daemon may have"
-            raise RequestError("BUSY", self._robot, what, why, mend) from error
+            problem, reason = f"there is no shared memory for {motion}", os.strerror(error.errno or 0)
+            hint = "check how many descriptors and how much memory the daemon may have"
+            raise RequestError("BUSY", self._robot, problem, reason, hint) from error
 
     def keep_only(self, is_current: Callable[[Plan], bool]) -> None:
         """Free the tracks of plans that cannot be played any more."""

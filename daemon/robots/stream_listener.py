@@ -74,14 +74,14 @@ class StreamListener:
         if robot.telemetry.take(observer, frames_per_tick, moving=moving) and moving:
             robot.report_state(renews=True)
 
-    def on_exit(self, why: str) -> None:
-        """Take the end of the stream process, or the loss of its actuators; no `why` if it was to end."""
+    def on_exit(self, reason: str) -> None:
+        """Take the end of the stream process, or the loss of its actuators; no `reason` if it was to end."""
         robot = self._robot
-        if why and why != self._lost_for:
-            log.error("%s: %s", robot.name, why, extra={"robot": robot.name})
-            robot.report("event", {"kind": "stream_lost", "message": why})
-            self._lost_for = why
-        self._session.lose(why or self._expected(), failed=bool(why))
+        if reason and reason != self._lost_for:
+            log.error("%s: %s", robot.name, reason, extra={"robot": robot.name})
+            robot.report("event", {"kind": "stream_lost", "message": reason})
+            self._lost_for = reason
+        self._session.lose(reason or self._expected(), failed=bool(reason))
 
     def _expected(self) -> str:
         """Return why a process has ended that was to."""

@@ -40,8 +40,8 @@ class Listener(Protocol):
     def on_records(self, observer: Observer) -> None:
         """Take note that the records have been read, once in every period."""
 
-    def on_exit(self, why: str) -> None:
-        """Take note that the process has ended; `why` is empty if it was told to."""
+    def on_exit(self, reason: str) -> None:
+        """Take note that the process has ended; `reason` is empty if it was told to."""
 
 
 class StreamSupervisor:
@@ -266,8 +266,8 @@ class StreamSupervisor:
             return
 
 
-def _not_started(why: str) -> str:
-    return f"the stream process cannot be started; {why}; tried again; {START_MEND}"
+def _not_started(reason: str) -> str:
+    return f"the stream process cannot be started; {reason}; tried again; {START_MEND}"
 
 
 async def _repeat(period_s: float, act: Callable[[], None]) -> None:

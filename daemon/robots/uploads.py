@@ -84,9 +84,9 @@ class Uploads:
             for scratch in left:
                 _remove_left(scratch)
         except OSError as error:
-            why = error.strerror or str(error)
+            reason = error.strerror or str(error)
             log.warning(
-                "%s: %s: cannot be cleared of interrupted uploads; %s", self._robot, self._folder, why
+                "%s: %s: cannot be cleared of interrupted uploads; %s", self._robot, self._folder, reason
             )
 
     def delete(self, motion: str) -> list[str]:
@@ -102,9 +102,9 @@ class Uploads:
         if entry is None:
             raise RequestError.of("UNKNOWN_MOTION", self._library.unknown(motion))
         if entry.file.parent != folder:
-            why = "its file was not put there by an upload"
-            what = f"{shortened(motion, 60)} cannot be deleted"
-            raise RequestError("NOT_ALLOWED", self._robot, what, why, "remove it on the machine")
+            reason = "its file was not put there by an upload"
+            problem = f"{shortened(motion, 60)} cannot be deleted"
+            raise RequestError("NOT_ALLOWED", self._robot, problem, reason, "remove it on the machine")
         names = [one.name for one in self._library if one.file == entry.file]
         markers = [marker_file(entry.file), *(marker_file(entry.file, name) for name in names)]
         try:
@@ -116,25 +116,27 @@ class Uploads:
         _make_lasting(folder)
         return names
 
-    def _allowed(self, what: str) -> Path:
+    def _allowed(self, problem: str) -> Path:
         if self._folder is None:
-            mend = "write {folder: …, upload: true} under motions"
-            raise RequestError("NOT_ALLOWED", self._robot, what, "no folder is set up for it", mend)
+            hint = "write {folder: …, upload: true} under motions"
+            raise RequestError("NOT_ALLOWED", self._robot, problem, "no folder is set up for it", hint)
         return self._folder
 
     def _check_name(self, folder: Path, name: str) -> None:
         suffixes = [suffix for kind in MOTIONS.formats() for suffix in kind.SUFFIXES]
         if not NAME.fullmatch(name) or Path(name).suffix.lower() not in suffixes:
-            what = f"'{shortened(name, 60)}' is no name for a motion's file"
-            why = f"letters, digits, blanks and . _ - can stand in it, and it ends in {listed(suffixes)}"
-            raise RequestError("INVALID_REQUEST", self._robot, what, why, "rename it")
+            problem = f"'{shortened(name, 60)}' is no name for a motion's file"
+            reason = f"letters, digits, blanks and . _ - can stand in it, and it ends in {listed(suffixes)}"
+            raise RequestError("INVALID_REQUEST", self._robot, problem, reason, "rename it")
         alike = next((one.name for one in folder.iterdir() if one.name.casefold() == name.casefold()), None)
         if alike is not None:
             raise self._exists(alike)
 
     def _exists(self, name: str) -> RequestError:
-        what, why = f"{name} is there already", "an upload replaces nothing"
-        return RequestError("INVALID_REQUEST", self._robot, what, why, "rename it, or delete that one first")
+        problem, reason = f"{name} is there already", "an upload replaces nothing"
+        return RequestError(
+            "INVALID_REQUEST", self._robot, problem, reason, "rename it, or delete that one first"
+        )
 
     @contextmanager
     def _room_for(self, folder: Path, name: str, content: bytes) -> Iterator[Path]:
@@ -178,8 +180,8 @@ class Uploads:
         return entries
 
     def _failed(self, folder: Path, error: OSError) -> RequestError:
-        why = (error.strerror or str(error)).lower()
-        return RequestError("INTERNAL", self._robot, f"{folder} cannot be written to", why, "check it")
+        reason = (error.strerror or str(error)).lower()
+        return RequestError("INTERNAL", self._robot, f"{folder} cannot be written to", reason, "check it")
 
 
 def _make_scratch(folder: Path) -> tuple[Path, int]:

@@ -65,10 +65,10 @@ class ControlSocket:
             try:
                 listener = await listen_unix(address_of(self._config), self._protocol, name="control")
             except OSError as error:
-                why = self._why_unserved(error)
-                if why != told:
-                    log.warning("%s: %s are not served; %s; tried again", self._config, SERVED, why)
-                told = why
+                reason = self._why_unserved(error)
+                if reason != told:
+                    log.warning("%s: %s are not served; %s; tried again", self._config, SERVED, reason)
+                told = reason
                 await asyncio.sleep(TRY_AGAIN_S)
                 continue
             try:
@@ -84,8 +84,8 @@ class ControlSocket:
         holder = holder_of(address_of(self._config)) if error.errno == errno.EADDRINUSE else None
         if holder is None:
             return os.strerror(error.errno or 0)
-        mend = "end it" if holder.user in believed_users(self._config) else "it is no daemon of yours; end it"
-        return f"{holder} has bound the socket; {mend}"
+        hint = "end it" if holder.user in believed_users(self._config) else "it is no daemon of yours; end it"
+        return f"{holder} has bound the socket; {hint}"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request; nothing that is asked here ends the daemon."""
@@ -111,9 +111,9 @@ class ControlSocket:
         try:
             request = await _read(reader)
             if not may_ask:
-                what = f"user {named_user(user)} may not ask"
-                why = "root may, the user that the daemon runs as, and the owner of its configuration"
-                return _refused(f"control: {what}; {why}; use sudo")
+                problem = f"user {named_user(user)} may not ask"
+                reason = "root may, the user that the daemon runs as, and the owner of its configuration"
+                return _refused(f"control: {problem}; {reason}; use sudo")
             if self._served[True] > MOST_CLIENTS:
                 return _refused(f"control: {MOST_CLIENTS} requests are being served; wait for their answers")
             return {"status": "ok", "data": await self._act(request)}
@@ -123,9 +123,9 @@ class ControlSocket:
     async def _act(self, request: dict[str, Any]) -> dict[str, Any]:
         verb = str(request.pop("verb", ""))
         if verb not in self._acts:
-            what, why = f"control: no verb '{shortened(verb, 60)}'", f"there are {listed(self._acts)}"
-            mend = nearest(verb, self._acts)
-            raise Refused("; ".join(part for part in (what, why, mend) if part))
+            problem, reason = f"control: no verb '{shortened(verb, 60)}'", f"there are {listed(self._acts)}"
+            hint = nearest(verb, self._acts)
+            raise Refused("; ".join(part for part in (problem, reason, hint) if part))
         return await self._acts[verb](request)
 
 
@@ -154,8 +154,8 @@ async def _read(reader: asyncio.StreamReader) -> dict[str, Any]:
         async with asyncio.timeout(ASK_WITHIN_S):
             request = orjson.loads(await reader.readline())
     except (TimeoutError, ValueError) as error:  # too long a line is a ValueError as well
-        what, mend = "no line of JSON", f"send one of at most {LONGEST_REQUEST} bytes"
-        raise Refused(f"control: {what}; {str(error) or 'none came'}; {mend}") from error
+        problem, hint = "no line of JSON", f"send one of at most {LONGEST_REQUEST} bytes"
+        raise Refused(f"control: {problem}; {str(error) or 'none came'}; {hint}") from error
     if not isinstance(request, dict):
         raise Refused("control: the request is no JSON object; put keys and values in { }")
     return request

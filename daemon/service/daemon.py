@@ -218,14 +218,16 @@ async def _stop_when_lost(
     bridge: MqttBridge, page: HttpServer | None, robots: RobotRegistry, allowed_s: float | None
 ) -> None:
     """Stop motions that nobody could stop any more, because the broker is away and no page is open."""
-    why = "; nobody could stop it" if page is None else ", and nobody watches on a page; nobody could stop it"
+    reason = (
+        "; nobody could stop it" if page is None else ", and nobody watches on a page; nobody could stop it"
+    )
     loop = asyncio.get_running_loop()
     started_s = loop.time()
     while allowed_s is not None:
         await asyncio.sleep(LOOK_PERIOD_S)
         heard_s = max(started_s, bridge.heard_s, page.watched_s if page else started_s)
         if not bridge.connected.is_set() and loop.time() - heard_s > allowed_s:
-            robots.stop(f"the broker has been away for more than {allowed_s:g} s{why}")
+            robots.stop(f"the broker has been away for more than {allowed_s:g} s{reason}")
 
 
 @contextmanager

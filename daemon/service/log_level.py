@@ -27,9 +27,9 @@ async def serve_log_level(request: Mapping[str, Any]) -> dict[str, Any]:
     if (wanted := request.get("level")) is not None:
         name = str(wanted)
         if name not in LEVELS:
-            mend = nearest(name, LEVELS)
-            what, why = f"log-level: no level '{shortened(name, 60)}'", f"there are {listed(LEVELS)}"
-            raise Refused("; ".join(part for part in (what, why, mend) if part))
+            hint = nearest(name, LEVELS)
+            problem, reason = f"log-level: no level '{shortened(name, 60)}'", f"there are {listed(LEVELS)}"
+            raise Refused("; ".join(part for part in (problem, reason, hint) if part))
         before = level_name()
         set_level(name)
         log.warning("the log tells from level %s on; it was %s", name, before)

@@ -126,8 +126,8 @@ class Reconfiguration:
                     raise
                 except Exception as error:
                     log.exception("%s: the configuration could not be taken", self._config)
-                    why = f"failed inside motiond; {error!r}; the daemon's log says more"
-                    raise Refused(f"{self._config}: {why}") from error
+                    reason = f"failed inside motiond; {error!r}; the daemon's log says more"
+                    raise Refused(f"{self._config}: {reason}") from error
 
     async def _reload(self) -> dict[str, Any]:
         await asyncio.to_thread(self._renew_certificate)  # whatever else the configuration has
@@ -184,7 +184,7 @@ class Reconfiguration:
         """Let robots that had to wait become what they are to be, as soon as they may."""
         while True:
             await asyncio.sleep(LOOK_PERIOD_S)
-            if any(self._waits_for(name) != why for name, why in self._waiting.items()):
+            if any(self._waits_for(name) != reason for name, reason in self._waiting.items()):
                 async with self._lock:
                     with (
                         self._robots.staying()
@@ -219,16 +219,16 @@ class Reconfiguration:
 
     def _has_to_wait(self, name: str) -> bool:
         """Whether a robot may not be what it is to be yet; then the log says why."""
-        why = self._waits_for(name)
-        if why:
-            self._waiting[name] = why
-            log.info("%s: %s", name, why, extra={"robot": name})
-        return bool(why)
+        reason = self._waits_for(name)
+        if reason:
+            self._waiting[name] = reason
+            log.info("%s: %s", name, reason, extra={"robot": name})
+        return bool(reason)
 
     def _waits_for(self, name: str) -> str:
         """Return why a robot may not be what it is to be yet; '' if it may."""
-        if name in self._robots.members and (why := self._stays_for(name)):
-            return why
+        if name in self._robots.members and (reason := self._stays_for(name)):
+            return reason
         return self._kept_out_by(name) if name in self._wanted else ""
 
     def _stays_for(self, name: str) -> str:

@@ -33,9 +33,9 @@ def notify(*states: str) -> bool:
 
 
 @cache
-def _warn(address: str, why: str) -> None:
+def _warn(address: str, reason: str) -> None:
     """Log that systemd cannot be told anything, once for each reason."""
-    log.warning("%s: systemd cannot be told how motiond does; %s; check NOTIFY_SOCKET", address, why)
+    log.warning("%s: systemd cannot be told how motiond does; %s; check NOTIFY_SOCKET", address, reason)
 
 
 def watchdog_period_s() -> float | None:

@@ -95,8 +95,8 @@ class Actuators:
         """
         if self.loose and now_s - self._held_s > LATE_S:
             names = [self.driver.actuators[index] for index in np.flatnonzero(self.torque == 0.0)]
-            what, why = f"torque is off in {', '.join(names)}", "it went off by itself"
-            raise DriverError(self._robot, what, why, "check the actuators, then enable again")
+            problem, reason = f"torque is off in {', '.join(names)}", "it went off by itself"
+            raise DriverError(self._robot, problem, reason, "check the actuators, then enable again")
 
     def take_hold(self, checks: Checks, now_s: float) -> None:
         """Switch torque on, and read where the joints are.
@@ -109,13 +109,13 @@ class Actuators:
         self.driver.enable()
         self._held_s = now_s
         self.read()
-        what, mend = "no position feedback after enable", "check the actuators"
+        problem, hint = "no position feedback after enable", "check the actuators"
         if stale := checks.check_age(self.stamps_s, now_s):
             # The joint may be elsewhere by now, and would be sent back to where it was.
-            what, mend = stale.message, ""
+            problem, hint = stale.message, ""
         if stale or not np.isfinite(self.measured).all():
             self.driver.disable()
-            raise DriverError(self._robot, what, "", mend)
+            raise DriverError(self._robot, problem, "", hint)
 
     def set_period(self, period_s: float) -> str | None:
         """Tell the driver the time between two setpoints; return why it refuses, None where it does not."""

@@ -83,8 +83,8 @@ class Holder:
 
     def __str__(self) -> str:
         """Return what is held by whom, for users."""
-        why = "one device has one master"
-        return f"{self._device}: held by {self._who()}; {why}; waiting until that process ends"
+        reason = "one device has one master"
+        return f"{self._device}: held by {self._who()}; {reason}; waiting until that process ends"
 
     def _who(self) -> str:
         if self._peer is None:
@@ -163,8 +163,8 @@ class DeviceLocks:
                 _let_go(taken)
                 if error.errno == errno.EADDRINUSE:
                     return Holder(device, name)
-                why = error.strerror or str(error)
-                raise DriverError(device, "cannot be locked", why, "allow Unix sockets") from error
+                reason = error.strerror or str(error)
+                raise DriverError(device, "cannot be locked", reason, "allow Unix sockets") from error
         self._held |= taken
         return None
 

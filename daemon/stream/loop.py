@@ -184,23 +184,23 @@ class StreamLoop:
             return
         player.stop(ResultCode.DEADLINE_MISSED, f"{message}; no motion goes on after that; play it again")
 
-    def _verified(self, why: str = "") -> bool:
+    def _verified(self, reason: str = "") -> bool:
         """Whether all actuators hold and take setpoints, as the driver finds out now; if not, a fault."""
         try:
             self.driver.verify()
             self._actuators.refuse_loose(self.clock.now())
         except Exception as error:  # noqa: BLE001 - as of `_write`
-            self._fault("verify", error, why)
+            self._fault("verify", error, reason)
             return False
         return not self._actuators.loose  # what is from before torque came on is waited for
 
     def _miss_daemon(self) -> None:
         """Slow down, also from a pause, as nobody could stop the robot; once for each silence."""
         self._silent_at_s = math.inf
-        why = (
+        reason = (
             f"nothing was heard from the daemon for more than {self._daemon_timeout_s:g} s (daemon_timeout_s)"
         )
-        message = f"{why}; nobody could stop the robot; look at what kept the daemon busy, or raise it"
+        message = f"{reason}; nobody could stop the robot; look at what kept the daemon busy, or raise it"
         log.warning("%s: %s", self.setup.robot, message)
         self.player.stop(ResultCode.CANCELED, message)
 
@@ -271,14 +271,14 @@ class StreamLoop:
         while self.driver.notices:
             self._happened("driver", self.driver.notices.popleft())
 
-    def _fault(self, during: str, error: Exception, why: str = "") -> None:
+    def _fault(self, during: str, error: Exception, reason: str = "") -> None:
         self._errors += 1
         if self.player.state is State.FAULT:
             return
         if not isinstance(error, DriverError):
             log.error("%s: the driver failed in %s", self.setup.robot, during, exc_info=error)
         code = ResultCode.COMM_LOST if isinstance(error, CommunicationLost) else ResultCode.HARDWARE_FAULT
-        message = f"{why}{error}" or type(error).__name__
+        message = f"{reason}{error}" or type(error).__name__
         self._happened("fault", message)
         self.player.fault(code, message, {"where": error.where} if isinstance(error, DriverError) else {})
         if code is ResultCode.COMM_LOST:

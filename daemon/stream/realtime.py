@@ -32,7 +32,7 @@ def prepare(priority: int | None, core: int | None, *, lock_memory: bool) -> lis
     Returns
     -------
     list of str
-        What was refused, each as `what; why; how to mend`.
+        What was refused, each as `problem; reason; hint`.
     """
     gc.collect()
     gc.freeze()
@@ -68,10 +68,10 @@ def _call(function: str, *arguments: int) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def _try(refused: list[str], what: str, mend: str, ask: Callable[[], object]) -> None:
+def _try(refused: list[str], problem: str, hint: str, ask: Callable[[], object]) -> None:
     try:
         ask()
     except OSError as error:
         refused.append(
-            "; ".join(part for part in (f"{what} refused", error.strerror or str(error), mend) if part)
+            "; ".join(part for part in (f"{problem} refused", error.strerror or str(error), hint) if part)
         )

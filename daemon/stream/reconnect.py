@@ -109,15 +109,15 @@ def reopen(
             if holder is None:
                 driver.disable()
                 return True
-            why = str(holder)
+            reason = str(holder)
             holder.close()
         except ToldToLeave:
             driver.close()
             return False
         except Exception as error:  # noqa: BLE001 - whatever keeps it from opening, it is tried again
             driver.close()
-            why = str(error) or type(error).__name__
-        if not tell(channel, Lost(why)):
+            reason = str(error) or type(error).__name__
+        if not tell(channel, Lost(reason)):
             return False
     return False
 

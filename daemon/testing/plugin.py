@@ -123,8 +123,8 @@ def robot_named(name: str, robots: tuple[str, ...], config: Path) -> str:
     if name in robots:
         return name
     which = f"no robot '{name}'" if name else "no robot is named"
-    mend = "name one by the marker `motiond(robot=…)` or the option `motiond_robot`"
-    raise MotiondFailure(f"{config}: {which}; there are {', '.join(robots)}; {mend}")
+    hint = "name one by the marker `motiond(robot=…)` or the option `motiond_robot`"
+    raise MotiondFailure(f"{config}: {which}; there are {', '.join(robots)}; {hint}")
 
 
 def _marked(request: pytest.FixtureRequest) -> dict[str, str]:
@@ -145,6 +145,6 @@ def _chosen_config(request: pytest.FixtureRequest) -> Path:
     if given:
         ini = request.config.inipath
         return (ini.parent if ini else request.config.rootpath) / given
-    what = f"{request.node.nodeid}: no configuration of motiond is named"
-    mend = "name one by the marker `motiond(config=…)` or the option `motiond_config`"
-    raise MotiondFailure(f"{what}; the test needs a robot; {mend}")
+    problem = f"{request.node.nodeid}: no configuration of motiond is named"
+    hint = "name one by the marker `motiond(config=…)` or the option `motiond_config`"
+    raise MotiondFailure(f"{problem}; the test needs a robot; {hint}")

@@ -71,8 +71,8 @@ def _results(work: Work[R], files: Sequence[Path], jobs: int) -> Iterable[R]:
         try:
             yield from pool.map(work, files)
         except BrokenExecutor as error:
-            why, mend = "the system may be short of memory", "try again with fewer --jobs"
-            message = f"motiond: a process that read files ended by itself; {why}; {mend}"
+            reason, hint = "the system may be short of memory", "try again with fewer --jobs"
+            message = f"motiond: a process that read files ended by itself; {reason}; {hint}"
             raise ReaderDied(message) from error
 
 

@@ -101,8 +101,8 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
     if not wanted.allow_short:
         _refuse_short(source, motion)
     if wanted.interpolation and wanted.rate_hz is None and motion.metadata.get("format") != xmdi.NAME:
-        why = "no other rate is asked for, and the file has no key frames"
-        raise ConversionError(f"{source}: nothing is interpolated; {why}; leave the interpolation out")
+        reason = "no other rate is asked for, and the file has no key frames"
+        raise ConversionError(f"{source}: nothing is interpolated; {reason}; leave the interpolation out")
     dropped = [name for name in wanted.drop if name in motion.components]
     motion = _changed(without(motion, dropped), wanted)
     others = [name for name in wanted.drop if name not in dropped]
@@ -117,21 +117,21 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
 
 def _refuse_short(source: Path, motion: Motion) -> None:
     """Raise `FormatError` if a series ends early: what is written would not tell, and would be played."""
-    why = "so does a copy that was interrupted"
-    mend = "copy it anew, or convert what there is with --allow-short"
+    reason = "so does a copy that was interrupted"
+    hint = "copy it anew, or convert what there is with --allow-short"
     ends = [
         f"{motion.name}: {series} ends after {frames} of the {stated} frames that it states"
         for series, (frames, stated) in motion.missing_frames().items()
     ]
     if ends:
-        raise FormatError([Problem(str(source), 0, what, why, mend) for what in ends])
+        raise FormatError([Problem(str(source), 0, problem, reason, hint) for problem in ends])
 
 
 def refuse_overwriting(target: Path, *, forced: bool) -> None:
     """Raise `FormatError` if a file is there already and may not be replaced."""
     if target.exists() and not forced:
-        why, mend = "it would be overwritten", "name another file, or --force it"
-        raise FormatError([Problem(str(target), 0, "exists already", why, mend)])
+        reason, hint = "it would be overwritten", "name another file, or --force it"
+        raise FormatError([Problem(str(target), 0, "exists already", reason, hint)])
 
 
 def _key_frames(source: Path, wanted: Conversion) -> KeyFrames:

@@ -55,8 +55,8 @@ def _described(path: Path) -> Iterator[Description]:
     else:
         refuse_foreign(data, source)
         known = ", ".join([*ROBOTS.names, *MOTIONS.names])
-        why = f"motiond knows {known}"
-        raise FormatError([Problem(source.name, 0, "is of no known format", why, "check the file")])
+        reason = f"motiond knows {known}"
+        raise FormatError([Problem(source.name, 0, "is of no known format", reason, "check the file")])
 
 
 def _with_markers(description: Description, path: Path, motion: Motion) -> Description:

@@ -145,11 +145,11 @@ def _robot(settings: Settings, name: str) -> RobotSettings:
 
 def _refuse_endless(name: str, request: PlayRequest) -> None:
     if request.loop == "forever":
-        what, why = "loop is 'forever'", "a dry run has to end"
-        raise RequestError("INVALID_REQUEST", f"{name}/play", what, why, "say how often")
+        problem, reason = "loop is 'forever'", "a dry run has to end"
+        raise RequestError("INVALID_REQUEST", f"{name}/play", problem, reason, "say how often")
     if request.start_at is not None:
-        what, why = f"start_at is {request.start_at}", "a dry run is on virtual time"
-        raise RequestError("INVALID_REQUEST", f"{name}/play", what, why, "leave it out")
+        problem, reason = f"start_at is {request.start_at}", "a dry run is on virtual time"
+        raise RequestError("INVALID_REQUEST", f"{name}/play", problem, reason, "leave it out")
 
 
 def _simulated(robot: RobotSettings, joint_map: JointMap, options: dict[str, Any]) -> dict[str, Any]:

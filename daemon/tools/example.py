@@ -32,8 +32,8 @@ def example_config() -> Path:
     """
     config = Path(str(files("motiond"))) / "example" / "demo.yaml"
     if not config.is_file():
-        why, mend = "motiond was installed without its data files", "install the wheel"
-        raise FormatError([Problem(str(config), 0, "is not there", why, mend)])
+        reason, hint = "motiond was installed without its data files", "install the wheel"
+        raise FormatError([Problem(str(config), 0, "is not there", reason, hint)])
     return config.resolve()
 
 
@@ -59,10 +59,10 @@ def lay_down(folder: Path, *, forced: bool) -> list[Path]:
     """
     copies = {folder / name: source for name, source in _parts(example_config().parent)}
     if not forced:
-        what, why, mend = "exists already", "nothing was written", "name another folder, or --force it"
+        problem, reason, hint = "exists already", "nothing was written", "name another folder, or --force it"
         there = [path for path in copies if path.exists() or path.is_symlink()]
         if there:
-            raise FormatError([Problem(str(path), 0, what, why, mend) for path in there])
+            raise FormatError([Problem(str(path), 0, problem, reason, hint) for path in there])
     with ExitStack() as undo:
         for path, source in copies.items():
             _make(path.parent, undo)
@@ -83,8 +83,8 @@ def _make(folder: Path, undo: ExitStack) -> None:
                 undo.callback(_remove_folder, one)
         folder.mkdir(exist_ok=True)  # refused where it is a file
     except OSError as error:
-        reason, mend = error.strerror or str(error), "check the path"
-        raise FormatError([Problem(str(folder), 0, "cannot be made", reason, mend)]) from error
+        reason, hint = error.strerror or str(error), "check the path"
+        raise FormatError([Problem(str(folder), 0, "cannot be made", reason, hint)]) from error
 
 
 def _remove_folder(folder: Path) -> None:

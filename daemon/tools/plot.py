@@ -153,8 +153,8 @@ def plot_motion(motion: Motion, target: Path, drawing: Drawing | None = None) ->
     return tuple(curve.name for curve in curves if drawing.robot and not curve.unit)
 
 
-def _refusal(target: Path, what: str, why: str) -> FormatError:
-    return FormatError([Problem(str(target), 0, what, why, "choose another")])
+def _refusal(target: Path, problem: str, reason: str) -> FormatError:
+    return FormatError([Problem(str(target), 0, problem, reason, "choose another")])
 
 
 def _curves(motion: Motion, drawing: Drawing) -> list[_Curve]:
@@ -219,8 +219,8 @@ def _column(motion: Motion, names: Sequence[str], joint: str) -> int:
             return int(joint)
         known = f"its columns are 0 to {last}"
         raise MotionError(f"{motion.name}: no column {told}; {known}; name one of them")
-    mend = nearest(joint, names) or "name another, or give the number of its column"
-    raise MotionError(f"{motion.name}: no joint '{told}'; it has {listed(names)}; {mend}")
+    hint = nearest(joint, names) or "name another, or give the number of its column"
+    raise MotionError(f"{motion.name}: no joint '{told}'; it has {listed(names)}; {hint}")
 
 
 def _shown_times(times: Floats) -> Floats:
@@ -251,8 +251,8 @@ def _figure(motion: Motion, curves: list[_Curve], markers: Sequence[Marker]) -> 
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
     except ImportError as error:
-        what, mend = "plot needs matplotlib; it is not installed", "pip install 'motiond[plot]'"
-        raise PlottingUnavailable(f"motiond: {what}; install it with: {mend}") from error
+        problem, hint = "plot needs matplotlib; it is not installed", "pip install 'motiond[plot]'"
+        raise PlottingUnavailable(f"motiond: {problem}; install it with: {hint}") from error
     columns = min(len(PANEL_WIDTHS_IN), -(-len(curves) // PAIRS_IN_COLUMN))
     rows = -(-len(curves) // columns)
     size = (2 * columns * PANEL_WIDTHS_IN[columns - 1], rows * PANEL_HEIGHT_IN + 1.0)

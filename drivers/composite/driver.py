@@ -171,8 +171,10 @@ class CompositeDriver(Driver):
             if actuator not in self.actuators
         ]
         if missing:
-            what = f"no part drives {', '.join(missing)}"
-            problems.append(OptionProblem(WHERE, ("parts",), what, mend="add them to a part's `actuators`"))
+            problem = f"no part drives {', '.join(missing)}"
+            problems.append(
+                OptionProblem(WHERE, ("parts",), problem, hint="add them to a part's `actuators`")
+            )
         return problems
 
     def _make_parts(self, make: Make, problems: list[OptionProblem]) -> tuple[_Part, ...]:
@@ -220,7 +222,7 @@ class CompositeDriver(Driver):
 
     def _opened(self) -> None:
         if not self._open:
-            raise DriverError(WHERE, "is not open", mend="open it first")
+            raise DriverError(WHERE, "is not open", hint="open it first")
 
     # -- the contract ---------------------------------------------------------------------------------------
 
@@ -251,7 +253,7 @@ class CompositeDriver(Driver):
     def open(self) -> None:
         """Open all parts, or none; one error has all that cannot be opened."""
         if self._open:
-            raise DriverError(WHERE, "is open already", mend="close it first")
+            raise DriverError(WHERE, "is open already", hint="close it first")
         try:
             self._each(lambda part: part.driver.open())
         except BaseException:
@@ -374,8 +376,8 @@ class CompositeDriver(Driver):
         name = given.pop("part", None)
         names = [part.name for part in self._parts]
         if name is not None and name not in names:
-            why = f"there are {', '.join(names)}"
-            raise DriverConfigError(WHERE, f"there is no part '{name}'", why, nearest(str(name), names))
+            reason = f"there are {', '.join(names)}"
+            raise DriverConfigError(WHERE, f"there is no part '{name}'", reason, nearest(str(name), names))
         actuator = given.get("actuator")
         hit = [
             part
@@ -383,9 +385,9 @@ class CompositeDriver(Driver):
             if name == part.name or (name is None and actuator in {None, *part.driver.actuators})
         ]
         if not hit:
-            why = f"there are {', '.join(self.actuators)}"
+            reason = f"there are {', '.join(self.actuators)}"
             hint = nearest(str(actuator), self.actuators)
-            raise DriverConfigError(WHERE, f"there is no actuator '{actuator}'", why, hint)
+            raise DriverConfigError(WHERE, f"there is no actuator '{actuator}'", reason, hint)
         self._each(lambda part: part.driver.inject(given) if part in hit else None)
 
     def close(self) -> None:

@@ -101,9 +101,9 @@ def _driven_twice(parts: Mapping[str, Mapping[str, Any]]) -> Iterator[OptionProb
             if not isinstance(actuator, str):
                 continue
             if actuator in owners:
-                what = f"actuator '{actuator}' is driven by part {owners[actuator]} already"
-                mend = "name it once"
-                yield OptionProblem(f"part {name}", (name, "actuators"), what, mend=mend)
+                problem = f"actuator '{actuator}' is driven by part {owners[actuator]} already"
+                hint = "name it once"
+                yield OptionProblem(f"part {name}", (name, "actuators"), problem, hint=hint)
             owners.setdefault(actuator, name)
 
 

@@ -127,7 +127,7 @@ class DynamixelDriver(Driver):
             If anything is missing or not as configured; with all of it.
         """
         if self._buses:
-            raise DriverError(WHERE, "is open already", mend="close it first")
+            raise DriverError(WHERE, "is open already", hint="close it first")
         try:
             self._connect()
         except BaseException:
@@ -189,7 +189,7 @@ class DynamixelDriver(Driver):
 
     def _opened(self) -> list[Chain]:
         if not self._chains:
-            raise DriverError(WHERE, "is not open", mend="open it first")
+            raise DriverError(WHERE, "is not open", hint="open it first")
         return self._chains
 
     # -- feedback -------------------------------------------------------------------------------------------

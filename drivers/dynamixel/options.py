@@ -173,7 +173,7 @@ def _wrong_ports(options: DynamixelOptions) -> Iterator[OptionProblem]:
     for device, count in Counter(port.port for port in options.ports).items():
         if count > 1:
             yield OptionProblem(
-                WHERE, ("ports",), f"port {device} stands there {count} times", mend="put its servos together"
+                WHERE, ("ports",), f"port {device} stands there {count} times", hint="put its servos together"
             )
     for port in options.ports:
         for servo_id, count in Counter(port.ids.values()).items():
@@ -192,11 +192,11 @@ def _wrong_names(options: DynamixelOptions, actuators: Sequence[str]) -> Iterato
     placed = [name for port in options.ports for name in port.ids]
     for name, count in Counter(placed).items():
         if count > 1:
-            yield OptionProblem(WHERE, ("ports",), f"'{name}' has {count} ids", mend="give it one")
+            yield OptionProblem(WHERE, ("ports",), f"'{name}' has {count} ids", hint="give it one")
     missing = [name for name in actuators if name not in placed]
     if missing:
         yield OptionProblem(
-            WHERE, ("ports",), f"no id for {', '.join(missing)}", mend="name them under `ids` of a port"
+            WHERE, ("ports",), f"no id for {', '.join(missing)}", hint="name them under `ids` of a port"
         )
     named = [("ports", name) for name in placed] + list(options.names())
     for option, name in named:
@@ -240,5 +240,5 @@ def _wrong_ranges(options: DynamixelOptions, actuators: Sequence[str]) -> Iterat
                 WHERE,
                 ("lower_rad",),
                 f"the range of '{name}' is empty, {lower:g} to {upper:g} rad",
-                mend="put the lower end first",
+                hint="put the lower end first",
             )

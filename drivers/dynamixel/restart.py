@@ -71,8 +71,8 @@ def _hindrance(place: Place, bus: Bus) -> DriverError | None:
     torque = model.table["torque_enable"]
     if not torque.decode(bus.read(place.servo_id, torque.address, torque.size), torque.address):
         return None
-    mend = "support it, reset and disable the robot, then restart it"
-    return DriverError(_where(place, bus), "its torque is on", "a restart would let it drop", mend)
+    hint = "support it, reset and disable the robot, then restart it"
+    return DriverError(_where(place, bus), "its torque is on", "a restart would let it drop", hint)
 
 
 def _answers(place: Place, bus: Bus) -> bool:

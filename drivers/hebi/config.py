@@ -243,8 +243,8 @@ def _read(path: Path) -> tuple[dict[str, Any], Lines]:
     except (OSError, yaml.YAMLError) as error:
         mark = getattr(error, "problem_mark", None)
         if "maximum nesting depth" in str(error) and mark:  # libyaml's own since 0.2.6, as it looks ahead
-            where, why = f"{path}:{mark.line + 1}", f"{YamlBounds().levels} levels do"
-            raise DriverConfigError(where, "nests too deeply", why, "flatten it") from error
+            where, reason = f"{path}:{mark.line + 1}", f"{YamlBounds().levels} levels do"
+            raise DriverConfigError(where, "nests too deeply", reason, "flatten it") from error
         reason = str(error.strerror) if isinstance(error, OSError) else " ".join(str(error).split())
         raise DriverConfigError(str(path), "cannot be read", reason, "correct `config`") from error
     if not isinstance(root, yaml.MappingNode) or not all(isinstance(key, str) for key in content):
@@ -293,11 +293,11 @@ def _refuse_duplicates(path: Path, root: yaml.MappingNode) -> None:
                 line = key.start_mark.line + 1
                 if isinstance(key, yaml.ScalarNode):
                     if key.value in first:
-                        what, why = (
+                        problem, reason = (
                             f"key '{key.value:.60}' stands twice",
                             f"first on line {first[key.value]}",
                         )
-                        raise DriverConfigError(f"{path}:{line}", what, why, "remove one of them")
+                        raise DriverConfigError(f"{path}:{line}", problem, reason, "remove one of them")
                     first[key.value] = line
                 waiting.append(value)
         else:

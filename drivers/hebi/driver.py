@@ -123,9 +123,9 @@ class HebiDriver(Driver):
             hebi = import_hebi()
         except DriverConfigError as error:
             refuse_missing(files)
-            what = f"{WHERE}: whether {' and '.join(map(str, files.values()))} can be used is not known"
-            why = f"hebi-py reads such files and cannot be imported ({error.__cause__})"
-            return (*self._setup.warnings, f"{what}; {why}; pip install 'motiond[hebi]'")
+            problem = f"{WHERE}: whether {' and '.join(map(str, files.values()))} can be used is not known"
+            reason = f"hebi-py reads such files and cannot be imported ({error.__cause__})"
+            return (*self._setup.warnings, f"{problem}; {reason}; pip install 'motiond[hebi]'")
         self._build(hebi)
         return tuple(self.warnings)
 
@@ -140,7 +140,7 @@ class HebiDriver(Driver):
     def open(self) -> None:
         """Read all files, find all modules, set them up, and wait for their first feedback."""
         if self._group is not None:
-            raise DriverError(WHERE, "is open already", mend="close it first")
+            raise DriverError(WHERE, "is open already", hint="close it first")
         hebi = import_hebi()
         settings = self._build(hebi)
         lookup = self._look(self.options.interfaces)
@@ -214,7 +214,7 @@ class HebiDriver(Driver):
 
     def _opened(self) -> HebiGroup:
         if self._group is None:
-            raise DriverError(WHERE, "is not open", mend="open it first")
+            raise DriverError(WHERE, "is not open", hint="open it first")
         return self._group
 
     def read(self, state: ActuatorState) -> None:
@@ -297,9 +297,9 @@ class HebiDriver(Driver):
         self._feed_forward()
         self._sender.send()
 
-    def _expired(self, why: str) -> LifetimeExpired:
+    def _expired(self, reason: str) -> LifetimeExpired:
         return LifetimeExpired(
-            WHERE, f"{named(self.modules, self._sender.loose)} let go", why, "enable them again"
+            WHERE, f"{named(self.modules, self._sender.loose)} let go", reason, "enable them again"
         )
 
     def _feed_forward(self) -> None:

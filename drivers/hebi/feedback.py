@@ -133,9 +133,9 @@ def _internals() -> tuple[Any, Any, Any]:
     return api, ctypes_defs, enums
 
 
-def _unknown_layout(why: str) -> DriverConfigError:
+def _unknown_layout(reason: str) -> DriverConfigError:
     return DriverConfigError(
-        WHERE, "this version of hebi-py keeps its feedback elsewhere", why, "pip install 'hebi-py==2.16.*'"
+        WHERE, "this version of hebi-py keeps its feedback elsewhere", reason, "pip install 'hebi-py==2.16.*'"
     )
 
 

@@ -78,9 +78,9 @@ def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any
     return command
 
 
-def _unreadable(path: Path, modules: int, why: str) -> DriverConfigError:
+def _unreadable(path: Path, modules: int, reason: str) -> DriverConfigError:
     return DriverConfigError(
-        str(path), f"cannot be read as gains of {modules} modules", why, "correct `gains`"
+        str(path), f"cannot be read as gains of {modules} modules", reason, "correct `gains`"
     )
 
 

@@ -94,7 +94,7 @@ class Listener:
         raise DriverTimeout(
             WHERE,
             f"no feedback in {timeout_ms:g} ms from {named(self._modules, silent)}",
-            mend="check power and network",
+            hint="check power and network",
         )
 
     def take(self, timeout_ms: float) -> bool:

@@ -148,7 +148,7 @@ def find_group(
     families, names = [module.family for module in modules], [module.name for module in modules]
     group = lookup.get_group_from_names(families, names, timeout_ms=timeout_s * 1000)
     if group is None:
-        raise DriverTimeout(WHERE, f"no group of {len(modules)} modules in {timeout_s:g} s", mend="try again")
+        raise DriverTimeout(WHERE, f"no group of {len(modules)} modules in {timeout_s:g} s", hint="try again")
     return group
 
 
@@ -164,7 +164,7 @@ def single_groups(lookup: HebiLookup, modules: Sequence[Module]) -> list[HebiGro
     made = [group for group in groups if group is not None]
     if len(made) < len(modules):
         gone = [str(module) for module, group in zip(modules, groups, strict=True) if group is None]
-        raise DriverTimeout(WHERE, f"no longer there: {', '.join(gone)}", mend="check power and network")
+        raise DriverTimeout(WHERE, f"no longer there: {', '.join(gone)}", hint="check power and network")
     for group in made:
         group.feedback_frequency = 0.0
     return made

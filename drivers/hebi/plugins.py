@@ -163,8 +163,8 @@ class _Reader:
         elif not isinstance(kind, str) or kind not in KINDS:
             self._refuse(where, f"{called} cannot be applied", *_why_not(kind))
         elif KINDS[kind] in map(type, self.found.values()):
-            mend = f"join them, or {SWITCH_OFF}" if KINDS[kind] is OffsetPlugin else SWITCH_OFF
-            self._refuse(where, f"a second {called}", "HEBI's library takes one of a type", mend)
+            hint = f"join them, or {SWITCH_OFF}" if KINDS[kind] is OffsetPlugin else SWITCH_OFF
+            self._refuse(where, f"a second {called}", "HEBI's library takes one of a type", hint)
         else:
             self._check(where, kind, plugin)
 
@@ -175,8 +175,8 @@ class _Reader:
             self.problems += error.problems
         self.places[kind] = where
 
-    def _refuse(self, where: str, what: str, why: str, mend: str) -> None:
-        self.problems.append(OptionProblem(where, ("plugins",), what, why, mend))
+    def _refuse(self, where: str, problem: str, reason: str, hint: str) -> None:
+        self.problems.append(OptionProblem(where, ("plugins",), problem, reason, hint))
 
     def of_type(self, kind: type[PluginType]) -> PluginType | None:
         """Return the plugin of a type, if the file has one."""

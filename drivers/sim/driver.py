@@ -86,8 +86,8 @@ class SimDriver(Driver):
     def _checked(self, fault: Fault) -> Fault:
         place_of(WHERE, fault, self.actuators)
         if isinstance(fault, LifetimeExpiry) and self.options.command_lifetime_s is None:
-            what, why = "fault lifetime_expiry: nothing can expire", "`command_lifetime_s` is null"
-            raise OptionsError([OptionProblem(WHERE, ("fault",), what, why, "set it to a time")])
+            problem, reason = "fault lifetime_expiry: nothing can expire", "`command_lifetime_s` is null"
+            raise OptionsError([OptionProblem(WHERE, ("fault",), problem, reason, "set it to a time")])
         return fault
 
     @property
@@ -105,10 +105,10 @@ class SimDriver(Driver):
     def open(self) -> None:
         """Make the actuators, or take them as the last process left them."""
         if self._plant is not None:
-            raise DriverError(WHERE, "is open already", mend="close it first")
+            raise DriverError(WHERE, "is open already", hint="close it first")
         if self.options.gravity is not None and self._weights is None:
-            what, why = "`gravity.from_model` is set", "no description with masses reaches this driver"
-            raise DriverConfigError(WHERE, what, why, "name one, or list the bodies")
+            problem, reason = "`gravity.from_model` is set", "no description with masses reaches this driver"
+            raise DriverConfigError(WHERE, problem, reason, "name one, or list the bodies")
         try:
             self._plant = self._find_plant()
             self._plant.configure(self._dynamics)
@@ -167,7 +167,7 @@ class SimDriver(Driver):
 
     def _opened(self) -> Plant:
         if self._plant is None:
-            raise DriverError(WHERE, "is not open", mend="open it first")
+            raise DriverError(WHERE, "is not open", hint="open it first")
         return self._plant
 
     def set_period(self, period_s: float) -> None:

@@ -152,6 +152,6 @@ class FaultInjector:
                 "look for what kept them from it, then enable again",
             ),
         )
-        named, what, why, mend = next(reason for reason in reasons if reason[0].any())
+        named, problem, reason, hint = next(case for case in reasons if case[0].any())
         names = [name for name, is_named in zip(self._actuators, named, strict=True) if is_named]
-        return DriverError(", ".join(names), what, why, mend)
+        return DriverError(", ".join(names), problem, reason, hint)

@@ -43,7 +43,7 @@ class ToyDriver(Driver):
         super().__init__(actuators, options, now)
         self._where = f"driver toy at {options.address}"
         if len(self.actuators) != len(NOTHING):
-            raise DriverConfigError(self._where, "a toy controller has three actuators", mend="name three")
+            raise DriverConfigError(self._where, "a toy controller has three actuators", hint="name three")
         self.min_rate_hz = slowest_rate_hz(options.command_lifetime_s)
         self._link: ToyLink | None = None
         self._holding = self._halted = False
@@ -55,7 +55,7 @@ class ToyDriver(Driver):
 
     def open(self) -> None:
         if self._link is not None:
-            raise DriverError(self._where, "is open already", mend="close it first")
+            raise DriverError(self._where, "is open already", hint="close it first")
         self._link = ToyLink(self.options.address, self.options.timeout_s)
         try:
             self._ask(b"R")
@@ -65,12 +65,12 @@ class ToyDriver(Driver):
 
     def _ask(self, letter: bytes, values: Sequence[float] = NOTHING) -> tuple[bool, Sequence[float]]:
         if self._link is None:
-            raise DriverError(self._where, "is not open", mend="open it first")
+            raise DriverError(self._where, "is not open", hint="open it first")
         try:
             return self._link.ask(letter, values)
         except TimeoutError as error:
-            why = f"`timeout_s` is {self.options.timeout_s:g}"
-            raise DriverTimeout(self._where, "no answer", why, "look at the controller") from error
+            reason = f"`timeout_s` is {self.options.timeout_s:g}"
+            raise DriverTimeout(self._where, "no answer", reason, "look at the controller") from error
         except OSError as error:
             raise CommunicationLost(self._where, "is gone", str(error), "check `address`") from error
 
@@ -89,8 +89,8 @@ class ToyDriver(Driver):
         pause_s = self.now() - self._sent_s
         still_holds, _ = self._ask(b"P", command.position.tolist())
         if not still_holds:
-            why = f"no setpoint came for {pause_s:.3f} s"
-            raise LifetimeExpired(self._where, "the actuators let go", why, "enable them again")
+            reason = f"no setpoint came for {pause_s:.3f} s"
+            raise LifetimeExpired(self._where, "the actuators let go", reason, "enable them again")
         self._sent_s = self.now()
 
     def enable(self) -> None:

@@ -256,8 +256,8 @@ class MotionCache:
                         self._remove(file.path)
         return found
 
-    def _drop(self, path: Path, why: str) -> None:
-        log.warning("%s: a cached motion is damaged; %s; its file is read anew", path, why)
+    def _drop(self, path: Path, reason: str) -> None:
+        log.warning("%s: a cached motion is damaged; %s; its file is read anew", path, reason)
         self._remove(path)
 
     def _remove(self, path: Path) -> None:
@@ -271,8 +271,8 @@ class MotionCache:
         if not self._warned:
             self._warned = True
             reason = (isinstance(error, OSError) and error.strerror) or error
-            mend = "check its rights and its disk, or give another folder"
-            log.warning("%s: the cache of motions does not work; %s; %s", self.folder, reason, mend)
+            hint = "check its rights and its disk, or give another folder"
+            log.warning("%s: the cache of motions does not work; %s; %s", self.folder, reason, hint)
 
 
 @dataclass(frozen=True, slots=True)

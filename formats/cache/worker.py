@@ -52,12 +52,15 @@ def _read(path: Path, cache: MotionCache) -> tuple[bytes, int]:
     except FormatError as error:
         return REFUSED, _problems(error.problems, error.__cause__)
     except MemoryError:
-        why, mend = "there is not enough memory for it", "split the motion"
+        reason, hint = "there is not enough memory for it", "split the motion"
     except TypeError as error:
-        why, mend = f"what it holds cannot be kept; {shortened(str(error), 200)}", "shorten all but its rows"
+        reason, hint = (
+            f"what it holds cannot be kept; {shortened(str(error), 200)}",
+            "shorten all but its rows",
+        )
     except Exception as error:  # noqa: BLE001 - one file must not keep the others from being read
-        why, mend = f"its reader failed; {shortened(repr(error), 200)}", "report it"
-    return REFUSED, _problems([Problem(name, 0, "cannot be read", why, mend)], None)
+        reason, hint = f"its reader failed; {shortened(repr(error), 200)}", "report it"
+    return REFUSED, _problems([Problem(name, 0, "cannot be read", reason, hint)], None)
 
 
 def _motions(path: Path, name: str, cache: MotionCache) -> int:
@@ -74,7 +77,7 @@ def _motions(path: Path, name: str, cache: MotionCache) -> int:
 
 
 def _problems(problems: Sequence[Problem], cause: BaseException | None) -> int:
-    told = [[one.file, one.line, one.what, one.why, one.mend] for one in problems]
+    told = [[one.file, one.line, one.problem, one.reason, one.hint] for one in problems]
     number = cause.errno if isinstance(cause, OSError) else None
     memory = os.memfd_create("problems", os.MFD_CLOEXEC)
     with os.fdopen(os.dup(memory), "wb") as out:

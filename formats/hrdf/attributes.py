@@ -77,7 +77,7 @@ class AttributeReader:
         try:
             quantity = self._quantity(text, attribute)
         except FormulaError as error:
-            self._where(xml).add(f"{name!r} of <{xml.tag}>: {error.what}", error.why, error.mend)
+            self._where(xml).add(f"{name!r} of <{xml.tag}>: {error.problem}", error.reason, error.hint)
             return None
         if attribute.type == "translation":
             self._warn_of_formulas(xml, name, text)
@@ -121,7 +121,7 @@ class AttributeReader:
         if choice != text:
             where.warn(
                 f"{xml.tag} {name} {quoted(sign + text)} is not in the case of the specification",
-                mend=f"write '{sign}{choice}'",
+                hint=f"write '{sign}{choice}'",
             )
         return choice
 

@@ -193,9 +193,9 @@ class _File:
         if text and (visible := text.strip(WHITESPACE)):
             line += text[: text.index(visible)].count("\n")
             first = visible.splitlines()[0][:60]
-            mend = "write a comment as <!-- … -->" if first.startswith("#") else ""
+            hint = "write a comment as <!-- … -->" if first.startswith("#") else ""
             self._problems.add(
-                line, f"text {first!r} in <{parent.tag}>", "HRDF holds elements and comments", mend
+                line, f"text {first!r} in <{parent.tag}>", "HRDF holds elements and comments", hint
             )
 
     def _element(self, xml: Xml) -> Element:
@@ -253,9 +253,15 @@ class _File:
             return self._included(xml, source, self._bytes_of(xml, source))
         except (FormatError, RuntimeError) as error:
             # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
-            why = error.problems[0].why if isinstance(error, FormatError) else "symbolic links lead in a ring"
+            reason = (
+                error.problems[0].reason
+                if isinstance(error, FormatError)
+                else "symbolic links lead in a ring"
+            )
             self._where(xml).add(
-                f"cannot include {quoted(path)}", f"{source.name}: {why}", "paths start at this file's folder"
+                f"cannot include {quoted(path)}",
+                f"{source.name}: {reason}",
+                "paths start at this file's folder",
             )
             return ()
 
@@ -332,5 +338,5 @@ def _mesh(where: Where, source: Source, path: str) -> Mesh | None:
     try:
         return find_mesh(source.beside(path))
     except BadText as error:
-        where.warn(f"mesh {quoted(path)} is not shown", error.why, error.mend)
+        where.warn(f"mesh {quoted(path)} is not shown", error.reason, error.hint)
         return None

@@ -180,10 +180,10 @@ class _Parser:
         self._token = next(self._tokens)
         return token.text
 
-    def end(self, why: str = _SYNTAX) -> None:
+    def end(self, reason: str = _SYNTAX) -> None:
         """Refuse anything that follows."""
         if self._token.kind != "end":
-            raise self._unexpected(why)
+            raise self._unexpected(reason)
 
     def formula(self) -> float:
         """Read a sum."""
@@ -247,12 +247,12 @@ class _Parser:
     def _checked(self, value: float) -> float:
         return _finite(value, self._text)
 
-    def _unexpected(self, why: str) -> FormulaError:
+    def _unexpected(self, reason: str) -> FormulaError:
         token = self._token
         found = "the end" if token.kind == "end" else repr(token.text)
-        mend = "pi is written in lower case" if token.text.casefold() == "pi" != token.text else ""
+        hint = "pi is written in lower case" if token.text.casefold() == "pi" != token.text else ""
         return FormulaError(
-            f"unexpected {found} at character {token.column} of {quoted(self._text)}", why, mend
+            f"unexpected {found} at character {token.column} of {quoted(self._text)}", reason, hint
         )
 
 

@@ -6,7 +6,7 @@
 - `beginning`: the beginning of a file, whichever UTF it is in
 - `first_tag`: how XML is known without a parser
 - `xml_tree`: safe parsing of XML
-- `xml_slips`: what XML forbids and other readers let pass, mended with a warning
+- `xml_slips`: what XML forbids and other readers let pass, fixed with a warning
 - `xml_errors`: what to do about each error in XML
 - `yaml_errors`: what libyaml's errors mean to who wrote the file
 - `digits`: rounding to significant digits

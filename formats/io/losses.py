@@ -51,8 +51,8 @@ def refuse_losses(
         If the latter is all.
     """
     lost = [
-        Problem(str(path), 0, f"{name} would be lost", why, f"to lose it, name it in drop: '{name}'")
-        for name, why in losses.items()
+        Problem(str(path), 0, f"{name} would be lost", reason, f"to lose it, name it in drop: '{name}'")
+        for name, reason in losses.items()
         if name not in drop
     ]
     known = {*held, *losses}

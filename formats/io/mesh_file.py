@@ -75,8 +75,8 @@ def open_mesh(mesh: Mesh) -> BinaryIO:
     try:
         file = open_regular(mesh.path)
     except (OSError, ValueError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise BadText(name, f"cannot be read: {why}", "check the file") from error
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise BadText(name, f"cannot be read: {reason}", "check the file") from error
     try:
         _refuse_outside(name, file, mesh.within)
         _refuse_large(name, os.fstat(file.fileno()).st_size)
@@ -96,8 +96,8 @@ def refuse_damaged(mesh: Mesh) -> None:
     """
     with open_mesh(mesh) as file:
         if mesh.format == "stl" and not _is_whole_stl(file, os.fstat(file.fileno()).st_size):
-            why = "its file is damaged, holds no triangles or is not STL"
-            raise BadText(f"mesh '{mesh.path.name}' cannot be drawn", why, "export it anew")
+            reason = "its file is damaged, holds no triangles or is not STL"
+            raise BadText(f"mesh '{mesh.path.name}' cannot be drawn", reason, "export it anew")
 
 
 def _is_whole_stl(file: BinaryIO, size: int) -> bool:
@@ -124,8 +124,8 @@ def _outside(name: str, within: tuple[Path, ...]) -> BadText:
 
 def _refuse_large(name: str, size: int) -> None:
     if size > MESH_SIZE.most_bytes:
-        why = f"it has {size} bytes, and {MESH_SIZE.kind} has at most {MESH_SIZE.most_bytes}"
-        raise BadText(name, why, MESH_SIZE.mend)
+        reason = f"it has {size} bytes, and {MESH_SIZE.kind} has at most {MESH_SIZE.most_bytes}"
+        raise BadText(name, reason, MESH_SIZE.hint)
 
 
 def _refuse_outer_buffers(name: str, mesh: Mesh) -> None:
@@ -139,8 +139,8 @@ def _refuse_outer_buffers(name: str, mesh: Mesh) -> None:
         raise BadText(name, "its file is damaged or is not glTF", "export it anew") from error
     for uri in uris:
         if uri and not uri.startswith("data:"):
-            why = f"its buffer '{printable(uri[:100])}' is another file, which is not served"
-            raise BadText(name, why, "save it with its buffers in it, or as GLB")
+            reason = f"its buffer '{printable(uri[:100])}' is another file, which is not served"
+            raise BadText(name, reason, "save it with its buffers in it, or as GLB")
 
 
 def _uri(buffer: dict[str, Any]) -> str:

@@ -65,8 +65,8 @@ def open_regular(path: Path) -> BinaryIO:
 def _refuse_others(path: Path, place: int) -> None:
     mode = os.fstat(place).st_mode
     if not stat.S_ISREG(mode):
-        why = _KINDS.get(stat.S_IFMT(mode), "it is no regular file")
-        raise OSError(errno.EINVAL, why, os.fspath(path))
+        reason = _KINDS.get(stat.S_IFMT(mode), "it is no regular file")
+        raise OSError(errno.EINVAL, reason, os.fspath(path))
     if (filesystem := _KERNEL_FILES.get(_type_of(place))) is not None:
         raise OSError(
             errno.EINVAL, f"it is no file on a disk, but the kernel's ({filesystem})", os.fspath(path)

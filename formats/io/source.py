@@ -27,13 +27,13 @@ class SizeBound(NamedTuple):
     most_bytes : int
     kind : str
         What such a file is called, with its article.
-    mend : str
+    fix : str
         What to do about a larger one.
     """
 
     most_bytes: int
     kind: str
-    mend: str
+    hint: str
 
 
 PIECE_BYTES = 1 << 20
@@ -122,11 +122,11 @@ class Source:
 
     def _refuse_large(self, size: int, bound: SizeBound) -> None:
         if size > bound.most_bytes:
-            why = f"{bound.kind} has at most {bound.most_bytes}"
-            raise FormatError([Problem(self.name, 0, f"has {size} bytes", why, bound.mend)])
+            reason = f"{bound.kind} has at most {bound.most_bytes}"
+            raise FormatError([Problem(self.name, 0, f"has {size} bytes", reason, bound.hint)])
 
-    def _unreadable(self, why: str) -> FormatError:
-        return FormatError([Problem(self.name, 0, "cannot be read", why, "check the path")])
+    def _unreadable(self, reason: str) -> FormatError:
+        return FormatError([Problem(self.name, 0, "cannot be read", reason, "check the path")])
 
     def beside(self, relative: str) -> Source:
         """Return the source of a file whose name is relative to this one's folder."""

@@ -81,8 +81,8 @@ def no_xml(problems: Problems, kind: int, line: int, words: str) -> FormatError:
     words : str
         Those of the parser.
     """
-    why = re.sub(r"\s*, line \d+, column \d+.*", "", words, flags=re.DOTALL)
-    why = _ADVICE.sub("", why)
-    why = " ".join(shortened(word, LONGEST_WORD) for word in why.split())
-    mend = _MENDS_OF_NAMES.get(why) or _MENDS.get(kind, "correct it")
-    return problems.fail(line, "this is no well-formed XML", why, mend)
+    reason = re.sub(r"\s*, line \d+, column \d+.*", "", words, flags=re.DOTALL)
+    reason = _ADVICE.sub("", reason)
+    reason = " ".join(shortened(word, LONGEST_WORD) for word in reason.split())
+    hint = _MENDS_OF_NAMES.get(reason) or _MENDS.get(kind, "correct it")
+    return problems.fail(line, "this is no well-formed XML", reason, hint)

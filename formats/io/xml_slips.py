@@ -22,7 +22,7 @@ _BLANKS = re.compile(rb"\s*")
 _NOT_A_LINE_END = re.compile(rb"[^\n]")
 
 
-def mended(data: bytes, problems: Problems) -> bytes:
+def repaired(data: bytes, problems: Problems) -> bytes:
     """Return a file without the two slips; the same where it has none."""
     return _with_declaration_first(_with_plain_comments(data, problems), problems)
 

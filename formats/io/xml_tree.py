@@ -14,7 +14,7 @@ from lxml import etree
 from .beginning import wide_encoding
 from .source import OTHER_SIZE
 from .xml_errors import UNFINISHED, no_xml
-from .xml_slips import mended
+from .xml_slips import repaired
 
 if TYPE_CHECKING:
     from ..errors import Problems
@@ -73,10 +73,10 @@ def parse_xml(
         longer names.
     """
     if _marks_in(data) > MOST_MARKS:
-        why = f"{MOST_MARKS} are read"
-        raise problems.fail(0, "holds too many tags and attributes", why, "split the file")
+        reason = f"{MOST_MARKS} are read"
+        raise problems.fail(0, "holds too many tags and attributes", reason, "split the file")
     narrow = _as_utf8(data)
-    data = mended(narrow or data, problems)
+    data = repaired(narrow or data, problems)
     # Without libxml2's bounds entities could explode, so the bounds stay where a file may declare some.
     huge = long_texts and b"<!" not in data and b"\0" not in data
     # What a file declares is what it was in before.
@@ -84,8 +84,8 @@ def parse_xml(
     root = _parse(data, problems, encoding, free_prefixes=free_prefixes, huge=huge)
     tree: Any = root.getroottree()
     if tree.docinfo.doctype:
-        what, why = "a document type is not allowed", "it could pull in other files"
-        raise problems.fail(1, what, why, "remove <!DOCTYPE …>")
+        problem, reason = "a document type is not allowed", "it could pull in other files"
+        raise problems.fail(1, problem, reason, "remove <!DOCTYPE …>")
     _refuse_crowded(root, problems)
     _refuse_long_names(root, problems)
     return root
@@ -102,8 +102,8 @@ def _as_utf8(data: bytes) -> bytes:
 
 def _refuse_crowded(root: Xml, problems: Problems) -> None:
     for xml in cast("list[Xml]", _CROWDED(root)):
-        what, why = f"<{xml.tag}> has more than {MOST_ATTRIBUTES} attributes", "nothing needs so many"
-        raise problems.fail(line_of(xml), what, why, "remove some")
+        problem, reason = f"<{xml.tag}> has more than {MOST_ATTRIBUTES} attributes", "nothing needs so many"
+        raise problems.fail(line_of(xml), problem, reason, "remove some")
 
 
 def _refuse_long_names(root: Xml, problems: Problems) -> None:

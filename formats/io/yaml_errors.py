@@ -15,20 +15,20 @@ class Explained(NamedTuple):
     ----------
     line : int
         Counted from 0.
-    why, mend : str
-        The parts of the message; `mend` is '' where there is no more to say.
+    why, fix : str
+        The parts of the message; `hint` is '' where there is no more to say.
     """
 
     line: int
-    why: str
-    mend: str
+    reason: str
+    hint: str
 
 
 _INDENTED = "the line is indented differently than those it belongs to"
 _CLOSED = "a bracket is closed where a value is expected"
 _QUOTE = "put the text in quotes"
 NO_BLANK = ("a blank is missing after the dash", "write `- ` before each item")
-"""Why and mend of items such as `-[ 0, 1 ]`."""
+"""Why and fix of items such as `-[ 0, 1 ]`."""
 # What each is known by: words of the error's context and problem, then the character at its place.
 _KINDS = (
     (
@@ -79,27 +79,27 @@ def explained(error: yaml.MarkedYAMLError, text: bytes) -> Explained:
     mark = error.problem_mark or error.context_mark
     line = mark.line if mark else 0
     problem = error.problem or ""
-    why = " ".join(part for part in (error.context, problem) if part)
+    reason = " ".join(part for part in (error.context, problem) if part)
     if mark is None:
-        return Explained(line, why, "")
+        return Explained(line, reason, "")
     if "expected ':'" in problem and error.context_mark and _is_dash(text, error.context_mark):
         return Explained(error.context_mark.line, *NO_BLANK)
     if mark.index >= len(text.decode(errors="replace").rstrip(" \t\r\n-")):
-        return Explained(line, why, "is the file complete?")
+        return Explained(line, reason, "is the file complete?")
     if _is_tab(problem, text, line, mark.column):
         return Explained(line, "a tab stands in the indentation", "indent with blanks")
-    said = f"{why} {_from(text, line, mark.column)[:1]}"
-    for words, meaning, mend in _KINDS:
+    said = f"{reason} {_from(text, line, mark.column)[:1]}"
+    for words, meaning, hint in _KINDS:
         if words in said:
-            return Explained(line, meaning, mend)
-    return Explained(line, why, "")
+            return Explained(line, meaning, hint)
+    return Explained(line, reason, "")
 
 
 def unreadable(error: yaml.reader.ReaderError, text: bytes) -> Explained:
     """Return what is wrong with a text that consists of no characters of YAML."""
     line = text.count(b"\n", 0, error.position)
-    mend = "save it as UTF-8" if "UTF" in error.reason else "remove the character"
-    return Explained(line, error.reason, mend)
+    hint = "save it as UTF-8" if "UTF" in error.reason else "remove the character"
+    return Explained(line, error.reason, hint)
 
 
 def _is_tab(problem: str, text: bytes, line: int, column: int) -> bool:

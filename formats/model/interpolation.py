@@ -51,9 +51,9 @@ def rows_between(duration_s: float, rate_hz: float, *, frames: int, columns: int
     by_frames = max(FEW_ROWS, MOST_ROWS_PER_FRAME * frames)
     most = max(FEW_TIMES * frames, min(MOST_ROWS, MOST_VALUES // max(columns, 1), by_frames))
     if not wanted <= most - 1 + slack:
-        what = f"{frames} frames over {duration_s:g} s would become {wanted:.7g} rows"
-        why = f"at most {most} are made of them, {most / rate_hz:.6g} s at {rate_hz:g} Hz"
-        raise TooManyRows(f"{what}; {why}; check its times, which are in s")
+        problem = f"{frames} frames over {duration_s:g} s would become {wanted:.7g} rows"
+        reason = f"at most {most} are made of them, {most / rate_hz:.6g} s at {rate_hz:g} Hz"
+        raise TooManyRows(f"{problem}; {reason}; check its times, which are in s")
     return int(np.ceil(wanted - slack)) + 1
 
 

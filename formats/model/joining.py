@@ -84,8 +84,8 @@ def _fitted(first: Motion, motion: Motion) -> Motion:
     counts = first.positions.shape[1], motion.positions.shape[1]
     if set(ours) != set(theirs) or counts[0] != counts[1]:
         odd = _listed(set(ours) ^ set(theirs))
-        why = f"only one of them has {odd}" if odd else f"they have {counts[0]} and {counts[1]}"
-        raise MotionError(f"{where}: joints differ; {why}; select or rename some")
+        reason = f"only one of them has {odd}" if odd else f"they have {counts[0]} and {counts[1]}"
+        raise MotionError(f"{where}: joints differ; {reason}; select or rename some")
     if odd := _listed(set(first.components) ^ set(motion.components)):
         raise MotionError(f"{where}: only one of them has the component {odd}; all have it or none; drop it")
     return motion if ours == theirs else select(motion, ours)

@@ -42,7 +42,7 @@ SERIES_TYPES = frozenset({"MultiValueSeq", "MultiSE3Seq", "Vector3Seq"})
 
 
 class MotionError(ValueError):
-    """Something that cannot be done with a motion; `str()` says why and how to mend it."""
+    """Something that cannot be done with a motion; `str()` says why and how to fix it."""
 
     exit_code: ClassVar[int] = 2
 
@@ -69,7 +69,7 @@ class Motion:
     metadata : mapping
         What the file says besides.
     warnings : tuple of str
-        `file:line: what; why; how to mend`, one for each oddity that was read all the same.
+        `file:line: problem; reason; hint`, one for each oddity that was read all the same.
     """
 
     name: str
@@ -197,8 +197,10 @@ class Motion:
             there would be too many rows.
         """
         if not 0 < rate_hz <= FASTEST_FRAME_RATE:
-            why = f"it is above 0 and at most {FASTEST_FRAME_RATE:g}"
-            raise MotionError(f"{self.name}: the rate is {told_exactly(rate_hz)} frames/s; {why}; correct it")
+            reason = f"it is above 0 and at most {FASTEST_FRAME_RATE:g}"
+            raise MotionError(
+                f"{self.name}: the rate is {told_exactly(rate_hz)} frames/s; {reason}; correct it"
+            )
         series = (
             self.positions,
             *(value for value in self.components.values() if isinstance(value, np.ndarray)),

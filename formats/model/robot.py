@@ -49,7 +49,7 @@ class RobotModel:
         Whether the format can say of every link what it looks like, so that one without shapes is bare on
         purpose.
     warnings : tuple of str
-        `file:line: what; why; how to mend`, one for each oddity that was read all the same.
+        `file:line: problem; reason; hint`, one for each oddity that was read all the same.
     metadata : mapping
         What the file says besides.
     """

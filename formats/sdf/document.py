@@ -129,14 +129,14 @@ class _File:
     def _root(self, data: bytes) -> Node:
         xml = parse_xml(data, self._problems, free_prefixes=True)
         if xml.tag != "sdf":
-            what, why = f"the root element is <{xml.tag}>", "an SDFormat file has <sdf> as its root"
-            raise self._problems.fail(line_of(xml), what, why, nearest(str(xml.tag), ["sdf"]))
+            problem, reason = f"the root element is <{xml.tag}>", "an SDFormat file has <sdf> as its root"
+            raise self._problems.fail(line_of(xml), problem, reason, nearest(str(xml.tag), ["sdf"]))
         version = xml.get("version", "").strip()
         minor = minor_version(version)
         if minor is None:
-            what = f"unknown version {quoted(version)}" if version else "<sdf> has no 'version'"
-            why = f"1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are read"
-            raise self._problems.fail(line_of(xml), what, why, 'write <sdf version="1.9">')
+            problem = f"unknown version {quoted(version)}" if version else "<sdf> has no 'version'"
+            reason = f"1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are read"
+            raise self._problems.fail(line_of(xml), problem, reason, 'write <sdf version="1.9">')
         return Node(xml, self._problems, minor)
 
     def _top_models(self, root: Node) -> list[ModelElement]:
@@ -258,7 +258,7 @@ class _File:
             source = find(uri, self._source, self._problems.warnings, read)
             return self._read_other(node, source) if self._may_include(node, source) else None
         except ValueProblem as error:
-            node.where.add(error.what, error.why, error.mend)
+            node.where.add(error.problem, error.reason, error.hint)
             return None
 
     def _may_include(self, node: Node, source: Source) -> bool:
@@ -273,8 +273,8 @@ class _File:
         try:
             data = self._bytes_of(node, source)
         except FormatError as error:
-            what = f"cannot include {quoted(node.word('uri'))}"
-            node.where.add(what, f"{source.name}: {error.problems[0].why}", "check the path")
+            problem = f"cannot include {quoted(node.word('uri'))}"
+            node.where.add(problem, f"{source.name}: {error.problems[0].reason}", "check the path")
             return None
         problems = Problems(source.name, self._problems.found, self._problems.warnings)
         trail = {**self._trail, source.identity(): source.name}

@@ -64,9 +64,9 @@ class _Place:
     def __str__(self) -> str:
         return f"{self.kind} '{echoed(self.name)}'"
 
-    def complain(self, what: str, why: str, mend: str = "") -> None:
+    def complain(self, problem: str, reason: str, hint: str = "") -> None:
         """Note a problem with the place."""
-        self.where.add(f"{self} {what}", why, mend)
+        self.where.add(f"{self} {problem}", reason, hint)
 
 
 class Frames:
@@ -161,9 +161,9 @@ class Frames:
         """Add a model and all that is in it; its name, outside of it, stands for its own frame."""
         inside = full(scope, model.name)
         if len(inside) > LONGEST_NAME:
-            what = f"the full name of model '{echoed(model.name)}' has {len(inside)} characters"
-            why, mend = f"it has at most {LONGEST_NAME}", "shorten the names that it is made of"
-            raise model.where.problems.fail(model.where.line, what, why, mend)
+            problem = f"the full name of model '{echoed(model.name)}' has {len(inside)} characters"
+            reason, hint = f"it has at most {LONGEST_NAME}", "shorten the names that it is made of"
+            raise model.where.problems.fail(model.where.line, problem, reason, hint)
         alias = _Place("model", model.name, model.where, IDENTITY)
         self._places.setdefault(inside, alias)
         own = _Place("model", model.name, model.where, model.pose.matrix, is_body=model.static)

@@ -135,10 +135,10 @@ def _best_file(config: Source, uri: str, warnings: list[str], read: Read) -> str
     try:
         root = parse_xml(read(config), Problems(config.name, warnings=warnings))
     except FormatError as error:
-        problem = error.problems[0]
-        where = f"{problem.file}:{problem.line}" if problem.line else problem.file
-        what, why = f"cannot include {quoted(uri)}", f"{where} {problem.what}, {problem.why}"
-        raise ValueProblem(what, why, f"a model's folder has a {CONFIG}") from None
+        first = error.problems[0]
+        where = f"{first.file}:{first.line}" if first.line else first.file
+        reason, hint = f"{where} {first.problem}, {first.reason}", f"a model's folder has a {CONFIG}"
+        raise ValueProblem(f"cannot include {quoted(uri)}", reason, hint) from None
     files = {
         minor: (one.text or "").strip()
         for one in root.iterchildren("sdf")

@@ -92,7 +92,7 @@ class Node:
         try:
             return parse_truth(text) if text else False
         except ValueProblem as error:
-            self.where.add(f"{name!r} of <{self.tag}>: {error.what}", error.why)
+            self.where.add(f"{name!r} of <{self.tag}>: {error.problem}", error.reason)
             return False
 
     def vector(self, default: Floats) -> Floats:
@@ -118,7 +118,7 @@ class Node:
         try:
             return parse(self.text)
         except ValueProblem as error:
-            self.where.add(f"<{self.tag}> {error.what}", error.why, error.mend)
+            self.where.add(f"<{self.tag}> {error.problem}", error.reason, error.hint)
             return default
 
     def required(self, name: str) -> str:

@@ -177,10 +177,10 @@ class _Robot:
         for mounted in element.mounted:
             frame = mounted.pose.relative_to
             if not self._frames.has(full(scope, frame)):
-                why, guess = self._frames.missing(scope, frame, mounted.where.problems)
+                reason, guess = self._frames.missing(scope, frame, mounted.where.problems)
                 mounted.where.warn(
                     f"the <pose> of {mounted.what} is relative_to {quoted(frame)}",
-                    f"{why}, so that it is left out",
+                    f"{reason}, so that it is left out",
                     guess or "name a frame, or remove 'relative_to'",
                 )
 

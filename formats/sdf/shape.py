@@ -107,7 +107,7 @@ def _mesh(node: Node, mounted: Mounted, source: Source) -> Shape | None:
     try:
         return Shape("mesh", mesh=find_mesh_file(uri, source), scale=scale)
     except BadText as error:
-        node.where.warn(f"mesh {quoted(uri)} is not shown", error.why, error.mend)
+        node.where.warn(f"mesh {quoted(uri)} is not shown", error.reason, error.hint)
         return None
 
 

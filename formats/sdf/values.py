@@ -101,8 +101,8 @@ def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = Fals
     return _posed(values[:3], _from_angles(roll, pitch, yaw))
 
 
-def parse_numbers(text: str, count: int, why: str) -> list[float]:
-    """Read so many numbers; `why` tells a reader of the message what they are.
+def parse_numbers(text: str, count: int, reason: str) -> list[float]:
+    """Read so many numbers; `reason` tells a reader of the message what they are.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def parse_numbers(text: str, count: int, why: str) -> list[float]:
     words = text.split()
     if len(words) != count:
         numbers = "1 number" if len(words) == 1 else f"{len(words)} numbers"
-        raise ValueProblem(f"{quoted(text)} has {numbers}", why)
+        raise ValueProblem(f"{quoted(text)} has {numbers}", reason)
     values = [parse_number(word) for word in words]
     if max(map(abs, values)) > FARTHEST:
         raise ValueProblem(f"{quoted(text)} is too large", "no robot reaches that far")

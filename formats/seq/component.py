@@ -134,9 +134,9 @@ def _neutral_name(node: Node, type_: str, content: str, version: float) -> str:
     name, versions = CONTENTS.get((type_, content), (content, ()))
     if versions and int(version) not in versions:
         found = node.get("content") or node.get("purpose")
-        why = f"that is version {versions[0]}'s name, and this is version {version:g}"
+        reason = f"that is version {versions[0]}'s name, and this is version {version:g}"
         node.problems.warn(
-            found.line if found else node.line, f"content {echoed(content)}", why, f"read as {name}"
+            found.line if found else node.line, f"content {echoed(content)}", reason, f"read as {name}"
         )
     return name
 
@@ -195,10 +195,10 @@ def _rows(node: Node, layout: Layout) -> Frames | None:
         node.missing("frames", "a component holds frames")
         return None
     if not isinstance(found.value, Sequence) or not (found.value.items or found.value.cut):
-        why, mend = "a component has at least one row", "add the rows"
+        reason, hint = "a component has at least one row", "add the rows"
         if isinstance(found.value, Scalar) and found.value.plain and found.value.text.startswith("-["):
-            why, mend = NO_BLANK
-        node.wrong(found, why, mend)
+            reason, hint = NO_BLANK
+        node.wrong(found, reason, hint)
         return None
     return read_frames(found.value, layout, node.problems)
 
@@ -220,18 +220,20 @@ def _check_quaternions(node: Node, poses: Floats, rows: Frames) -> None:
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(poses[..., 3:], axis=-1)
     for row in np.flatnonzero((lengths < NO_LENGTH).any(axis=1))[:MOST_PROBLEMS]:
-        what = f"row {row} has a quaternion of length 0"
+        problem = f"row {row} has a quaternion of length 0"
         node.problems.add(
-            rows.line_of(int(row)), what, "it is no rotation", "write 1 for qw if none is meant"
+            rows.line_of(int(row)), problem, "it is no rotation", "write 1 for qw if none is meant"
         )
     off = np.abs(lengths - 1) > UNIT_WITHIN
     if off.any():
         row = int(off.any(axis=1).argmax())
         length = lengths[row][off[row]][0]
-        what = f"row {row} has a quaternion of length {length:.4g}"
+        problem = f"row {row} has a quaternion of length {length:.4g}"
         more = int(np.count_nonzero(off)) - 1
-        why = "that of a rotation is 1" + (f"; {more:,} more are as wrong" if more else "")
-        node.problems.warn(rows.line_of(row), what, why, "it is kept as it stands; divide it by its length")
+        reason = "that of a rotation is 1" + (f"; {more:,} more are as wrong" if more else "")
+        node.problems.warn(
+            rows.line_of(row), problem, reason, "it is kept as it stands; divide it by its length"
+        )
 
 
 def _part_labels(node: Node, parts: int, *, needed: bool) -> tuple[str, ...]:
@@ -250,16 +252,16 @@ def _part_labels(node: Node, parts: int, *, needed: bool) -> tuple[str, ...]:
 def _check_labels(node: Node, found: Field, labels: tuple[str, ...], parts: int) -> None:
     if len(labels) != parts:
         noun = "label" if len(labels) == 1 else "labels"
-        why = f"{node.label} has {parts} parts"
-        node.problems.add(found.line, f"{found.key} has {len(labels)} {noun}", why, "give each part one")
+        reason = f"{node.label} has {parts} parts"
+        node.problems.add(found.line, f"{found.key} has {len(labels)} {noun}", reason, "give each part one")
     for label, count in Counter(labels).items():
         if count > 1 or not label:
-            what = (
+            problem = (
                 f"{found.key} has '{echoed(label)}' {count} times"
                 if label
                 else f"{found.key} has an empty label"
             )
-            node.problems.add(found.line, what, "a label names one part", "give each part its own")
+            node.problems.add(found.line, problem, "a label names one part", "give each part its own")
 
 
 def _times(node: Node, layout: Layout, rows: Frames, frame_rate: float) -> Floats:
@@ -268,14 +270,14 @@ def _times(node: Node, layout: Layout, rows: Frames, frame_rate: float) -> Float
     times = rows.values[:, 0].copy()
     far = np.flatnonzero(np.abs(times) > LATEST_S)[:MOST_PROBLEMS]
     for row in far:
-        why = f"times lie between {-LATEST_S:g} and {LATEST_S:g} s"
+        reason = f"times lie between {-LATEST_S:g} and {LATEST_S:g} s"
         node.problems.add(
-            rows.line_of(int(row)), f"row {row} is at {times[row]:g} s", why, "correct the times"
+            rows.line_of(int(row)), f"row {row} is at {times[row]:g} s", reason, "correct the times"
         )
     back = () if far.size else np.flatnonzero(np.diff(times) <= 0)[:MOST_PROBLEMS] + 1
     for row in back:
-        what = f"row {row} is at {times[row]:g} s, row {row - 1} at {times[row - 1]:g} s"
-        node.problems.add(rows.line_of(int(row)), what, "time must increase", "correct the times")
+        problem = f"row {row} is at {times[row]:g} s, row {row - 1} at {times[row - 1]:g} s"
+        node.problems.add(rows.line_of(int(row)), problem, "time must increase", "correct the times")
     return frozen(times)
 
 

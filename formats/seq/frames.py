@@ -186,9 +186,9 @@ class _Reader:
         values = self._numbers(Sequence(line, timed), line)
         for pose in nested:
             if len(pose.items) != self.layout.pose_width and not _lacks_comma(pose):
-                what = f"has a pose of {len(pose.items)} numbers"
-                why = f"{self.layout.pose_format} has {self.layout.pose_width}"
-                return self._wrong(pose.line, what, why, "correct the pose or the format")
+                problem = f"has a pose of {len(pose.items)} numbers"
+                reason = f"{self.layout.pose_format} has {self.layout.pose_width}"
+                return self._wrong(pose.line, problem, reason, "correct the pose or the format")
             values += self._numbers(pose, line)
         return values
 
@@ -196,31 +196,31 @@ class _Reader:
         values = [value for value in row.items if isinstance(value, float)]
         if len(values) < len(row.items):
             strange = next(value for value in row.items if not isinstance(value, float))
-            what = (
+            problem = (
                 f"holds '{echoed(strange.text)}'"
                 if isinstance(strange, Scalar)
                 else "holds more than numbers"
             )
-            why, mend = "values are finite numbers", "write a number"
+            reason, hint = "values are finite numbers", "write a number"
             if _lacks_comma(row):
-                why, mend = "numbers have a comma between them", "add it"
+                reason, hint = "numbers have a comma between them", "add it"
             if ";" in getattr(strange, "text", ""):
-                mend = "write it for the semicolon"
-            return self._wrong(line_of(strange, line), what, why, mend)
+                hint = "write it for the semicolon"
+            return self._wrong(line_of(strange, line), problem, reason, hint)
         return values
 
     def _miscounted(self, line: int, count: int, wanted: int, noun: str) -> list[float]:
-        what = f"has {count} {noun}{'' if count == 1 else 's'}"
+        problem = f"has {count} {noun}{'' if count == 1 else 's'}"
         time = " and hasFrameTime adds the time" if self.layout.timed and noun == "number" else ""
         difference = abs(wanted - count)
         noun = ("value" if noun == "number" else "pose") + ("" if difference == 1 else "s")
-        mend = f"add the missing {noun}" if count < wanted else f"remove the extra {noun}"
+        hint = f"add the missing {noun}" if count < wanted else f"remove the extra {noun}"
         if self.layout.parts_key:
-            mend += f" or correct {self.layout.parts_key}"
-        return self._wrong(line, what, self.layout.parts_rule + time, mend)
+            hint += f" or correct {self.layout.parts_key}"
+        return self._wrong(line, problem, self.layout.parts_rule + time, hint)
 
-    def _wrong(self, line: int, what: str, why: str, mend: str) -> list[float]:
-        self.problems.add(line, f"row {self.count} {what}", why, mend)
+    def _wrong(self, line: int, problem: str, reason: str, hint: str) -> list[float]:
+        self.problems.add(line, f"row {self.count} {problem}", reason, hint)
         return []
 
 

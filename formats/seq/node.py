@@ -97,15 +97,15 @@ class Node:
             self.wrong(found, "it is true or false")
         return TRUTH.get(text, False)
 
-    def wrong(self, found: Field, rule: str, mend: str = "correct it") -> None:
+    def wrong(self, found: Field, rule: str, hint: str = "correct it") -> None:
         """Note that a value breaks a rule, once for all nodes that share the value."""
-        problem = Problem(self.problems.file, found.line, f"{found.key} is {found.shown}", rule, mend)
+        problem = Problem(self.problems.file, found.line, f"{found.key} is {found.shown}", rule, hint)
         if problem not in self.problems.found:
             self.problems.found.append(problem)
 
-    def missing(self, key: str, why: str) -> None:
+    def missing(self, key: str, reason: str) -> None:
         """Note that a key is missing."""
-        self.problems.add(self.line, f"{self.label} has no {key}", why, f"add {key}")
+        self.problems.add(self.line, f"{self.label} has no {key}", reason, f"add {key}")
 
     def unknown(self, known: set[str], *, warn: bool = True) -> list[Field]:
         """Return the fields that the format does not know, and warn of them if wanted."""
@@ -123,11 +123,11 @@ def fields(mapping: Mapping, version: float, problems: Problems) -> dict[str, Fi
     for key, entry in mapping.entries.items():
         name = SNAKE_CASE.get(key, key)
         if version < 2 and key in SNAKE_CASE and name != "formatVersion":
-            why = f"version 1 spells it {name}"
-            problems.add(entry.line, f"{key} stands in a version 1 file", why, "correct key or version")
+            reason = f"version 1 spells it {name}"
+            problems.add(entry.line, f"{key} stands in a version 1 file", reason, "correct key or version")
         if name in found:
-            why = f"{found[name].key} on line {found[name].line} says it already"
-            problems.add(entry.line, f"{key} stands beside {found[name].key}", why, "remove one of them")
+            reason = f"{found[name].key} on line {found[name].line} says it already"
+            problems.add(entry.line, f"{key} stands beside {found[name].key}", reason, "remove one of them")
         else:
             found[name] = Field(key, entry.line, entry.value)
     return found

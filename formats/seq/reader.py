@@ -117,8 +117,8 @@ class _Reader:
         if tree is None:
             raise self.problems.fail(0, "is empty", "a .seq file holds a mapping", "copy the file anew")
         if not isinstance(tree, Mapping):
-            mend = "begin with `type: CompositeSeq`"
-            raise self.problems.fail(line_of(tree, 1), "is no mapping", "a .seq file is one", mend)
+            hint = "begin with `type: CompositeSeq`"
+            raise self.problems.fail(line_of(tree, 1), "is no mapping", "a .seq file is one", hint)
         self.version = self._version(tree)
         top = Node(self.problems, "the top node", tree.line, fields(tree, self.version, self.problems))
         self._check_top(top)
@@ -138,8 +138,8 @@ class _Reader:
         version = as_number(entry.value)
         if version is None or not 1 <= version < NEWEST_VERSION + 1:
             shown = Field(key, entry.line, entry.value).shown
-            why, mend = f"versions 1 to {NEWEST_VERSION} are read", "save the file in one of them"
-            raise self.problems.fail(entry.line, f"{key} is {shown}", why, mend)
+            reason, hint = f"versions 1 to {NEWEST_VERSION} are read", "save the file in one of them"
+            raise self.problems.fail(entry.line, f"{key} is {shown}", reason, hint)
         return version
 
     def _check_top(self, top: Node) -> None:
@@ -189,8 +189,8 @@ class _Reader:
         lines: dict[str, int] = {}
         for one in series:
             if one.name in lines:
-                why = f"the component on line {lines[one.name]} is the first"
-                self.problems.add(one.line, f"{echoed(one.name)} stands twice", why, "remove one of them")
+                reason = f"the component on line {lines[one.name]} is the first"
+                self.problems.add(one.line, f"{echoed(one.name)} stands twice", reason, "remove one of them")
             lines.setdefault(one.name, one.line)
 
     def _main(self, series: list[Series], top: Node) -> Series | None:

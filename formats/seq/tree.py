@@ -159,13 +159,13 @@ def read_tree(
     try:
         return builder.document(), builder.claimed
     except yaml.MarkedYAMLError as error:
-        line, why, mend = explained(error, text)
+        line, reason, hint = explained(error, text)
         if nests_too_deeply(error):
             raise problems.fail(line + first_line, *TOO_DEEP) from error
-        raise problems.fail(line + first_line, "not valid YAML", why, mend) from error
+        raise problems.fail(line + first_line, "not valid YAML", reason, hint) from error
     except yaml.reader.ReaderError as error:
-        line, why, mend = unreadable(error, text)
-        raise problems.fail(line + first_line, "not valid YAML", why, mend) from error
+        line, reason, hint = unreadable(error, text)
+        raise problems.fail(line + first_line, "not valid YAML", reason, hint) from error
 
 
 @dataclass(slots=True)
@@ -267,8 +267,8 @@ class _Builder:
         if depth > MOST_DEPTH:
             raise self._fail(event, *TOO_DEEP)
         if self.values >= MOST_VALUES:
-            what, why = "holds too much besides rows", f"{MOST_VALUES} values are read"
-            raise self._fail(event, what, why, "write each row in [ ], on a line of its own")
+            problem, reason = "holds too much besides rows", f"{MOST_VALUES} values are read"
+            raise self._fail(event, problem, reason, "write each row in [ ], on a line of its own")
         if event.tag and event.tag not in CORE_TAGS:
             raise self._fail(
                 event, f"unknown tag {echoed(event.tag)}", "a .seq file holds plain data", "remove the tag"
@@ -284,5 +284,5 @@ class _Builder:
     def _line(self, event: Any) -> int:
         return int(event.start_mark.line) + self.first_line
 
-    def _fail(self, event: Any, what: str, why: str, mend: str) -> FormatError:
-        return self.problems.fail(self._line(event), what, why, mend)
+    def _fail(self, event: Any, problem: str, reason: str, hint: str) -> FormatError:
+        return self.problems.fail(self._line(event), problem, reason, hint)

@@ -249,18 +249,18 @@ def _losses(motion: Motion, series: list[_Series], version: int) -> dict[str, st
 def _refuse_what_cannot_stand(path: Path, motion: Motion, series: list[_Series]) -> None:
     problems = [
         Problem(
-            str(path), 0, f"{one.name} holds {bad[0]} in row {row}", "numbers are finite", "mend the motion"
+            str(path), 0, f"{one.name} holds {bad[0]} in row {row}", "numbers are finite", "fix the motion"
         )
         for one in series
         if isinstance(one.values, np.ndarray)
         for row, bad in _not_finite(one.values)
     ]
     if not any(isinstance(one.values, np.ndarray) for one in series):
-        what, why = "nothing is left to write", "a .seq file has one series at least"
-        problems.append(Problem(str(path), 0, what, why, "drop less"))
+        problem, reason = "nothing is left to write", "a .seq file has one series at least"
+        problems.append(Problem(str(path), 0, problem, reason, "drop less"))
     if not SLOWEST_FRAME_RATE <= motion.frame_rate <= FASTEST_FRAME_RATE:
-        what = f"the frame rate is {told_exactly(motion.frame_rate)}"
-        problems.append(Problem(str(path), 0, what, FRAME_RATE_RULE, "choose another rate"))
+        problem = f"the frame rate is {told_exactly(motion.frame_rate)}"
+        problems.append(Problem(str(path), 0, problem, FRAME_RATE_RULE, "choose another rate"))
     if problems:
         raise FormatError(problems)
 

@@ -73,13 +73,13 @@ class Node:
         six: Floats | None = self.values.get("transformation")
         return np.eye(4) if six is None else _matrix(six)
 
-    def add(self, what: str, why: str = "", mend: str = "") -> None:
+    def add(self, problem: str, reason: str = "", hint: str = "") -> None:
         """Note a problem with this element."""
-        self.problems.add(self.line, what, why, mend)
+        self.problems.add(self.line, problem, reason, hint)
 
-    def warn(self, what: str, why: str = "", mend: str = "") -> None:
+    def warn(self, problem: str, reason: str = "", hint: str = "") -> None:
         """Note an oddity of this element."""
-        self.problems.warn(self.line, what, why, mend)
+        self.problems.warn(self.line, problem, reason, hint)
 
 
 def read_document(data: bytes, problems: Problems) -> Node:
@@ -92,13 +92,13 @@ def read_document(data: bytes, problems: Problems) -> Node:
     """
     root = parse_xml(data, problems)
     if root.tag != "skel":
-        what, why = f"the root element is <{root.tag}>", "a SKEL file has <skel> as its root"
-        raise problems.fail(line_of(root), what, why, nearest(str(root.tag), ["skel"]))
+        problem, reason = f"the root element is <{root.tag}>", "a SKEL file has <skel> as its root"
+        raise problems.fail(line_of(root), problem, reason, nearest(str(root.tag), ["skel"]))
     beyond = next(islice(root.iter(*COUNTED), MOST_ELEMENTS, None), None)
     if beyond is not None:
-        what = f"more than {MOST_ELEMENTS} skeletons, bodies, joints and shapes"
-        why = "no real robot is that large"
-        raise problems.fail(line_of(beyond), what, why, "split the file")
+        problem = f"more than {MOST_ELEMENTS} skeletons, bodies, joints and shapes"
+        reason = "no real robot is that large"
+        raise problems.fail(line_of(beyond), problem, reason, "split the file")
     return _node(root, problems)
 
 
@@ -120,8 +120,8 @@ def _read_attributes(node: Node, rule: Rule, xml: Xml) -> None:
         if name in rule.attributes:
             _read_value(node, node.line, name, str(text), rule.attributes[name])
         else:
-            mend = "" if node.problems.is_full else nearest(name, rule.attributes)
-            node.warn(f"attribute '{echoed(name)}' of <{node.tag}> is skipped", "SKEL does not know it", mend)
+            hint = "" if node.problems.is_full else nearest(name, rule.attributes)
+            node.warn(f"attribute '{echoed(name)}' of <{node.tag}> is skipped", "SKEL does not know it", hint)
 
 
 def _read_child(node: Node, rule: Rule, xml: Xml) -> None:
@@ -144,8 +144,8 @@ def _read_child(node: Node, rule: Rule, xml: Xml) -> None:
     elif tag in rule.skipped:
         node.problems.warn(line, f"<{tag}> in <{node.tag}> is skipped", rule.skipped[tag])
     elif tag not in rule.unused:
-        mend = "" if node.problems.is_full else nearest(tag, (*rule.values, *rule.groups))
-        node.problems.warn(line, f"<{tag}> in <{node.tag}> is skipped", "SKEL does not know it", mend)
+        hint = "" if node.problems.is_full else nearest(tag, (*rule.values, *rule.groups))
+        node.problems.warn(line, f"<{tag}> in <{node.tag}> is skipped", "SKEL does not know it", hint)
 
 
 def _text_of(xml: Xml) -> str:

@@ -77,8 +77,10 @@ def read_joint(node: Node, name: str) -> Joint | None:
     type_ = node.values.get("type", "")
     kind = KINDS.get(type_)
     if kind is None:
-        why = f"SKEL knows {', '.join(KINDS)}"
-        node.add(f"joint '{echoed(name)}' is of unknown type '{echoed(type_)}'", why, nearest(type_, KINDS))
+        reason = f"SKEL knows {', '.join(KINDS)}"
+        node.add(
+            f"joint '{echoed(name)}' is of unknown type '{echoed(type_)}'", reason, nearest(type_, KINDS)
+        )
         return None
     axes, suffixes = _axes(node, name, kind)
     names = [name + suffix for suffix in suffixes]
@@ -104,10 +106,10 @@ def free_joint(name: str) -> Joint:
 def _actuator(node: Node, name: str) -> str:
     actuator: str = node.values.get("actuator", ACTUATORS[0])
     if actuator not in ACTUATORS:
-        why = f"known are {', '.join(ACTUATORS)}"
+        reason = f"known are {', '.join(ACTUATORS)}"
         node.add(
             f"joint '{echoed(name)}' has unknown actuator '{echoed(actuator)}'",
-            why,
+            reason,
             nearest(actuator, ACTUATORS),
         )
     return actuator
@@ -169,8 +171,10 @@ def _axis_order(node: Node, name: str) -> str:
     letters = order.lower()
     turning = all(first != second for first, second in pairwise(letters))
     if len(letters) != 3 or not set(letters) <= set("xyz") or not turning:
-        why = "it is three of x, y, z"
-        node.add(f"axis_order of euler joint '{echoed(name)}' is '{echoed(order)}'", why, "write xyz or zyx")
+        reason = "it is three of x, y, z"
+        node.add(
+            f"axis_order of euler joint '{echoed(name)}' is '{echoed(order)}'", reason, "write xyz or zyx"
+        )
         return "xyz"
     return letters
 
@@ -226,9 +230,9 @@ def _read_axes(node: Node, name: str, kind: Kind, settings: list[dict[str, Any]]
             settings[index] |= _axis_settings(axis)
         else:
             used = len(settings) if kind.has_axes else 0
-            why = f"a {node.values['type']} joint has {used or 'none'}"
-            mend = "remove it" if kind.has_axes else "set limits in <dof>"
-            axis.warn(f"<{tag}> of joint '{echoed(name)}' is skipped", why, mend)
+            reason = f"a {node.values['type']} joint has {used or 'none'}"
+            hint = "remove it" if kind.has_axes else "set limits in <dof>"
+            axis.warn(f"<{tag}> of joint '{echoed(name)}' is skipped", reason, hint)
 
 
 def _axis_settings(axis: Node) -> dict[str, Any]:
@@ -245,8 +249,8 @@ def _axis_settings(axis: Node) -> dict[str, Any]:
 def _read_initial(node: Node, name: str, tag: str, key: str, settings: list[dict[str, Any]]) -> None:
     values = node.values.get(tag, ())
     if len(values) and len(values) != len(settings):
-        why = f"joint '{echoed(name)}' has {len(settings)} coordinate{'' if len(settings) == 1 else 's'}"
-        node.add(f"<{tag}> has {len(values)} numbers", why, "give each one")
+        reason = f"joint '{echoed(name)}' has {len(settings)} coordinate{'' if len(settings) == 1 else 's'}"
+        node.add(f"<{tag}> has {len(values)} numbers", reason, "give each one")
         return
     for one, value in zip(settings, values, strict=False):
         one[key] = float(value)
@@ -272,9 +276,9 @@ def _local_index(dof: Node, name: str, count: int) -> int | None:
     index = dof.values.get("local_index", 0.0 if count == 1 else None)
     if index is not None and float(index).is_integer() and 0 <= index < count:
         return int(index)
-    what = "has no local_index" if index is None else f"has local_index {index:g}"
-    why = f"the joint has {count}, counted from 0"
-    dof.add(f"<dof> of joint '{echoed(name)}' {what}", why, "correct it")
+    problem = "has no local_index" if index is None else f"has local_index {index:g}"
+    reason = f"the joint has {count}, counted from 0"
+    dof.add(f"<dof> of joint '{echoed(name)}' {problem}", reason, "correct it")
     return None
 
 
@@ -297,8 +301,8 @@ def _bound(limits: Node) -> float:
     """Return the one bound that holds in both directions."""
     lower, upper = limits.values.get("lower", -np.inf), limits.values.get("upper", np.inf)
     if lower != -upper:
-        why = "one limit holds both ways here"
-        limits.warn(f"<{limits.tag}> lies between {lower:g} and {upper:g}", why, "the smaller is taken")
+        reason = "one limit holds both ways here"
+        limits.warn(f"<{limits.tag}> lies between {lower:g} and {upper:g}", reason, "the smaller is taken")
     return float(min(-lower, upper))
 
 

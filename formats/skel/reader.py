@@ -95,8 +95,8 @@ def _warn_of_twins(skeletons: list[Node]) -> None:
     for node in skeletons:
         name = _name_of(node)
         if name in lines:
-            why = f"the skeleton on line {lines[name]} has that name"
-            node.warn(f"another skeleton '{echoed(name)}'", why, "give each its own")
+            reason = f"the skeleton on line {lines[name]} has that name"
+            node.warn(f"another skeleton '{echoed(name)}'", reason, "give each its own")
         lines.setdefault(name, node.line)
 
 
@@ -185,8 +185,8 @@ class _Skeleton:
         for node in self.node.all("joint"):
             name = str(node.values.get("name", f"{node.values.get('child', 'Unknown')}_joint"))
             if name in self.joints:
-                why = f"first on line {self.joints[name]}"
-                node.add(f"joint '{echoed(name)}' stands twice", why, "give each its own name")
+                reason = f"first on line {self.joints[name]}"
+                node.add(f"joint '{echoed(name)}' stands twice", reason, "give each its own name")
             self.joints.setdefault(name, node.line)
             joint = read_joint(node, name)
             if self._is_connected(node, name):
@@ -199,14 +199,14 @@ class _Skeleton:
             if body is None:
                 joint.add(f"joint '{echoed(name)}' has no <{end}>", "it connects two bodies", "name a body")
             elif body not in self.bodies and (end, body) != ("parent", "world"):
-                why = "no body of the skeleton has that name"
+                reason = "no body of the skeleton has that name"
                 guess = nearest(body, self.bodies) if len(joint.problems.found) < MOST_PROBLEMS else ""
-                joint.add(f"joint '{echoed(name)}' has {end} '{echoed(body)}'", why, guess)
+                joint.add(f"joint '{echoed(name)}' has {end} '{echoed(body)}'", reason, guess)
         child = joint.values.get("child")
         if child in self.carriers:
             other = self.carriers[child]
-            why = f"joint '{echoed(other.name)}' on line {other.node.line} carries it"
-            joint.add(f"joint '{echoed(name)}' has child '{echoed(child)}'", why, "remove one of them")
+            reason = f"joint '{echoed(other.name)}' on line {other.node.line} carries it"
+            joint.add(f"joint '{echoed(name)}' has child '{echoed(child)}'", reason, "remove one of them")
         return child in self.bodies
 
     def _joints(self) -> Iterator[Joint]:
@@ -234,8 +234,8 @@ class _Skeleton:
 
     def _complain_of_ring(self, ring: list[str]) -> None:
         path = " -> ".join([*ring, ring[0]])
-        what, mend = "bodies carry each other in a ring", "hang one of them on the world"
-        self.carriers[ring[0]].node.add(what, path, mend)
+        problem, hint = "bodies carry each other in a ring", "hang one of them on the world"
+        self.carriers[ring[0]].node.add(problem, path, hint)
 
     def _joint(self, carrier: _Carrier, body: str) -> Joint | None:
         if carrier.joint is None:

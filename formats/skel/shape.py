@@ -88,17 +88,17 @@ def _plane(node: Node) -> Shape:
 def _mesh(node: Node, source: Source) -> Shape | None:
     name = str(node.values.get("file_name", ""))
     x, y, z = node.values.get("scale", np.ones(3)).tolist()
-    why, mend = "", ""
+    reason, hint = "", ""
     if not name:
-        why, mend = "it has no <file_name>", "name a file"
+        reason, hint = "it has no <file_name>", "name a file"
     elif "://" in name:
-        why, mend = "nothing is fetched from the network", "name a file beside this one"
+        reason, hint = "nothing is fetched from the network", "name a file beside this one"
     else:
         try:
             return Shape("mesh", mesh=find_mesh(source.beside(name)), scale=(x, y, z))
         except BadText as error:
-            why, mend = error.why, error.mend
-    node.warn(f"mesh '{echoed(name)}' is not shown", why, mend)
+            reason, hint = error.reason, error.hint
+    node.warn(f"mesh '{echoed(name)}' is not shown", reason, hint)
     return None
 
 

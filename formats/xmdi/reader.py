@@ -73,8 +73,8 @@ def load(data: bytes, source: Source) -> list[Motion]:
     root = parse_xml(data, problems, long_texts=True)
     elements = sum(1 for _ in root.iter(etree.Element))
     if elements > MOST_ELEMENTS:
-        why = f"{MOST_ELEMENTS} are read"
-        raise problems.fail(line_of(root), f"holds {elements} elements", why, "split the file")
+        reason = f"{MOST_ELEMENTS} are read"
+        raise problems.fail(line_of(root), f"holds {elements} elements", reason, "split the file")
     _drop_namespaces(root)
     tracks = [_read_motion(xml, problems) for xml in _motions(root, problems)]
     _check_size(tracks, problems)
@@ -153,11 +153,11 @@ def _motions(root: Xml, problems: Problems) -> list[Xml]:
     motions = [xml for xml in found if xml.tag == "motion"]
     for xml in found:
         if xml.tag != "motion":
-            mend = nearest(str(xml.tag), ["motion"])
-            problems.warn(line_of(xml), f"<{xml.tag}> is skipped", "a container holds motions", mend)
+            hint = nearest(str(xml.tag), ["motion"])
+            problems.warn(line_of(xml), f"<{xml.tag}> is skipped", "a container holds motions", hint)
     if not motions:
-        why = "a root holds a container, and that holds motions"
-        problems.add(line_of(root), "there is no <motion>", why, "write <xmdi><motions><motion …>")
+        reason = "a root holds a container, and that holds motions"
+        problems.add(line_of(root), "there is no <motion>", reason, "write <xmdi><motions><motion …>")
     return motions
 
 
@@ -168,8 +168,8 @@ def _read_motion(xml: Xml, problems: Problems) -> _Track:
     if not name:
         problems.add(line_of(xml), "<motion> has no name", "it is required", 'write name="…"')
     if len(name) > LONGEST_NAME:
-        what, why = f"the motion's name has {len(name)} characters", f"it has at most {LONGEST_NAME}"
-        problems.add(line_of(xml), what, why, "shorten it")
+        problem, reason = f"the motion's name has {len(name)} characters", f"it has at most {LONGEST_NAME}"
+        problems.add(line_of(xml), problem, reason, "shorten it")
     rows_per_frame = _rows_per_frame(xml, attributes.pop(ROWS_PER_FRAME, "1"), problems)
     track = _Track(name, line_of(xml), attributes, rows_per_frame)
     before = len(problems.found)
@@ -177,9 +177,9 @@ def _read_motion(xml: Xml, problems: Problems) -> _Track:
     _refuse_text(xml, problems)
     for child in _elements(xml):
         if child.tag != "servo":
-            why = f"{label} holds servos"
+            reason = f"{label} holds servos"
             problems.add(
-                line_of(child), f"<{child.tag}> in <motion>", why, nearest(str(child.tag), ["servo"])
+                line_of(child), f"<{child.tag}> in <motion>", reason, nearest(str(child.tag), ["servo"])
             )
         elif servo := _read_servo(child, lines, problems):
             track.servos.append(servo)
@@ -204,8 +204,8 @@ def _text_of(xml: Xml) -> str:
 def _rows_per_frame(xml: Xml, text: str, problems: Problems) -> float:
     value = float(text) if _NUMBER.fullmatch(text) else 0.0
     if not 1 / MOST_ROWS_PER_FRAME <= value <= MOST_ROWS_PER_FRAME:
-        why = f"it is a number from {1 / MOST_ROWS_PER_FRAME:g} to {MOST_ROWS_PER_FRAME:g}"
-        problems.add(line_of(xml), f"{ROWS_PER_FRAME} is '{echoed(text)}'", why, "correct it")
+        reason = f"it is a number from {1 / MOST_ROWS_PER_FRAME:g} to {MOST_ROWS_PER_FRAME:g}"
+        problems.add(line_of(xml), f"{ROWS_PER_FRAME} is '{echoed(text)}'", reason, "correct it")
         return 1.0
     return value
 
@@ -226,8 +226,8 @@ def _read_servo(xml: Xml, lines: dict[str, int], problems: Problems) -> _Servo |
     tags = [child.tag for child in children]
     if len(tags) != 2 or tags[0] not in POSITIONS or tags[1] not in FRAMES:
         holds = " and ".join(f"<{echoed(str(tag))}>" for tag in tags[:4]) or "nothing"
-        why = "it holds one <position>, then one <frames>"
-        problems.add(line_of(xml), f"servo '{told}' holds {holds}", why, "correct it")
+        reason = "it holds one <position>, then one <frames>"
+        problems.add(line_of(xml), f"servo '{told}' holds {holds}", reason, "correct it")
         return None
     positions, frames = (_numbers(child, told, problems) for child in children)
     if positions is None or frames is None or not _is_sound(xml, told, positions, frames, problems):
@@ -275,9 +275,9 @@ def _check_size(tracks: list[_Track], problems: Problems) -> None:
     for track in tracks:
         values += track.rows * len(track.servos)
         if values > most:
-            what = f"motion '{echoed(track.name)}' would have {track.rows} rows"
-            why = f"this file may make {most} positions"
-            problems.add(track.line, what, why, "check its last frames")
+            problem = f"motion '{echoed(track.name)}' would have {track.rows} rows"
+            reason = f"this file may make {most} positions"
+            problems.add(track.line, problem, reason, "check its last frames")
             return
 
 

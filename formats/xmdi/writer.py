@@ -165,8 +165,8 @@ def _document(motion: Motion, path: Path, options: WriteOptions) -> Xml:
             etree.SubElement(servo, "position").text = _text(positions)
             etree.SubElement(servo, "frames").text = _text(frames[keys])
     except ValueError as error:
-        what, why = "a name or an attribute cannot stand in XML", "it holds a control character"
-        raise FormatError([Problem(str(path), 0, what, why, "rename it")]) from error
+        problem, reason = "a name or an attribute cannot stand in XML", "it holds a control character"
+        raise FormatError([Problem(str(path), 0, problem, reason, "rename it")]) from error
     return root
 
 
@@ -200,7 +200,7 @@ def _check(motion: Motion, path: Path) -> None:
     if not motion.positions.shape[1]:
         problems.append(Problem(str(path), 0, "there is nothing to write", "the motion has no joints"))
     if not np.isfinite(motion.positions).all():
-        problems.append(Problem(str(path), 0, "a position is not finite", "numbers are", "mend the motion"))
+        problems.append(Problem(str(path), 0, "a position is not finite", "numbers are", "fix the motion"))
     if motion.times[0] < 0:
         what = f"the motion begins at {motion.times[0]:g} s"
         problems.append(Problem(str(path), 0, what, "XMDI begins at 0", "shift its times"))
@@ -212,12 +212,12 @@ def _check_frames(frames: Floats, rows_per_frame: float, path: Path) -> None:
     """Refuse what would be written and could not be read again."""
     least, most = 1 / MOST_ROWS_PER_FRAME, MOST_ROWS_PER_FRAME
     if not least <= rows_per_frame <= most:
-        what, why = f"a frame would have {rows_per_frame:g} rows", f"it has {least:g} to {most:g}"
+        problem, reason = f"a frame would have {rows_per_frame:g} rows", f"it has {least:g} to {most:g}"
     elif not (np.isfinite(frames).all() and np.all(np.diff(frames) > 0)):
-        what, why = "two rows would have one frame", f"frames have {FRAME_DECIMALS} decimals"
+        problem, reason = "two rows would have one frame", f"frames have {FRAME_DECIMALS} decimals"
     else:
         return
-    raise FormatError([Problem(str(path), 0, what, why, "choose another frame period or rate")])
+    raise FormatError([Problem(str(path), 0, problem, reason, "choose another frame period or rate")])
 
 
 def _text(numbers: Floats) -> str:

@@ -12,7 +12,7 @@ type Format = NonNullable<Shape["format"]>;
 
 const NAMES: Record<Format, string> = { stl: "STL", obj: "OBJ", dae: "COLLADA", gltf: "glTF", glb: "GLB" };
 
-/** Fetch and read one mesh file; an error says why it cannot be drawn, and how to mend that. */
+/** Fetch and read one mesh file; an error says why it cannot be drawn, and how to fix that. */
 export async function loadMesh(url: string, format: Format): Promise<Object3D> {
   const response = await fetch(url).catch(() => null);
   if (!response) throw new Error("the daemon cannot be reached; load the page anew");

@@ -397,8 +397,8 @@ class Ear:
         except TimeoutError as error:
             told = [said(message) for message in self.heard if message.topic.value == topic]
             others = sorted({message.topic.value for message in self.heard})
-            why = f"{topic}: not in {PATIENCE_S:g} s; heard on it: {told}; heard on: {others}"
-            raise AssertionError(why) from error
+            reason = f"{topic}: not in {PATIENCE_S:g} s; heard on it: {told}; heard on: {others}"
+            raise AssertionError(reason) from error
         return message
 
     def _take(self, topic: str, wanted: Callable[[Any], bool]) -> aiomqtt.Message | None:

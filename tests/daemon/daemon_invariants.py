@@ -78,5 +78,5 @@ def _wrong_reasons(account: DaemonAccount) -> Iterator[str]:
         since_s = sent_s.get(goal_id, accepted_s.get(goal_id, 0.0))
         happened = {one.kind for one in reasons if one.begins_s <= at_s and one.ends_s >= since_s}
         if allowed is not None and not allowed & happened:
-            why = f"{code} ({data['message']}), but for {happened or 'nothing'}"
-            yield f"{data['motion']} ended at {at_s:.3f} s with {why}"
+            reason = f"{code} ({data['message']}), but for {happened or 'nothing'}"
+            yield f"{data['motion']} ended at {at_s:.3f} s with {reason}"

@@ -1,4 +1,4 @@
-"""A network that can be cut and mended, between a test's processes and a broker."""
+"""A network that can be cut and fixed, between a test's processes and a broker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Link:
         self._carriers: set[asyncio.Task[None]] = set()
         self._listener: socket.socket | None = None
 
-    async def mend(self) -> None:
+    async def hint(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", self.port), backlog=100)
         self._listener.setblocking(False)
         asyncio.get_running_loop().add_reader(self._listener, self._accept, self._listener)

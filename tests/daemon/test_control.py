@@ -186,8 +186,8 @@ async def test_a_lease_that_nobody_renews_is_lost_in_its_time(rig: Rig, mosquitt
     async with world(rig, mosquitto) as it:
         await it.by_mqtt("lease/acquire", holder="ana")
         event = said(await it.ear.until("motiond/arm/event", lambda data: data["kind"].startswith("lease")))
-        why = "the lease of ana has run out; it was not renewed for 0.5 s"
-        assert (event["kind"], event["message"]) == ("lease_lost", why)
+        reason = "the lease of ana has run out; it was not renewed for 0.5 s"
+        assert (event["kind"], event["message"]) == ("lease_lost", reason)
         await it.ear.until("motiond/arm/lease", lambda data: data["holder"] is None)
 
 
@@ -201,6 +201,6 @@ async def test_a_restart_of_the_daemon_ends_all_leases(rig: Rig, mosquitto: Stan
         for verb in ("play", "lease/renew", "lease/release"):
             body = {"motion": "long"} if verb == "play" else {}
             told = await it.by_http(verb, lease=given["lease"], **body)
-            why = "not in control; nobody has control; acquire it by lease/acquire"
-            assert told["error"] == f"arm/{verb}: {why}"
+            reason = "not in control; nobody has control; acquire it by lease/acquire"
+            assert told["error"] == f"arm/{verb}: {reason}"
         assert (await it.by_http("lease/acquire", holder="bob"))["data"]["epoch"] > given["epoch"]

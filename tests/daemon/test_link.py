@@ -15,7 +15,7 @@ from tests.waiting import PATIENCE_S
 async def test_a_link_that_is_cut_while_somebody_calls_leaves_no_socket_open(passes: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as broker:
         link = Link(broker.getsockname()[1])
-        await link.mend()
+        await link.hint()
         with socket.create_connection(("127.0.0.1", link.port)) as caller:
             for _ in range(passes):
                 await asyncio.sleep(0)

@@ -22,7 +22,7 @@ FOR_NOBODY = f"add a udev rule, {RULE}; or give it to the container with --devic
 
 
 @pytest.mark.parametrize(
-    ("rights", "why", "mend"),
+    ("rights", "reason", "hint"),
     [
         (
             Rights(0o660, 20, "dialout", **ANOTHER_S),
@@ -92,10 +92,10 @@ FOR_NOBODY = f"add a udev rule, {RULE}; or give it to the container with --devic
     ],
 )
 def test_it_is_said_who_may_and_what_helps_and_nobody_gets_the_group_root(
-    rights: Rights, why: str, mend: str
+    rights: Rights, reason: str, hint: str
 ) -> None:
-    assert why_denied(PORT, rights, "ana", "dialout") == (why, mend)
-    assert "usermod -aG root" not in mend
+    assert why_denied(PORT, rights, "ana", "dialout") == (reason, hint)
+    assert "usermod -aG root" not in hint
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o660, 0o640])

@@ -22,7 +22,7 @@ def test_what_a_problem_quotes_is_cut() -> None:
 
 def test_a_problem_keeps_no_more_of_a_long_text_than_it_shows() -> None:
     problem = Problem("a.seq", 3, f"unknown '{'x' * 10**5}'", "y" * 10**5)
-    assert (problem.what, problem.why) == (f"unknown '{'x' * 59}…'", "y" * 1499 + "…")
+    assert (problem.problem, problem.reason) == (f"unknown '{'x' * 59}…'", "y" * 1499 + "…")
 
 
 @pytest.mark.parametrize(

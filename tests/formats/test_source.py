@@ -48,13 +48,13 @@ STRANGE: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.mark.parametrize("kind", STRANGE)
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
-    make, why = STRANGE[kind]
+    make, reason = STRANGE[kind]
     path = tmp_path / "wave.seq"
     make(path)
     for load in (load_motions, load_robots, MotionCache(tmp_path / "cache").load_motions):
         with pytest.raises(FormatError) as caught:
             load(path)
-        assert str(caught.value) == f"{path}: cannot be read; {why}; check the path"
+        assert str(caught.value) == f"{path}: cannot be read; {reason}; check the path"
 
 
 def test_what_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,12 +32,12 @@ def test_each_package_stands_with_its_licence_in_full() -> None:
 def test_what_may_not_be_passed_on_is_refused_with_all_others() -> None:
     with pytest.raises(LicenceError) as refused:
         licences([package("one", "GPL-3.0 AND MIT"), package("two", "UNKNOWN"), package("six", "MIT")], {})
-    mend = (
+    hint = (
         "it is not weighed yet; leave the package out, or weigh the licence and add it to scripts/make_bom.py"
     )
     assert str(refused.value).splitlines() == [
-        f"one 1.0: licence GPL-3.0; {mend}",
-        f"two 1.0: licence UNKNOWN; {mend}",
+        f"one 1.0: licence GPL-3.0; {hint}",
+        f"two 1.0: licence UNKNOWN; {hint}",
     ]
 
 

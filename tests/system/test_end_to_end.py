@@ -93,7 +93,7 @@ async def settings(
 async def link(mosquitto: Mosquitto) -> AsyncIterator[Link]:
     """A way to the mosquitto that can be cut."""
     link = Link(mosquitto.port)
-    await link.mend()
+    await link.hint()
     yield link
     await link.cut()
 
@@ -187,14 +187,14 @@ async def test_when_the_broker_is_killed_the_robot_stops_softly_and_tells_it_aft
         await link.cut()  # the result comes once, and somebody shall be there
         await mosquitto.start()
         async with listening(mosquitto.settings) as ear:
-            await link.mend()
+            await link.hint()
             ended = await result(ear, goal_id)
             assert (await state(ear, "idle"))["torque"] is True
             await ear.until("motiond/arm/availability", lambda data: data["state"] == "online")
             again = await result(ear, await play(ear, "short"))
         assert await daemon.end() == 0
-    why = f"the broker has been away for more than {LOST_S:g} s; nobody could stop it"
-    assert (ended["code"], ended["message"], again["code"]) == ("CANCELED", why, "SUCCESSFUL")
+    reason = f"the broker has been away for more than {LOST_S:g} s; nobody could stop it"
+    assert (ended["code"], ended["message"], again["code"]) == ("CANCELED", reason, "SUCCESSFUL")
     assert comes_to_rest_softly(stopped)
 
 
@@ -278,8 +278,8 @@ async def test_when_the_stream_process_is_killed_the_actuators_let_go_and_the_ro
         assert not reading.torque
         assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
         assert await daemon.end() == 0
-    why = "the stream process ended unasked (killed by signal 9)"
-    assert (ended["code"], ended["message"], offline["message"]) == ("COMM_LOST", why, why)
+    reason = "the stream process ended unasked (killed by signal 9)"
+    assert (ended["code"], ended["message"], offline["message"]) == ("COMM_LOST", reason, reason)
 
 
 async def test_sigterm_in_the_middle_of_a_motion_stops_softly_and_exits_cleanly(
@@ -315,9 +315,9 @@ async def test_when_the_daemon_hangs_the_robot_stops_softly_and_plays_again_once
         assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
         assert await daemon.end() == 0
     assert comes_to_rest_softly(stopped)
-    why = "nothing was heard from the daemon for more than 4 s (daemon_timeout_s)"
+    reason = "nothing was heard from the daemon for more than 4 s (daemon_timeout_s)"
     rest = "nobody could stop the robot; look at what kept the daemon busy, or raise it"
-    assert (ended["code"], ended["message"]) == ("CANCELED", f"{why}; {rest}")
+    assert (ended["code"], ended["message"]) == ("CANCELED", f"{reason}; {rest}")
 
 
 def drives(process: psutil.Process, plant: Path) -> bool:

@@ -158,14 +158,14 @@ class Client:
     # -- connecting -----------------------------------------------------------------------------------------
 
     def _connect(self, connect: Connect) -> None:
-        code, why = self._judge(connect)
+        code, reason = self._judge(connect)
         if code == ConnectCode.ACCEPTED:
             self.name = connect.client_id or f"auto-{secrets.token_hex(8)}"
             if not self._door.let_in(self.name, self._link):
                 code = ConnectCode.UNAVAILABLE
-                why = f"{self._router.limits.clients} are connected; end some of them"
+                reason = f"{self._router.limits.clients} are connected; end some of them"
         if code != ConnectCode.ACCEPTED:
-            self._router.complaints.say("%s: refused with code %d; %s", self, code, why)
+            self._router.complaints.say("%s: refused with code %d; %s", self, code, reason)
             self._link.send(write_connack(code))
             self._link.close()
             return
@@ -178,14 +178,16 @@ class Client:
     def _judge(self, connect: Connect) -> tuple[ConnectCode, str]:
         """Return whether a client may connect, and if not, why."""
         if connect.level != LEVEL:
-            why = f"it speaks level {connect.level} of MQTT; this broker speaks 3.1.1 (level 4); let it do so"
-            return ConnectCode.UNACCEPTABLE_LEVEL, why
+            reason = (
+                f"it speaks level {connect.level} of MQTT; this broker speaks 3.1.1 (level 4); let it do so"
+            )
+            return ConnectCode.UNACCEPTABLE_LEVEL, reason
         most = self._router.limits.client_id_bytes
         if len(connect.client_id.encode()) > most:
             return ConnectCode.IDENTIFIER_REJECTED, f"its identifier has more than {most} bytes; shorten it"
         if not connect.client_id and not connect.clean:
-            why = "a session that is kept needs a client identifier; give it one"
-            return ConnectCode.IDENTIFIER_REJECTED, why
+            reason = "a session that is kept needs a client identifier; give it one"
+            return ConnectCode.IDENTIFIER_REJECTED, reason
         if connect.will is not None:
             self._check_length(connect.will.topic)
         if self._door.login is None:

@@ -206,10 +206,10 @@ class Connection(asyncio.BufferedProtocol):
         unsent = self._unsent_bytes or self._transport.get_write_buffer_size()
         return bool(unsent) or self._has_more
 
-    def refuse(self, why: str) -> None:
+    def refuse(self, reason: str) -> None:
         """Disconnect the client, and log why."""
         if self._closing_s is None and not self._has_left:
-            self._router.complaints.say("%s: disconnected; %s", self.client, why)
+            self._router.complaints.say("%s: disconnected; %s", self.client, reason)
         self.close()
 
     def abort(self) -> None:

@@ -58,20 +58,20 @@ class Login:
 
     def _password(self) -> bytes:
         """Read the password; a pipe in place of a file does not hold up the daemon."""
-        mend = "nobody can log in; correct mqtt.password_file"
+        hint = "nobody can log in; correct mqtt.password_file"
         try:
             descriptor = os.open(secret_file(self.password_file), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(descriptor, "rb") as file:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise LoginError(f"{self.password_file}: no file; {mend}")
+                    raise LoginError(f"{self.password_file}: no file; {hint}")
                 password = LINE_END.split(file.read(MOST_BYTES), maxsplit=1)[0]
         except NoCredential as error:
             raise LoginError(f"{self.password_file}: nobody can log in; {error.strerror}") from error
         except OSError as error:
-            why = os.strerror(error.errno or 0).lower()
-            raise LoginError(f"{self.password_file}: cannot be read; {why}; {mend}") from error
+            reason = os.strerror(error.errno or 0).lower()
+            raise LoginError(f"{self.password_file}: cannot be read; {reason}; {hint}") from error
         if not password:
-            raise LoginError(f"{self.password_file}: its first line is empty; {mend}")
+            raise LoginError(f"{self.password_file}: its first line is empty; {hint}")
         return password
 
 

@@ -141,9 +141,9 @@ class Router:
 
     def subscribe(self, session: Session, filter_: str, qos: int) -> int:
         """Subscribe; return the code for the SUBACK."""
-        if why := self._refusal(session, filter_):
-            what = "client %.60r: the subscription to %.60r is refused; %s"
-            self.complaints.say(what, session.client_id, filter_, why)
+        if reason := self._refusal(session, filter_):
+            problem = "client %.60r: the subscription to %.60r is refused; %s"
+            self.complaints.say(problem, session.client_id, filter_, reason)
             return FAILURE
         session.subscriptions[filter_] = qos
         self._subscriptions.add(filter_, session, qos)
@@ -156,7 +156,7 @@ class Router:
             self._subscriptions.remove(filter_, session)
 
     def _refusal(self, session: Session, filter_: str) -> str:
-        """Return why there can be no subscription, and how to mend it; nothing if there can."""
+        """Return why there can be no subscription, and how to fix it; nothing if there can."""
         limits = self.limits
         if len(filter_.encode()) > limits.topic_bytes or filter_.count("/") >= limits.topic_levels:
             most = f"{limits.topic_bytes} bytes and {limits.topic_levels} levels"

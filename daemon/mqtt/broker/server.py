@@ -79,8 +79,8 @@ class EmbeddedBroker:
             # None from Python 3.12 on where the address is another machine's; negative for a name's trouble
             number = errno.EADDRNOTAVAIL if error.errno is None else error.errno
             reason = os.strerror(number).lower() if number > 0 else str(error)
-            mend = "stop the other broker or set mqtt.listen"
-            raise BrokerError(f"{self._listen}: cannot listen; {reason}; {mend}") from error
+            hint = "stop the other broker or set mqtt.listen"
+            raise BrokerError(f"{self._listen}: cannot listen; {reason}; {hint}") from error
         self._warn_if_open()
         self._keeper = asyncio.create_task(self._look_after(), name="broker")
         return self
@@ -114,11 +114,11 @@ class EmbeddedBroker:
         """Say what it means to listen to a network and to ask for no login."""
         addresses = [address for address, _ in self._listener.addresses]
         if self._registry.login is None and not all(map(_is_loopback, addresses)):
-            mend = "set mqtt.username and mqtt.password_file, or listen on 127.0.0.1"
+            hint = "set mqtt.username and mqtt.password_file, or listen on 127.0.0.1"
             log.warning(
                 "%s: everyone on the network can move the robots; no login is asked for; %s",
                 self._listen,
-                mend,
+                hint,
             )
 
     async def _look_after(self) -> None:

@@ -163,9 +163,9 @@ class Session:
             return
         if self._outbox.put(publisher, waiting) and self._outbox.dropped >= 2 * self._told_dropped:
             self._told_dropped = self._outbox.dropped
-            why = "more wait for it than are kept; let it read faster"
-            what = f"client %.60r: messages are lost, %d up to now; {why}"
-            self._complaints.say(what, self.client_id, self._told_dropped)
+            reason = "more wait for it than are kept; let it read faster"
+            problem = f"client %.60r: messages are lost, %d up to now; {reason}"
+            self._complaints.say(problem, self.client_id, self._told_dropped)
 
     def _pump_soon(self) -> None:
         if self.link is not None and not self._pumps:

@@ -93,8 +93,8 @@ def _put(part: Path, target: Path, *, may_replace: bool) -> None:
 
 def already_there(target: Path) -> FormatError:
     """Return that a file is not replaced unasked."""
-    why, mend = (
+    reason, hint = (
         "it would be replaced",
         "name another folder, or --force it; docs/init.md says how to add a robot",
     )
-    return FormatError([Problem(printable(str(target)), 0, "exists already", why, mend)])
+    return FormatError([Problem(printable(str(target)), 0, "exists already", reason, hint)])

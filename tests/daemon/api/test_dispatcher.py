@@ -53,8 +53,8 @@ async def test_an_unforeseen_failure_is_answered_and_logged(
     dispatcher: Dispatcher, robots: Robots, caplog: pytest.LogCaptureFixture
 ) -> None:
     said = await answer(dispatcher, play(motion="crash", transaction="t"))
-    why = "ZeroDivisionError('division by zero')"
-    message = f"arm/play: failed inside motiond; {why}; the daemon's log says more"
+    reason = "ZeroDivisionError('division by zero')"
+    message = f"arm/play: failed inside motiond; {reason}; the daemon's log says more"
     assert said == refused("INTERNAL", message, "t")
     assert "arm/play failed" in caplog.text
     assert (await answer(dispatcher, play()))["status"] == "ok"
@@ -64,8 +64,8 @@ async def test_an_unforeseen_failure_is_answered_and_logged(
 async def test_acting_is_bounded_in_time(robots: Robots) -> None:
     robots.gate.clear()
     said = await answer(Dispatcher(robots, handle_timeout_s=0.01), play())
-    why = "the robot is idle"
-    assert said == refused("TIMEOUT", f"arm/play: not done in 0.01 s; {why}; it was given up")
+    reason = "the robot is idle"
+    assert said == refused("TIMEOUT", f"arm/play: not done in 0.01 s; {reason}; it was given up")
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ async def test_an_expired_request_is_refused(
     keys = {} if late_s is None else {"expires_at": NOW_S - late_s}
     deadline_s = None if lifetime_s is None else NOW_S + lifetime_s
     call = RawRequest("arm", "play", orjson.dumps({"motion": "wave", **keys}), deadline_s=deadline_s)
-    why = "it was not to be served any more; send it anew, or with more time"
-    message = f"arm/play: expired {told} s ago; {why}"
+    reason = "it was not to be served any more; send it anew, or with more time"
+    message = f"arm/play: expired {told} s ago; {reason}"
     assert await answer(dispatcher, call) == refused("EXPIRED", message, late_s=late_s or 0.0)
     assert robots.handled == []
 
@@ -410,10 +410,10 @@ async def test_a_lease_is_told_again_to_the_request_that_it_was_given_to_and_to_
     given = await asked(leased, "acquire", holder="olga")
     assert await asked(leased, "acquire", holder="olga") == given
     others = await asked(leased, "acquire", holder="ana")
-    why = "olga has it; ask them to release it, or take it by lease/take"
+    reason = "olga has it; ask them to release it, or take it by lease/take"
     assert (others["code"], others["error"]) == (
         "NOT_IN_CONTROL",
-        f"arm/lease/acquire: not in control; {why}",
+        f"arm/lease/acquire: not in control; {reason}",
     )
     assert "lease" not in others["data"]
     assert await asked(leased, "acquire", holder="olga") == given
@@ -438,10 +438,10 @@ async def test_a_renewal_of_a_lease_that_was_lost_is_not_told_again(leased: Disp
     assert await asked(leased, "renew", lease=lease) == renewed
     await asked(leased, "take", holder="ana")
     refusal = await asked(leased, "renew", lease=lease)
-    why = "ana has it; ask them to release it, or take it by lease/take"
+    reason = "ana has it; ask them to release it, or take it by lease/take"
     assert (refusal["code"], refusal["error"]) == (
         "NOT_IN_CONTROL",
-        f"arm/lease/renew: not in control; {why}",
+        f"arm/lease/renew: not in control; {reason}",
     )
 
 

@@ -175,8 +175,8 @@ def refused(robot: str, verb: str, payload: bytes) -> str:
     ids=["two values", "one value", "escaped", "time", "inside", "joint"],
 )
 def test_a_key_that_stands_twice_is_refused(payload: bytes, key: str) -> None:
-    why = "one key has one value; leave one out"
-    assert refused("arm", "play", payload) == f"arm/play: '{key}' stands twice; {why}"
+    reason = "one key has one value; leave one out"
+    assert refused("arm", "play", payload) == f"arm/play: '{key}' stands twice; {reason}"
 
 
 def test_a_refusal_of_a_repeated_key_has_the_transaction() -> None:

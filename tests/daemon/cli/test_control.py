@@ -105,8 +105,8 @@ async def test_control_is_taken_and_the_motion_stops_and_says_by_whom(daemon: Da
     assert await daemon.cli("control", "arm") == (0, f"arm: {myself('play')} is in control\n", "")
     taken = f"arm: control was taken from {myself('play')}\n"
     assert await daemon.cli("control", "arm", "--take") == (0, taken, "")
-    why = f"{myself('control')} took control from {myself('play')}"
-    assert await play.end() == (1, "", f"arm: long ended with CANCELED; {why}\n")
+    reason = f"{myself('control')} took control from {myself('play')}"
+    assert await play.end() == (1, "", f"arm: long ended with CANCELED; {reason}\n")
     assert await daemon.cli("control", "arm") == (0, "arm: nobody is in control\n", "")
     assert await daemon.cli("control", "arm", "--take") == (0, "arm: nobody was in control\n", "")
 
@@ -121,8 +121,8 @@ async def test_an_interrupt_stops_softly_and_returns_control(daemon: Daemon) -> 
 
 async def test_where_everybody_commands_nothing_is_acquired(daemon: Daemon) -> None:
     assert await daemon.cli("control", "hand") == (0, "hand: everybody may command it\n", "")
-    why = "everybody may command it; command it without, or set lease.required"
-    said = f"hand: there is no lease to have; {why}\n"
+    reason = "everybody may command it; command it without, or set lease.required"
+    said = f"hand: there is no lease to have; {reason}\n"
     assert await daemon.cli("control", "hand", "--take") == (1, "", said)
     assert (await daemon.cli("goto", "hand", "elbow=0.1")).code == 0
     await daemon.until("idle", "hand")

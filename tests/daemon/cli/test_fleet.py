@@ -144,13 +144,13 @@ async def test_ctrl_c_before_the_commit_says_so_where_the_broker_hangs(
 ) -> None:
     choir.robots["right"].silent_at.add("fleet/prepare")
     link = HangingLink(int(broker.settings.listen.rpartition(":")[2]))
-    await link.mend()
+    await link.hint()
     play = Program("fleet", "play", "choir", "wave", "--broker", f"mqtt://127.0.0.1:{link.port}")
     await until(lambda: len(choir.verbs()) == 2)
     link.hangs = True
     play.send_signal(signal.SIGINT)
-    why = "the broker has not confirmed that all were let go; a reservation ends after 10 s"
-    assert await play.end() == (130, "", f"choir: interrupted; nobody plays; {why}\n")
+    reason = "the broker has not confirmed that all were let go; a reservation ends after 10 s"
+    assert await play.end() == (130, "", f"choir: interrupted; nobody plays; {reason}\n")
     await link.cut()
 
 
@@ -160,7 +160,7 @@ async def test_a_refusal_is_told_in_the_words_of_the_command_line(broker: Embedd
         "error": "right: wave ends far from its beginning; send seam: approach or ping_pong",
     }
     said = (
-        "choir: nobody plays; right does not start; mend what stands below and play again\n"
+        "choir: nobody plays; right does not start; fix what stands below and play again\n"
         "right: wave ends far from its beginning; add --seam approach or --ping-pong\n"
     )
     assert await fleet(broker, "play", "choir", "wave") == (1, "", said)
@@ -172,8 +172,8 @@ async def test_a_stop_that_does_not_reach_the_actuators_of_all_gives_exit_code_1
     choir.robots["right"].lost = "no answer from j1"
     code, out, err = await fleet(broker, "stop", "choir")
     assert (code, out.splitlines()) == (1, ["left: stops softly", "right: nothing plays"])
-    why = "it is offline (no answer from j1), and no actuator was reached; use the robot's own switch"
-    assert err == f"right: {why}\n"
+    reason = "it is offline (no answer from j1), and no actuator was reached; use the robot's own switch"
+    assert err == f"right: {reason}\n"
 
 
 async def test_a_stop_that_none_takes_gives_exit_code_3(broker: Embedded, choir: Members) -> None:
@@ -181,8 +181,8 @@ async def test_a_stop_that_none_takes_gives_exit_code_3(broker: Embedded, choir:
         robot.silent_at.add("stop")
     choir.daemon("offline")
     await choir.settle()
-    why = "no answer; its daemon 'd1' is offline; look at the robot"
-    assert await fleet(broker, "stop", "choir") == (3, "", f"left: {why}\nright: {why}\n")
+    reason = "no answer; its daemon 'd1' is offline; look at the robot"
+    assert await fleet(broker, "stop", "choir") == (3, "", f"left: {reason}\nright: {reason}\n")
     await until(lambda: len(choir.verbs()) >= 2)
     assert sorted(choir.verbs()) == ["stop", "stop"]
 
@@ -195,5 +195,5 @@ async def test_who_is_not_there_is_shown_with_the_reason(broker: Embedded, choir
     assert [line.split() for line in out.splitlines() if line.startswith(" left")] == [
         ["left", "choir", "offline", "d1", "on", "bench", "last", "told", "nothing"]
     ]
-    why = "its daemon 'd1' has crashed, or has lost the broker"
-    assert out.splitlines()[-2:] == [f"left: {why}", f"right: {why}"]
+    reason = "its daemon 'd1' has crashed, or has lost the broker"
+    assert out.splitlines()[-2:] == [f"left: {reason}", f"right: {reason}"]

@@ -139,8 +139,8 @@ async def test_reload_by_a_copy_of_the_configuration_says_that_it_reads_motions_
     copy.write_text(daemon.config.read_text())
     code, out, err = await motiond("reload", "-c", copy)
     assert (code, out.splitlines()[0]) == (0, "arm: plays long, short")
-    why = "no daemon of this configuration runs on this machine"
-    assert err == f"{copy}: {why}; motions are read again, the configuration is not\n"
+    reason = "no daemon of this configuration runs on this machine"
+    assert err == f"{copy}: {reason}; motions are read again, the configuration is not\n"
 
 
 async def test_reload_of_a_robot_that_nobody_has_is_told(daemon: Daemon) -> None:

@@ -275,8 +275,8 @@ def test_an_end_at_any_question_leaves_nothing(
     monkeypatch.setattr(actuator_questions, "serial_ports", lambda: [Port("/dev/u", is_likely=False)])
     typed = [typed for _, _, typed in CONVERSATION[:answered]]
     question = CONVERSATION[answered][1].rpartition(" [")[0]
-    why = "standard input has ended, and nothing is written"
-    told = f"motiond: no answer to: {question}; {why}; answer it, or take all defaults with --yes\n"
+    reason = "standard input has ended, and nothing is written"
+    told = f"motiond: no answer to: {question}; {reason}; answer it, or take all defaults with --yes\n"
     for then, code, said in ((EOFError, 2, told), (KeyboardInterrupt, 130, "")):
         asked = answer(monkeypatch, *typed, then=then)
         ended, out, err = run_here(capsys, "init", folder)
@@ -406,8 +406,10 @@ def test_nobody_guesses_which_servo_moves_which_joint_unasked(
     port = servos(monkeypatch, *range(1, 7))
     code, _, err = run_here(capsys, "init", folder, "--yes", "--port", port, "--baud", "57600")
     example = " ".join(f"--actuator {joint}={number}" for number, joint in enumerate(ARM, 1))
-    why = "a wrong one would move another joint, so that --yes does not guess"
-    said = f"which servo moves which joint is not known; {why}; say it, as by {example}, or add --driver sim"
+    reason = "a wrong one would move another joint, so that --yes does not guess"
+    said = (
+        f"which servo moves which joint is not known; {reason}; say it, as by {example}, or add --driver sim"
+    )
     assert (code, err) == (2, f"motiond: invalid value: {said}; see `motiond --help`\n")
     assert of_this_test(folder) == []
 
@@ -464,8 +466,8 @@ def test_actuators_that_are_asked_for_and_too_few_end_it(
 ) -> None:
     modules(monkeypatch, "base")
     code, _, err = run_here(capsys, "init", folder, "--yes", "--driver", "hebi")
-    mend = "check power and cables, or begin with --driver sim"
-    said = f"driver hebi: 1 HEBI module answered; the robot needs 6 at least; {mend}\n"
+    hint = "check power and cables, or begin with --driver sim"
+    said = f"driver hebi: 1 HEBI module answered; the robot needs 6 at least; {hint}\n"
     assert (code, err, of_this_test(folder)) == (2, said, [])
 
 

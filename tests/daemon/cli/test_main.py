@@ -213,10 +213,10 @@ def test_without_a_broker_nobody_answers(capsys: pytest.CaptureFixture[str]) -> 
 async def test_a_daemon_without_its_port_says_so(daemon: Daemon, tmp_path: Path) -> None:
     config = tmp_path / "second.yaml"
     config.write_text(daemon.config.read_text().replace("motions:\n    - motions", "motions: []"))
-    why = "cannot listen; address already in use; stop the other broker or set mqtt.listen"
+    reason = "cannot listen; address already in use; stop the other broker or set mqtt.listen"
     with pytest.raises(BrokerError) as refused:
         await Daemon(config).end()
-    assert (str(refused.value), refused.value.exit_code) == (f"127.0.0.1:1883: {why}", 1)
+    assert (str(refused.value), refused.value.exit_code) == (f"127.0.0.1:1883: {reason}", 1)
 
 
 UNLIMITED = "nothing keeps a motion from asking too much there; set `joints.NAME.limits`"
@@ -273,11 +273,11 @@ def test_check_tells_of_a_mesh_that_is_damaged(
     config = tmp_path / "motiond.yaml"
     robot = {"model": "arm.sdf", "driver": {"type": "sim"}, "motions": ["short.seq"]}
     config.write_text(yaml.safe_dump({"robots": {"arm": robot}}))
-    why = "its file is damaged, holds no triangles or is not STL; export it anew"
+    reason = "its file is damaged, holds no triangles or is not STL; export it anew"
     for words in (("-c", config), ("--robot", tmp_path / "arm.sdf", motion)):
         caplog.clear()
         assert run_here(capsys, "check", *words)[0] == 0
-        assert caplog.messages == [f"{tmp_path}: mesh 'cut.stl' cannot be drawn; {why}"]
+        assert caplog.messages == [f"{tmp_path}: mesh 'cut.stl' cannot be drawn; {reason}"]
 
 
 def test_check_says_where_there_is_nothing_to_check(

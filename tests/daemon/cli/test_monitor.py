@@ -172,12 +172,12 @@ async def test_a_stop_that_nobody_answers_is_told_loudly_and_so_is_a_daemon_that
         last = "STOP OF left HAS FAILED: sent, and not answered in 5 s"
         await monitor.shows(last)
         crowd.daemon("broken")
-        why = "its daemon 'd1' has crashed, or has lost the broker; what follows is old"
-        await monitor.shows("left: offline", why)
+        reason = "its daemon 'd1' has crashed, or has lost the broker; what follows is old"
+        await monitor.shows("left: offline", reason)
         monitor.type("q")
         code, _, err = await monitor.end()
-    why = "its daemon says that it is online; use the robot's own switch"
-    assert (code, err) == (1, f"{last}; {why}\n")
+    reason = "its daemon says that it is online; use the robot's own switch"
+    assert (code, err) == (1, f"{last}; {reason}\n")
     assert set(crowd.verbs("left")) == {"stop"}
 
 
@@ -205,7 +205,7 @@ async def test_a_stop_waits_for_no_connection_and_reaches_a_robot_of_which_nothi
 
 
 @pytest.mark.parametrize(
-    ("streams", "term", "why"),
+    ("streams", "term", "reason"),
     [
         (("stdout",), "xterm", "standard input is none; use `motiond status`"),
         (("stdin",), "xterm", "standard output is none; use `motiond status`"),
@@ -220,10 +220,10 @@ def test_without_a_terminal_it_says_what_to_use_instead(
     monkeypatch: pytest.MonkeyPatch,
     streams: tuple[str, ...],
     term: str,
-    why: str,
+    reason: str,
 ) -> None:
     for stream in ("stdin", "stdout"):
         monkeypatch.setattr(f"sys.{stream}.isatty", lambda is_one=stream in streams: is_one)
     monkeypatch.setenv("TERM", term)
-    told_so = f"motiond: monitor needs a terminal; {why}\n"
+    told_so = f"motiond: monitor needs a terminal; {reason}\n"
     assert run_here(capsys, "monitor", "--broker", "mqtt://127.0.0.1:1") == (2, "", told_so)

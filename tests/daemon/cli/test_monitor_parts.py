@@ -277,13 +277,15 @@ async def test_a_stop_of_a_robot_that_was_halted_before_it_is_an_alarm_when_it_f
 @pytest.mark.parametrize("width", [20, 40, 80])
 async def test_a_failed_stop_says_what_to_do_on_a_narrow_terminal_too(robots: Robots, width: int) -> None:
     commander = commander_of(robots)
-    why = "sent, and not answered in 5 s; its daemon 'd1' says that it is online; use the robot's own switch"
-    robots.answer = NoAnswer(f"arm/stop: {why}")
+    reason = (
+        "sent, and not answered in 5 s; its daemon 'd1' says that it is online; use the robot's own switch"
+    )
+    robots.answer = NoAnswer(f"arm/stop: {reason}")
     commander.press("s", "arm")
     await until(lambda: commander.alarm is not None)
     screen = MonitorScreen(lambda: ("arm",), lambda: (BROKER, True), lambda: None, commander)
     foot = [line.plain.strip() for line in screen.lines(width, 16)[3:-1]]
-    assert " ".join(line for line in foot if line) == f"STOP OF arm HAS FAILED: {why}"
+    assert " ".join(line for line in foot if line) == f"STOP OF arm HAS FAILED: {reason}"
 
 
 async def test_a_refusal_is_told_in_the_words_of_the_command_line(robots: Robots) -> None:

@@ -101,8 +101,8 @@ def test_where_a_guess_is_not_answered_it_is_told_plainly_that_nothing_was_stopp
 ) -> None:
     config = tmp_path / "none.yaml"
     code, out, err = run_here(capsys, *words, "nobody", "-c", config, "--broker", NOBODY)
-    warning, *why, last = err.splitlines()
-    assert (code, out, len(why)) == (3, "", 1)
+    warning, *reason, last = err.splitlines()
+    assert (code, out, len(reason)) == (3, "", 1)
     assert warning == (
         f"{config}: cannot be read; no such file; check the path; the configuration is not read, "
         f"so {NOBODY} is asked, by topics below 'motiond'"
@@ -214,8 +214,8 @@ async def test_a_reload_beside_an_impostor_reads_the_motions_by_the_broker_and_f
     copy.write_text(daemon.config.read_text())
     with listening_as_other_user(monkeypatch, address_of(copy)):
         ended = await motiond("reload", "-c", copy)
-    why = f"{has_the_socket(copy)}; motions are read again, the configuration is not\n"
-    assert ended == (3, "arm: plays long, short\n", why)
+    reason = f"{has_the_socket(copy)}; motions are read again, the configuration is not\n"
+    assert ended == (3, "arm: plays long, short\n", reason)
 
 
 # -- the monitor --------------------------------------------------------------------------------------------

@@ -95,8 +95,8 @@ async def test_the_command_tells_what_it_did(mosquitto: StandIn, ear_at_mosquitt
     asked = ("--broker", mosquitto.settings.broker)
     told = "old: forgotten; 4 retained topics are cleared\n"
     assert await motiond("forget", "old", *asked) == (0, told, "")
-    why = "old: the broker keeps nothing of it; it knows no robot\n"
-    assert await motiond("forget", "old", *asked) == (1, "", why)
+    reason = "old: the broker keeps nothing of it; it knows no robot\n"
+    assert await motiond("forget", "old", *asked) == (1, "", reason)
     code, out, err = await motiond("forget", "+", *asked)
     assert (code, out) == (2, "")
     assert "'+' cannot be a part of a topic; letters, digits, _ and - can; rename it" in err

@@ -58,7 +58,7 @@ def test_a_chain_is_as_valid_as_its_weakest_part_and_a_bundle_as_its_strongest(
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    ("content", "reason"),
     [
         (None, "no such file or directory"),
         (b"", "it holds no certificate"),
@@ -67,13 +67,13 @@ def test_a_chain_is_as_valid_as_its_weakest_part_and_a_bundle_as_its_strongest(
         (b"-----BEGIN CERTIFICATE-----\nMAAw\n-----END CERTIFICATE-----", "it is no certificate"),
     ],
 )
-def test_what_is_no_certificate_is_named_as_that(tmp_path: Path, content: bytes | None, why: str) -> None:
+def test_what_is_no_certificate_is_named_as_that(tmp_path: Path, content: bytes | None, reason: str) -> None:
     file = tmp_path / "page.pem"
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(NoCertificate) as caught:
         of_chain(file)
-    assert str(caught.value) == why
+    assert str(caught.value) == reason
 
 
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_no_part_of_a_certificate_is_taken_for_one(authority: Authority) -> None
 
 
 @pytest.mark.parametrize(
-    ("begins", "ends", "kind", "found", "mend"),
+    ("begins", "ends", "kind", "found", "hint"),
     [
         (-1, 90, "", f"valid until {NOW + days(90):%Y-%m-%d}", None),
         (-1, 21.1, "", f"valid until {NOW + days(21.1):%Y-%m-%d}", None),
@@ -117,10 +117,10 @@ def test_no_part_of_a_certificate_is_taken_for_one(authority: Authority) -> None
     ],
 )
 def test_what_ends_soon_has_ended_or_not_begun_is_named(
-    begins: float, ends: float, kind: str, found: str, mend: str | None
+    begins: float, ends: float, kind: str, found: str, hint: str | None
 ) -> None:
     validity = Validity(NOW + days(begins), NOW + days(ends))
-    assert (validity.kind(NOW), validity.found(NOW), validity.mend(NOW)) == (kind, found, mend)
+    assert (validity.kind(NOW), validity.found(NOW), validity.hint(NOW)) == (kind, found, hint)
 
 
 def test_the_log_names_a_certificate_once_until_it_changes(

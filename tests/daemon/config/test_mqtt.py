@@ -119,8 +119,8 @@ def test_no_message_of_the_command_line_tells_a_password(
     code, out, err = run_here(capsys, "status", "--broker", broker)
     shown = {"mqtt": "mqtt://…@host:99999", "mqtts": "mqtts://…@host/x", "u": "…@h"}[broker.partition(":")[0]]
     assert (code, out) == (2, "")
-    why = PORTS if shown.endswith("99999") else FORMS
-    assert f"invalid value for --broker: '{shown}' is no broker; {why}" in err
+    reason = PORTS if shown.endswith("99999") else FORMS
+    assert f"invalid value for --broker: '{shown}' is no broker; {reason}" in err
     assert "secret" not in err
     assert "ret@" not in err
 
@@ -200,12 +200,12 @@ def escaped(text: str) -> str:
 @pytest.mark.parametrize("name", NO_PARTS)
 def test_a_name_that_some_broker_cannot_carry_is_refused(tmp_path: Path, name: str) -> None:
     file = tmp_path / "arm.yaml"
-    for what in ({"id": name, "robots": {"arm": ROBOT}}, {"robots": {name: ROBOT}}):
-        file.write_text(json.dumps(what), encoding="utf-8")
+    for problem in ({"id": name, "robots": {"arm": ROBOT}}, {"robots": {name: ROBOT}}):
+        file.write_text(json.dumps(problem), encoding="utf-8")
         with pytest.raises(ConfigError) as caught:
             load_settings(file)
-        why = "cannot be a part of a topic; letters, digits, _ and - can; rename it"
-        assert str(caught.value) == f"{file}:1: '{escaped(name)}' {why}"
+        reason = "cannot be a part of a topic; letters, digits, _ and - can; rename it"
+        assert str(caught.value) == f"{file}:1: '{escaped(name)}' {reason}"
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ def test_a_base_that_some_broker_cannot_carry_is_refused(tmp_path: Path, base: s
     file.write_text(json.dumps({"mqtt": {"base": base}, "robots": {"arm": ROBOT}}), encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
         load_settings(file)
-    why = "cannot begin a topic on every broker; letters, digits, _ and - can, with / between; rename it"
-    assert str(caught.value) == f"{file}:1: '{escaped(base)}' {why}"
+    reason = "cannot begin a topic on every broker; letters, digits, _ and - can, with / between; rename it"
+    assert str(caught.value) == f"{file}:1: '{escaped(base)}' {reason}"
 
 
 def test_a_base_may_have_levels() -> None:
@@ -229,8 +229,8 @@ def test_a_name_that_is_too_long_for_a_topic_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps({"robots": {"a" * 101: ROBOT}}))
     with pytest.raises(ConfigError) as caught:
         load_settings(file)
-    why = "has 101 characters; a part of a topic has at most 100; shorten it"
-    assert str(caught.value) == f"{file}:1: '{echoed('a' * 101)}' {why}"
+    reason = "has 101 characters; a part of a topic has at most 100; shorten it"
+    assert str(caught.value) == f"{file}:1: '{echoed('a' * 101)}' {reason}"
     file.write_text(json.dumps({"robots": {"a" * 100: ROBOT}}))
     assert load_settings(file).robots.keys() == {"a" * 100}
 
@@ -244,8 +244,8 @@ def test_a_port_that_does_not_exist_is_exit_code_2(
 ) -> None:
     file = tmp_path / "arm.yaml"
     file.write_text(f"{ARM}mqtt: {{listen: '127.0.0.1:{port}'}}\n")
-    why = f"'127.0.0.1:{port}' cannot be listened to; its port is {port}; there are 1 to 65535; correct it"
-    assert run_here(capsys, "status", "-c", file) == (2, "", f"{file}:2: {why}\n")
+    reason = f"'127.0.0.1:{port}' cannot be listened to; its port is {port}; there are 1 to 65535; correct it"
+    assert run_here(capsys, "status", "-c", file) == (2, "", f"{file}:2: {reason}\n")
 
 
 @pytest.mark.parametrize("option", ["mqtt: {listen: {}}", "http: {listen: {}}"])
@@ -353,8 +353,8 @@ def test_a_file_of_tls_that_cannot_be_used_is_told_at_the_start(
 def test_a_missing_ca_file_is_exit_code_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "arm.yaml"
     file.write_text(f"{ARM}mqtt: {{broker: 'mqtts://127.0.0.1:9', ca_file: no.pem}}\n")
-    why = f"ca_file {tmp_path}/no.pem cannot be read; no such file; correct the path"
-    assert run_here(capsys, "status", "arm", "-c", file) == (2, "", f"{file}:2: {why}\n")
+    reason = f"ca_file {tmp_path}/no.pem cannot be read; no such file; correct the path"
+    assert run_here(capsys, "status", "arm", "-c", file) == (2, "", f"{file}:2: {reason}\n")
 
 
 def test_a_certificate_and_its_key_are_taken(tmp_path: Path) -> None:

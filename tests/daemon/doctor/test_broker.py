@@ -53,7 +53,7 @@ SLOW = "use a broker on this machine or a wired network"
 
 
 @pytest.mark.parametrize(
-    ("there_s", "back_s", "messages", "verdict", "mend"),
+    ("there_s", "back_s", "messages", "verdict", "hint"),
     [
         (0.0, 0.0, 200, Verdict.OK, None),
         (0.006, 0.013, 106, Verdict.OK, None),
@@ -62,14 +62,14 @@ SLOW = "use a broker on this machine or a wired network"
     ],
 )
 async def test_messages_that_come_back_are_timed(  # noqa: PLR0917 - a table
-    port: int, there_s: float, back_s: float, messages: int, verdict: Verdict, mend: str | None
+    port: int, there_s: float, back_s: float, messages: int, verdict: Verdict, hint: str | None
 ) -> None:
     line = LongLine(port, there_s, back_s)
-    await line.mend()
+    await line.hint()
     (found,) = await check_brokers(at(line.port), "bench")
     await line.cut()
     took_ms = 1e3 * (there_s + back_s)
-    assert (found.verdict, found.subject, found.mend) == (verdict, f"mqtt://127.0.0.1:{line.port}", mend)
+    assert (found.verdict, found.subject, found.hint) == (verdict, f"mqtt://127.0.0.1:{line.port}", hint)
     assert found.found == f"there and back in ms p50 {took_ms:.3g}, p99 {took_ms:.3g}"
     assert found.means == "a request, a stop too, takes half of that to the daemon"
     assert found.figures == pytest.approx(
@@ -84,7 +84,7 @@ async def test_messages_that_come_back_are_timed(  # noqa: PLR0917 - a table
 
 async def test_messages_that_do_not_come_back_in_time_are_a_failure(port: int) -> None:
     line = LongLine(port, 1.0, 1.5)
-    await line.mend()
+    await line.hint()
     (found,) = await check_brokers(at(line.port), "bench")
     await line.cut()
     topic = found.found.split("'")[1]
@@ -95,7 +95,7 @@ async def test_messages_that_do_not_come_back_in_time_are_a_failure(port: int) -
         verdict=Verdict.FAILURE,
         found=f"message 1 on '{topic}' has not come back in 2 s",
         means="a daemon with this login takes no requests, and counts the broker as lost",
-        mend="permit it in the broker's access list (docs/security.md), or use the daemon's login",
+        hint="permit it in the broker's access list (docs/security.md), or use the daemon's login",
     )
 
 
@@ -115,7 +115,7 @@ async def test_a_broker_that_is_not_there_fails(free_port: int) -> None:
             verdict=Verdict.FAILURE,
             found="no connection: nobody listens there",
             means=LOST,
-            mend="start the broker, or correct mqtt.broker",
+            hint="start the broker, or correct mqtt.broker",
         )
     ]
 
@@ -135,6 +135,6 @@ async def test_an_embedded_broker_is_not_missed_while_no_daemon_runs(free_port: 
             verdict=Verdict.NOT_APPLICABLE,
             found="nobody listens there: the broker is inside the daemon, and no daemon runs",
             means="its latency can be measured while the daemon runs",
-            mend="start the daemon, and ask again",
+            hint="start the daemon, and ask again",
         )
     ]

@@ -37,7 +37,7 @@ def test_each_certificate_of_the_configuration_is_judged(tmp_path: Path) -> None
             f"expires in 9 days, on {datetime.now(UTC) + timedelta(10):%Y-%m-%d}",
         ),
     ]
-    assert [one.mend for one in found] == [
+    assert [one.hint for one in found] == [
         None,
         f"renew it, or set this machine's clock, if {now:%Y-%m-%d} is wrong",
         "renew it",

@@ -15,7 +15,7 @@ STARTS = "starts at an appointed time (`start_at`, groups)"
 
 async def test_a_clock_that_is_synchronised_is_as_good_as_its_error() -> None:
     found = await check_clock(HandedClock(GOOD))
-    assert (found.verdict, found.found, found.mend) == (
+    assert (found.verdict, found.found, found.hint) == (
         "ok",
         "synchronised by kernel; off by about 0.2 ms, 4 ms at most",
         None,
@@ -37,7 +37,7 @@ async def test_a_clock_that_nobody_keeps_is_warned_of() -> None:
     found = await check_clock(HandedClock(ADRIFT))
     assert (found.verdict, found.found) == ("warning", "not synchronised")
     assert found.means == f"{STARTS} come as much too early or late as the clock is wrong"
-    assert found.mend == "run chronyd, and check with `chronyc tracking` that it follows somebody"
+    assert found.hint == "run chronyd, and check with `chronyc tracking` that it follows somebody"
 
 
 async def test_a_clock_that_nobody_keeps_fails_a_configuration_that_wants_one() -> None:
@@ -59,7 +59,7 @@ async def test_a_clock_that_is_further_off_than_allowed_fails(kernel: object, to
     found = await check_clock(HandedClock(kernel, max_error_s=0.01))  # type: ignore[arg-type]
     assert (found.verdict, found.found) == ("failure", told)
     assert found.means == f"{STARTS} are refused: max_clock_error_s wants it within 10 ms"
-    assert found.mend == "let chrony keep its time, which estimates the error, or raise max_clock_error_s"
+    assert found.hint == "let chrony keep its time, which estimates the error, or raise max_clock_error_s"
 
 
 @pytest.mark.parametrize("kernel", [GOOD, OFF, UNESTIMATED, ADRIFT])

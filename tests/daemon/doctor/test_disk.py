@@ -93,7 +93,7 @@ def test_little_room_is_told_before_it_is_none(
 ) -> None:
     (told,) = check_disk(None, replace(machine(tmp_path), room_at=lambda _: room))
     assert (told.verdict, told.found, told.means) == (verdict, found, means)
-    assert told.mend == "remove what is not needed there, or make the disk larger"
+    assert told.hint == "remove what is not needed there, or make the disk larger"
 
 
 def test_this_machine_has_some_room() -> None:
@@ -102,7 +102,7 @@ def test_this_machine_has_some_room() -> None:
 
 def test_what_is_installed_is_named() -> None:
     found = check_versions(lambda name: "0.2.0" if name == "motiond" else installed(name))
-    assert (found.verdict, found.mend) == ("ok", None)
+    assert (found.verdict, found.hint) == ("ok", None)
     assert f"motiond 0.2.0, python {platform.python_version()}, " in found.found
     assert found.figures["ruckig"] == version("ruckig")
 
@@ -112,7 +112,7 @@ def test_what_is_missing_is_named_first() -> None:
     assert found.verdict == "failure"
     assert found.found.startswith("missing: ruckig; there: motiond 1.0, python ")
     assert "hebi-py" not in found.figures
-    assert (found.means, found.mend) == (
+    assert (found.means, found.hint) == (
         "motiond fails where it needs them",
         "install motiond anew, in the way that it was installed",
     )

@@ -80,7 +80,7 @@ async def test_a_configuration_that_cannot_be_used_fails_and_the_machine_is_look
         "with / between; rename it"
     )
     assert "broker" not in told
-    assert config.mend == f"correct it, and hold it against `motiond check -c {config.subject}`"
+    assert config.hint == f"correct it, and hold it against `motiond check -c {config.subject}`"
     assert told["wake-ups"].verdict == "ok"
 
 
@@ -169,7 +169,7 @@ ABSENT = Check(
     verdict=Verdict.FAILURE,
     found="it is not there\nnor is another",
     means="robot 'arm' stays offline until it is",
-    mend="plug it in",
+    hint="plug it in",
 )
 
 

@@ -43,7 +43,7 @@ def test_another_kernel_is_warned_of_with_what_to_install(tmp_path: Path, told: 
         verdict=Verdict.WARNING,
         found="Linux 6.1.0-18-amd64 without PREEMPT_RT",
         means="drivers and interrupts of the kernel may hold the real-time loop up, mostly under load",
-        mend="where the wake-ups below are late, install a kernel with PREEMPT_RT (linux-image-rt-amd64)",
+        hint="where the wake-ups below are late, install a kernel with PREEMPT_RT (linux-image-rt-amd64)",
         figures={"release": "6.1.0-18-amd64"},
     )
 
@@ -59,7 +59,7 @@ def test_of_a_kernel_that_tells_nothing_nothing_is_said(tmp_path: Path) -> None:
 
 def test_processors_that_keep_their_speed_are_ok(tmp_path: Path) -> None:
     found = check_governor(machine(tmp_path, {GOVERNOR.format(core): "performance\n" for core in range(4)}))
-    assert (found.verdict, found.found, found.mend) == ("ok", "performance on 4 of 4", None)
+    assert (found.verdict, found.found, found.hint) == ("ok", "performance on 4 of 4", None)
 
 
 def test_one_processor_that_slows_down_is_enough_for_a_warning(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_one_processor_that_slows_down_is_enough_for_a_warning(tmp_path: Path) -
         verdict=Verdict.WARNING,
         found="performance on 1 of 2, schedutil on 1 of 2",
         means="processors slow down between ticks, and the work of a tick begins slowly",
-        mend="cpupower frequency-set -g performance",
+        hint="cpupower frequency-set -g performance",
     )
 
 

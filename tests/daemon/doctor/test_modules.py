@@ -62,13 +62,13 @@ async def test_modules_that_are_missing_or_gone_are_named_with_those_that_are_th
         verdict=Verdict.FAILURE,
         found="not found in 3 s: Arm/base; found Arm/bass, Arm/elbow",
         means="robots with these modules stay offline until they are there",
-        mend="did you mean 'Arm/bass'?",
+        hint="did you mean 'Arm/bass'?",
     )
 
 
 async def test_an_empty_network_is_told_as_such() -> None:
     found = await check_modules(DEVICES, (), Network().look)
-    assert (found.found, found.mend) == (
+    assert (found.found, found.hint) == (
         "not found in 3 s: Arm/base, Arm/elbow; found no modules at all",
         "check power, cables and the network",
     )
@@ -76,7 +76,7 @@ async def test_an_empty_network_is_told_as_such() -> None:
 
 async def test_two_modules_of_one_name_fail() -> None:
     found = await check_modules(DEVICES, (), Network(Entry("base"), Entry("base"), Entry("elbow")).look)
-    assert (found.verdict, found.found, found.mend) == (
+    assert (found.verdict, found.found, found.hint) == (
         "failure",
         "2 modules are called Arm/base",
         "rename all but one with HEBI Scope",
@@ -93,7 +93,7 @@ async def test_without_hebi_py_it_is_said_what_to_install() -> None:
         )
 
     found = await check_modules(DEVICES, (), look)
-    assert (found.verdict, found.found, found.mend) == (
+    assert (found.verdict, found.found, found.hint) == (
         "failure",
         "hebi-py cannot be imported; No module named 'hebi'",
         "pip install 'motiond[hebi]'",

@@ -55,7 +55,7 @@ def test_a_configuration_without_ports_has_none_to_look_at(tmp_path: Path) -> No
 def test_a_free_port_with_a_quick_adapter_is_ok(tmp_path: Path, port: Path) -> None:
     use, latency = check_ports(devices(port), machine(tmp_path, timer(1)))
     assert (use.subject, use.verdict, use.found) == (str(port), "ok", f"free, and {user_name()} may use it")
-    assert (latency.subject, latency.verdict, latency.found, latency.mend) == (str(port), "ok", "1 ms", None)
+    assert (latency.subject, latency.verdict, latency.found, latency.hint) == (str(port), "ok", "1 ms", None)
 
 
 def test_a_port_is_named_as_the_configuration_names_it(tmp_path: Path, port: Path) -> None:
@@ -77,7 +77,7 @@ def test_an_adapter_that_holds_bytes_back_is_warned_of_with_the_rule_that_mends_
         verdict=Verdict.WARNING,
         found="16 ms",
         means="the adapter holds an answer back for so long, and each read takes as much longer",
-        mend=f"echo 1 > {file}; for good, as a udev rule: "
+        hint=f"echo 1 > {file}; for good, as a udev rule: "
         'ACTION=="add", SUBSYSTEM=="usb-serial", DRIVER=="ftdi_sio", ATTR{latency_timer}="1"',
         figures={"latency_ms": 16},
     )
@@ -98,7 +98,7 @@ def test_a_port_that_is_not_there_fails(tmp_path: Path) -> None:
             verdict=Verdict.FAILURE,
             found="it is not there",
             means="robot 'arm' stays offline until it is",
-            mend="plug in the adapter, or correct `port`; `ls /dev/serial/by-id` shows what there is",
+            hint="plug in the adapter, or correct `port`; `ls /dev/serial/by-id` shows what there is",
         )
     ]
 
@@ -112,7 +112,7 @@ def test_a_port_that_this_user_may_not_use_fails_with_what_its_rights_are(
     use, _ = check_ports(devices(port), asked)
     user = user_name()
     assert (use.verdict, use.found) == ("failure", f"{user} may not read and write it; its group dialout may")
-    assert use.mend == f"usermod -aG dialout {user}, and log in again; or ask as the daemon's user"
+    assert use.hint == f"usermod -aG dialout {user}, and log in again; or ask as the daemon's user"
 
 
 def test_another_program_on_a_port_is_named(tmp_path: Path, port: Path) -> None:
@@ -126,7 +126,7 @@ def test_another_program_on_a_port_is_named(tmp_path: Path, port: Path) -> None:
         verdict=Verdict.WARNING,
         found="another program has it open: process 812 (/usr/sbin/ModemManager)",
         means="robot 'arm' stays offline, or what two programs send gets mixed up",
-        mend="end that program; if it is ModemManager, tell udev ID_MM_DEVICE_IGNORE=1",
+        hint="end that program; if it is ModemManager, tell udev ID_MM_DEVICE_IGNORE=1",
     )
 
 

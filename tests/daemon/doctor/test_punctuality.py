@@ -97,7 +97,7 @@ def test_what_the_kernel_refuses_is_told_in_its_words() -> None:
     assert rights.means == (
         "a daemon of this user is less punctual under load; the service has rights of its own, by its unit"
     )
-    assert rights.mend == (
+    assert rights.hint == (
         "give this user the right to real time (docs/doctor.md#real-time), or run it as a service"
     )
 
@@ -126,7 +126,7 @@ def test_wake_ups_are_judged_by_what_they_do_to_motions(
     measured = replace(MEASURED, missed=missed, late_s=LATE | {"p99": p99_s})
     _, found = check_punctuality(TASK, measured)
     assert (found.verdict, found.means) == (verdict, means)
-    assert found.mend == (None if verdict == "ok" else BUSY)
+    assert found.hint == (None if verdict == "ok" else BUSY)
 
 
 def test_without_a_measurement_nothing_is_said() -> None:

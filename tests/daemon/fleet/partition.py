@@ -57,7 +57,7 @@ class FakeReservation:
         self.listeners: list[Callable[[dict[str, Any]], None]] = []
         self.began_s: float | None = None
         self.ended_s: float | None = None
-        self.why = ""
+        self.reason = ""
         self._approach_s = approach_s
         self._phase: str | None = "committed"
         self._goes = False
@@ -73,9 +73,9 @@ class FakeReservation:
     def go(self, _start: str) -> None:
         self._goes = True
 
-    def break_off(self, _start: str, why: str, _member: str | None = None) -> None:
+    def break_off(self, _start: str, reason: str, _member: str | None = None) -> None:
         if self._phase is not None:
-            self._end("released", why)
+            self._end("released", reason)
 
     def _play(self) -> None:
         if self._phase == "ready" and self._goes:
@@ -94,9 +94,9 @@ class FakeReservation:
             self._phase = phase
             self._tell(phase, None)
 
-    def _end(self, phase: str | None, why: str) -> None:
-        self.ended_s, self.why, self._phase = asyncio.get_running_loop().time(), why, None
-        self._tell(phase, why)
+    def _end(self, phase: str | None, reason: str) -> None:
+        self.ended_s, self.reason, self._phase = asyncio.get_running_loop().time(), reason, None
+        self._tell(phase, reason)
 
     def _tell(self, phase: str | None, reason: str | None) -> None:
         for listener in self.listeners:
@@ -142,7 +142,7 @@ class Outcome:
 
     began_s: dict[str, float] = field(default_factory=dict)
     ended_s: dict[str, float] = field(default_factory=dict)
-    why: dict[str, str] = field(default_factory=dict)
+    reason: dict[str, str] = field(default_factory=dict)
 
 
 class Site:
@@ -192,7 +192,7 @@ class Site:
         return Outcome(
             {name: one.began_s - self._begun_s for name, one in robots.items() if one.began_s is not None},
             {name: one.ended_s - self._begun_s for name, one in robots.items() if one.ended_s is not None},
-            {name: one.why for name, one in robots.items() if one.why and name not in dead},
+            {name: one.reason for name, one in robots.items() if one.reason and name not in dead},
         )
 
     def _passed_s(self) -> float:

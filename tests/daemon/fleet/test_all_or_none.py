@@ -33,14 +33,14 @@ class Verdict(NamedTuple):
 async def judged(cut: Cut, seed: int = 0, terms: Terms = USUAL) -> Verdict:
     """Give how many came to their first rows, and when the last of those that were stopped was."""
     came = await outcome(cut, seed, terms=terms)
-    stopped = [at for robot, at in came.ended_s.items() if robot in came.began_s and came.why.get(robot)]
+    stopped = [at for robot, at in came.ended_s.items() if robot in came.began_s and came.reason.get(robot)]
     return Verdict(len(came.began_s), max(stopped, default=0.0) - terms.waits_s)
 
 
 async def test_without_trouble_all_begin_at_one_time_and_end_well() -> None:
     came = await outcome()
     assert came.began_s == pytest.approx(dict.fromkeys(ALL, WAITS_S))
-    assert came.why == {}
+    assert came.reason == {}
 
 
 @pytest.mark.parametrize("away_s", [0.3, 1.0, FOR_EVER])
@@ -66,7 +66,7 @@ async def test_at_a_slow_broker_they_agree_in_the_time_that_answers_suggest() ->
 async def test_at_a_slow_broker_nobody_plays_where_only_what_members_leave_by_themselves_is_left() -> None:
     came = await outcome(terms=Terms((SLOW_S, SLOW_S), waits_s=USUAL.ready_in_s + 4 * SLOW_S + 0.1))
     assert came.began_s == {}
-    assert {why.partition(":")[0] for why in came.why.values()} == {
+    assert {reason.partition(":")[0] for reason in came.reason.values()} == {
         "not heard in time to know that all are ready"
     }
 
@@ -115,7 +115,7 @@ async def test_who_is_away_when_all_begin_stops_and_is_stopped_at_one_time() -> 
     assert [came.ended_s[robot] - WAITS_S for robot in sorted(ALL)] == [
         pytest.approx(CONFIRM_S, abs=0.01)
     ] * len(ALL)
-    assert came.why == {
+    assert came.reason == {
         "robot-d1": "not heard to play 2 s after the first row: robot-d2",
         "robot-d2": "not heard to play 2 s after the first row: robot-d1, robot-d2, robot-d3",
         "robot-d3": "not heard to play 2 s after the first row: robot-d2",
@@ -125,7 +125,7 @@ async def test_who_is_away_when_all_begin_stops_and_is_stopped_at_one_time() -> 
 async def test_where_others_go_on_without_it_nobody_stops_for_one_that_is_not_heard_to_play() -> None:
     came = await outcome(Cut("d2", WAITS_S - 0.2), then="continue")
     assert came.began_s.keys() == ALL
-    assert came.why == {}
+    assert came.reason == {}
 
 
 async def test_a_daemon_that_is_killed_in_the_guard_keeps_the_others_from_the_first_row() -> None:
@@ -133,8 +133,8 @@ async def test_a_daemon_that_is_killed_in_the_guard_keeps_the_others_from_the_fi
         at_s = WAITS_S - GUARD_S + (GUARD_S - SOON_S) * number / MOMENTS
         came = await outcome(Cut("d2", at_s, dies=True, has_will=True), number)
         assert came.began_s == {}, at_s
-        assert came.why.keys() == {"robot-d1", "robot-d3"}
-        assert all(why.endswith("robot-d2: its daemon is broken") for why in came.why.values())
+        assert came.reason.keys() == {"robot-d1", "robot-d3"}
+        assert all(reason.endswith("robot-d2: its daemon is broken") for reason in came.reason.values())
 
 
 async def test_a_connection_for_starts_that_breaks_in_the_last_second_keeps_the_others_from_it() -> None:
@@ -142,9 +142,9 @@ async def test_a_connection_for_starts_that_breaks_in_the_last_second_keeps_the_
         at_s = WAITS_S - WILL_S + (WILL_S - SOON_S) * number / MOMENTS
         came = await outcome(Cut("d2", at_s, dies=True, is_told=True), number)
         assert came.began_s == {}, at_s
-        assert came.why.keys() == {"robot-d1", "robot-d3"}
+        assert came.reason.keys() == {"robot-d1", "robot-d3"}
         told = "robot-d2: its daemon has lost the connection for starts"
-        assert all(why.endswith(told) for why in came.why.values())
+        assert all(reason.endswith(told) for reason in came.reason.values())
 
 
 async def test_a_connection_for_starts_that_breaks_before_the_last_second_keeps_nobody_from_it() -> None:
@@ -166,12 +166,12 @@ async def test_who_has_lost_its_connection_for_starts_begins_alone_and_stops_whe
 async def test_a_daemon_that_is_killed_in_the_guard_with_nobody_to_tell_of_it_stops_the_others_soon() -> None:
     came = await outcome(Cut("d2", WAITS_S - 0.2, dies=True))
     assert came.began_s.keys() == {"robot-d1", "robot-d3"}
-    why = "not heard to play 2 s after the first row: robot-d2"
-    assert came.why == dict.fromkeys(("robot-d1", "robot-d3"), why)
+    reason = "not heard to play 2 s after the first row: robot-d2"
+    assert came.reason == dict.fromkeys(("robot-d1", "robot-d3"), reason)
 
 
 @pytest.mark.parametrize(
-    ("dies", "why"),
+    ("dies", "reason"),
     [
         (True, dict.fromkeys(("robot-d1", "robot-d3"), "nothing was heard for 2 s of: robot-d2")),
         (
@@ -187,9 +187,9 @@ async def test_a_daemon_that_is_killed_in_the_guard_with_nobody_to_tell_of_it_st
 )
 async def test_who_falls_silent_long_before_the_first_row_keeps_the_others_from_it(
     dies: bool,  # noqa: FBT001 - of a table
-    why: dict[str, str],
+    reason: dict[str, str],
 ) -> None:
     came = await outcome(Cut("d2", AGREED_S, dies=dies), terms=Terms(waits_s=WAITS_S + SILENCE_S))
     assert came.began_s == {}
     # Who notices it first keeps the other from it.
-    assert {robot: it.removeprefix("robot-d3: ") for robot, it in came.why.items()} == why
+    assert {robot: it.removeprefix("robot-d3: ") for robot, it in came.reason.items()} == reason

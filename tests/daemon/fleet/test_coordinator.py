@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from motiond.daemon.config.mqtt import MqttSettings
     from motiond.daemon.fleet.watch import End
 
-DO = "mend what stands below and play again"
+DO = "fix what stands below and play again"
 START_IT = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
 
 
@@ -188,13 +188,13 @@ async def test_sixty_robots_are_asked_on_one_connection(
 
 
 async def test_one_refusal_lets_all_go_and_is_told(broker: Embedded, choir: Members) -> None:
-    why = "right: busy with nod; one motion plays at a time; stop it first or send on_busy: replace"
-    choir.robots["right"].refusals["fleet/prepare"] = {"code": "BUSY", "error": why}
+    reason = "right: busy with nod; one motion plays at a time; stop it first or send on_busy: replace"
+    choir.robots["right"].refusals["fleet/prepare"] = {"code": "BUSY", "error": reason}
     error = await refused(broker)
-    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{why}"
+    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{reason}"
     assert (error.code, error.data) == (
         "MEMBER_REFUSED",
-        {"members": {"right": {"code": "BUSY", "error": why}}},
+        {"members": {"right": {"code": "BUSY", "error": reason}}},
     )
     await until(lambda: choir.verbs("fleet") == ["release"])
     release = choir.bodies("release")["fleet"]
@@ -205,9 +205,9 @@ async def test_one_refusal_lets_all_go_and_is_told(broker: Embedded, choir: Memb
 async def test_one_missing_answer_lets_all_go_and_is_told(broker: Embedded, choir: Members) -> None:
     choir.robots["right"].silent_at.add("fleet/prepare")
     error = await refused(broker)
-    why = "right: no answer in 5 s; its daemon says that it is online; look at the daemon's log"
-    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{why}"
-    assert error.data == {"members": {"right": {"code": "OFFLINE", "error": why}}}
+    reason = "right: no answer in 5 s; its daemon says that it is online; look at the daemon's log"
+    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{reason}"
+    assert error.data == {"members": {"right": {"code": "OFFLINE", "error": reason}}}
     await until(lambda: choir.verbs("fleet") == ["release"])
 
 
@@ -217,8 +217,8 @@ async def test_the_wait_that_is_told_is_that_for_all_requests_that_it_takes(
     choir.robots["left"].silent_at.add("fleet/prepare")
     choir.robots["right"].lease = "secret"
     choir.robots["right"].silent_at.add("lease/acquire")
-    why = "no answer in 5 s; its daemon says that it is online; look at the daemon's log"
-    assert str(await refused(broker)).splitlines()[1:] == [f"left: {why}", f"right: {why}"]
+    reason = "no answer in 5 s; its daemon says that it is online; look at the daemon's log"
+    assert str(await refused(broker)).splitlines()[1:] == [f"left: {reason}", f"right: {reason}"]
 
 
 async def test_of_a_robot_that_is_told_of_in_part_the_rest_is_waited_for(
@@ -234,18 +234,18 @@ async def test_of_a_robot_that_is_told_of_in_part_the_rest_is_waited_for(
 
 
 @pytest.mark.parametrize(
-    ("state", "why"),
+    ("state", "reason"),
     [("offline", "is offline"), ("broken", "has crashed, or has lost the broker")],
 )
 async def test_without_a_member_nobody_is_even_asked(
-    broker: Embedded, choir: Members, state: str, why: str
+    broker: Embedded, choir: Members, state: str, reason: str
 ) -> None:
     async with members(broker.settings, "d2") as others:
         others.add("middle", "choir")
         others.daemon(state)
         await others.settle()
         error = await refused(broker)
-    gone = f"middle: not there; its daemon 'd2' {why}; {START_IT}"
+    gone = f"middle: not there; its daemon 'd2' {reason}; {START_IT}"
     assert str(error) == f"choir: nobody plays; middle does not start; {DO}\n{gone}"
     assert choir.asked == []
 
@@ -308,8 +308,8 @@ async def test_a_time_that_is_too_early_lets_all_go(broker: Embedded, choir: Mem
 async def test_an_answer_that_says_no_time_lets_all_go(broker: Embedded, choir: Members) -> None:
     choir.robots["right"].ready_in_s = -1.0
     error = await refused(broker)
-    why = "right: its answer has ready_in_s -1.0; it must be a time in s; look at the daemon's log"
-    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{why}"
+    reason = "right: its answer has ready_in_s -1.0; it must be a time in s; look at the daemon's log"
+    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{reason}"
     await until(lambda: choir.verbs("fleet") == ["release"])
 
 
@@ -416,18 +416,18 @@ async def test_a_result_that_follows_the_letting_go_counts(broker: Embedded, cho
 
 
 @pytest.mark.parametrize(
-    ("state", "why"),
+    ("state", "reason"),
     [("offline", "is offline"), ("broken", "has crashed, or has lost the broker")],
 )
 async def test_a_member_whose_daemon_stays_away_is_given_up(
-    broker: Embedded, choir: Members, state: str, why: str
+    broker: Embedded, choir: Members, state: str, reason: str
 ) -> None:
     choir.robots["left"].code = None
     playing = asyncio.create_task(played(broker))
     await until(lambda: "commit" in choir.verbs())
     choir.daemon(state)
     left, right = await playing
-    assert (left.code, left.message) == ("GONE", f"its daemon 'd1' {why}")
+    assert (left.code, left.message) == ("GONE", f"its daemon 'd1' {reason}")
     assert right.code == "SUCCESSFUL"
 
 
@@ -462,8 +462,8 @@ async def test_a_member_that_was_started_anew_is_given_up(broker: Embedded, choi
     await until(lambda: "commit" in choir.verbs())
     choir.phase("left", None)
     left, _ = await playing
-    why = "its daemon was started anew and knows nothing of the start"
-    assert (left.code, left.message) == ("GONE", why)
+    reason = "its daemon was started anew and knows nothing of the start"
+    assert (left.code, left.message) == ("GONE", reason)
 
 
 async def test_a_broker_that_goes_away_ends_the_waiting(broker: Embedded, choir: Members) -> None:
@@ -497,9 +497,11 @@ async def test_control_is_acquired_where_nobody_has_it_and_kept_and_returned(
 
 
 async def test_where_somebody_else_is_in_control_nobody_plays(broker: Embedded, choir: Members) -> None:
-    why = "left/fleet/prepare: not in control; ana has it; ask them to release it, or take it by lease/take"
-    refusal = {"code": "NOT_IN_CONTROL", "error": why, "data": {"holder": "ana"}}
+    reason = (
+        "left/fleet/prepare: not in control; ana has it; ask them to release it, or take it by lease/take"
+    )
+    refusal = {"code": "NOT_IN_CONTROL", "error": reason, "data": {"holder": "ana"}}
     choir.robots["left"].refusals["fleet/prepare"] = refusal
-    assert str(await refused(broker)) == f"choir: nobody plays; left does not start; {DO}\n{why}"
+    assert str(await refused(broker)) == f"choir: nobody plays; left does not start; {DO}\n{reason}"
     assert choir.verbs("left") == ["fleet/prepare"]
     await until(lambda: choir.verbs("fleet") == ["release"])

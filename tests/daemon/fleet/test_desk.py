@@ -58,12 +58,12 @@ async def test_a_play_is_answered_when_all_have_accepted_it(desk: FleetDesk, cho
 
 
 async def test_who_refuses_and_why_is_told(desk: FleetDesk, choir: Members) -> None:
-    why = "right: no motion 'wave'; there are nod"
-    choir.robots["right"].refusals["fleet/prepare"] = {"code": "UNKNOWN_MOTION", "error": why}
+    reason = "right: no motion 'wave'; there are nod"
+    choir.robots["right"].refusals["fleet/prepare"] = {"code": "UNKNOWN_MOTION", "error": reason}
     with pytest.raises(RequestError) as caught:
         await desk.play("choir", WAVE)
     assert caught.value.code == "MEMBER_REFUSED"
-    assert str(caught.value).splitlines()[1:] == [why]
+    assert str(caught.value).splitlines()[1:] == [reason]
 
 
 async def test_without_a_broker_that_is_told() -> None:
@@ -119,12 +119,12 @@ async def test_of_too_many_starts_at_once_a_further_one_is_refused(broker: Embed
 async def test_a_command_that_one_does_not_take_is_refused_with_all_answers(
     desk: FleetDesk, choir: Members
 ) -> None:
-    why = "right: nothing to pause; the robot is idle; play first"
-    choir.robots["right"].refusals["pause"] = {"code": "NOT_PLAYING", "error": why}
+    reason = "right: nothing to pause; the robot is idle; play first"
+    choir.robots["right"].refusals["pause"] = {"code": "NOT_PLAYING", "error": reason}
     with pytest.raises(RequestError) as caught:
         await desk.command("choir", "pause")
     head = "choir/pause: right did not take it, of 2 robots; look at what stands below"
-    assert (caught.value.code, str(caught.value)) == ("MEMBER_REFUSED", f"{head}\n{why}")
+    assert (caught.value.code, str(caught.value)) == ("MEMBER_REFUSED", f"{head}\n{reason}")
     assert [one["ok"] for one in caught.value.data["robots"]] == [True, False]
 
 

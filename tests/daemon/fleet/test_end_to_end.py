@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-DO = "mend what stands below and play again"
+DO = "fix what stands below and play again"
 BOTH = ("left", "right")
 
 
@@ -191,9 +191,9 @@ async def test_one_that_is_busy_keeps_both_from_playing(stage: Stage) -> None:
     await stage.cli("play", "right", "long", "--no-wait")
     await stage.until("playing", "right")
     code, out, err = await stage.cli("fleet", "play", "choir", "short")
-    why = "right: busy with long; one motion plays at a time; stop it first"
+    reason = "right: busy with long; one motion plays at a time; stop it first"
     assert (code, out) == (1, "")
-    assert err == f"choir: nobody plays; right does not start; {DO}\n{why}\n"
+    assert err == f"choir: nobody plays; right does not start; {DO}\n{reason}\n"
     await stage.until_phase("released", "left")
     assert (await stage.ask("left", "status"))["goal_id"] is None
     assert (await stage.cli("play", "left", "short")).code == 0
@@ -201,9 +201,9 @@ async def test_one_that_is_busy_keeps_both_from_playing(stage: Stage) -> None:
 
 async def test_a_motion_that_one_has_not_keeps_both_from_playing(stage: Stage) -> None:
     code, out, err = await stage.cli("fleet", "play", "choir", "lefts_own")
-    why = "right: no motion 'lefts_own'; there are long, rights_own, short; did you mean 'rights_own'?"
+    reason = "right: no motion 'lefts_own'; there are long, rights_own, short; did you mean 'rights_own'?"
     assert (code, out) == (1, "")
-    assert err == f"choir: nobody plays; right does not start; {DO}\n{why}\n"
+    assert err == f"choir: nobody plays; right does not start; {DO}\n{reason}\n"
 
 
 async def test_a_group_that_nobody_is_in_is_told(stage: Stage) -> None:
@@ -213,7 +213,7 @@ async def test_a_group_that_nobody_is_in_is_told(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("words", "reason"),
     [
         (("--motion", "left"), "'left' names no robot and motion; write --motion left=wave"),
         (("--motion", "=wave"), "'=wave' names no robot and motion; write --motion left=wave"),
@@ -225,11 +225,11 @@ async def test_a_group_that_nobody_is_in_is_told(stage: Stage) -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anybody_is_asked(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], why: str
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reason: str
 ) -> None:
     nobody = f"mqtt://127.0.0.1:{free_port()}"
     code, out, err = run_here(capsys, "fleet", "play", "choir", "wave", *words, "--broker", nobody)
-    assert (code, out, err) == (2, "", f"motiond: invalid value: {why}; see `motiond --help`\n")
+    assert (code, out, err) == (2, "", f"motiond: invalid value: {reason}; see `motiond --help`\n")
 
 
 @pytest.mark.usefixtures("programs")
@@ -272,7 +272,7 @@ async def test_ctrl_c_before_the_commit_lets_all_go(stage: Stage) -> None:
 
 async def test_a_coordinator_that_is_cut_off_leaves_reservations_that_expire(stage: Stage) -> None:
     link = Link(stage.port)
-    await link.mend()
+    await link.hint()
     async with a_third(stage, "trio") as others:
         play = Program("fleet", "play", "trio", "long", "--broker", f"mqtt://127.0.0.1:{link.port}")
         await stage.until_phase("reserved", "right")
@@ -290,9 +290,9 @@ async def test_a_coordinator_that_is_cut_off_leaves_reservations_that_expire(sta
 async def test_one_that_does_not_answer_keeps_all_from_playing(stage: Stage) -> None:
     async with a_third(stage, "trio"):
         code, out, err = await stage.cli("fleet", "play", "trio", "short")
-    why = "ghost: no answer in 5 s; its daemon says that it is online; look at the daemon's log"
+    reason = "ghost: no answer in 5 s; its daemon says that it is online; look at the daemon's log"
     assert (code, out) == (1, "")
-    assert err == f"trio: nobody plays; ghost does not start; {DO}\n{why}\n"
+    assert err == f"trio: nobody plays; ghost does not start; {DO}\n{reason}\n"
     assert {(await stage.ask(robot, "status"))["goal_id"] for robot in ("left", "right")} == {None}
 
 
@@ -304,8 +304,8 @@ async def test_without_one_the_others_stop_and_do_not_play(stage: Stage) -> None
         others.daemon("offline")
         await others.settle()
         code, _, err = await stage.cli("fleet", "play", "pair", "short")
-        why = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
-        gone = f"ghost: not there; its daemon 'd3' is offline; {why}"
+        reason = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
+        gone = f"ghost: not there; its daemon 'd3' is offline; {reason}"
         assert (code, err) == (1, f"pair: nobody plays; ghost does not start; {DO}\n{gone}\n")
         await stage.cli("play", "left", "long", "--no-wait")
         await stage.until("playing", "left")

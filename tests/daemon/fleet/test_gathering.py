@@ -97,16 +97,16 @@ async def test_a_stop_goes_to_a_robot_that_is_not_there_too(broker: Embedded, ch
     left, right = await command(broker.settings, "choir", "stop")
     assert choir.verbs("right") == ["stop"]
     assert left.payload()["ok"]
-    why = "right: no answer; its daemon 'd1' does not run it now; look at the robot"
-    assert right.payload() == {"robot": "right", "ok": False, "code": "OFFLINE", "error": why}
+    reason = "right: no answer; its daemon 'd1' does not run it now; look at the robot"
+    assert right.payload() == {"robot": "right", "ok": False, "code": "OFFLINE", "error": reason}
 
 
 async def test_a_refusal_is_told_beside_the_answers(broker: Embedded, choir: Members) -> None:
-    why = "right: nothing to pause; the robot is idle; play first"
-    choir.robots["right"].refusals["pause"] = {"code": "NOT_PLAYING", "error": why}
+    reason = "right: nothing to pause; the robot is idle; play first"
+    choir.robots["right"].refusals["pause"] = {"code": "NOT_PLAYING", "error": reason}
     left, right = await command(broker.settings, "choir", "pause")
     assert left.payload() == {"robot": "left", "ok": True, "data": {"state": "paused", "goal_id": "g"}}
-    assert right.payload() == {"robot": "right", "ok": False, "code": "NOT_PLAYING", "error": why}
+    assert right.payload() == {"robot": "right", "ok": False, "code": "NOT_PLAYING", "error": reason}
 
 
 async def test_a_group_that_nobody_is_in_cannot_be_stopped(broker: Embedded, choir: Members) -> None:

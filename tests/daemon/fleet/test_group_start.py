@@ -67,12 +67,12 @@ async def test_one_that_is_not_reserved_lets_nobody_move(tmp_path: Path, mosquit
         await it.send("commit", commit)
         assert (await it.answer("left"))["status"] == "ok"
         refused = await it.answer("right")
-        why = (
+        reason = (
             "right: not reserved for start 's1'; it has expired, was released or never was; prepare it first"
         )
-        assert (refused["code"], refused["error"]) == ("NOT_RESERVED", why)
+        assert (refused["code"], refused["error"]) == ("NOT_RESERVED", reason)
         assert (await it.members["left"].phase("released"))["reason"] in {
-            f"right: {why}",
+            f"right: {reason}",
             "right: released on request",  # what was kept of it came before
         }
         assert [one.rig.results() for one in it.members.values()] == [[], []]
@@ -139,7 +139,7 @@ async def test_a_daemon_that_is_cut_off_before_the_first_row_keeps_the_others_fr
     tmp_path: Path, mosquitto: StandIn
 ) -> None:
     link = Link(mosquitto.port)
-    await link.mend()
+    await link.hint()
     linked = mosquitto.settings.model_copy(update={"broker": f"mqtt://127.0.0.1:{link.port}"})
     async with (
         member(MemberRig(tmp_path / "left", "left"), mosquitto.settings) as left,

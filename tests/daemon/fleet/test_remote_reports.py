@@ -156,8 +156,8 @@ def test_strangers_cannot_fill_the_memory_with_robots(caplog: pytest.LogCaptureF
     for name in ("b", "c", "d"):
         broker.robot(name)
     assert broker.reports.robots == ("b", "left")
-    mend = "`motiond forget` clears those that are gone"
-    assert caplog.messages == [f"c: more than 2 robots; others are not shown; {mend}"]
+    hint = "`motiond forget` clears those that are gone"
+    assert caplog.messages == [f"c: more than 2 robots; others are not shown; {hint}"]
 
 
 def test_strangers_cannot_fill_the_memory_with_reports(caplog: pytest.LogCaptureFixture) -> None:
@@ -167,8 +167,8 @@ def test_strangers_cannot_fill_the_memory_with_reports(caplog: pytest.LogCapture
         broker.say(f"{name}/state", large)
         broker.say(f"{name}/state", large)  # in place of the one before
     assert [name for name in ("a", "b", "c", "d") if broker.latest(name, "state")] == ["a", "b", "c"]
-    mend = "`motiond forget` clears those that are gone"
-    assert caplog.messages == [f"d: more than 3 MB of reports; others are not shown; {mend}"]
+    hint = "`motiond forget` clears those that are gone"
+    assert caplog.messages == [f"d: more than 3 MB of reports; others are not shown; {hint}"]
     broker.say("a/availability", b"")  # forgotten
     broker.say("d/state", large)
     assert broker.latest("d", "state") == large

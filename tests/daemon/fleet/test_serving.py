@@ -139,8 +139,8 @@ async def test_a_refusal_is_passed_on_as_it_is(fleet: Fleet, choir: Members) -> 
 
 async def test_what_is_wrong_by_itself_is_refused_before_it_is_sent(fleet: Fleet, choir: Members) -> None:
     status, answer = await fleet.post("/api/robots/left/speed", speed=100.0)
-    why = "it must be less than or equal to 10; correct it"
-    assert (status, answer["error"]) == (400, f"left/speed: 'speed' is 100.0; {why}")
+    reason = "it must be less than or equal to 10; correct it"
+    assert (status, answer["error"]) == (400, f"left/speed: 'speed' is 100.0; {reason}")
     status, answer = await fleet.post("/api/robots/lef/pause")
     there = "there are left, right; did you mean 'left'?"
     assert (status, answer["error"]) == (404, f"no robot 'lef'; {there}")
@@ -303,8 +303,8 @@ async def test_files_are_refused_with_where_they_are(fleet: Fleet) -> None:
         assert response.status == 403
         assert orjson.loads(await response.read())["error"] == f"left/motions/upload: {has}"
     status, answer = await fleet.get("/api/robots/left/model")
-    why = "only the robot's own daemon has its description"
-    assert (status, answer["error"]) == (404, f"left: not served here; {why}; ask its page")
+    reason = "only the robot's own daemon has its description"
+    assert (status, answer["error"]) == (404, f"left: not served here; {reason}; ask its page")
     status, _ = await fleet.get("/api/robots/nobody/model")
     assert status == 404
 

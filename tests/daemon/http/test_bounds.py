@@ -119,8 +119,8 @@ async def test_what_is_no_request_is_refused_as_over_mqtt(site: Site, body: byte
 
 async def test_a_form_is_no_request(site: Site) -> None:
     answer = await site.post("/api/robots/arm/play", data={"motion": "wave"})
-    why = "its body is application/x-www-form-urlencoded; send Content-Type: application/json"
-    assert refused(answer, 415, f"/api/robots/arm/play: {why}")
+    reason = "its body is application/x-www-form-urlencoded; send Content-Type: application/json"
+    assert refused(answer, 415, f"/api/robots/arm/play: {reason}")
 
 
 TOO_LONG = "/api/robots/arm/play: its body is longer than 65536 bytes; send less"

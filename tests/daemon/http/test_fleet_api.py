@@ -67,18 +67,18 @@ async def test_a_group_is_commanded_and_all_answers_come_back(site: Site, verb: 
 
 
 async def test_who_refuses_and_why_is_passed_on(site: Site) -> None:
-    why = "right: busy with nod; one motion plays at a time; stop it first or send on_busy: replace"
-    head = "choir: nobody plays; right does not start; mend what stands below and play again"
-    members = {"right": {"code": "BUSY", "error": why}}
-    site.choir.refusal = RequestError.of("MEMBER_REFUSED", f"{head}\n{why}", {"members": members})
-    told = refusal("MEMBER_REFUSED", f"{head}\n{why}", members=members)
+    reason = "right: busy with nod; one motion plays at a time; stop it first or send on_busy: replace"
+    head = "choir: nobody plays; right does not start; fix what stands below and play again"
+    members = {"right": {"code": "BUSY", "error": reason}}
+    site.choir.refusal = RequestError.of("MEMBER_REFUSED", f"{head}\n{reason}", {"members": members})
+    told = refusal("MEMBER_REFUSED", f"{head}\n{reason}", members=members)
     assert await site.post("/api/fleet/choir/play", {"motion": "wave"}) == (409, told)
 
 
 @pytest.mark.parametrize(("code", "status"), [("UNKNOWN_GROUP", 404), ("OFFLINE", 503), ("TOO_LATE", 409)])
 async def test_a_refusal_has_the_status_that_fits(site: Site, code: Any, status: int) -> None:
-    site.choir.refusal = RequestError(code, "choir", "what", "why", "mend")
-    told = refusal(code, "choir: what; why; mend")
+    site.choir.refusal = RequestError(code, "choir", "problem", "reason", "hint")
+    told = refusal(code, "choir: problem; reason; hint")
     assert await site.post("/api/fleet/choir/play", {"motion": "wave"}) == (status, told)
     assert await site.post("/api/fleet/choir/stop", {}) == (status, told)
     assert await site.get("/api/fleet") == (status, told)
@@ -135,8 +135,8 @@ async def test_a_request_that_has_expired_reaches_nobody(site: Site) -> None:
     body = {"motion": "wave", "expires_at": time.time() - 2.0, "transaction": "t1"}
     status, told = await site.post("/api/fleet/choir/play", body)
     late_s = told["data"]["late_s"]
-    why = "it was not to be served any more; send it anew, or with more time"
-    error = f"choir/play: expired {late_s:.3f} s ago; {why}"
+    reason = "it was not to be served any more; send it anew, or with more time"
+    error = f"choir/play: expired {late_s:.3f} s ago; {reason}"
     assert (status, told) == (409, refusal("EXPIRED", error, "t1", late_s=late_s))
     assert site.choir.asked == []
 

@@ -238,8 +238,8 @@ async def test_of_a_flood_most_is_refused_and_others_are_served(site: Site) -> N
         assert asyncio.get_running_loop().time() == began_s
         told = await flood.answer(999)
         assert told.get("code") == "BUSY"
-        why = "a client has 32 at once and 200 a second; send fewer"
-        assert told["error"] == f"hand/status: too many requests; {why}"
+        reason = "a client has 32 at once and 200 a second; send fewer"
+        assert told["error"] == f"hand/status: too many requests; {reason}"
         took_s = asyncio.get_running_loop().time() - began_s
     assert site.robots.verbs().count("status") <= 64 + 200.0 * took_s
 
@@ -257,8 +257,8 @@ async def test_beyond_their_shares_all_clients_have_one_pace(site: Site) -> None
         # A message costs a little more than 1. Of its second burst each has about 9 as its share.
         assert site.robots.verbs().count("status") == pytest.approx(4 * (60 + 9) + 127, abs=8)
         told = next(one["answer"] for one in reversed(pages[3].heard) if "answer" in one)
-        why = "all clients together have 400 a second beyond 20 of each"
-        assert told["error"] == f"hand/status: too many requests; {why}; send fewer, or shorter ones"
+        reason = "all clients together have 400 a second beyond 20 of each"
+        assert told["error"] == f"hand/status: too many requests; {reason}; send fewer, or shorter ones"
         for page in pages:
             assert (await page.ask("stop", "arm", "stop"))["status"] == "ok"
 

@@ -213,8 +213,8 @@ async def test_where_a_token_is_demanded_a_scrape_has_to_show_it(
     locked = settings.model_copy(update={"token_file": file})
     async with serving(locked, robots, hub) as site:
         status, told = await site.get("/metrics")
-        why = "the token is missing; log in, or send Authorization: Bearer TOKEN"
-        assert (status, told["code"], told["error"]) == (401, "NOT_ALLOWED", why)
+        reason = "the token is missing; log in, or send Authorization: Bearer TOKEN"
+        assert (status, told["code"], told["error"]) == (401, "NOT_ALLOWED", reason)
         assert await scrape(site, headers={"Authorization": "Bearer it is a long secret"})
 
 

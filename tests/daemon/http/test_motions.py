@@ -307,10 +307,10 @@ async def test_without_a_folder_for_it_nothing_is_taken_or_deleted(rig: Rig, set
         _, description = await site.get("/api/robots/arm/description")
         status, told = await upload(site, "wave.seq", seq(rig.folder))
         deleted = await site.post("/api/robots/arm/motions/delete", {"motion": "short"})
-    why = "no folder is set up for it; write {folder: …, upload: true} under motions"
+    reason = "no folder is set up for it; write {folder: …, upload: true} under motions"
     assert description["upload"] is False
-    assert (status, told["error"]) == (403, f"arm: motions cannot be uploaded; {why}")
-    assert (deleted[0], deleted[1]["error"]) == (403, f"arm: motions cannot be deleted; {why}")
+    assert (status, told["error"]) == (403, f"arm: motions cannot be uploaded; {reason}")
+    assert (deleted[0], deleted[1]["error"]) == (403, f"arm: motions cannot be deleted; {reason}")
 
 
 async def test_a_file_that_is_too_large_is_refused_before_it_is_read(arm: Site) -> None:
@@ -328,8 +328,8 @@ async def test_a_full_folder_takes_no_more(arm: Site, rig: Rig) -> None:
         (folder / str(number)).touch()
     assert (await upload(arm, "one.seq", seq(rig.folder)))[0] == 200
     status, told = await upload(arm, "two.seq", seq(rig.folder))
-    why = "holds 1000 files; no more are taken; delete some"
-    assert (status, told["error"]) == (403, f"arm: {folder} {why}")
+    reason = "holds 1000 files; no more are taken; delete some"
+    assert (status, told["error"]) == (403, f"arm: {folder} {reason}")
 
 
 async def test_one_motion_is_uploaded_at_a_time(arm: Site, rig: Rig) -> None:

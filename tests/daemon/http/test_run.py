@@ -169,9 +169,9 @@ async def test_a_port_that_is_taken_is_told_and_the_robots_run(
         async with daemon_of(rig) as daemon:
             assert (await daemon.cli("play", "arm", "short")).code == 0
             await asyncio.sleep(20.0)
-            why = "it is tried again; end what listens there, or set http.listen"
+            reason = "it is tried again; end what listens there, or set http.listen"
             url = f"http://{listen.listen}/"
-            assert told_of_the_page(caplog) == [f"http: no page at {url}; address already in use; {why}"]
+            assert told_of_the_page(caplog) == [f"http: no page at {url}; address already in use; {reason}"]
             other.close()
             await asyncio.sleep(5.0)
     assert told_of_the_page(caplog)[1:] == [f"http: the page is at {url}"]
@@ -185,7 +185,7 @@ TOO_SHORT = "its first line has 5 characters; a token has 16 at least; write one
 
 
 @pytest.mark.parametrize(
-    ("token", "why"),
+    ("token", "reason"),
     [
         (None, "cannot be read; no such file or directory; correct http.token_file"),
         (
@@ -196,7 +196,7 @@ TOO_SHORT = "its first line has 5 characters; a token has 16 at least; write one
     ],
 )
 async def test_a_token_that_cannot_be_used_is_refused_at_the_start(
-    rig: Rig, tmp_path: Path, free_port: int, token: bytes | None, why: str
+    rig: Rig, tmp_path: Path, free_port: int, token: bytes | None, reason: str
 ) -> None:
     file = tmp_path / "token"
     if token is not None:
@@ -204,7 +204,7 @@ async def test_a_token_that_cannot_be_used_is_refused_at_the_start(
     rig.daemon["http"] |= {"listen": f"0.0.0.0:{free_port}", "token_file": str(file)}
     with pytest.raises(TokenError) as refusal:
         await Daemon(rig.config).end()
-    assert (str(refusal.value), refusal.value.exit_code) == (f"{file}: {why}", 2)
+    assert (str(refusal.value), refusal.value.exit_code) == (f"{file}: {reason}", 2)
 
 
 # -- a certificate that is renewed --------------------------------------------------------------------------

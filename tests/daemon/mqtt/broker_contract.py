@@ -148,8 +148,8 @@ class BrokerContract:
             async with client_of(broker, "c", will=will) as first, client_of(broker, "c"):
                 async with asyncio.timeout(PATIENCE_S):
                     assert (await anext(witness.client.messages)).payload == b"gone"
-                why = reason_of(await is_broken(first.client))
-        assert why == GONE or (why == ANOTHER_OF_OUR_NAME and speaks_5(broker.settings))
+                reason = reason_of(await is_broken(first.client))
+        assert reason == GONE or (reason == ANOTHER_OF_OUR_NAME and speaks_5(broker.settings))
 
     async def test_a_session_is_resumed_with_what_came_meanwhile_and_one_that_begins_clean_is_not(
         self, broker: AnyBroker
@@ -256,8 +256,8 @@ class ConfigurableBrokerContract(BrokerContract):
     ) -> None:
         broker = mosquitto_of_any_version
         await reconfigured(broker, "allow_anonymous false")
-        for login, why in (({}, "asks for a login"), ({"username": "arm"}, "refuses the login")):
-            with pytest.raises(NotConnected, match=f"the broker {why}"):
+        for login, reason in (({}, "asks for a login"), ({"username": "arm"}, "refuses the login")):
+            with pytest.raises(NotConnected, match=f"the broker {reason}"):
                 await make_client(broker.settings.model_copy(update=login)).__aenter__()
         await by_access_list(
             broker, tmp_path, "mark/#", "read see/#", "write say/#", "both/#", "deny both/secret"

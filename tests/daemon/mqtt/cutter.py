@@ -35,7 +35,7 @@ class Cutter(Link):
         self._cut_at = text, way
 
     async def __aenter__(self) -> Self:
-        await self.mend()
+        await self.hint()
         return self
 
     async def __aexit__(

@@ -478,7 +478,7 @@ def pipe(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "why"),
+    ("spoil", "reason"),
     [
         (lambda path: path.unlink(), "cannot be read; no such file or directory"),
         (empty, "its first line is empty"),
@@ -486,13 +486,13 @@ def pipe(path: Path) -> None:
     ],
 )
 async def test_a_file_without_a_password_lets_nobody_in_and_ends_nothing(
-    password_file: Path, spoil: Callable[[Path], None], why: str, caplog: pytest.LogCaptureFixture
+    password_file: Path, spoil: Callable[[Path], None], reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with EmbeddedBroker("127.0.0.1:0", Login("arm", password_file)) as broker:
         spoil(password_file)
         assert await answer_to(broker.port, connect(username="arm", password=b"")) == connack(3)
         assert caplog.messages[0].endswith(
-            f"refused with code 3; {password_file}: {why}; nobody can log in; correct mqtt.password_file"
+            f"refused with code 3; {password_file}: {reason}; nobody can log in; correct mqtt.password_file"
         )
         write_anew(password_file, b"s3 cret")
         assert await answer_to(broker.port, connect(username="arm", password=b"s3 cret")) == connack()
@@ -511,9 +511,9 @@ async def test_a_network_without_a_login_is_warned_of(
     async with EmbeddedBroker(f"{host}:0", Login("arm", password_file)):
         assert caplog.messages == []
     async with EmbeddedBroker(f"{host}:0"):
-        why = "everyone on the network can move the robots; no login is asked for"
-        mend = "set mqtt.username and mqtt.password_file, or listen on 127.0.0.1"
-        assert caplog.messages == warns * [f"{host}:0: {why}; {mend}"]
+        reason = "everyone on the network can move the robots; no login is asked for"
+        hint = "set mqtt.username and mqtt.password_file, or listen on 127.0.0.1"
+        assert caplog.messages == warns * [f"{host}:0: {reason}; {hint}"]
 
 
 # -- IPv6 ---------------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ async def test_topics_have_a_longest_and_a_deepest(caplog: pytest.LogCaptureFixt
         for topic in ("x" * 10, "a/b/c"):
             wire.send(publish(topic))
             assert (await wire.message()).topic == topic
-        for topic, why in (
+        for topic, reason in (
             ("x" * 11, "a topic of more than 10 bytes"),
             ("éééééé", "a topic of more than 10 bytes"),
             ("a/b/c/d", "a topic of more than 3 levels"),
@@ -241,7 +241,7 @@ async def test_topics_have_a_longest_and_a_deepest(caplog: pytest.LogCaptureFixt
                 wire.send(said)
                 while await wire.next():
                     pass
-                assert f"at {of(wire)}: disconnected; it sent {why}; correct the client" in caplog.text
+                assert f"at {of(wire)}: disconnected; it sent {reason}; correct the client" in caplog.text
 
 
 async def test_a_client_has_so_many_subscriptions(caplog: pytest.LogCaptureFixture) -> None:
@@ -502,9 +502,9 @@ async def test_messages_of_qos_2_that_are_not_released_have_a_bound(
         assert (await wire.next(), await wire.next()) == (ack(PUBCOMP, 1), ack(PUBREC, 3))
         wire.send(publish("a", b"", 2, 4))
         assert await wire.ends()
-        why = "more than 2 messages of QoS 2 without a PUBREL"
+        reason = "more than 2 messages of QoS 2 without a PUBREL"
         assert caplog.messages == [
-            f"client 'c' at {of(wire)}: disconnected; it sent {why}; correct the client"
+            f"client 'c' at {of(wire)}: disconnected; it sent {reason}; correct the client"
         ]
 
 

@@ -503,6 +503,6 @@ async def test_a_client_that_finds_no_broker_is_told_so(pair: Pair) -> None:
     first, second = pair.first.settings.url, pair.second.settings.url
     head = f"arm: no answer at any of the brokers {first}, {second}; look at what stands below"
     nobody = "nobody listens there; start the broker, or correct --broker or mqtt.broker"
-    why = f"no connection to the broker; {nobody}"
-    lines = sorted(f"{place}: {why}" for place in (first, second))
+    reason = f"no connection to the broker; {nobody}"
+    lines = sorted(f"{place}: {reason}" for place in (first, second))
     assert str(caught.value) == "\n".join((head, *lines))

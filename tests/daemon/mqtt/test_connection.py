@@ -114,7 +114,7 @@ async def test_an_answer_of_the_broker_is_waited_for_within_bounds(mosquitto: St
 
 
 @pytest.mark.parametrize(
-    ("make", "why"),
+    ("make", "reason"),
     [
         (lambda file: file.write_bytes(b"secr\xff\n"), "the password is not UTF-8; save it as UTF-8"),
         (os.mkfifo, "no such file; write the password there"),
@@ -122,12 +122,12 @@ async def test_an_answer_of_the_broker_is_waited_for_within_bounds(mosquitto: St
     ],
 )
 async def test_a_password_file_that_cannot_be_used_is_one_clear_error(
-    tmp_path: Path, make: Callable[[Path], object], why: str
+    tmp_path: Path, make: Callable[[Path], object], reason: str
 ) -> None:
     file = tmp_path / "password"
     make(file)
     settings = MqttSettings(broker="mqtt://127.0.0.1:9", username="arm", password_file=file)
-    with pytest.raises(NotConnected, match=f"^{re.escape(f'{file}: {why}')}$"):
+    with pytest.raises(NotConnected, match=f"^{re.escape(f'{file}: {reason}')}$"):
         await says_something(settings)
 
 

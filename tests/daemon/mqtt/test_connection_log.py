@@ -48,7 +48,7 @@ class Trouble(NamedTuple):
 
     broker: tuple[str, ...]
     url: str
-    why: str
+    reason: str
 
 
 TROUBLES = {
@@ -95,30 +95,30 @@ async def test_each_trouble_has_a_message_of_its_own_which_comes_once(
     url = trouble.url.format(mosquitto.port)
     settings = MqttSettings(broker=url, protocol=protocol, reconnect_min_s=0.05, reconnect_max_s=0.1)
     shown = url.replace("arm:secret@", "")
-    assert await told_in_vain(settings, caplog) == [f"{shown}: not connected; {trouble.why}"]
+    assert await told_in_vain(settings, caplog) == [f"{shown}: not connected; {trouble.reason}"]
 
 
 @pytest.mark.parametrize(
-    ("protocol", "why"),
+    ("protocol", "reason"),
     [
         ("5", f"the broker keeps no retained messages; {NEEDS_RETAINED}"),
         ("3.1.1", NO_RETAINED_WILL),
     ],
 )
 async def test_a_broker_without_retained_messages_is_named_as_that(
-    mosquitto: StandIn, protocol: Any, why: str, caplog: pytest.LogCaptureFixture
+    mosquitto: StandIn, protocol: Any, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await reconfigured(mosquitto, "allow_anonymous true", "retain_available false")
     settings = mosquitto.settings.model_copy(update={"protocol": protocol})
     url = f"mqtt://127.0.0.1:{mosquitto.port}"
-    assert await told_in_vain(settings, caplog) == [f"{url}: not connected; {why}"]
+    assert await told_in_vain(settings, caplog) == [f"{url}: not connected; {reason}"]
 
 
 async def test_that_nobody_listens_is_told_once(free_port: int, caplog: pytest.LogCaptureFixture) -> None:
     url = f"mqtt://127.0.0.1:{free_port}"
     settings = MqttSettings(broker=url, reconnect_min_s=0.05, reconnect_max_s=0.1)
-    why = "nobody listens there; start the broker, or correct mqtt.broker"
-    assert await told_in_vain(settings, caplog) == [f"{url}: not connected; {why}"]
+    reason = "nobody listens there; start the broker, or correct mqtt.broker"
+    assert await told_in_vain(settings, caplog) == [f"{url}: not connected; {reason}"]
 
 
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
@@ -234,8 +234,8 @@ async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
     caplog.set_level(logging.INFO)
     settings = mosquitto_of_any_version.settings
     first, second = WatchedBridge(settings, Robots(), ReportHub()), Tries(settings)
-    why = "another client has connected under the same name; give each daemon an `id` of its own"
-    taken, rival = f"connection lost; {why}", "another daemon of id 'd1', on "
+    reason = "another client has connected under the same name; give each daemon an `id` of its own"
+    taken, rival = f"connection lost; {reason}", "another daemon of id 'd1', on "
     most_taken = 2 if settings.protocol == "5" else 0  # MQTT 3.1.1 does not say so
 
     def told(beginning: str) -> list[str]:
@@ -250,7 +250,7 @@ async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
         await asyncio.wait_for(second.tried.wait(), PATIENCE_S)
         task.cancel()
         await asyncio.wait((task,), timeout=PATIENCE_S)
-    by_each = Counter(line for line in told("") if line.endswith(f"; {why}"))
+    by_each = Counter(line for line in told("") if line.endswith(f"; {reason}"))
     assert max(by_each.values(), default=0) <= most_taken
     assert len(told(rival)) == 2
     assert all(
@@ -283,10 +283,10 @@ async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
     refused = "the broker refuses what is published there; permit it in the broker's access list"
     nor = ", nor on another topic" if len(denied) > 1 else ""
     swallowed = f"what is published there does not come back{nor}"
-    mend = "permit the daemon to publish and subscribe there in the broker's access list"
+    hint = "permit the daemon to publish and subscribe there in the broker's access list"
     expected = {
         "5": [f"{', '.join(topics)}: {refused}"],
-        "3.1.1": [f"{topics[0]}: {swallowed}; {mend}"],
+        "3.1.1": [f"{topics[0]}: {swallowed}; {hint}"],
     }
     bridge = MqttBridge(settings, "d1", Robots(), Dispatcher(Robots()), hub)
     async with running(bridge):

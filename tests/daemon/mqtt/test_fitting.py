@@ -36,7 +36,7 @@ def test_a_list_of_motions_is_cut_and_counts_what_it_does_not_list(room: int, mo
     assert fitted.remedy == f"{listed} of {100 + more} motions are listed"
 
 
-RESULT = {**told.result("g1"), "message": LONG, "timing": TIMING, "details": {"why": LONG}}
+RESULT = {**told.result("g1"), "message": LONG, "timing": TIMING, "details": {"reason": LONG}}
 STATE = told.state("fault", message=LONG)
 EVENT = {**told.event(LONG), "payload": {"light": LONG}}
 

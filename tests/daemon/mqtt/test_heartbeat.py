@@ -62,8 +62,8 @@ async def test_topics_that_come_are_tried_at_once_and_the_first_silent_one_is_na
             heartbeat.hear(topic)
 
     await heartbeat.try_topics(["left"], publish)
-    for topic, mend in (("right", "permit it in the broker's access list"), ("beats", "the broker hangs")):
+    for topic, hint in (("right", "permit it in the broker's access list"), ("beats", "the broker hangs")):
         swallowed.add(topic)
         with pytest.raises(ConnectionUseless) as caught:
             await heartbeat.try_topics([] if topic == "beats" else [topic], publish)
-        assert str(caught.value) == f"what is published on '{topic}' has not come back for 0.1 s; {mend}"
+        assert str(caught.value) == f"what is published on '{topic}' has not come back for 0.1 s; {hint}"

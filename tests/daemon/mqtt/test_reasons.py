@@ -48,7 +48,7 @@ def said(error: ssl.SSLError, **settings: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("begins", "ends", "host", "why"),
+    ("begins", "ends", "host", "reason"),
     [
         (
             FUTURE,
@@ -70,10 +70,10 @@ def said(error: ssl.SSLError, **settings: Any) -> str:
     ],
 )
 def test_of_each_certificate_that_is_not_accepted_it_is_said_what_helps(
-    authority: Authority, begins: datetime, ends: datetime, host: str, why: str
+    authority: Authority, begins: datetime, ends: datetime, host: str, reason: str
 ) -> None:
     error = met(authority.issue(begins, ends), authority.certificate, host)
-    assert said(error, ca_file=authority.certificate) == f"the broker's certificate {why}"
+    assert said(error, ca_file=authority.certificate) == f"the broker's certificate {reason}"
 
 
 def test_where_an_authority_is_named_it_is_said_to_be_another_one(
@@ -88,7 +88,7 @@ def test_where_an_authority_is_named_it_is_said_to_be_another_one(
 
 
 @pytest.mark.parametrize(
-    ("code", "why"),
+    ("code", "reason"),
     [
         (23, "is revoked; let the broker show another"),
         (26, "is not made for this (words); issue one for a server"),
@@ -97,7 +97,7 @@ def test_where_an_authority_is_named_it_is_said_to_be_another_one(
         (85, "is not accepted (words); issue it again"),
     ],
 )
-def test_rarer_reasons_do_not_ask_for_an_authority(code: int, why: str) -> None:
+def test_rarer_reasons_do_not_ask_for_an_authority(code: int, reason: str) -> None:
     error = ssl.SSLCertVerificationError(1, "words")
     error.verify_code, error.verify_message = code, "words"
-    assert said(error) == f"the broker's certificate {why}"
+    assert said(error) == f"the broker's certificate {reason}"

@@ -130,8 +130,8 @@ async def test_what_a_stop_has_overtaken_sets_nothing_going(
     serving.cancel()
     refused = {topic: answer["error"] for topic, answer in wire.answers if answer["status"] == "error"}
     beginning = ["play", "goto", "enable", "torque", "resume", "speed", "seek", "reset", "fleet/prepare"]
-    why = "stopped before it began; a stop was served that may have been sent after it; send it again"
-    assert refused == {f"motiond/arm/response/{verb}": f"arm/{verb}: {why}" for verb in beginning}
+    reason = "stopped before it began; a stop was served that may have been sent after it; send it again"
+    assert refused == {f"motiond/arm/response/{verb}": f"arm/{verb}: {reason}" for verb in beginning}
     assert robots.verbs() == [verb for verb in verbs if verb not in beginning] + ["goto"]
 
 

@@ -137,8 +137,8 @@ async def test_an_observer_asks_for_stops_and_looks_and_for_nothing_else(
         caplog.clear()
         with pytest.raises(NoAnswer) as caught:
             await ask(guarded["observer"], "arm", "play", {"motion": "wave"}, timeout_s=PATIENCE_S)
-        why = "the broker refuses what is published there; permit it in the broker's access list"
-        assert str(caught.value) == f"motiond/arm/request/play: {why}"
+        reason = "the broker refuses what is published there; permit it in the broker's access list"
+        assert str(caught.value) == f"motiond/arm/request/play: {reason}"
         assert caplog.messages == []  # as it would be told twice
         # An operator's request comes after all of the observer's, by the same connection of the daemon.
         await ask(guarded["operator"], "arm", "reset", timeout_s=PATIENCE_S)
@@ -208,16 +208,16 @@ async def test_all_that_is_reported_is_seen_by_everybody_and_secrets_by_no_obser
 
 
 async def test_who_does_not_log_in_is_not_let_in(guarded: dict[str, MqttSettings]) -> None:
-    mends = {
+    hints = {
         None: "the broker asks for a login; set mqtt.username and mqtt.password_file",
         "operator": "the broker refuses the login; correct mqtt.username, and its password",
     }
-    for name, mend in mends.items():
+    for name, hint in hints.items():
         update = {"username": name} if name else {"username": None, "password_file": None}
         settings = guarded["observer"].model_copy(update=update)
         with pytest.raises(NoAnswer) as caught:
             await ask(settings, "arm", "stop", timeout_s=PATIENCE_S)
-        assert str(caught.value) == f"{settings.broker}: no connection to the broker; {mend}"
+        assert str(caught.value) == f"{settings.broker}: no connection to the broker; {hint}"
 
 
 async def test_the_daemon_has_all_the_rights_that_it_needs(

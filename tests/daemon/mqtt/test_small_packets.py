@@ -107,7 +107,9 @@ async def test_by_a_limit_of_a_thousand_bytes_a_motion_can_be_played_to_its_resu
     await reconfigured(broker, "max_packet_size 1000")
     async with running(WatchedBridge(broker.settings, robots, hub)), listening(broker.settings) as ear:
         assert (await ear.ask("motiond/arm/request/play", b'{"motion":"wave"}'))["status"] == "ok"
-        hub.publish(Report("arm", "result", {**told.result("g1"), "message": LONG, "details": {"why": LONG}}))
+        hub.publish(
+            Report("arm", "result", {**told.result("g1"), "message": LONG, "details": {"reason": LONG}})
+        )
         result = said(await ear.until("motiond/arm/result"))
         assert (result["goal_id"], result["code"], result["details"]) == ("g1", "SUCCESSFUL", {})
         assert result["message"].startswith("the elbow stands in the way")

@@ -111,11 +111,11 @@ def test_nothing_moves_in_the_first_tick_as_the_motion_before_may_have_ended_in_
 
 
 @pytest.mark.parametrize(
-    ("start", "why"), [([5e-6, 0.0, 0.1], "acceleration"), ([0.0, 0.0, 0.1021], "velocity")]
+    ("start", "reason"), [([5e-6, 0.0, 0.1], "acceleration"), ([0.0, 0.0, 0.1021], "velocity")]
 )
-def test_near_is_no_further_than_a_joint_may_go_in_one_tick(start: list[float], why: str) -> None:
+def test_near_is_no_further_than_a_joint_may_go_in_one_tick(start: list[float], reason: str) -> None:
     positions, _ = approach(start, [0.0, 0.0, 0.1], tolerance=0.01)
-    assert len(positions) > 2, why
+    assert len(positions) > 2, reason
 
 
 def test_joints_that_the_motion_does_not_drive_hold() -> None:
@@ -157,9 +157,9 @@ def test_unknown_and_impossible_positions_are_refused_together() -> None:
     with pytest.raises(ApproachError) as caught:
         approach([float("nan"), 2.5, 0.1], [0, 0, 0])
     where = "arm: joint 'elbow' is at 2.5 rad, far outside its limits of -1 to 2 rad"
-    mend = "check the actuator, its offset and its turns; if it is there, send goto with from_beyond: true"
+    hint = "check the actuator, its offset and its turns; if it is there, send goto with from_beyond: true"
     lost = "arm: joint 'base' has no measured position; there is no way from there; check the actuator"
-    assert str(caught.value).splitlines() == [lost, f"{where}; {mend}"]
+    assert str(caught.value).splitlines() == [lost, f"{where}; {hint}"]
     assert caught.value.joints == ("base", "elbow")
 
 

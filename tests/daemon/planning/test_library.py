@@ -387,8 +387,8 @@ def test_what_is_no_file_is_listed_beside_the_motions(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "wave.markers.yaml")
     reasons = {entry.name: entry.reason for entry in library_of(tmp_path)}
     assert reasons == {
-        name: f"{tmp_path}/{name}.{suffix}: cannot be read; {why}; check the path"
-        for name, suffix, why in (
+        name: f"{tmp_path}/{name}.{suffix}: cannot be read; {reason}; check the path"
+        for name, suffix, reason in (
             ("folder", "seq", "it is a folder"),
             ("loop", "seq", "Too many levels of symbolic links"),
             ("pipe", "seq", "it is a pipe"),

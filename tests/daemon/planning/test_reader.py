@@ -77,8 +77,8 @@ def test_without_descriptors_for_a_process_what_was_held_stays(
         patch.setattr(socket, "socketpair", fail)
         library.load_all()
     assert library.get("wave") is before
-    why = "cannot be read; Too many open files; see the system's limits"
-    assert library.problems == (f"{file}: {why}; what it held before stays",)
+    reason = "cannot be read; Too many open files; see the system's limits"
+    assert library.problems == (f"{file}: {reason}; what it held before stays",)
     write(file, rows=2)
     library.load_all()
     after = library.get("wave")

@@ -64,9 +64,9 @@ def warnings_of(rig: Rig) -> list[str]:
 def test_check_names_joints_that_could_stand_still(
     tmp_path: Path, elbow: NDArray[np.float64], options: dict[str, Any], travel: str
 ) -> None:
-    what = f"no check would find out if these joints stood still: elbow ({travel} rad)"
-    why = "they move so little, or so briefly; lower `joints.NAME.tolerances`, or set their `path`"
-    assert warnings_of(rig_of(tmp_path, elbow, **options)) == [f"nudge: {what}; {why}"]
+    problem = f"no check would find out if these joints stood still: elbow ({travel} rad)"
+    reason = "they move so little, or so briefly; lower `joints.NAME.tolerances`, or set their `path`"
+    assert warnings_of(rig_of(tmp_path, elbow, **options)) == [f"nudge: {problem}; {reason}"]
 
 
 @pytest.mark.parametrize(

@@ -464,7 +464,7 @@ async def test_a_robot_without_feedback_takes_no_torque(tmp_path: Path) -> None:
         "FAULT",
         (
             "arm: short cannot be played; arm: no position feedback after enable; check the actuators; "
-            "send reset when it is mended"
+            "send reset when it is fixed"
         ),
     )
     assert (status["state"], status["torque"]) == ("fault", False)
@@ -484,7 +484,7 @@ async def test_torque_is_not_switched_on_by_feedback_of_long_ago(tmp_path: Path)
         status = await ask(registry, "status")
     assert re.fullmatch(
         r"arm: short cannot be played; arm: actuator 'elbow' last reported \d\.\d{3} s ago; "
-        "checks.stale_s is 0.15 s; check its cable and power; send reset when it is mended",
+        "checks.stale_s is 0.15 s; check its cable and power; send reset when it is fixed",
         str(refusal.value),
     )
     assert (status["state"], status["torque"]) == ("fault", False)

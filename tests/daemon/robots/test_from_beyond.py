@@ -148,10 +148,10 @@ async def test_a_joint_pushed_far_outside_its_limits_does_not_come_back_unasked(
         await rig.until("telemetry", lambda data: data["reference"]["position"][1] < by - 0.01)
         await ask(registry, "stop")
         await rig.result_of(slow["goal_id"])
-    why = f"joint 'elbow' is at {by:.4g} rad, far outside its limits of -2 to 2 rad; check the actuator"
+    reason = f"joint 'elbow' is at {by:.4g} rad, far outside its limits of -2 to 2 rad; check the actuator"
     moved = f"joint 'elbow' was moved {by:.4g} rad from where it was held"
     hint = "its offset and its turns; if it is there, send goto with from_beyond: true"
-    assert (result["code"], result["message"]) == ("INVALID_GOAL", f"{moved}; {why}, {hint}")
+    assert (result["code"], result["message"]) == ("INVALID_GOAL", f"{moved}; {reason}, {hint}")
     assert np.unique(positions, axis=0).tolist() == [[0.0, 0.0]]
     assert event["message"] == f"{moved}; it goes on slowly from where it is; look for what moved it"
     assert goes_inward_slowly(tmp_path, begins=by)

@@ -126,9 +126,9 @@ async def test_motions_are_listed_again_with_the_limit_of_the_actuator_as_the_re
         listed = await stage.listed("short")
         assert (listed["ok"], listed["reason"]) == (False, f"short: {TOO_FAR}")
         assert await refusal(stage, "play", motion="short") == ("INVALID_MOTION", f"short: {TOO_FAR}")
-        code, why = await refusal(stage, "goto", joints={"elbow": 0.5})
+        code, reason = await refusal(stage, "goto", joints={"elbow": 0.5})
         assert code == "INVALID_MOTION"
-        assert f"its upper limit is 0.3 rad ({OWN}); lower the motion or change that limit" in why
+        assert f"its upper limit is 0.3 rad ({OWN}); lower the motion or change that limit" in reason
         assert stage.sent == []
 
 
@@ -182,8 +182,8 @@ async def test_what_was_planned_before_actuators_reported_less_does_not_begin(
         stage.open(NARROW)
         await stage.listed("short")
         stage.tell(ON)
-        code, why = await asked
-        assert (code, why) == ("INVALID_MOTION", f"{values.get('motion', 'goto')}: {CHANGED}")
+        code, reason = await asked
+        assert (code, reason) == ("INVALID_MOTION", f"{values.get('motion', 'goto')}: {CHANGED}")
         assert {type(one) for one in stage.sent} == {messages.Enable}
 
 

@@ -298,7 +298,7 @@ async def test_what_cannot_be_read_for_a_moment_stays_and_is_read_once_it_can_be
 
 
 @pytest.mark.parametrize(
-    ("make", "why"),
+    ("make", "reason"),
     [
         (lambda place: place.symlink_to(place), "Too many levels of symbolic links"),
         (lambda place: place.touch(), "Not a directory"),
@@ -309,7 +309,7 @@ async def test_what_is_no_folder_is_called_so(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     make: Callable[[Path], None],
-    why: str,
+    reason: str,
 ) -> None:
     monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.1)
     place = rig.folder / "other"
@@ -320,7 +320,7 @@ async def test_what_is_no_folder_is_called_so(
     running.cancel()
     await asyncio.wait((running,))
     assert caplog.messages == [
-        f"arm: {place}: is not watched; {why}; it is tried again; name a folder that is there"
+        f"arm: {place}: is not watched; {reason}; it is tried again; name a folder that is there"
     ]
 
 
@@ -329,9 +329,9 @@ def test_a_failure_to_watch_is_told_with_what_mends_it() -> None:
         "OS file watch limit reached. about": "fs.inotify.max_user_watches",
         "Error creating a watcher: Too many open files (os error 24)": "fs.inotify.max_user_instances",
     }
-    for text, mend in said.items():
+    for text, hint in said.items():
         for error in (OSError(text), ExceptionGroup("in a group", [WatchfilesRustInternalError(text)])):
-            assert why_unwatched(error).endswith(mend)
+            assert why_unwatched(error).endswith(hint)
     assert why_unwatched(WatchfilesRustInternalError("what else")).startswith("is not watched; what else;")
     assert why_unwatched(ZeroDivisionError("a defect")) == ""
 

@@ -180,8 +180,8 @@ async def test_a_reset_of_a_stream_process_that_hangs_is_not_said_to_be_done_and
         await rig.until_state("idle")
         await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
     awaited = "the end of the emergency stop is still awaited"
-    why = f"the robot is playing with torque on, and {awaited}; it may come yet; `state` reports it"
-    assert (caught.value.code, str(caught.value)) == ("TIMEOUT", f"arm: not done in 0.5 s; {why}")
+    reason = f"the robot is playing with torque on, and {awaited}; it may come yet; `state` reports it"
+    assert (caught.value.code, str(caught.value)) == ("TIMEOUT", f"arm: not done in 0.5 s; {reason}")
 
 
 async def test_a_disable_between_an_emergency_stop_and_its_reset_keeps_no_play_waiting(rig: Rig) -> None:
@@ -195,8 +195,8 @@ async def test_a_disable_between_an_emergency_stop_and_its_reset_keeps_no_play_w
         await ask(registry, "reset")
         await stopping
         await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
-    why = "the emergency stop is latched; send reset when it is safe"
-    assert str(caught.value) == f"arm: torque cannot be switched off; {why}"
+    reason = "the emergency stop is latched; send reset when it is safe"
+    assert str(caught.value) == f"arm: torque cannot be switched off; {reason}"
 
 
 @pytest.mark.parametrize("reported", [False, True])
@@ -217,8 +217,8 @@ async def test_a_reset_that_an_emergency_stop_follows_at_once_says_that_it_is_ha
             await resetting
         await first
         status = await ask(registry, "status")
-    why = "an emergency stop came after the reset; send reset when it is safe"
-    assert (caught.value.code, str(caught.value)) == ("ESTOPPED", f"arm: halted again; {why}")
+    reason = "an emergency stop came after the reset; send reset when it is safe"
+    assert (caught.value.code, str(caught.value)) == ("ESTOPPED", f"arm: halted again; {reason}")
     assert (status["state"], status["estop_latched"]) == ("estopped", True)
 
 

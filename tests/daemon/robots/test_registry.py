@@ -54,13 +54,13 @@ class FakeRobot:
     async def rest(self, duration_s: float) -> None:
         self.rests.append(duration_s)
 
-    def on_exit(self, why: str) -> None:
-        self.told.append(why)
+    def on_exit(self, reason: str) -> None:
+        self.told.append(reason)
 
-    def stop(self, why: str) -> None:
+    def stop(self, reason: str) -> None:
         if self.failing_stop:
             raise ZeroDivisionError
-        self.told.append(why)
+        self.told.append(reason)
 
     def report(self, *_: object, **__: object) -> None:
         pass

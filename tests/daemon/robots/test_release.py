@@ -141,7 +141,7 @@ async def test_a_release_that_fails_keeps_nobody_waiting(stage: Stage, end: mess
 
 HALTS = {
     "estopped": ("ESTOPPED", "the emergency stop is latched; send reset when it is safe"),
-    "fault": ("FAULT", "the bus is lost; send reset when it is mended"),
+    "fault": ("FAULT", "the bus is lost; send reset when it is fixed"),
 }
 
 
@@ -149,7 +149,7 @@ HALTS = {
 async def test_torque_of_a_halted_robot_is_not_switched_off_and_a_play_after_its_reset_begins(
     stage: Stage, state: str
 ) -> None:
-    code, why = HALTS[state]
+    code, reason = HALTS[state]
     stage.tell(
         on(HELD),
         messages.Happened("fault", "the bus is lost"),
@@ -157,7 +157,7 @@ async def test_torque_of_a_halted_robot_is_not_switched_off_and_a_play_after_its
     )
     with pytest.raises(RequestError) as refusal:
         await ask(stage.registry, "disable")
-    assert (refusal.value.code, str(refusal.value)) == (code, f"arm: torque cannot be switched off; {why}")
+    assert (refusal.value.code, str(refusal.value)) == (code, f"arm: torque cannot be switched off; {reason}")
     assert stage.kinds() == []
     stage.tell(on(HELD))
     await (await stage.plays())
@@ -174,8 +174,8 @@ async def test_a_robot_that_is_halted_while_torque_goes_off_keeps_nobody_waiting
     )
     with pytest.raises(RequestError) as refusal:
         await disable
-    why = "the bus is lost; send reset when it is mended"
-    assert str(refusal.value) == f"arm: torque cannot be switched off; {why}"
+    reason = "the bus is lost; send reset when it is fixed"
+    assert str(refusal.value) == f"arm: torque cannot be switched off; {reason}"
 
 
 async def test_a_pause_of_a_motion_that_has_ended_by_then_is_no_success(stage: Stage) -> None:

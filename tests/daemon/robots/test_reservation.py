@@ -244,10 +244,10 @@ async def test_a_reservation_expires_by_itself(rig: Rig) -> None:
     async with rig.running() as registry:
         await prepared(rig, registry, expires_s=1.0)
         told = await until_phase(rig, "released")
-        why = "nothing was committed in 1 s"
-        assert told == UNTOLD | {"start": "s1", "phase": "released", "reason": why}
+        reason = "nothing was committed in 1 s"
+        assert told == UNTOLD | {"start": "s1", "phase": "released", "reason": reason}
         event = await rig.until("event", lambda data: data["kind"] == "start_released")
-        assert event == {"kind": "start_released", "message": f"s1: {why}", "start": "s1"}
+        assert event == {"kind": "start_released", "message": f"s1: {reason}", "start": "s1"}
         assert (await ok(registry, "play", motion="short"))["goal_id"]
 
 
@@ -267,7 +267,7 @@ async def test_a_reservation_whose_time_is_over_refuses_nothing_and_is_not_commi
 
 @pytest.mark.parametrize("committed", [False, True], ids=["reserved", "committed"])
 @pytest.mark.parametrize(
-    ("how", "why"),
+    ("how", "reason"),
     [
         ("stop", "a stop came before the first row"),
         ("estop", "the emergency stop is latched"),
@@ -276,7 +276,7 @@ async def test_a_reservation_whose_time_is_over_refuses_nothing_and_is_not_commi
     ],
 )
 async def test_a_stop_a_release_and_a_lost_robot_let_it_go(
-    rig: Rig, how: str, why: str, *, committed: bool
+    rig: Rig, how: str, reason: str, *, committed: bool
 ) -> None:
     async with rig.running() as registry:
         answer = await prepared(rig, registry)
@@ -291,7 +291,7 @@ async def test_a_stop_a_release_and_a_lost_robot_let_it_go(
             case _:
                 await ok(registry, how)
         told = await until_phase(rig, "released")
-        assert told["reason"].startswith(why)
+        assert told["reason"].startswith(reason)
         registry.reservations["arm"].begin("s1")
         assert registry.reservations["arm"].phase_of("s1") is None
         assert rig.results() == []

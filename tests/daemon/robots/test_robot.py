@@ -350,12 +350,12 @@ async def test_a_killed_stream_process_lets_the_actuators_go_and_a_new_one_plays
         await rig.until_state("idle", seen)
         again = await ask(registry, "play", motion="short")
         assert (await rig.result_of(again["goal_id"]))["code"] == "SUCCESSFUL"
-    why = "the stream process ended unasked (killed by signal 9)"
-    assert (result["code"], result["message"], offline["message"]) == ("COMM_LOST", why, why)
+    reason = "the stream process ended unasked (killed by signal 9)"
+    assert (result["code"], result["message"], offline["message"]) == ("COMM_LOST", reason, reason)
     events = [report.data for report in rig.reports if report.subject == "event"]
     events = [event for event in events if event["kind"] != "torque"]  # they may hold still, or not
     assert [event["kind"] for event in events] == ["stream_lost", "back"]
-    assert events[0]["message"] == why
+    assert events[0]["message"] == reason
 
 
 async def test_a_stream_process_that_hangs_is_killed_and_replaced(rig: Rig) -> None:

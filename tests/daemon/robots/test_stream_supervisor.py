@@ -87,8 +87,8 @@ class Listener:
             self.fail_at = None
             raise ZeroDivisionError
 
-    def on_exit(self, why: str) -> None:
-        self.exits.append(why)
+    def on_exit(self, reason: str) -> None:
+        self.exits.append(reason)
 
 
 class Stage:
@@ -239,8 +239,8 @@ async def test_a_process_that_shows_no_life_is_killed_and_another_is_started() -
         stage.processes[0].writer.beat()
         await stage.until(lambda: len(stage.processes) == 2)
         assert stage.processes[0].killed
-    (why, last) = stage.listener.exits
-    assert re.fullmatch(r"the stream process did not tick for \d+\.\d s and was killed", why)
+    (reason, last) = stage.listener.exits
+    assert re.fullmatch(r"the stream process did not tick for \d+\.\d s and was killed", reason)
     assert last == ""
 
 
@@ -285,10 +285,10 @@ async def test_a_process_that_cannot_be_started_is_told_of_and_tried_again() -> 
         await stage.until(lambda: stage.processes)
         assert stage.listener.exits == [
             (
-                f"the stream process cannot be started; {why}; tried again; "
+                f"the stream process cannot be started; {reason}; tried again; "
                 "check how many descriptors, processes and how much memory the daemon may have"
             )
-            for why in ("Too many open files", "no memory")
+            for reason in ("Too many open files", "no memory")
         ]
         stage.processes[0].tell(READY)
         await stage.until(lambda: stage.listener.notices == [READY])

@@ -63,8 +63,8 @@ def test_nothing_else_is_removed(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = tmp_path / "not there"
     remove_leftovers(folder)
-    why = "cannot be cleared of interrupted uploads; No such file or directory"
-    assert caplog.messages == [f"arm: {folder}: {why}"]
+    reason = "cannot be cleared of interrupted uploads; No such file or directory"
+    assert caplog.messages == [f"arm: {folder}: {reason}"]
 
 
 def test_a_folder_that_another_daemon_takes_for_a_leftover_before_it_is_locked_is_made_again(

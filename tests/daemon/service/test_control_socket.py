@@ -138,8 +138,8 @@ async def test_other_users_may_not_ask(tmp_path: Path, monkeypatch: pytest.Monke
                 theirs.connect(address_of(config))
             theirs.sendall(b'{"verb":"log-level","level":"debug"}\n')
             answer = orjson.loads(await asyncio.to_thread(theirs.recv, 4096))
-    why = "root may, the user that the daemon runs as, and the owner of its configuration"
-    refusal = f"control: user {OTHER_USER} may not ask; {why}; use sudo"
+    reason = "root may, the user that the daemon runs as, and the owner of its configuration"
+    refusal = f"control: user {OTHER_USER} may not ask; {reason}; use sudo"
     assert answer == {"status": "error", "error": refusal}
 
 
@@ -251,7 +251,7 @@ def test_the_log_level_of_a_configuration_that_is_not_there_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = tmp_path / "none.yaml"
-    why = (
+    reason = (
         "there is no such file, and so no daemon is known by it; name the configuration of the daemon with -c"
     )
-    assert run_here(capsys, "log-level", "-c", missing) == (2, "", f"{missing}: {why}\n")
+    assert run_here(capsys, "log-level", "-c", missing) == (2, "", f"{missing}: {reason}\n")

@@ -137,8 +137,8 @@ async def test_a_daemon_reloads_by_motiond_reload(rig: Rig, caplog: pytest.LogCa
         code, out, err = await daemon.cli("reload")
         assert (code, out) == (1, "")
         assert err.startswith(f"{daemon.config}:")
-        why = "the configuration is not taken; nothing has changed; correct it and reload"
-        assert caplog.messages == [f"{daemon.config}: {why}\n{err.strip()}"]
+        reason = "the configuration is not taken; nothing has changed; correct it and reload"
+        assert caplog.messages == [f"{daemon.config}: {reason}\n{err.strip()}"]
 
 
 async def stops_are_taken_here(daemon: Daemon) -> None:

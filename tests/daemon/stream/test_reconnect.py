@@ -136,8 +136,8 @@ def test_a_port_that_comes_back_by_another_name_is_opened_once_nobody_else_has_t
     received = ours.receive()
     assert received is not None
     (notice, _) = received
-    why = "one device has one master; waiting until that process ends"
-    assert notice == messages.Lost(f"{now}: held by process {os.getpid()}; {why}")
+    reason = "one device has one master; waiting until that process ends"
+    assert notice == messages.Lost(f"{now}: held by process {os.getpid()}; {reason}")
     assert third.take() is None, "by the name of before, others may drive what has it now"
     holder = other.take()
     assert holder is not None
@@ -167,8 +167,8 @@ def test_who_makes_what_it_drives_leaves_it_to_who_was_first_to_lock_it(tmp_path
     driver = Making(file, other)
     holder = open_alone(driver, locks)
     assert holder is not None
-    why = "one device has one master; waiting until that process ends"
-    assert str(holder) == f"{device}: held by process {os.getpid()}; {why}"
+    reason = "one device has one master; waiting until that process ends"
+    assert str(holder) == f"{device}: held by process {os.getpid()}; {reason}"
     assert driver.calls == ["open", "close"]
     holder.close()
     other.close()

@@ -119,10 +119,12 @@ def test_torque_that_goes_off_by_itself_is_a_fault_whatever_the_driver_makes_of_
         bench.step(100)
     driver(bench).found = [1.0, 0.0]
     bench.step_until(lambda: bench.state() is State.FAULT, most=300)
-    why = "arm: torque is off in elbow; it went off by itself; check the actuators, then enable again"
-    assert events(bench) == [("fault", why)]
+    reason = "arm: torque is off in elbow; it went off by itself; check the actuators, then enable again"
+    assert events(bench) == [("fault", reason)]
     assert bench.state() is State.FAULT
-    assert [(one.code, one.message) for one in bench.ends()] == ([("HARDWARE_FAULT", why)] if plays else [])
+    assert [(one.code, one.message) for one in bench.ends()] == (
+        [("HARDWARE_FAULT", reason)] if plays else []
+    )
 
 
 def test_a_motion_does_not_end_well_while_torque_is_reported_as_off(bench: Bench) -> None:
@@ -192,9 +194,9 @@ def test_no_setpoint_goes_out_after_a_suspend_in_which_actuators_let_go(bench: B
     driver(bench).error, writes = tripped, driver(bench).writes
     bench.clock.suspends_s += 60.0
     bench.step(3)
-    why = f"the machine was suspended for 60.0 s; {TRIPPED}"
-    assert events(bench) == [("suspended", "the machine was suspended for 60.0 s"), ("fault", why)]
-    assert [one.message for one in bench.ends()] == ([why] if plays else [])
+    reason = f"the machine was suspended for 60.0 s; {TRIPPED}"
+    assert events(bench) == [("suspended", "the machine was suspended for 60.0 s"), ("fault", reason)]
+    assert [one.message for one in bench.ends()] == ([reason] if plays else [])
     assert driver(bench).writes == writes
     assert bench.state() is State.FAULT
 

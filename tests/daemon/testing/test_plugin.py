@@ -25,10 +25,10 @@ EXAMPLE = ROOT / "examples" / "robot-tests"
     ],
 )
 def test_a_robot_that_is_not_there_is_not_guessed(name: str, robots: tuple[str, ...], message: str) -> None:
-    mend = "name one by the marker `motiond(robot=…)` or the option `motiond_robot`"
+    hint = "name one by the marker `motiond(robot=…)` or the option `motiond_robot`"
     with pytest.raises(pytest_motiond.MotiondFailure) as caught:
         robot_named(name, robots, Path("cell.yaml"))
-    assert str(caught.value) == f"cell.yaml: {message}; {mend}"
+    assert str(caught.value) == f"cell.yaml: {message}; {hint}"
 
 
 @pytest.mark.parametrize(

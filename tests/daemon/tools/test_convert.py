@@ -120,8 +120,8 @@ def test_everything_that_would_be_lost_is_named_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     out = tmp_path / "logged.xmdi"
-    why = "XMDI holds joint positions alone; to lose it, add --drop"
-    lost = [f"{out}: {name} would be lost; {why} '{name}'" for name in UNHEARD_OF]
+    reason = "XMDI holds joint positions alone; to lose it, add --drop"
+    lost = [f"{out}: {name} would be lost; {reason} '{name}'" for name in UNHEARD_OF]
     code, said, err = run_here(capsys, "convert", LOGGED, out)
     assert (code, said, err.splitlines()) == (2, "", lost)
     assert not out.exists()
@@ -138,8 +138,8 @@ def test_what_cannot_be_resampled_can_be_dropped_first(
     told = "logged: the rate is 1e+09 frames/s; it is above 0 and at most 100000; correct it"
     assert (code, err.strip()) == (2, told)
     code, _, err = run_here(capsys, "convert", LOGGED, out, "--rate", "50")
-    why = "it is no series of numbers over time that is known here; drop it first"
-    assert (code, err) == (2, f"logged: component 'Feet' cannot go along; {why}\n")
+    reason = "it is no series of numbers over time that is known here; drop it first"
+    assert (code, err) == (2, f"logged: component 'Feet' cannot go along; {reason}\n")
     assert run_here(capsys, "convert", LOGGED, out, "--rate", "50", "--drop", "Feet")[0] == 0
     even = load_motion(out)
     assert (even.is_uniform, sorted(even.components)) == (True, ["Gravity", "JointEffort"])

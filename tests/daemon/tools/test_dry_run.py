@@ -242,8 +242,8 @@ async def test_an_appointment_is_refused_on_virtual_time(rig: Rig) -> None:
         await rig.until_state("idle")
         with pytest.raises(RequestError) as caught:
             await ask(registry, "play", motion="nod", start_at=time.time() + 60.0)
-    why = "start_at is a time of the real clock; the robot's clock is virtual; leave it out"
-    assert str(caught.value) == f"arm: {why}"
+    reason = "start_at is a time of the real clock; the robot's clock is virtual; leave it out"
+    assert str(caught.value) == f"arm: {reason}"
 
 
 @pytest.mark.parametrize(
@@ -271,8 +271,8 @@ def test_real_actuators_never_move_on_virtual_time(rig: Rig, driver: dict[str, A
         return
     with pytest.raises(ConfigError) as caught:
         load_settings(rig.config)
-    why = f"driver {driver['type']} may move real actuators, far too fast"
-    end = f"clock is virtual; {why}; make it real, or use simulated actuators"
+    reason = f"driver {driver['type']} may move real actuators, far too fast"
+    end = f"clock is virtual; {reason}; make it real, or use simulated actuators"
     (problem,) = str(caught.value).splitlines()
     assert problem.endswith(end)
 

@@ -71,12 +71,12 @@ def test_what_is_there_already_is_named_and_left_as_it_is(
         (tmp_path / name).write_bytes(text)
     (tmp_path / "schema.json").symlink_to("not there")
     code, out, err = run_here(capsys, "config", "example", tmp_path)
-    why = "exists already; nothing was written; name another folder, or --force it"
+    reason = "exists already; nothing was written; name another folder, or --force it"
     assert (code, out) == (2, "")
     assert err.splitlines() == [
-        f"{tmp_path}/motiond.yaml: {why}",
-        f"{tmp_path}/schema.json: {why}",
-        f"{tmp_path}/motions/wave.seq: {why}",
+        f"{tmp_path}/motiond.yaml: {reason}",
+        f"{tmp_path}/schema.json: {reason}",
+        f"{tmp_path}/motions/wave.seq: {reason}",
     ]
     assert content(tmp_path) == mine
 

@@ -318,7 +318,7 @@ def test_without_matplotlib_the_extra_is_named(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    mend = "install it with: pip install 'motiond[plot]'"
-    said = f"motiond: plot needs matplotlib; it is not installed; {mend}\n"
+    hint = "install it with: pip install 'motiond[plot]'"
+    said = f"motiond: plot needs matplotlib; it is not installed; {hint}\n"
     assert run_here(capsys, "plot", WAVE, "-o", tmp_path / "wave.png") == (1, "", said)
     assert list(tmp_path.iterdir()) == []

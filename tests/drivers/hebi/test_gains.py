@@ -145,7 +145,7 @@ def test_does_not_open_with_other_gains(
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         (None, "{path} is not a file"),
         (
@@ -159,7 +159,7 @@ def test_does_not_open_with_other_gains(
     ids=["no file", "another number of modules", "no XML", "no gains", "empty"],
 )
 def test_refuses_a_file_that_is_no_gains_of_this_arm(
-    clock: Clock, tmp_path: Path, text: str | None, why: str
+    clock: Clock, tmp_path: Path, text: str | None, reason: str
 ) -> None:
     path = tmp_path / "gains.xml"
     if text is not None:
@@ -169,7 +169,7 @@ def test_refuses_a_file_that_is_no_gains_of_this_arm(
         with pytest.raises(DriverConfigError) as caught:
             getattr(driver(clock, network, gains=path), act)()
         assert str(caught.value).startswith(
-            f"{path}: cannot be read as gains of 2 modules; " + why.replace("{path}", str(path))
+            f"{path}: cannot be read as gains of 2 modules; " + reason.replace("{path}", str(path))
         )
         assert str(caught.value).endswith("; correct `gains`")
     assert network.groups == []

@@ -277,8 +277,8 @@ def test_a_damaged_entry_is_dropped_and_the_file_read(
     again = cache.load_motions(wave)
     assert told(again) == told(first)
     assert not is_mapped(again)
-    why = message.format(size=size, short=size - 1, long=size + 1)
-    assert caplog.messages == [f"{entry}: a cached motion is damaged; {why}; its file is read anew"]
+    reason = message.format(size=size, short=size - 1, long=size + 1)
+    assert caplog.messages == [f"{entry}: a cached motion is damaged; {reason}; its file is read anew"]
     assert is_mapped(cache.load_motions(wave))
 
 
@@ -304,8 +304,8 @@ def test_changed_numbers_are_found_when_everything_is_verified(
     entry.write_bytes(flip(data, data.index(np.array([0.5, 0.25]).tobytes())))
     assert cache.verify() == 1
     assert entries(tmp_path) == []
-    why = "its numbers are not those that were written"
-    assert caplog.messages == [f"{entry}: a cached motion is damaged; {why}; its file is read anew"]
+    reason = "its numbers are not those that were written"
+    assert caplog.messages == [f"{entry}: a cached motion is damaged; {reason}; its file is read anew"]
 
 
 def test_what_was_not_asked_for_the_longest_goes_first(wave: Path, tmp_path: Path) -> None:

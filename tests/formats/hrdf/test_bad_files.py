@@ -447,8 +447,8 @@ def test_symbolic_links_in_a_ring_are_refused(tmp_path: Path) -> None:
     loop.symlink_to(loop)
     whys = ("symbolic links lead in a ring", "Too many levels of symbolic links")  # from Python 3.13 on
     assert refusal(robot('<include path="loop.hrdf"/>'), path) in {
-        f"{path}:2: cannot include 'loop.hrdf'; {loop}: {why}; paths start at this file's folder"
-        for why in whys
+        f"{path}:2: cannot include 'loop.hrdf'; {loop}: {reason}; paths start at this file's folder"
+        for reason in whys
     }
 
 

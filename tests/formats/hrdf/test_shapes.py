@@ -43,7 +43,7 @@ def test_a_mesh_of_an_included_file_lies_beside_that_file(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("path", "why"),
+    ("path", "reason"),
     [
         ("hull.stl", "there is no file {folder}/hull.stl; check the path"),
         ("hull.fbx", "STL, OBJ, glTF, GLB and COLLADA (.dae) are; convert it"),
@@ -52,7 +52,9 @@ def test_a_mesh_of_an_included_file_lies_beside_that_file(tmp_path: Path) -> Non
         ("https://example.com/hull.stl", "nothing is fetched from the network; save it in a file"),
     ],
 )
-def test_a_mesh_that_cannot_be_shown_warns_and_the_robot_is_read(tmp_path: Path, path: str, why: str) -> None:
+def test_a_mesh_that_cannot_be_shown_warns_and_the_robot_is_read(
+    tmp_path: Path, path: str, reason: str
+) -> None:
     folder = tmp_path / "models"
     folder.mkdir()
     (tmp_path / "hull.stl").touch()
@@ -60,5 +62,5 @@ def test_a_mesh_that_cannot_be_shown_warns_and_the_robot_is_read(tmp_path: Path,
     model = load(f'<rigid-body mass="1" mesh_path="{path}"/>', folder / "arm.hrdf")
     assert model.links[0].shapes == ()
     assert model.warnings == (
-        f"{folder}/arm.hrdf:2: mesh '{path}' is not shown; {why.format(folder=folder)}",
+        f"{folder}/arm.hrdf:2: mesh '{path}' is not shown; {reason.format(folder=folder)}",
     )

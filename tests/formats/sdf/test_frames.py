@@ -303,7 +303,7 @@ def test_name_of_its_own_model_in_an_axis_means_the_model_it_stands_in() -> None
 
 
 @pytest.mark.parametrize(
-    ("expressed_in", "why"),
+    ("expressed_in", "reason"),
     [
         ("nowhere", "there is no such frame in model 'pendulum'"),
         ("world", "there is no such frame in model 'pendulum'"),
@@ -311,10 +311,10 @@ def test_name_of_its_own_model_in_an_axis_means_the_model_it_stands_in() -> None
         ("hoook", "there is no such frame in model 'pendulum'; did you mean 'hook'?"),
     ],
 )
-def test_axis_in_a_frame_that_is_not_there_is_refused(expressed_in: str, why: str) -> None:
+def test_axis_in_a_frame_that_is_not_there_is_refused(expressed_in: str, reason: str) -> None:
     body = f"""<world name="w">{turning(expressed_in, '<frame name="hook"/>')}
     <model name="other"><link name="L"/></model></world>"""
-    assert refusal(body) == [f"arm.sdf:5: an axis of joint 'J' is expressed_in '{expressed_in}'; {why}"]
+    assert refusal(body) == [f"arm.sdf:5: an axis of joint 'J' is expressed_in '{expressed_in}'; {reason}"]
 
 
 def test_siblings_share_no_name() -> None:

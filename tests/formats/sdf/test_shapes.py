@@ -166,7 +166,7 @@ def test_a_mesh_is_found_along_the_path(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("mesh", "why"),
+    ("mesh", "reason"),
     [
         (
             "<uri>arm.stl</uri>",
@@ -198,10 +198,12 @@ def test_a_mesh_is_found_along_the_path(tmp_path: Path, monkeypatch: pytest.Monk
         ),
     ],
 )
-def test_a_mesh_that_cannot_be_shown_warns_and_the_robot_is_read(tmp_path: Path, mesh: str, why: str) -> None:
+def test_a_mesh_that_cannot_be_shown_warns_and_the_robot_is_read(
+    tmp_path: Path, mesh: str, reason: str
+) -> None:
     model = load(visual(f"<mesh>{mesh}</mesh>"), tmp_path / "arm.sdf", (tmp_path,))
     assert model.links[0].shapes == ()
-    assert model.warnings == (f"{tmp_path}/arm.sdf:2: {why.format(folder=tmp_path)}",)
+    assert model.warnings == (f"{tmp_path}/arm.sdf:2: {reason.format(folder=tmp_path)}",)
 
 
 # -- what is left out or refused ----------------------------------------------------------------------------

@@ -101,10 +101,10 @@ def test_twenty_problems_are_shown() -> None:
 def test_quaternions_of_no_length_are_refused() -> None:
     pose = POSES + "    SE3Format: XYZQWQXQYQZ\n"
     rows = "      - [ [ 0, 0, 0, 1, 0, 0, 0 ] ]\n" + "      - [ [ 1, 0, 0, 0, 0, 0, 0 ] ]\n" * 2
-    why = "it is no rotation; write 1 for qw if none is meant"
+    reason = "it is no rotation; write 1 for qw if none is meant"
     assert refusal(doc(rows, component=pose)).splitlines() == [
-        f"case.seq:12: row 1 has a quaternion of length 0; {why}",
-        f"case.seq:13: row 2 has a quaternion of length 0; {why}",
+        f"case.seq:12: row 1 has a quaternion of length 0; {reason}",
+        f"case.seq:13: row 2 has a quaternion of length 0; {reason}",
     ]
 
 

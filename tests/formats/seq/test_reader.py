@@ -240,8 +240,8 @@ def test_a_vector_has_no_parts() -> None:
     vector = "  - type: Vector3Seq\n    content: ZMP\n    numParts: 1\n    frames:\n      - [ 0, 1, 2 ]\n"
     motion = read(f"{HEAD}components:\n{vector}")
     assert motion.components["ZMP"].tolist() == [[0, 1, 2]]
-    why = "a vector has 3 numbers, and no parts; remove it"
-    assert motion.warnings == (f"case.seq:8: numParts stands in a Vector3Seq; {why}",)
+    reason = "a vector has 3 numbers, and no parts; remove it"
+    assert motion.warnings == (f"case.seq:8: numParts stands in a Vector3Seq; {reason}",)
     above = read(f"{HEAD}numParts: 1\ncomponents:\n{vector.replace('    numParts: 1', '   ')}")
     assert above.warnings == ()
 

@@ -181,7 +181,7 @@ def test_long_motions_are_written_in_pieces(tmp_path: Path) -> None:
         (
             {"positions": np.array([[0, 0], [np.nan, np.inf], [0, 0]])},
             {},
-            "w.seq: JointDisplacement holds nan in row 1; numbers are finite; mend the motion",
+            "w.seq: JointDisplacement holds nan in row 1; numbers are finite; fix the motion",
         ),
     ],
 )

@@ -123,7 +123,7 @@ def test_joints_without_names_are_numbered(tmp_path: Path) -> None:
         ),
         (
             {"positions": np.full((501, 2), np.nan)},
-            "m.xmdi: a position is not finite; numbers are; mend the motion",
+            "m.xmdi: a position is not finite; numbers are; fix the motion",
         ),
         (
             {"times": np.arange(501) - 1.0},

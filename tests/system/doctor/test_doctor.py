@@ -81,7 +81,7 @@ async def test_by_the_shipped_access_list_the_daemon_is_heard_and_an_observer_is
     assert unheard.found == f"message 1 on '{topic}' has not come back in 2 s"
     refused = login(mosquitto, "motiond", tmp_path).model_copy(update={"username": "nobody"})
     (out,) = await check_brokers(refused, "bench")
-    assert (out.verdict, out.found, out.mend) == (
+    assert (out.verdict, out.found, out.hint) == (
         "failure",
         "no connection: the broker refuses the login",
         "correct mqtt.username, and its password",

@@ -55,7 +55,7 @@ class Trouble(NamedTuple):
     """
 
     url: str
-    why: str
+    reason: str
     files: tuple[str, ...] = ()
     may_hang_up: bool = False
 
@@ -146,4 +146,4 @@ async def test_each_trouble_has_a_message_of_its_own_which_comes_once(
         told = await told_in_vain(settings, caplog, tries=2)
         if trouble.may_hang_up:
             told = [line for line in told if "; the broker hung up before it answered; " not in line]
-        assert told == [f"{url}: not connected; {trouble.why}"], name
+        assert told == [f"{url}: not connected; {trouble.reason}"], name

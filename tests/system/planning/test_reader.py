@@ -154,6 +154,6 @@ def test_what_no_descriptor_is_left_for_cannot_be_read_for_now(
 
     with monkeypatch.context() as patch:
         patch.setattr(socket, "recv_fds", without_descriptors)
-        why = "cannot be read; Too many open files; see the system's limits"
-        assert reason(reader, file) == f"{file}: {why}"
+        problem = "cannot be read; Too many open files; see the system's limits"
+        assert reason(reader, file) == f"{file}: {problem}"
     assert_reads(reader, tmp_path)

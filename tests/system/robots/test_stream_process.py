@@ -171,8 +171,8 @@ async def test_a_process_that_is_killed_is_replaced_though_who_forked_it_has_end
             lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
             await rig.until_state("idle", since=rig.place_of(lost))
             assert forks.pid != first
-    why = "the stream process ended, and how is not known, as its fork server has ended, or hangs"
-    assert lost["message"] == why
+    reason = "the stream process ended, and how is not known, as its fork server has ended, or hangs"
+    assert lost["message"] == reason
 
 
 @pytest.mark.parametrize("drivers", [["sim"], ["nothing of that name"], []])

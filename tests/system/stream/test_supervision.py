@@ -57,14 +57,14 @@ async def test_it_asks_the_system_for_what_makes_it_punctual_and_reports_what_is
 
 
 @pytest.mark.parametrize(
-    ("number", "why"),
+    ("number", "reason"),
     [
         (signal.SIGKILL, "the stream process ended unasked (killed by signal 9)"),
         (signal.SIGSTOP, "the stream process did not tick for 2.0 s and was killed"),
     ],
 )
 async def test_one_that_is_killed_or_hangs_ends_the_motion_and_is_replaced(
-    rig: Rig, number: signal.Signals, why: str
+    rig: Rig, number: signal.Signals, reason: str
 ) -> None:
     rig.robot["stream_timeout_s"] = 2.0
     async with rig.running() as registry:
@@ -81,4 +81,4 @@ async def test_one_that_is_killed_or_hangs_ends_the_motion_and_is_replaced(
         goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
         assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
     assert result["code"] == "COMM_LOST"
-    assert lost["message"] == why
+    assert lost["message"] == reason
