@@ -18,7 +18,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from motiond.daemon.http.robot_api import KNOWN
+from motiond.daemon.http.routes.robots import KNOWN
 from motiond.daemon.mqtt.connection import make_client
 from motiond.daemon.robots.reservation_reporter import UNTOLD
 from tests.daemon.conftest import said

@@ -94,7 +94,7 @@ def named_in_run() -> list[str]:
 @pytest.fixture(scope="module")
 def daemon() -> set[str]:
     """What is loaded when the robots begin."""
-    return loaded_by(*named_in_run(), "motiond.daemon.http.server")
+    return loaded_by(*named_in_run(), "motiond.daemon.http")
 
 
 @pytest.fixture(scope="module")

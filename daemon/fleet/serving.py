@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from ..api.dispatcher import Dispatcher
 from ..api.reports import ReportHub
 from ..clock.monitor import ClockMonitor
-from ..http.server import HttpServer
+from ..http import HttpServer
 from ..log.terminal import has_terminal
 from ..mqtt.certificates import CertificateWatch
 from .desk import FleetDesk

@@ -13,7 +13,7 @@ from aiohttp import hdrs, web
 
 from motiond.formats.errors import shortened
 
-from .exchange import refused
+from .routes.exchange import refused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from .answering import tell_browsers
-from .exchange import answered
-from .fleet_api import FleetApi
-from .guard import Guard
-from .live import Live
-from .login import Login
-from .metrics import MetricsApi
-from .model_api import ModelApi
-from .motions_api import ROBOT, MotionsApi, motion_routes
-from .page import page_routes
-from .robot_api import KNOWN, RobotApi
+from .live.clients import Live
+from .metrics.route import MetricsApi
+from .routes.exchange import answered
+from .routes.groups import FleetApi
+from .routes.models import ModelApi
+from .routes.motions import ROBOT, MotionsApi, motion_routes
+from .routes.page import page_routes
+from .routes.robots import KNOWN, RobotApi
+from .security.guard import Guard
+from .security.login import Login
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub
     from ..api.requests import Commands
     from ..config.http import HttpSettings
-    from .model_api import Models
-    from .tally import Tally
-    from .tokens import Token
+    from .metrics.totals import Tally
+    from .routes.models import Models
+    from .security.tokens import Token
 
 
 def make_application(

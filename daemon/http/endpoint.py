@@ -12,14 +12,14 @@ from aiohttp import web
 
 from ..ipc.listener import listen
 from .answering import RequestHandler, in_one_form
-from .connections import Connections
+from .security.connections import Connections
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from .connections import Bounds
-    from .live import Live
+    from .live.clients import Live
+    from .security.connections import Bounds
 
 # aiohttp writes a traceback of whatever is no HTTP; our own failures are logged by `answering`.
 _strangers_mistakes = logging.getLogger(__name__).getChild("strangers")

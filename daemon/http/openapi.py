@@ -12,10 +12,10 @@ from ..api.answers import Answer, Refusal
 from ..api.report_models import REPORT_MODELS
 from ..api.requests import GROUP_SCHEMAS, VERBS
 from ..config.described import DescribedSchema
-from .listings import FleetList, GroupAnswer, GroupStartedAnswer, RobotList, UploadAnswer
-from .login import LoginRequest
-from .motions_api import LEASE_HEADER
-from .robot_api import KNOWN
+from .answers import FleetList, GroupAnswer, GroupStartedAnswer, RobotList, UploadAnswer
+from .routes.motions import LEASE_HEADER
+from .routes.robots import KNOWN
+from .security.login import LoginRequest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

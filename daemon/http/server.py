@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..config.section import SettingError
-from .certificate import PageCertificate
-from .connections import USUAL_BOUNDS, Bounds
-from .tally import Tally
-from .tokens import read_token
+from .metrics.totals import Tally
+from .security.certificate import PageCertificate
+from .security.connections import USUAL_BOUNDS, Bounds
+from .security.tokens import read_token
 
 if TYPE_CHECKING:
     import ssl
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub
     from ..api.requests import Commands
     from ..config.http import HttpSettings
-    from .live import Live
-    from .model_api import Models
+    from .live.clients import Live
+    from .routes.models import Models
 
 log = logging.getLogger(__name__)
 

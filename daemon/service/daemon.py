@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..api.groups import Groups
     from ..api.reports import ReportHub
     from ..config.settings import Settings
-    from ..http.server import HttpServer
+    from ..http import HttpServer
     from ..robots.assembly import Assembly
     from ..robots.registry import RobotRegistry
     from .control_socket import Act
@@ -178,7 +178,7 @@ def _page(
     """Make the page's server, where there is to be one; without it, nothing of it is imported."""
     if settings.http is None:
         return None
-    from ..http.server import HttpServer  # noqa: PLC0415 - where it is off, nothing of it is loaded
+    from ..http import HttpServer  # noqa: PLC0415 - where it is off, nothing of it is loaded
 
     return HttpServer(
         settings.http,

@@ -23,8 +23,8 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.robot import CheckSettings, JointSettings, RobotSettings
 from motiond.daemon.config.section import Section
 from motiond.daemon.config.settings import RealtimeSettings, Settings, load_settings
-from motiond.daemon.http.exchange import AT_ODDS, STATUS
 from motiond.daemon.http.openapi import openapi
+from motiond.daemon.http.routes.exchange import AT_ODDS, STATUS
 from motiond.daemon.ipc.states import TRANSITIONS
 from motiond.daemon.mqtt.reports_out import qos_of
 from motiond.daemon.tools.dry_run import run_dry

@@ -15,8 +15,8 @@ from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.http.connections import USUAL_BOUNDS, Bounds
-from motiond.daemon.http.server import HttpServer
+from motiond.daemon.http import HttpServer
+from motiond.daemon.http.security.connections import USUAL_BOUNDS, Bounds
 from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.conftest import Robots
 from tests.daemon.http import contract
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from motiond.daemon.api.errors import RequestError
     from motiond.daemon.api.groups import GroupVerb
     from motiond.daemon.api.schemas import GroupPlayRequest
-    from motiond.daemon.http.model_api import Models
+    from motiond.daemon.http.routes.models import Models
     from tests.daemon.rig import Rig
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 
 from motiond.daemon.api.reports import Report
-from motiond.daemon.http.frames import HEAD
+from motiond.daemon.http.live.frames import HEAD
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 
 from motiond.daemon.api.pace import Pace
 from motiond.daemon.api.reports import Report
-from motiond.daemon.http.connections import USUAL_BOUNDS, Bounds
+from motiond.daemon.http.security.connections import USUAL_BOUNDS, Bounds
 from tests.daemon.http.conftest import Site, all_of, serving, until
 
 if TYPE_CHECKING:

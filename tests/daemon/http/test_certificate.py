@@ -13,7 +13,7 @@ import pytest
 
 from motiond.daemon.config.certificates import of_chain, of_der
 from motiond.daemon.config.http import HttpSettings
-from motiond.daemon.http.certificate import PageCertificate
+from motiond.daemon.http.security.certificate import PageCertificate
 from tests.certificates import self_signed
 from tests.daemon.http.conftest import Site, serving
 from tests.waiting import PATIENCE_S

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from motiond.daemon.api.reports import Report
-from motiond.daemon.http.frames import HEAD
+from motiond.daemon.http.live.frames import HEAD
 from tests.daemon.http.conftest import Page, Site, serving, until
 from tests.daemon.http.slow import Stopped, has_all, publish, report, sample, samples_in, told_in
 from tests.waiting import PATIENCE_S

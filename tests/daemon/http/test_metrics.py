@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.robot import JointSettings
-from motiond.daemon.http.metrics import KIND
+from motiond.daemon.http.metrics.route import KIND
 from motiond.daemon.ipc.ring import COLUMN, SCALARS
 from motiond.daemon.ipc.states import ResultCode, State
 from motiond.daemon.joints.joint_map import build_joint_map

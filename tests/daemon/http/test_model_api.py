@@ -18,7 +18,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from rich.console import Console
 
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.http.model_api import ModelApi
+from motiond.daemon.http.routes.models import ModelApi
 from motiond.daemon.tools.check import Against, check_files, check_motions
 from motiond.daemon.tools.describe import describe_file
 from motiond.formats import JointType, RobotModel, hrdf, sdf, skel
@@ -30,7 +30,7 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
-    from motiond.daemon.http.model_api import Models
+    from motiond.daemon.http.routes.models import Models
     from motiond.formats.arrays import Floats
 
     Client: TypeAlias = TestClient[web.Request, web.Application]

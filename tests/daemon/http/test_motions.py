@@ -16,7 +16,7 @@ from yarl import URL
 
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.http.thumbnail import thumbnail
+from motiond.daemon.http.routes.thumbnail import thumbnail
 from motiond.daemon.planning.preview import preview
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.http.conftest import Site, serving_robots

@@ -16,8 +16,8 @@ from motiond.daemon.api.requests import VERBS
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.application import make_application
+from motiond.daemon.http.metrics.totals import Tally
 from motiond.daemon.http.openapi import openapi
-from motiond.daemon.http.tally import Tally
 from motiond.daemon.ipc.states import State
 from tests.daemon.http import contract
 from tests.daemon.http.conftest import Choir

@@ -15,8 +15,8 @@ import pytest
 
 from motiond.daemon.config.certificates import of_chain, of_der
 from motiond.daemon.config.http import HttpSettings
-from motiond.daemon.http.frames import HEAD
-from motiond.daemon.http.tokens import TokenError
+from motiond.daemon.http.live.frames import HEAD
+from motiond.daemon.http.security.tokens import TokenError
 from tests.certificates import self_signed
 from tests.daemon.cli.program import Daemon, Program, daemon_of
 from tests.daemon.http import contract

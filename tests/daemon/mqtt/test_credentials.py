@@ -9,7 +9,7 @@ import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.http.tokens import TokenError, read_token
+from motiond.daemon.http.security.tokens import TokenError, read_token
 from motiond.daemon.mqtt.broker.login import LoginError, login_of
 from motiond.daemon.mqtt.broker.packets import Connect
 from motiond.daemon.mqtt.connection import make_client

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from motiond.daemon.api.reports import Report
 from motiond.daemon.config.http import HttpSettings
-from motiond.daemon.http.connections import Bounds
+from motiond.daemon.http.security.connections import Bounds
 from motiond.daemon.service import descriptors
 from tests.certificates import self_signed
 from tests.daemon.conftest import Robots, known_hub

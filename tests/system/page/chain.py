@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.daemon.http.model_api import looks_of
+from motiond.daemon.http.routes.models import looks_of
 from motiond.formats import Coordinate, Frame, Joint, Link, Mimic, RobotModel
 
 if TYPE_CHECKING:

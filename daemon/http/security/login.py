@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from .exchange import BodyError, answered, read_body, refused
+from ..routes.exchange import BodyError, answered, read_body, refused
 from .guard import try_token
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from ..ipc.states import ResultCode
+from ...ipc.states import ResultCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from ..api.reports import Report, ReportHub, Subject
+    from ...api.reports import Report, ReportHub, Subject
 
 log = logging.getLogger(__name__)
 

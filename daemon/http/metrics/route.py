@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import hdrs, web
 
-from .exchange import NOT_KEPT
-from .tally import Scrape
+from ..routes.exchange import NOT_KEPT
+from .totals import Scrape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..api.reports import ReportHub
-    from .model_api import Models
-    from .tally import Tally
+    from ...api.reports import ReportHub
+    from ..routes.models import Models
+    from .totals import Tally
 
     Expose = Callable[[Scrape], bytes]
 
@@ -84,6 +84,6 @@ class MetricsApi:
 
 def _load() -> Expose:
     """Import the library: some hundredths of a second, in which a stop must not wait."""
-    from .metric_families import expose  # noqa: PLC0415 - where nobody scrapes, it is not loaded
+    from .families import expose  # noqa: PLC0415 - where nobody scrapes, it is not loaded
 
     return expose

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..api import errors
-from ..api.requests import MOST_BYTES, STOPS, RawRequest, most_bytes
+from ...api import errors
+from ...api.requests import MOST_BYTES, STOPS, RawRequest, most_bytes
 from .exchange import BodyError, answered, passed_on, read_body, refused
 
 if TYPE_CHECKING:
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from ..api.dispatcher import Dispatcher
-    from ..api.reports import ReportHub
-    from ..api.requests import Commands
+    from ...api.dispatcher import Dispatcher
+    from ...api.reports import ReportHub
+    from ...api.requests import Commands
 
 STOP_WITHIN_S = 0.5
 """So long the body of a stop may take; then the stop acts without it."""

@@ -16,18 +16,18 @@ from uuid import uuid4
 import orjson
 from aiohttp import web
 
-from ..api.reports import SUBJECTS
-from ..api.requests import MOST_BYTES
+from ...api.reports import SUBJECTS
+from ...api.requests import MOST_BYTES
+from ..routes.exchange import refused
 from .client import Client, Traffic, keep_little_unsent
-from .exchange import refused
 from .frames import telemetry_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..api.dispatcher import Dispatcher
-    from ..api.reports import Report, ReportHub, Subject
-    from ..api.requests import Commands
+    from ...api.dispatcher import Dispatcher
+    from ...api.reports import Report, ReportHub, Subject
+    from ...api.requests import Commands
 
 MOST_CLIENTS = 64
 QUEUE_LENGTH, QUEUED_A_ROBOT = 200, 8

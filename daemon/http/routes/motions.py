@@ -10,15 +10,15 @@ from aiohttp import hdrs, web
 
 from motiond.formats.errors import shortened
 
-from ..api.errors import RequestError
-from .connections import connection_of
+from ...api.errors import RequestError
+from ..live.frames import motion_frame
+from ..security.connections import connection_of
 from .exchange import NOT_KEPT, BodyError, answered, read_body, refused, refused_by
-from .frames import motion_frame
 from .thumbnail import thumbnail
 
 if TYPE_CHECKING:
-    from ..api.dispatcher import Dispatcher
-    from ..api.motions import Motions
+    from ...api.dispatcher import Dispatcher
+    from ...api.motions import Motions
 
 MOST_UPLOAD_BYTES = 32_000_000
 UPLOAD_WITHIN_S = 120.0

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, cast
 
 import orjson
 
-from ..api.dispatcher import IdempotencyCache, fingerprint_of, refuse_expired, used_before
-from ..api.errors import RequestError
-from ..api.requests import GROUP_SCHEMAS, RawRequest, parse
-from ..api.schemas import GroupPlayRequest, Request
+from ...api.dispatcher import IdempotencyCache, fingerprint_of, refuse_expired, used_before
+from ...api.errors import RequestError
+from ...api.requests import GROUP_SCHEMAS, RawRequest, parse
+from ...api.schemas import GroupPlayRequest, Request
 from .exchange import BodyError, answered, passed_on, refusal, refused_by
-from .robot_api import body_of
+from .robots import body_of
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from ..api.groups import Groups, GroupVerb
+    from ...api.groups import Groups, GroupVerb
 
 MOST_LISTED = 2000
 STOPS = ("stop", "estop")

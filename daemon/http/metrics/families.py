@@ -21,14 +21,14 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from ..ipc.states import ResultCode, State
+from ...ipc.states import ResultCode, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prometheus_client.core import Metric
 
-    from .tally import Scrape
+    from .totals import Scrape
 
 VERSION = version("motiond")
 TOTALS = {

@@ -19,7 +19,7 @@ from motiond.formats.io.mesh_file import open_mesh
 from motiond.formats.model.outline import derived_shapes
 
 from .exchange import answered, refused
-from .robot_api import unknown_robot
+from .robots import unknown_robot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from motiond.formats import Frame, Joint, Link, Mesh, RobotModel, Shape
     from motiond.formats.arrays import Floats
 
-    from ..api.requests import Commands
-    from ..joints.joint_map import JointMap
+    from ...api.requests import Commands
+    from ...joints.joint_map import JointMap
 
     Models: TypeAlias = Mapping[str, tuple[RobotModel | None, JointMap]]
 

@@ -8,7 +8,7 @@ from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from ..config.secrets import NoCredential, secret_file
+from ...config.secrets import NoCredential, secret_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from motiond.formats.io.regular_file import open_regular
 
-from ..config.certificates import CertificateLog, NoCertificate, of_chain
-from ..config.section import SettingError
-from ..config.tls_files import check_tls_files
+from ...config.certificates import CertificateLog, NoCertificate, of_chain
+from ...config.section import SettingError
+from ...config.tls_files import check_tls_files
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

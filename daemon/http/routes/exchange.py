@@ -11,7 +11,7 @@ from aiohttp import hdrs, web
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..api.errors import ErrorCode, RequestError
+    from ...api.errors import ErrorCode, RequestError
 
 BODY_WITHIN_S = 5.0
 STATUS: Mapping[str, int] = {

@@ -57,7 +57,7 @@ class PageFile:
 
 def page_routes() -> list[web.RouteDef]:
     """Return a route for each file of the page, and one for its start."""
-    folder: Traversable = files(__package__) / "static"
+    folder: Traversable = files("motiond.daemon.http") / "static"
     found = {one.name: PageFile(one.name, one.read_bytes()) for one in folder.iterdir() if one.is_file()}
     routes = [web.get(f"/{name}", file.serve) for name, file in sorted(found.items())]
     return [web.get("/", found[START].serve), *routes]

@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
 
-from ..api.pace import Pace, cost_of
-from ..api.requests import MOST_BYTES, STOPS
+from ...api.pace import Pace, cost_of
+from ...api.requests import MOST_BYTES, STOPS
+from ..routes.exchange import refused
 from .connections import connection_of
-from .exchange import refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

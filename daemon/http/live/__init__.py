@@ -1,0 +1,1 @@
+"""Reports and requests over WebSockets."""
