@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.docs.readme import MARKS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -110,6 +112,8 @@ def _block(page: str, text: str, found: re.Match[str]) -> Block:
     ):
         marks.insert(0, _mark(f"{page}:{line}", comment["text"]))
         before = before[: before.rfind("<!--")]
+    if page == "README.md":
+        marks += [Mark(*mark) for mark in MARKS.get(body.partition("\n")[0], ())]
     return Block(page, line, found["language"], body, tuple(marks))
 
 

@@ -12,11 +12,13 @@ import pytest
 from lxml import etree
 
 from tests.docs.blocks import CHECKOUT, PAGES, BadMark, Block, blocks_of, unfenced
+from tests.docs.readme import MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+README = CHECKOUT / "README.md"
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 READERS: dict[str, Callable[[str], object]] = {
     "python": partial(compile, filename="page", mode="exec"),
@@ -97,6 +99,11 @@ def test_marks_fit_their_blocks() -> None:
         or (mark.command and not any(one.line.startswith(mark.command) for one in block.commands()))
     ]
     assert wrong == []
+
+
+def test_the_readme_has_no_comments_and_each_of_its_marks_a_block() -> None:
+    assert "<!--" not in README.read_text(encoding="utf-8")
+    assert {block.text.partition("\n")[0] for block in blocks_of(README)} >= MARKS.keys()
 
 
 # -- how blocks are found -----------------------------------------------------------------------------------
