@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .broker import Client, asks_a_daemon
 from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, print_json
+from .requests.broker import Client, asks_a_daemon
 
 app = typer.Typer()
 

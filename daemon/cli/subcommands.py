@@ -29,46 +29,55 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = {
     "run": Subcommand("run", "Run the daemon until SIGTERM or SIGINT."),
     "demo": Subcommand("run", "Play on a simulated arm and show it, with a broker inside."),
-    "play": Subcommand("play", "Play a motion; exit code 1 if it does not end successfully."),
-    "goto": Subcommand("play", "Go to a posture; with --wait, exit code 1 if it does not get there."),
-    "seek": Subcommand("robots", "Go to another place of the motion, and play on from there if it played."),
-    "queue": Subcommand("robots", "List the motions that wait for the one that plays."),
-    "enable": Subcommand("robots", "Switch torque on, holding where the joints are."),
-    "disable": Subcommand("robots", "Switch torque off, while no motion plays."),
-    "pause": Subcommand("robots", "Slow down on the path and wait there."),
-    "resume": Subcommand("robots", "Go on along the path."),
-    "speed": Subcommand("robots", "Play at another speed from now on."),
-    "stop": Subcommand(
-        "robots", "Stop softly, on the path; exit code 1 where no actuator is there to be stopped."
+    "play": Subcommand("requests.play", "Play a motion; exit code 1 if it does not end successfully."),
+    "goto": Subcommand(
+        "requests.play", "Go to a posture; with --wait, exit code 1 if it does not get there."
     ),
-    "estop": Subcommand("robots", "Halt at once and stay so until reset; this is no safety-rated stop."),
-    "reset": Subcommand("robots", "Leave the emergency stop or a fault."),
+    "seek": Subcommand(
+        "requests.robots", "Go to another place of the motion, and play on from there if it played."
+    ),
+    "queue": Subcommand("requests.robots", "List the motions that wait for the one that plays."),
+    "enable": Subcommand("requests.robots", "Switch torque on, holding where the joints are."),
+    "disable": Subcommand("requests.robots", "Switch torque off, while no motion plays."),
+    "pause": Subcommand("requests.robots", "Slow down on the path and wait there."),
+    "resume": Subcommand("requests.robots", "Go on along the path."),
+    "speed": Subcommand("requests.robots", "Play at another speed from now on."),
+    "stop": Subcommand(
+        "requests.robots", "Stop softly, on the path; exit code 1 where no actuator is there to be stopped."
+    ),
+    "estop": Subcommand(
+        "requests.robots", "Halt at once and stay so until reset; this is no safety-rated stop."
+    ),
+    "reset": Subcommand("requests.robots", "Leave the emergency stop or a fault."),
     "reboot": Subcommand(
-        "robots", "Restart servos that have shut down; their torque goes off, and their errors go."
+        "requests.robots", "Restart servos that have shut down; their torque goes off, and their errors go."
     ),
     "control": Subcommand(
-        "robots",
+        "requests.robots",
         (
             "Say who is in control of a robot; "
             "other subcommands are in control by themselves where they have to."
         ),
     ),
     "reload": Subcommand(
-        "robots",
+        "requests.robots",
         (
             "Take what has changed in the configuration and in motions; "
             "exit code 1 if a motion cannot be played."
         ),
     ),
-    "status": Subcommand("robots", "Say what the robots do, and which motions they have."),
+    "status": Subcommand("requests.robots", "Say what the robots do, and which motions they have."),
     "monitor": Subcommand(
         "monitor", "Show a robot as it moves, with keys to stop, pause and resume it, until q or Ctrl-C."
     ),
     "log-level": Subcommand(
-        "whole", "Say from which level on the daemon of this configuration, on this machine, logs; or set it."
+        "requests.log_level",
+        "Say from which level on the daemon of this configuration, on this machine, logs; or set it.",
     ),
-    "forget": Subcommand("forget", "Clear what the broker keeps of a robot that no daemon has any more."),
-    "fleet": Subcommand("fleet", "Command all robots of a group, on one daemon or many."),
+    "forget": Subcommand(
+        "requests.forget", "Clear what the broker keeps of a robot that no daemon has any more."
+    ),
+    "fleet": Subcommand("requests.fleet", "Command all robots of a group, on one daemon or many."),
     "inspect": Subcommand(
         "files", "Say what is in robot descriptions and motion files; exit code 1 if one cannot be read."
     ),

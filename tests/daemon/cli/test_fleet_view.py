@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from motiond.daemon.api.reports import Report
-from motiond.daemon.cli.fleet_table import FleetTable, clock_words
+from motiond.daemon.cli.requests.fleet_table import FleetTable, clock_words
 from tests.daemon import told
 from tests.daemon.cli.program import Program
 from tests.daemon.fleet.members import members

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 import yaml
 
-from motiond.daemon.cli import actuator_questions, interview
+from motiond.daemon.cli.init import actuator_questions, interview
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.tools.example import example_config
 from motiond.daemon.tools.setup import hardware

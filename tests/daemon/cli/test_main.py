@@ -137,7 +137,7 @@ async def test_names_of_any_length_are_told_whole(daemon: Daemon, monkeypatch: p
         return [row]
 
     monkeypatch.setattr("motiond.daemon.client.status.overview", told)
-    monkeypatch.setattr("motiond.daemon.cli.robots.ask", lambda *_: answer)
+    monkeypatch.setattr("motiond.daemon.cli.requests.robots.ask", lambda *_: answer)
     code, out, err = await daemon.cli("status")
     assert (code, err) == (0, "")
     assert {f"{long},", longer} <= set(out.split())

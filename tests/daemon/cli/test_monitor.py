@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.cli.monitor import Monitor
+from motiond.daemon.cli.monitor.command import Monitor
 from motiond.daemon.config.mqtt import MqttSettings
 from tests.daemon import told
 from tests.daemon.cli.program import OnTerminal, daemon_of

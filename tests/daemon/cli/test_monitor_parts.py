@@ -14,12 +14,12 @@ import pytest
 
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import Report
-from motiond.daemon.cli import commander as commanding
-from motiond.daemon.cli.commander import Commander
-from motiond.daemon.cli.monitor_screen import KEYS, MonitorScreen
-from motiond.daemon.cli.robot_view import RobotView
-from motiond.daemon.cli.sparkline import PLAIN_BLOCKS, History, bars, sparkline
-from motiond.daemon.cli.terminal import Keys, raw_keys
+from motiond.daemon.cli.monitor import commander as commanding
+from motiond.daemon.cli.monitor.commander import Commander
+from motiond.daemon.cli.monitor.robot_view import RobotView
+from motiond.daemon.cli.monitor.screen import KEYS, MonitorScreen
+from motiond.daemon.cli.monitor.sparkline import PLAIN_BLOCKS, History, bars, sparkline
+from motiond.daemon.cli.monitor.terminal import Keys, raw_keys
 from motiond.daemon.client.connection import NoAnswer
 from tests.daemon import told
 from tests.daemon.fleet.members import until

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from motiond.daemon.cli import broker as finding_broker
-from motiond.daemon.cli.broker import Client
+from motiond.daemon.cli.requests import broker as finding_broker
+from motiond.daemon.cli.requests.broker import Client
 from motiond.daemon.client.stopping import stop
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.ipc.control import address_of

@@ -199,8 +199,8 @@ MQTT = {"aiomqtt", "paho", "motiond.daemon.mqtt"}
 HELPLESS = {"typer", "rich", "asyncio", "pydantic", "importlib.metadata"}
 NOT_BY_STOP = {"motiond.daemon.api.schemas", "motiond.daemon.api.requests", "rich.console"}
 LOADED_BY_STOP = {
-    *("broker", "completion", "help", "later", "main"),
-    *("output", "request", "robots", "streams", "subcommands", "tree", "words"),
+    *("completion", "help", "later", "main", "output", "requests", "streams", "subcommands", "tree"),
+    *("requests.broker", "requests.request", "requests.robots", "requests.words"),
 }
 NAMES_MODULES = """
 import sys

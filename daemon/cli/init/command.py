@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .output import DONE, FAILED, Force, own_name, tell
+from ..output import DONE, FAILED, Force, own_name, tell
 
 if TYPE_CHECKING:
-    from ..tools.check import Finding
-    from ..tools.setup.choices import Choices
+    from ...tools.check import Finding
+    from ...tools.setup.choices import Choices
 
 app = typer.Typer()
 
@@ -70,7 +70,7 @@ def init(
     http: Http = None,
 ) -> int:
     """Write a first configuration, checked, with comments; looks for hardware and files and moves nothing."""
-    from ..tools.setup.proof import already_there
+    from ...tools.setup.proof import already_there
     from .actuator_questions import GivenActuators
     from .interview import Given, Interview
     from .questions import Questions
@@ -97,8 +97,8 @@ def _write(target: Path, choices: "Choices", *, may_replace: bool) -> int:
     """Write what was chosen, and say what can be played and what to type next."""
     from motiond.formats.errors import printable
 
-    from ..tools.setup.document import document
-    from ..tools.setup.proof import write_checked
+    from ...tools.setup.document import document
+    from ...tools.setup.proof import write_checked
 
     if choices.are_guessed:
         typer.echo("which actuator moves which joint was taken by their order; the file says how to check it")
@@ -126,7 +126,7 @@ def _schema() -> Path | None:
     """Return the schema that is installed beside the example configuration, if it is."""
     from motiond.formats import FormatError
 
-    from ..tools.example import example_config
+    from ...tools.example import example_config
 
     try:
         schema = example_config().with_name("schema.json")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..output import DONE
 from .broker import Client, asks_a_daemon, option_of
-from .output import DONE
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..config.http import HttpSettings
-    from ..config.mqtt import MqttSettings
+    from ...config.http import HttpSettings
+    from ...config.mqtt import MqttSettings
 
 app = typer.Typer()
 
@@ -43,8 +43,8 @@ def serve(
     client: Client,
 ) -> int:
     """Serve a page of all robots at the broker, on any machine, until SIGTERM or SIGINT."""
-    from ..fleet.serving import FleetServer
-    from ..log.lines import start_logging
+    from ...fleet.serving import FleetServer
+    from ...log.lines import start_logging
 
     given = {"token_file": token_file, "cert_file": cert_file, "key_file": key_file, "hosts": hosts}
     http = _http({"listen": listen} | {name: value for name, value in given.items() if value is not None})
@@ -58,7 +58,7 @@ def _http(given: dict[str, Any]) -> "HttpSettings":
     """Check the options by which HTTP is served, as those of a configuration are."""
     from pydantic import ValidationError
 
-    from ..config.http import HttpSettings
+    from ...config.http import HttpSettings
 
     try:
         return HttpSettings(**given)
@@ -87,10 +87,10 @@ def monitor(
 async def _monitor(mqtt: "MqttSettings", console: "Console", seconds: float | None) -> None:
     from contextlib import suppress
 
-    from ..api.reports import ReportHub
-    from ..client.finding import reaching
-    from ..fleet.serving import ended_by_signals
-    from ..fleet.site import Site
+    from ...api.reports import ReportHub
+    from ...client.finding import reaching
+    from ...fleet.serving import ended_by_signals
+    from ...fleet.site import Site
     from .fleet_table import SHOWN, FleetTable
 
     async with reaching(mqtt):  # who names a wrong broker is told so

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import DEFAULT_CONFIG, DONE, as_listed, tell
+from ..output import DEFAULT_CONFIG, DONE, as_listed, tell
 
 if TYPE_CHECKING:
-    from ..config.mqtt import MqttSettings
-    from ..config.section import ConfigError
+    from ...config.mqtt import MqttSettings
+    from ...config.section import ConfigError
 
 Config = Annotated[
     Path | None,
@@ -95,8 +95,8 @@ class Client:
         typer.BadParameter
             If an option cannot be used.
         """
-        from ..config.mqtt import MqttSettings
-        from ..config.section import ConfigError
+        from ...config.mqtt import MqttSettings
+        from ...config.section import ConfigError
 
         if self.broker is not None and self.base is not None:
             return self._with_options(MqttSettings()), None
@@ -110,7 +110,7 @@ class Client:
 
     def _guessed(self, settings: "MqttSettings", error: "ConfigError", *, asks_here: bool) -> str:
         """Say that the configuration is not read, and who is asked then."""
-        from ..mqtt.connection import address_of
+        from ...mqtt.connection import address_of
 
         what = str(error).partition("\n")[0]
         asked = f"{address_of(settings)} is asked"
@@ -123,8 +123,8 @@ class Client:
     def _with_options(self, settings: "MqttSettings", *, encrypts: bool = True) -> "MqttSettings":
         from pydantic import ValidationError
 
-        from ..config.mqtt import MqttSettings
-        from ..config.secrets import has_password
+        from ...config.mqtt import MqttSettings
+        from ...config.secrets import has_password
 
         base, broker = (text and as_listed(text) for text in (self.base, self.broker))
         given: dict[str, Any] = {"base": base, "ca_file": self.ca_file if encrypts else None}
@@ -160,12 +160,12 @@ class Client:
         return self.config or default_config()
 
     def _configured(self) -> "MqttSettings":
-        from ..config.mqtt import MqttSettings
+        from ...config.mqtt import MqttSettings
 
         config = self.config or default_config()
         if config is None:
             return MqttSettings()
-        from ..config.client import load_mqtt_settings
+        from ...config.client import load_mqtt_settings
 
         return load_mqtt_settings(config)
 

@@ -16,18 +16,18 @@ from pydantic import ValidationError
 from motiond.formats import FormatError
 from motiond.formats.errors import listed, printable
 
-from ..config.http import HttpSettings
-from ..config.mqtt import MqttSettings
-from ..config.secrets import has_password
-from ..config.settings import robot_name
-from ..joints.joint_map import JointMapError
-from ..tools.setup.choices import EMBEDDED, Choices, JointLimits, Model
-from ..tools.setup.files import joints_named_in, look_into, robots_of
+from ...config.http import HttpSettings
+from ...config.mqtt import MqttSettings
+from ...config.secrets import has_password
+from ...config.settings import robot_name
+from ...joints.joint_map import JointMapError
+from ...tools.setup.choices import EMBEDDED, Choices, JointLimits, Model
+from ...tools.setup.files import joints_named_in, look_into, robots_of
 from .actuator_questions import ActuatorQuestions
 
 if TYPE_CHECKING:
-    from ..config.section import Section
-    from ..tools.setup.files import Described
+    from ...config.section import Section
+    from ...tools.setup.files import Described
     from .actuator_questions import GivenActuators
     from .questions import Questions
 

@@ -12,7 +12,7 @@ import typer
 
 from motiond.formats.errors import printable
 
-from .output import WRONG_INPUT
+from ..output import WRONG_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

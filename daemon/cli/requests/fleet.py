@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..api.errors import RequestError
-from ..api.names import STOPS
-from .broker import Client, asks_a_daemon
-from .fleet_view import app as commands_that_show_all
-from .output import (
+from ...api.errors import RequestError
+from ...api.names import STOPS
+from ..output import (
     DONE,
     FAILED,
     NOBODY_ANSWERS,
@@ -21,14 +19,16 @@ from .output import (
     print_table,
     tell,
 )
+from .broker import Client, asks_a_daemon
+from .fleet_view import app as commands_that_show_all
 from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
 from .request import nothing_stopped, number_within, or_nothing_stopped
 from .words import in_own_words, unreached
 
 if TYPE_CHECKING:
-    from ..api.groups import GroupVerb
-    from ..fleet.gathering import Gathered
-    from ..fleet.playing import Outcome
+    from ...api.groups import GroupVerb
+    from ...fleet.gathering import Gathered
+    from ...fleet.playing import Outcome
 
 fleet = typer.Typer(
     name="fleet", no_args_is_help=True, help="Command all robots of a group, on one daemon or many."
@@ -91,8 +91,8 @@ def play(
     """Play on all robots of a group at one time, or on none; Ctrl-C stops all softly."""
     from rich.console import Console
 
-    from ..fleet.coordinator import GroupPlay
-    from ..fleet.playing import GroupPlaying
+    from ...fleet.coordinator import GroupPlay
+    from ...fleet.playing import GroupPlaying
 
     if start_at is not None and start_in is not None:
         raise typer.BadParameter("--start-at and --in exclude each other; choose one")
@@ -162,7 +162,7 @@ def resume(group: GroupName, *, client: Client, json: AsJson = False) -> int:
 
 def _command(client: Client, group: str, verb: "GroupVerb", *, json: bool) -> int:
     """Command all; exit code 1 unless each of them has taken it, 3 if none answers at all."""
-    from ..fleet.gathering import command
+    from ...fleet.gathering import command
 
     settings, unread = client.known_mqtt() if verb in STOPS else (client.mqtt(), None)
     with or_nothing_stopped(group, unread):
@@ -196,7 +196,7 @@ def status(group: AnyGroupName = None, *, client: Client, json: AsJson = False) 
     """Show all robots that the broker knows: groups, what they do, and who is not there."""
     from motiond.formats.errors import listed
 
-    from ..fleet.overview import overview
+    from ...fleet.overview import overview
 
     rows = asyncio.run(overview(client.mqtt(), group, clocks=True))
     if json:

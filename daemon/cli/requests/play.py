@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..output import DEFAULT_CONFIG, DONE, FAILED, AsJson, RobotName, as_listed, print_json, say, tell
 from .broker import Client, asks_a_daemon, option_of
-from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, RobotName, as_listed, print_json, say, tell
 from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
 from .request import ask
 from .words import own_words
 
 if TYPE_CHECKING:
-    from ..client.play import Outcome
+    from ...client.play import Outcome
 
 app = typer.Typer()
 
@@ -70,7 +70,7 @@ def play(
     asks = {"--replace": replace, "--queue": queue, "--no-wait": not wait}
     asks |= {option_of(name): True for name in client.typed - {"config"}}
     if _plays_here(asks, dry_run=dry_run, traced=trace is not None):
-        from .dry_run import play_dry
+        from ..dry_run import play_dry
 
         with own_words(robot, "play"):
             return play_dry(client.config or DEFAULT_CONFIG, robot, request, trace, json=json)
@@ -90,7 +90,7 @@ def _to_the_end(client: Client, robot: str, verb: str, request: dict[str, Any], 
     """Return once the motion has ended and what follows it is done."""
     from rich.console import Console
 
-    from ..client.play import Playing
+    from ...client.play import Playing
 
     with own_words(robot, verb):
         outcome = asyncio.run(Playing(client.mqtt(), robot, Console(stderr=True)).run(verb, request))

@@ -4,8 +4,8 @@ import asyncio
 
 import typer
 
+from ..output import AsJson, RobotName, print_json
 from .broker import Client, asks_a_daemon
-from .output import AsJson, RobotName, print_json
 
 app = typer.Typer()
 
@@ -14,7 +14,7 @@ app = typer.Typer()
 @asks_a_daemon
 def forget(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
     """Clear what the broker keeps of a robot that no daemon has any more."""
-    from ..client.forget import forget as clear
+    from ...client.forget import forget as clear
 
     topics = asyncio.run(clear(client.mqtt(), robot))
     if json:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .output import DEFAULT_CONFIG, NOBODY_ANSWERS, WRONG_INPUT, AsJson, ConfigFile, say, tell
+from ..output import DEFAULT_CONFIG, NOBODY_ANSWERS, WRONG_INPUT, AsJson, ConfigFile, say, tell
 
 app = typer.Typer()
 
@@ -27,8 +27,8 @@ def log_level(
     json: AsJson = False,
 ) -> int:
     """Say from which level on the daemon of this configuration, on this machine, logs; or set it."""
-    from ..client.connection import ANSWER_TIMEOUT_S
-    from ..client.local import ask_here
+    from ...client.connection import ANSWER_TIMEOUT_S
+    from ...client.local import ask_here
 
     if not config.is_file():
         hint = "name the configuration of the daemon with -c"

@@ -10,10 +10,10 @@ from typing import Any
 
 import typer
 
-from ..api.errors import RequestError
-from ..api.names import STOPS
+from ...api.errors import RequestError
+from ...api.names import STOPS
+from ..output import as_listed
 from .broker import Client
-from .output import as_listed
 from .words import own_words
 
 LEAST_SPEED, MOST_SPEED, LONGEST_TOLD = 0.1, 10.0, 60
@@ -30,7 +30,7 @@ def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = Non
     NoAnswer
         If nobody answers.
     """
-    from ..client.session import ask as ask_over_mqtt
+    from ...client.session import ask as ask_over_mqtt
 
     if verb in STOPS:
         return _stop(client, robot, verb)
@@ -40,7 +40,7 @@ def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = Non
 
 def _stop(client: Client, robot: str, verb: str) -> dict[str, Any]:
     """Stop a robot by each way that there is, also where the configuration cannot be used."""
-    from ..client.stopping import stop
+    from ...client.stopping import stop
 
     settings, unread = client.known_mqtt(asks_here=True)
     with own_words(robot, verb), or_nothing_stopped(robot, unread):
@@ -50,7 +50,7 @@ def _stop(client: Client, robot: str, verb: str) -> dict[str, Any]:
 @contextmanager
 def or_nothing_stopped(whom: str, unread: Path | None) -> Iterator[None]:
     """Say plainly where a stop has not come that went out without what the configuration says."""
-    from ..client.connection import NoAnswer
+    from ...client.connection import NoAnswer
 
     try:
         yield

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.formats.errors import printable
 
-from ..api.errors import RequestError
-from ..api.names import STOPS
-from ..api.requests import VERBS
-from ..client.connection import NoAnswer
-from .words import in_own_words, unreached
+from ...api.errors import RequestError
+from ...api.names import STOPS
+from ...api.requests import VERBS
+from ...client.connection import NoAnswer
+from ..requests.words import in_own_words, unreached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

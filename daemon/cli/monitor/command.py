@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .broker import Client, asks_a_daemon
-from .output import DONE, FAILED, ShownRobotName, tell
+from ..output import DONE, FAILED, ShownRobotName, tell
+from ..requests.broker import Client, asks_a_daemon
 from .terminal import MOST_AT_ONCE, Keys, raw_keys, refuse_no_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..api.reports import Subject, Subscription
-    from ..config.mqtt import MqttSettings
+    from ...api.reports import Subject, Subscription
+    from ...config.mqtt import MqttSettings
 
 app = typer.Typer()
 
@@ -44,7 +44,7 @@ def monitor(robot: ShownRobotName = None, *, client: Client) -> int:
 
 
 async def _run(mqtt: "MqttSettings", robot: str | None, config: Path | None) -> int:
-    from ..client.finding import reaching
+    from ...client.finding import reaching
 
     async with reaching(mqtt):  # who names a wrong broker is told so
         pass
@@ -81,8 +81,8 @@ class Monitor:
     """
 
     def __init__(self, mqtt: "MqttSettings", robot: str | None, config: Path | None = None) -> None:
-        from ..api.reports import ReportHub
-        from ..fleet.site import Site
+        from ...api.reports import ReportHub
+        from ...fleet.site import Site
         from .commander import Commander
         from .robot_view import RobotView
 
@@ -103,7 +103,7 @@ class Monitor:
         from rich.console import Console
         from rich.live import Live
 
-        from .monitor_screen import MonitorScreen
+        from .screen import MonitorScreen
 
         screen = MonitorScreen(lambda: self._site.robots.robots, self._broker, self._view, self.commander)
         live = Live(screen, console=Console(), screen=True, auto_refresh=False)
@@ -211,10 +211,10 @@ class Monitor:
         out also to a robot of which nothing was heard, and where nobody answers at the broker, to the daemon
         on this machine.
         """
-        from ..api.errors import RequestError
-        from ..api.requests import SCHEMAS, VERBS
-        from ..client.session import ask
-        from ..client.stopping import stop, stopped_here
+        from ...api.errors import RequestError
+        from ...api.requests import SCHEMAS, VERBS
+        from ...client.session import ask
+        from ...client.stopping import stop, stopped_here
 
         stops = VERBS[verb].stops
         try:
@@ -236,7 +236,7 @@ class Monitor:
 @contextmanager
 def _heeding(ended: asyncio.Event, resized: asyncio.Event) -> "Iterator[None]":
     """Have signals end it, and a terminal of another size be drawn anew at once."""
-    from ..fleet.serving import ended_by_signals
+    from ...fleet.serving import ended_by_signals
 
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGWINCH, resized.set)

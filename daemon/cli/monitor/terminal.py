@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, ClassVar
 
-from .output import WRONG_INPUT
+from ..output import WRONG_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

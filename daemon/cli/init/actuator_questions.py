@@ -12,13 +12,13 @@ from motiond.drivers.base import DriverError
 from motiond.drivers.dynamixel.options import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE
 from motiond.formats.errors import listed, nearest, printable
 
-from ..tools.setup.hardware import Found, Servo, find_modules, find_servos, serial_ports
+from ...tools.setup.hardware import Found, Servo, find_modules, find_servos, serial_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..tools.setup.files import Described
-    from ..tools.setup.hardware import Actuator
+    from ...tools.setup.files import Described
+    from ...tools.setup.hardware import Actuator
     from .questions import Questions
 
 NONE = "none"

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..api.errors import RequestError
-from .broker import Client, asks_a_daemon
-from .output import (
+from ...api.errors import RequestError
+from ..output import (
     DONE,
     FAILED,
     NOBODY_ANSWERS,
@@ -20,13 +19,14 @@ from .output import (
     say,
     tell,
 )
+from .broker import Client, asks_a_daemon
 from .request import ask, place_of, read_speed
 from .words import in_own_words, own_words, unreached
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..client.reload import Reloaded, ReloadedHere
+    from ...client.reload import Reloaded, ReloadedHere
 
 app = typer.Typer()
 
@@ -181,7 +181,7 @@ def control(
     json: AsJson = False,
 ) -> None:
     """Say who is in control of a robot; other subcommands are in control by themselves where they have to."""
-    from ..client.control import free, who_controls
+    from ...client.control import free, who_controls
 
     with own_words(robot, "lease/take"):
         before = asyncio.run(free(client.mqtt(), robot)) if take else None
@@ -210,8 +210,8 @@ def reload(
     ROBOT, or where that daemon is elsewhere, only motion and marker files are read again. What plays or waits
     keeps the rows it was accepted with.
     """
-    from ..client.local import Impostor
-    from ..client.reload import reload_here, reload_motions
+    from ...client.local import Impostor
+    from ...client.reload import reload_here, reload_motions
 
     config, code = client.own_config if robot is None else None, DONE
     if config is not None:
@@ -281,7 +281,7 @@ def status(
     """Say what the robots do, and which motions they have."""
     from motiond.formats.errors import listed
 
-    from ..client.status import overview
+    from ...client.status import overview
 
     rows = asyncio.run(overview(client.mqtt(), robot, None if json else load_tables_meanwhile))
     if json:
