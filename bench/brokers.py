@@ -60,7 +60,7 @@ class Due(NamedTuple):
 def main(seconds: float = SECONDS) -> None:
     """Print both brokers under both loads."""
     print(f"{EACH} robots at each connection, {seconds:g} s; ms")
-    print(f"{'':48}{'sent/s':>10}{'heard':>8}{'p50':>9}{'p99':>9}{'worst':>9}")
+    print(f"{'':48}{'sent/s':>10}{'received':>9}{'p50':>9}{'p99':>9}{'worst':>9}")
     for load, robots, told in (
         ("in motion", ROBOTS, messages("in motion")),
         ("thin, in motion", ROBOTS, messages("in motion", thin())),
@@ -73,7 +73,7 @@ def main(seconds: float = SECONDS) -> None:
             share = 100 * len(took_s) / sent
             shown = f"{name}, {robots} robots {load}"
             print(
-                f"{shown:48}{sent / seconds:10.0f}{share:7.1f}%{p50:9.2f}{p99:9.2f}{worst:9.1f}", flush=True
+                f"{shown:48}{sent / seconds:10.0f}{share:8.1f}%{p50:9.2f}{p99:9.2f}{worst:9.1f}", flush=True
             )
 
 
