@@ -16,9 +16,9 @@ from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import State
+from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.robots.assembly import make_registry
-from motiond.daemon.robots.stream_forks import StreamForks
 from tests.daemon.rig import write_seq
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.settings import load_settings
+from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.robots.assembly import make_registry
-from motiond.daemon.robots.stream_forks import StreamForks
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.rig import Rig, ask, write_seq
 from tests.ports import free_port

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 from motiond.daemon.ipc.messages import Ready
-from motiond.daemon.robots.stream_forks import StreamForks
-from motiond.daemon.robots.stream_process import StreamProcess
+from motiond.daemon.ipc.stream_forks import StreamForks
+from motiond.daemon.robots.process.stream_process import StreamProcess
 from tests.daemon.stream.test_loop import setup_of
 
 ROBOTS, INTERPRETERS = 20, 5

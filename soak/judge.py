@@ -20,7 +20,7 @@ from paho.mqtt.properties import Properties
 
 from motiond.daemon.http.routes.robots import KNOWN
 from motiond.daemon.mqtt.connection import make_client
-from motiond.daemon.robots.reservation_reporter import UNTOLD
+from motiond.daemon.robots.group_start.reservation_reporter import UNTOLD
 from tests.daemon.conftest import said
 from tests.waiting import PATIENCE_S
 

@@ -20,11 +20,11 @@ from ..api.reports import ReportHub
 from ..api.schemas import PlayRequest, StatusRequest
 from ..config.listening import place, split_place
 from ..ipc.states import State
+from ..ipc.stream_forks import StreamForks
 from ..mqtt.broker import BrokerError
 from ..mqtt.connection import address_of
 from ..mqtt.topics import Topics
-from ..robots.assembly import make_registry
-from ..robots.stream_forks import StreamForks
+from ..robots import make_registry
 from ..service.daemon import serve
 from .live_table import SHOWN, LiveTable
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..config.http import HttpSettings
     from ..config.mqtt import MqttSettings
     from ..config.settings import Settings
-    from ..robots.registry import RobotRegistry
+    from ..robots import RobotRegistry
 
     Moved = TypeVar("Moved", MqttSettings, HttpSettings)
 

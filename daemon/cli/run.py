@@ -17,7 +17,7 @@ def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int
     """Run the daemon until SIGTERM or SIGINT."""
     import asyncio
 
-    from ..robots.stream_forks import StreamForks
+    from ..ipc.stream_forks import StreamForks
 
     with StreamForks() as forks:
         forks.start()  # it loads while the daemon does
@@ -25,7 +25,7 @@ def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int
         from ..clock.monitor import ClockMonitor
         from ..config.settings import load_settings
         from ..log.lines import start_logging
-        from ..robots.assembly import Assembly
+        from ..robots import Assembly
         from ..service.daemon import Source, serve
 
         start_logging(logging.DEBUG if verbose else logging.INFO)

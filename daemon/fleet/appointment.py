@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..api.errors import RequestError
-from ..robots.reservation import TELLING_S
+from ..robots import TELLING_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from motiond.formats.errors import listed
 
-from ..robots.reservation import GUARD_S
+from ..robots import GUARD_S
 from .heard import Members
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..api.schemas import CommitRequest
-    from ..robots.reservation import Reservation
+    from ..robots import Reservation
     from .heard import Daemons, Failure
 
 log = logging.getLogger(__name__)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..mqtt.bridge import MqttBridge
     from ..mqtt.brokers import Broker
     from ..mqtt.connection import Client
-    from ..robots.registry import RobotRegistry
+    from ..robots import RobotRegistry
 
 log = logging.getLogger(__name__)
 

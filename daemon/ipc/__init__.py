@@ -3,6 +3,7 @@
 - `messages`: commands and notices
 - `channel`: the socket pair that carries them
 - `forks`: requests for stream processes, and what becomes of these
+- `stream_forks`: starts the process that forks them
 - `ring`: the records of the ticks, in shared memory
 - `control`: how the daemon is asked for what concerns it as a whole
 - `listener`: takes connections

@@ -4,21 +4,39 @@
 - `member`: one of them, with all that serves it
 - `assembly`, `parts`: makes robots of a configuration; what each is made of
 - `handlers`: which requests a robot takes, and what it answers
-- `session`: what one robot does, and what follows; pure
+- `session`: what one robot does, and what follows; goals, and what the stream process needs for them
 - `robot`: the shell around its session: its life, what requests wait for, what it reports
+- `process`: keeps a stream process alive
 - `stream_listener`: takes what its stream process reports to the session
-- `goal`, `goal_planner`: a goal, and what the stream process needs for it
-- `appointments`: whether the machine's clock is good enough for an appointed start
+- `motions`: reads motions beside everything else, watches their folders, takes uploads
 - `control`: who commands a robot, and what follows when control is lost
-- `reservation`: whether it is reserved for a start of its group
+- `group_start`: whether it is reserved for a start of its group
 - `inactivity`: lets a robot that nobody uses rest
-- `held_start`: that start, how far it is, and what hinders it
-- `motion_loader`: reads the motions beside everything else
-- `learned_limits`: the limits that actuators report, and motions checked again
-- `motion_watch`: has them read when files change; `unwatched`: why it cannot
-- `uploads`: the folder for motions of clients
-- `shared_tracks`: motions in shared memory
-- `payloads`, `telemetry_reporter`, `reservation_reporter`, `numbering`: what is reported
-- `stream_supervisor`, `stream_process`: keeps a stream process alive; one run of it
-- `stream_forks`: starts the process that forks them
+- `payloads`, `telemetry_reporter`, `numbering`: what is reported
 """
+
+from .assembly import Assembly, make_registry, make_setup
+from .group_start import GUARD_S, TELLING_S, Reservation
+from .member import Member
+from .parts import Parts
+from .payloads import result_payload
+from .registry import RobotRegistry
+from .robot import Robot
+from .session import Goal, GoalPlanner, new_goal
+
+__all__ = [
+    "GUARD_S",
+    "TELLING_S",
+    "Assembly",
+    "Goal",
+    "GoalPlanner",
+    "Member",
+    "Parts",
+    "Reservation",
+    "Robot",
+    "RobotRegistry",
+    "make_registry",
+    "make_setup",
+    "new_goal",
+    "result_payload",
+]

@@ -26,10 +26,9 @@ from ..planning.reader import MotionReader
 from ..trajectory.ramp import FULL_RAMP
 from .member import Member
 from .parts import Parts
+from .process import StreamProcess, StreamSupervisor
 from .registry import RobotRegistry
 from .robot import Robot
-from .stream_process import StreamProcess
-from .stream_supervisor import StreamSupervisor
 from .telemetry_reporter import TelemetryRates
 
 if TYPE_CHECKING:
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
+    from ..ipc.stream_forks import StreamForks
     from ..joints.joint_bounds import JointBounds
     from ..joints.joint_map import JointMap
-    from .stream_forks import StreamForks
 
 log = logging.getLogger(__name__)
 

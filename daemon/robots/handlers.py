@@ -16,10 +16,8 @@ from ..api.schemas import PlayRequest
 from ..ipc import messages
 from ..ipc.states import HALTED, ResultCode, State
 from ..planning.playback import PlaybackError
-from .goal import new_goal
-from .goal_planner import refuse_speed
-from .session import OUT_OF_ORDER, Opening, Reboot
-from .uploads import Uploads
+from .motions import Uploads
+from .session import OUT_OF_ORDER, Opening, Reboot, new_goal, refuse_speed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -40,9 +38,9 @@ if TYPE_CHECKING:
         TorqueRequest,
     )
     from .control import Control
-    from .goal import Goal
-    from .reservation import Reservation
+    from .group_start import Reservation
     from .robot import Robot
+    from .session import Goal
 
     Handler = Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from motiond.formats.errors import shortened
 
 from .control import Control
+from .group_start import Reservation
 from .handlers import RequestHandlers
 from .inactivity import Inactivity
-from .motion_loader import MotionLoader
-from .motion_watch import MotionWatch
-from .reservation import Reservation
+from .motions import MotionLoader, MotionWatch
 from .stream_listener import StreamListener
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from ..telemetry.drift import Drift
     from ..telemetry.observer import Observer, Sample
     from ..telemetry.timing import Timing
-    from .goal import Goal
-    from .session import RobotSession
+    from .session import Goal, RobotSession
 
 
 def state_payload(

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ..api.lease import Lease
     from ..api.schemas import Request
     from ..joints.joint_map import JointMap
+    from .group_start import Reservation
     from .member import Member
-    from .reservation import Reservation
     from .robot import Robot
 
 log = logging.getLogger(__name__)

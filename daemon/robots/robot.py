@@ -17,12 +17,9 @@ from ..api.schemas import PlayRequest
 from ..ipc.messages import Seek as SeekCommand
 from ..telemetry.drift import Drift
 from . import payloads
-from .goal import new_goal
-from .goal_planner import GoalPlanner
-from .learned_limits import LearnedLimits
-from .motion_loader import MotionLoader
+from .motions import LearnedLimits, MotionLoader
 from .numbering import Numbering
-from .session import SHUTS_DOWN, RobotSession
+from .session import SHUTS_DOWN, GoalPlanner, RobotSession, new_goal
 from .telemetry_reporter import TelemetryReporter
 
 if TYPE_CHECKING:
@@ -34,9 +31,8 @@ if TYPE_CHECKING:
     from ..ipc.messages import Command, Ended
     from ..joints.joint_map import JointMap
     from ..planning.library import MotionLibrary
-    from .goal import Goal
-    from .session import Pending, Seek
-    from .stream_supervisor import Listener, StreamSupervisor
+    from .process import Listener, StreamSupervisor
+    from .session import Goal, Pending, Seek
     from .telemetry_reporter import TelemetryRates
 
 log = logging.getLogger(__name__)

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from ..api.reports import ReportHub
     from ..config.settings import Settings
     from ..http import HttpServer
-    from ..robots.assembly import Assembly
-    from ..robots.registry import RobotRegistry
+    from ..robots import Assembly, RobotRegistry
     from .control_socket import Act
 
     Helper: TypeAlias = tuple[str, Coroutine[Any, Any, None]]

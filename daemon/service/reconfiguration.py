@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 
     from ..api.reports import ReportHub
     from ..mqtt.bridge import MqttBridge
-    from ..robots.assembly import Assembly
-    from ..robots.member import Member
-    from ..robots.parts import Parts
-    from ..robots.registry import RobotRegistry
+    from ..robots import Assembly, Member, Parts, RobotRegistry
 
 log = logging.getLogger(__name__)
 

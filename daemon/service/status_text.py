@@ -11,8 +11,7 @@ from ..ipc.states import State
 from . import systemd
 
 if TYPE_CHECKING:
-    from ..robots.registry import RobotRegistry
-    from ..robots.robot import Robot
+    from ..robots import Robot, RobotRegistry
 
 LOOK_PERIOD_S = 0.5
 MOST_NAMED, LONGEST = 6, 300

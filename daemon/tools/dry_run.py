@@ -29,10 +29,7 @@ from ..joints.joint_map import build_joint_map
 from ..joints.stops import with_stops
 from ..planning.library import MotionLibrary
 from ..planning.unnoticed import unnoticed
-from ..robots.assembly import make_setup
-from ..robots.goal import new_goal
-from ..robots.goal_planner import GoalPlanner
-from ..robots.payloads import result_payload
+from ..robots import GoalPlanner, make_setup, new_goal, result_payload
 from ..stream.clocks import VirtualClock
 from ..stream.loop import StreamLoop
 from ..telemetry.npz import PlayTrace
@@ -51,7 +48,7 @@ if TYPE_CHECKING:
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap
     from ..planning.planner import Plan
-    from ..robots.goal import Goal
+    from ..robots import Goal
 
 log = logging.getLogger(__name__)
 

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from motiond.daemon.ipc.messages import Command
-    from motiond.daemon.robots.goal import Goal
     from motiond.daemon.robots.registry import RobotRegistry
+    from motiond.daemon.robots.session.goal import Goal
     from motiond.drivers.base import Driver
     from tests.daemon.daemon_acts import Life
     from tests.daemon.virtual_forks import VirtualProcess

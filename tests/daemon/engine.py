@@ -26,8 +26,8 @@ from motiond.daemon.planning.library import Entry, MotionLibrary
 from motiond.daemon.planning.playback import PlaybackError
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.robots.assembly import make_setup
-from motiond.daemon.robots.goal import new_goal
-from motiond.daemon.robots.goal_planner import GoalPlanner, refuse_speed
+from motiond.daemon.robots.session.goal import new_goal
+from motiond.daemon.robots.session.goal_planner import GoalPlanner, refuse_speed
 from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.execution import ON_MOTION
 from motiond.daemon.stream.loop import StreamLoop
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from motiond.daemon.planning.planner import Plan
     from motiond.daemon.planning.playback import Playback
-    from motiond.daemon.robots.goal import Goal
+    from motiond.daemon.robots.session.goal import Goal
     from motiond.daemon.stream.player import Player
     from tests.daemon.sequences import Sequence
 

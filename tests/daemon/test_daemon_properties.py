@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.robots.session import RobotSession
+from motiond.daemon.robots.session.robot_session import RobotSession
 from tests.daemon.daemon_acts import life
 from tests.daemon.daemon_engine import account_of
 from tests.daemon.daemon_invariants import broken

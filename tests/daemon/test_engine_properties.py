@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from motiond.daemon.ipc.states import State
 from motiond.daemon.joints.beyond import FAR_OUTSIDE
 from motiond.daemon.planning import approach
-from motiond.daemon.robots import goal_planner
+from motiond.daemon.robots.session import goal_planner
 from tests.daemon.engine import account_of
 from tests.daemon.invariants import broken
 from tests.daemon.sequences import Act, sequence

@@ -16,7 +16,7 @@ from motiond.daemon.config.settings import load_settings
 from motiond.daemon.joints.description import make_joint_map
 from motiond.daemon.joints.joint_map import JointMapError
 from motiond.daemon.planning.library import MotionLibrary
-from motiond.daemon.robots.goal_planner import GoalPlanner
+from motiond.daemon.robots.session.goal_planner import GoalPlanner
 from tests.daemon.programs import run_here
 from tests.daemon.rig import write_seq
 

@@ -23,7 +23,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.forks import BORN, ENDED, REFUSED, TOLD
 from motiond.daemon.ipc.messages import HURRY
-from motiond.daemon.robots.stream_forks import StreamForks
+from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.stream.clocks import Clock, VirtualClock
 from motiond.daemon.stream.leaving import ToldToLeave
 from motiond.daemon.stream.locks import DeviceLocks, wait_readable

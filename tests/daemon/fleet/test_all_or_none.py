@@ -8,7 +8,7 @@ import pytest
 
 from motiond.daemon.fleet.appointment import Prepared, appoint
 from motiond.daemon.fleet.group_start import CONFIRM_S, SILENCE_S, WILL_S
-from motiond.daemon.robots.reservation import GUARD_S
+from motiond.daemon.robots.group_start.reservation import GUARD_S
 from tests.daemon.fleet.partition import APPROACH_S, COMMITTED_S, LASTS_S, USUAL, Cut, Terms, outcome
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.ipc import messages
-from motiond.daemon.robots.stream_process import StreamProcess
+from motiond.daemon.robots.process.stream_process import StreamProcess
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.driver import SimDriver
 from tests.daemon.rig import JOINTS, Rig, ask, send_signal, stream_forks, sweep
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from motiond.daemon.robots.stream_forks import StreamForks
+    from motiond.daemon.ipc.stream_forks import StreamForks
 
 BEATS_S = 0.15
 """In which a process at rest ticks several times."""

@@ -156,7 +156,7 @@ async def test_a_play_while_motions_are_checked_again_waits_for_that(stage: Stag
 async def test_a_play_is_refused_where_checking_takes_too_long(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("motiond.daemon.robots.learned_limits.WAIT_S", 0.001)
+    monkeypatch.setattr("motiond.daemon.robots.motions.learned_limits.WAIT_S", 0.001)
     async with stage.running():
         stage.open(NARROW)
         assert await refusal(stage, "play", motion="short") == (

@@ -18,7 +18,7 @@ from motiond.daemon.config.settings import load_settings
 from motiond.daemon.joints.description import make_joint_map
 from motiond.daemon.planning.library import Entry, MotionLibrary
 from motiond.daemon.planning.planner import Plan
-from motiond.daemon.robots.motion_loader import MotionLoader
+from motiond.daemon.robots.motions.motion_loader import MotionLoader
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
 from tests.waiting import PATIENCE_S
 

@@ -14,9 +14,9 @@ import pytest
 from watchfiles._rust_notify import WatchfilesRustInternalError
 
 from motiond.daemon.planning.library import stamp_of
-from motiond.daemon.robots import motion_watch
-from motiond.daemon.robots.motion_watch import MotionWatch
-from motiond.daemon.robots.unwatched import why_unwatched
+from motiond.daemon.robots.motions import motion_watch
+from motiond.daemon.robots.motions.motion_watch import MotionWatch
+from motiond.daemon.robots.motions.unwatched import why_unwatched
 from motiond.formats.errors import printable
 from motiond.formats.io import source
 from motiond.formats.io.regular_file import open_regular

@@ -13,8 +13,8 @@ from motiond.daemon.api.schemas import StatusRequest
 from motiond.daemon.config.robot import LeaseSettings
 from motiond.daemon.robots import member as module
 from motiond.daemon.robots.member import Member
+from motiond.daemon.robots.process.stream_supervisor import StreamSupervisor
 from motiond.daemon.robots.registry import RobotRegistry
-from motiond.daemon.robots.stream_supervisor import StreamSupervisor
 from tests.daemon.rig import Rig, ask
 from tests.waiting import PATIENCE_S
 

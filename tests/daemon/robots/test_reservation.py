@@ -14,8 +14,8 @@ from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.requests import VERBS, RawRequest
 from motiond.daemon.api.schemas import CommitRequest
-from motiond.daemon.robots.reservation import GUARD_S, TELLING_S
-from motiond.daemon.robots.reservation_reporter import UNTOLD
+from motiond.daemon.robots.group_start.reservation import GUARD_S, TELLING_S
+from motiond.daemon.robots.group_start.reservation_reporter import UNTOLD
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import Rig
 from tests.waiting import PATIENCE_S

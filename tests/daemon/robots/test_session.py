@@ -12,7 +12,7 @@ from motiond.daemon.ipc.states import State
 from tests.daemon.robots.two_halves import ROWS, Halves
 
 if TYPE_CHECKING:
-    from motiond.daemon.robots.session import Begin, Pending
+    from motiond.daemon.robots.session.robot_session import Begin, Pending
 
 
 def playing(on_end: str = "hold", *delays: int, on_exit: str = "hold") -> Halves:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.planning.planner import plan
-from motiond.daemon.robots.shared_tracks import MOST, SharedTracks
+from motiond.daemon.robots.session.shared_tracks import MOST, SharedTracks
 from motiond.daemon.trajectory.track import map_shared
 from motiond.formats import Motion
 from tests.robots import map_of, settings_of

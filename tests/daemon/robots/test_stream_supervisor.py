@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.ipc import messages, ring
-from motiond.daemon.robots import stream_supervisor
-from motiond.daemon.robots.stream_supervisor import StreamSupervisor
+from motiond.daemon.robots.process import stream_supervisor
+from motiond.daemon.robots.process.stream_supervisor import StreamSupervisor
 from motiond.drivers.limits import ActuatorLimits
 
 if TYPE_CHECKING:

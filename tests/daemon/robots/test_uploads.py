@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.robots.uploads import Uploads
+from motiond.daemon.robots.motions.uploads import Uploads
 from tests.daemon.rig import Rig
 from tests.waiting import eventually
 

@@ -18,7 +18,7 @@ import numpy as np
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import ACTIVE, State
-from motiond.daemon.robots.session import RobotSession
+from motiond.daemon.robots.session.robot_session import RobotSession
 from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.commands import CommandHandler
 from motiond.daemon.stream.execution import Phase
@@ -28,8 +28,8 @@ from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.track import Track, share
 
 if TYPE_CHECKING:
-    from motiond.daemon.robots.goal import Goal
-    from motiond.daemon.robots.session import Seek
+    from motiond.daemon.robots.session.goal import Goal
+    from motiond.daemon.robots.session.robot_session import Seek
 
 RATE_HZ = 100.0
 RAMP = 40.0

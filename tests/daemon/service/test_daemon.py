@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from motiond.daemon.robots.stream_forks import StreamForks
+from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.service.daemon import _feed_watchdog
 from motiond.daemon.service.systemd import watchdog_period_s
 from tests.daemon.cli.program import daemon_of, motiond

@@ -9,7 +9,7 @@ from tests.waiting import PATIENCE_S
 
 READS_FOR_EVER = """
 import asyncio, threading
-from motiond.daemon.robots.motion_loader import MotionLoader
+from motiond.daemon.robots.motions.motion_loader import MotionLoader
 class Library:
     files_read = 0
     def load_all(self, stopped, may_read):

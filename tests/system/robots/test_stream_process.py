@@ -19,9 +19,9 @@ import pytest
 
 from motiond.daemon.clock import chrony
 from motiond.daemon.ipc import messages
-from motiond.daemon.robots import stream_process
-from motiond.daemon.robots.stream_forks import StreamForks
-from motiond.daemon.robots.stream_process import StreamProcess
+from motiond.daemon.ipc.stream_forks import StreamForks
+from motiond.daemon.robots.process import stream_process
+from motiond.daemon.robots.process.stream_process import StreamProcess
 from motiond.daemon.stream.locks import DeviceLocks
 from tests.daemon.rig import FORKS, Rig, ask
 from tests.daemon.robots.stream_contract import StreamProcessContract

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from motiond.daemon.robots.uploads import Uploads
+from motiond.daemon.robots.motions.uploads import Uploads
 class Library:
     def check(self, file):
         print("is checked", flush=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.robots.stream_forks import StreamForks
+from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.stream.locks import DeviceLocks
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort

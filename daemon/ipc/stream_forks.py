@@ -11,13 +11,13 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from ..ipc.forks import LEAN, LoadRequest
+from .forks import LEAN, LoadRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
-    from ..ipc.forks import ForkRequest
+    from .forks import ForkRequest
 
 END_PATIENCE_S = 5.0
 OWES_S = 0.4

@@ -7,14 +7,14 @@ from collections import OrderedDict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..api.errors import RequestError
-from ..trajectory.track import share
+from ...api.errors import RequestError
+from ...trajectory.track import share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..planning.planner import Plan
-    from ..trajectory.track import Track
+    from ...planning.planner import Plan
+    from ...trajectory.track import Track
 
 MOST = 16  # each holds a descriptor and the rows of its motion
 

@@ -11,13 +11,13 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from ..ipc.messages import HURRY, Failed, Heartbeat, Lost, Ready, Reboot, Rebooted, Reset, Shutdown
-from ..telemetry.observer import Observer
+from ...ipc.messages import HURRY, Failed, Heartbeat, Lost, Ready, Reboot, Rebooted, Reset, Shutdown
+from ...telemetry.observer import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..ipc.messages import Command, Notice
+    from ...ipc.messages import Command, Notice
     from .stream_process import StreamProcess
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..api.errors import RequestError
+from ...api.errors import RequestError
 
 if TYPE_CHECKING:
-    from ..clock.monitor import ClockMonitor
-    from ..clock.state import ClockState
+    from ...clock.monitor import ClockMonitor
+    from ...clock.state import ClockState
 
 TIME_MEND = "let chrony keep its time, or raise max_clock_error_s"
 

@@ -6,11 +6,11 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..trajectory.ramp import longest_stop
+from ...trajectory.ramp import longest_stop
 
 if TYPE_CHECKING:
-    from ..api.schemas import PlayRequest
-    from ..planning.playback import Playback
+    from ...api.schemas import PlayRequest
+    from ...planning.playback import Playback
 
 
 @dataclass(slots=True)

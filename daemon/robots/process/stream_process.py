@@ -14,14 +14,14 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..ipc import ring
-from ..ipc.channel import Channel, ChannelClosed
-from ..ipc.forks import BORN, ENDED, REFUSED, TOLD, ForkRequest
-from ..ipc.messages import HURRY, Setup, Shutdown
+from ...ipc import ring
+from ...ipc.channel import Channel, ChannelClosed
+from ...ipc.forks import BORN, ENDED, REFUSED, TOLD, ForkRequest
+from ...ipc.messages import HURRY, Setup, Shutdown
 
 if TYPE_CHECKING:
-    from ..ipc.messages import Command, Notice
-    from .stream_forks import StreamForks
+    from ...ipc.messages import Command, Notice
+    from ...ipc.stream_forks import StreamForks
 
 KILL_PATIENCE_S = 5.0
 TELL_PATIENCE_S = 0.5

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 from motiond.formats.errors import listed, shortened
 from motiond.formats.registry import MOTIONS
 
-from ..api.errors import RequestError
-from ..planning.markers import marker_file
+from ...api.errors import RequestError
+from ...planning.markers import marker_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..planning.library import Entry, MotionLibrary
+    from ...planning.library import Entry, MotionLibrary
 
 log = logging.getLogger(__name__)
 

@@ -14,17 +14,17 @@ import numpy as np
 
 from motiond.formats.errors import listed, nearest, shortened
 
-from ..api.errors import RequestError
-from ..clock.scales import unix_less_monotonic
-from ..ipc.messages import Play
-from ..joints.joint_bounds import joint_bounds
-from ..joints.joint_map import JointMapError
-from ..planning.approach import ApproachError, farthest, plan_approach
-from ..planning.planner import plan_pose
-from ..planning.playback import PlaybackError, plan_playback, whole
-from ..planning.speed_limits import clock_acceleration
-from ..planning.tolerances import ToleranceError, join_tolerances
-from ..planning.violations import PlanError
+from ...api.errors import RequestError
+from ...clock.scales import unix_less_monotonic
+from ...ipc.messages import Play
+from ...joints.joint_bounds import joint_bounds
+from ...joints.joint_map import JointMapError
+from ...planning.approach import ApproachError, farthest, plan_approach
+from ...planning.planner import plan_pose
+from ...planning.playback import PlaybackError, plan_playback, whole
+from ...planning.speed_limits import clock_acceleration
+from ...planning.tolerances import ToleranceError, join_tolerances
+from ...planning.violations import PlanError
 from .appointments import checked_clock
 from .shared_tracks import SharedTracks
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ..api.schemas import GotoRequest, PlayRequest
-    from ..clock.monitor import ClockMonitor
-    from ..config.robot import RobotSettings
-    from ..joints.joint_bounds import JointBounds
-    from ..joints.joint_map import JointMap
-    from ..planning.library import MotionLibrary
-    from ..planning.planner import Plan
-    from ..planning.playback import Playback
-    from ..planning.tolerances import GoalTolerances
-    from ..trajectory.track import Track
+    from ...api.schemas import GotoRequest, PlayRequest
+    from ...clock.monitor import ClockMonitor
+    from ...config.robot import RobotSettings
+    from ...joints.joint_bounds import JointBounds
+    from ...joints.joint_map import JointMap
+    from ...planning.library import MotionLibrary
+    from ...planning.planner import Plan
+    from ...planning.playback import Playback
+    from ...planning.tolerances import GoalTolerances
+    from ...trajectory.track import Track
     from .goal import Goal
 
 

@@ -13,14 +13,14 @@ from contextlib import suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from ..api.errors import RequestError
-from .session import SHUTS_DOWN
+from ...api.errors import RequestError
+from ..session import SHUTS_DOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
 
-    from ..planning.library import MotionLibrary
+    from ...planning.library import MotionLibrary
 
 log = logging.getLogger(__name__)
 

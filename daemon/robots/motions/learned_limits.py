@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from motiond.drivers import ActuatorLimits
 
-    from ..joints.joint_map import JointMap
-    from ..planning.library import MotionLibrary
+    from ...joints.joint_map import JointMap
+    from ...planning.library import MotionLibrary
     from .motion_loader import MotionLoader
 
 WAIT_S = 4.0

@@ -8,18 +8,17 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..api.errors import RequestError
-from ..api.schemas import MotionRequest, PlayRequest, Request
-from ..ipc.states import HALTED, State
-from .goal_planner import FARTHEST_S
-from .session import SHUTS_DOWN
+from ...api.errors import RequestError
+from ...api.schemas import MotionRequest, PlayRequest, Request
+from ...ipc.states import HALTED, State
+from ..session import FARTHEST_S, SHUTS_DOWN
 
 if TYPE_CHECKING:
-    from ..api.lasting_models import ReservationPhase
-    from ..api.schemas import CommitRequest, PrepareRequest
-    from ..planning.playback import Playback
-    from .goal import Goal
-    from .robot import Robot
+    from ...api.lasting_models import ReservationPhase
+    from ...api.schemas import CommitRequest, PrepareRequest
+    from ...planning.playback import Playback
+    from ..robot import Robot
+    from ..session import Goal
 
 OF_MOTIONS = MotionRequest.model_fields.keys() - Request.model_fields.keys()
 

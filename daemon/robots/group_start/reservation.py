@@ -14,20 +14,19 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..api.errors import RequestError
-from ..ipc.states import SLOWING, ResultCode, State
-from .appointments import checked_clock
-from .goal import new_goal
+from ...api.errors import RequestError
+from ...ipc.states import SLOWING, ResultCode, State
+from ..session import checked_clock, new_goal
 from .held_start import HeldStart, digest_of, play_of
 from .reservation_reporter import ReservationReporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..api.lasting_models import ReservationPhase
-    from ..api.schemas import CommitRequest, PrepareRequest, ReleaseStartRequest
-    from .goal import Goal
-    from .robot import Robot
+    from ...api.lasting_models import ReservationPhase
+    from ...api.schemas import CommitRequest, PrepareRequest, ReleaseStartRequest
+    from ..robot import Robot
+    from ..session import Goal
 
 log = logging.getLogger(__name__)
 

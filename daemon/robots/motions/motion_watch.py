@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, NoReturn
 
 from motiond.formats.errors import printable
 
-from ..api.errors import RequestError
-from ..planning.library import stamp_of
-from ..planning.listing import MOST_FILES
+from ...api.errors import RequestError
+from ...planning.library import stamp_of
+from ...planning.listing import MOST_FILES
 from .unwatched import why_unwatched
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
     from pathlib import Path
 
-    from ..planning.library import Stamp
+    from ...planning.library import Stamp
 
 log = logging.getLogger(__name__)
 

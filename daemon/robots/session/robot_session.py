@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..api.errors import RequestError
-from ..ipc import messages
-from ..ipc.states import ACTIVE, HALTED, ResultCode, State
+from ...api.errors import RequestError
+from ...ipc import messages
+from ...ipc.states import ACTIVE, HALTED, ResultCode, State
 
 if TYPE_CHECKING:
-    from ..api.reports import Subject
+    from ...api.reports import Subject
     from .goal import Goal
 
 SHUTS_DOWN = "the daemon shuts down"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..api.schemas import CommitRequest
+    from ...api.schemas import CommitRequest
+    from ..robot import Robot
     from .held_start import HeldStart
-    from .robot import Robot
 
 UNTOLD: dict[str, Any] = {
     "start": None,

@@ -1,0 +1,15 @@
+"""One robot's motions: read in a thread, watched, uploaded, and checked again when limits change.
+
+- `motion_loader`: reads them beside everything else
+- `motion_watch`: has them read when files change
+- `unwatched`: why a folder is not watched
+- `uploads`: the folder for motions of clients
+- `learned_limits`: the limits that actuators report, and motions checked again
+"""
+
+from .learned_limits import LearnedLimits
+from .motion_loader import MotionLoader
+from .motion_watch import MotionWatch
+from .uploads import Uploads
+
+__all__ = ["LearnedLimits", "MotionLoader", "MotionWatch", "Uploads"]
