@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bench.traffic import messages, thin
+from tests.daemon.broker.wire import connack, connect, packet, short, text
 from tests.daemon.conftest import Mosquitto
-from tests.daemon.mqtt.wire import connack, connect, packet, short, text
 from tests.ports import free_port
 from tests.system.fleet.nats import Cluster
 from tests.waiting import PATIENCE_S

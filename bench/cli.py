@@ -17,7 +17,7 @@ from bench.programs import MOTIOND, PASS, YARDSTICKS, Taken, demo_config, median
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
-from motiond.daemon.mqtt.connection import address_of
+from motiond.daemon.mqtt.client import address_of
 from tests.waiting import eventually, started
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ import psutil
 
 from bench.many_robots import Layout, configuration
 from bench.programs import free_port, running_daemon, used_s
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from motiond.daemon.stream.fork_server import TITLE
 from motiond.daemon.stream.schedule import CHECK_PERIOD_S, ROUNDING
 from tests.daemon.conftest import Mosquitto
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from motiond.daemon.mqtt.connection import Client
+    from motiond.daemon.mqtt.client import Client
     from motiond.formats.arrays import Floats
 
 SECONDS = 10.0

@@ -23,7 +23,7 @@ import psutil
 from bench import cyclictest
 from bench.programs import running_daemon
 from motiond.daemon.http.live.frames import HEAD
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.programs import use
 from tests.daemon.rig import Rig, sweep, write_seq

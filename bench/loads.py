@@ -13,7 +13,7 @@ import aiomqtt
 import orjson
 import psutil
 
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

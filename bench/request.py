@@ -21,7 +21,7 @@ import numpy as np
 import orjson
 
 from bench.programs import ended, running_daemon
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Mosquitto, listening, said
 from tests.daemon.programs import use

@@ -23,7 +23,7 @@ from bench.loads import BOMBS, FLOOD_HZ, HOSTILE, OBSERVERS, SLOW, load
 from bench.programs import running_daemon
 from bench.request import SILENCE_S, echo_times, halt_times
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Ear, Mosquitto, said
 from tests.daemon.programs import use
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from bench.loads import Load
-    from motiond.daemon.mqtt.connection import Client
+    from motiond.daemon.mqtt.client import Client
 
     Trace = np.ndarray[tuple[int], np.dtype[np.void]]
 

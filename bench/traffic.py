@@ -12,8 +12,7 @@ import orjson
 from motiond.daemon.api.reports import LASTING, SUBJECTS
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet.group_start import PULSE_S
-from motiond.daemon.mqtt.heartbeat import beat_s
-from motiond.daemon.mqtt.reports_out import qos_of
+from motiond.daemon.mqtt.bridge import beat_s, qos_of
 
 RECORDED = Path(__file__).with_name("traffic.json")
 """The last message on each topic while the demonstration's arm of six axes plays `wave`: `record_traffic`."""

@@ -7,8 +7,8 @@ From the top floor to the ground; each imports only from those below it:
   the machine
 - `fleet`: robots of many daemons, started together
 - `robots`: goals and the life of stream processes; `client`: asks a daemon
-- `mqtt`, `http`: the transports; `planning`: checked setpoints; `telemetry`: reads the ring; `stream`: the
-  real-time process
+- `mqtt`, `http`: the transports; `broker`: the embedded MQTT broker; `planning`: checked setpoints;
+  `telemetry`: reads the ring; `stream`: the real-time process
 - `api`: requests and reports; `ipc`: what crosses the process border; `joints`
 - `trajectory`: rows, passes and the clock over them; `config`: the configuration; `log`: lines on stderr
 

@@ -6,13 +6,13 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from motiond.daemon.mqtt.broker.connection import Connection
-from motiond.daemon.mqtt.broker.limits import Limits
-from motiond.daemon.mqtt.broker.packets import PacketError, frame_at
-from motiond.daemon.mqtt.broker.registry import ConnectionRegistry
-from motiond.daemon.mqtt.broker.router import Router
-from motiond.daemon.mqtt.complaints import Complaints
-from tests.daemon.mqtt.wire import (
+from motiond.daemon.broker.connection import Connection
+from motiond.daemon.broker.limits import Limits
+from motiond.daemon.broker.packets import PacketError, frame_at
+from motiond.daemon.broker.registry import ConnectionRegistry
+from motiond.daemon.broker.router import Router
+from motiond.daemon.log.rate_limited import RateLimitedLog
+from tests.daemon.broker.wire import (
     DISCONNECT,
     PINGREQ,
     PUBACK,
@@ -88,8 +88,8 @@ class BrokerFuzz:
         asyncio.run(self._serve([data[:7], data[7:20], data[20:]]))
 
     async def _serve(self, pieces: Sequence[bytes]) -> None:
-        complaints = Complaints()
-        router = Router(Limits(), complaints)
+        rate_limited = RateLimitedLog()
+        router = Router(Limits(), rate_limited)
         registry = ConnectionRegistry(Limits(), None)
         transports = []
         for piece in ([connect("ear", clean=False), subscribe("#", qos=2)], pieces):
@@ -143,4 +143,4 @@ class _Fails(logging.Handler):
         raise AssertionError(record.getMessage()) from (record.exc_info[1] if record.exc_info else None)
 
 
-logging.getLogger("motiond.daemon.mqtt.broker.connection").addHandler(_Fails(logging.ERROR))
+logging.getLogger("motiond.daemon.broker.connection").addHandler(_Fails(logging.ERROR))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import atheris
 
-INSTRUMENTED = ["motiond.formats", "motiond.daemon.mqtt.broker", "motiond.daemon.config", "motiond.drivers"]
+INSTRUMENTED = ["motiond.formats", "motiond.daemon.broker", "motiond.daemon.config", "motiond.drivers"]
 with atheris.instrument_imports(include=INSTRUMENTED):
     # `readers` imports every format, as what is imported later is not instrumented.
     from fuzz.broker import BrokerFuzz

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import aiohttp
 
-from tests.daemon.mqtt.wire import connect, subscribe
+from tests.daemon.broker.wire import connect, subscribe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

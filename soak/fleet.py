@@ -31,7 +31,7 @@ from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.fleet.conversation import conversing
 from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from soak.fleet_judge import Killed, Part, Verdict, judged
 from tests.system.fleet.nats import Cluster
 from tests.waiting import PATIENCE_S

@@ -19,7 +19,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from motiond.daemon.http.routes.robots import KNOWN
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from motiond.daemon.robots.group_start.reservation_reporter import UNTOLD
 from tests.daemon.conftest import said
 from tests.waiting import PATIENCE_S

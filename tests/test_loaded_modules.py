@@ -122,7 +122,7 @@ def test_the_daemon_loads_nothing_that_it_seldom_needs(daemon: set[str]) -> None
 
 def test_the_daemon_loads_what_it_begins_with(daemon: set[str]) -> None:
     """The walk has found the daemon: else it would find nothing else, either."""
-    assert daemon >= {"aiomqtt", "numpy", "motiond.daemon.mqtt.bridge", "motiond.daemon.robots.robot"}
+    assert daemon >= {"aiomqtt", "numpy", "motiond.daemon.mqtt.bridge.bridge", "motiond.daemon.robots.robot"}
 
 
 def test_a_stream_process_loads_what_it_drives_with_alone(stream: set[str]) -> None:

@@ -18,11 +18,11 @@ from rich.live import Live
 from ..api.errors import RequestError
 from ..api.reports import ReportHub
 from ..api.schemas import PlayRequest, StatusRequest
+from ..broker import BrokerError
 from ..config.listening import place, split_place
 from ..ipc.states import State
 from ..ipc.stream_forks import StreamForks
-from ..mqtt.broker import BrokerError
-from ..mqtt.connection import address_of
+from ..mqtt.client import address_of
 from ..mqtt.topics import Topics
 from ..robots import make_registry
 from ..service.daemon import serve

@@ -24,16 +24,13 @@ from ..api.errors import RequestError
 from ..api.names import STOPS
 from ..api.reports import STREAMED, SUBJECTS, Report, Subject
 from ..config.mqtt import MqttSettings
-from ..mqtt.connection import address_of, make_client, speaks_5
-from ..mqtt.packet_limit import PacketTooLong
-from ..mqtt.reasons import NotConnected, reason_of
-from ..mqtt.refusals import REFUSED
+from ..mqtt.client import REFUSED, NotConnected, PacketTooLong, address_of, make_client, reason_of, speaks_5
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, ResponseTopic, Topics
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from ..mqtt.connection import Client
+    from ..mqtt.client import Client
 
 ANSWER_TIMEOUT_S = 5.0
 STOP_AGAIN_S = 0.5
@@ -102,8 +99,8 @@ def asking_qos(settings: MqttSettings) -> int:
 
     The clusters that take no QoS 2 speak 3.1.1 alone. For QoS 1 they elect a leader for each subscription and
     log each message before it is delivered, and where a node dies, a stop would wait for that for seconds
-    (`motiond.daemon.mqtt.brokers.Broker`). Nor does 3.1.1 let a request expire: by QoS 0 none is kept to come
-    when nobody wants it any more. Brokers that would keep QoS 1 in 3.1.1 too lose nothing by it, as a
+    (`motiond.daemon.mqtt.client.Broker`). Nor does 3.1.1 let a request expire: by QoS 0 none is kept to
+    come when nobody wants it any more. Brokers that would keep QoS 1 in 3.1.1 too lose nothing by it, as a
     client's connection lasts no longer than its request.
     """
     return 1 if speaks_5(settings) else 0

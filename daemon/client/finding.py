@@ -18,7 +18,7 @@ import orjson
 from motiond.formats.errors import listed
 
 from ..api.errors import RequestError
-from ..mqtt.connection import address_of
+from ..mqtt.client import address_of
 from ..mqtt.topics import ANY_ROBOT, ReportTopic, ResponseTopic, Topics
 from .connection import ANSWER_TIMEOUT_S, Connection, NoAnswer, at_broker, expiry
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import aiomqtt
 
     from ..config.mqtt import MqttSettings
-    from ..mqtt.connection import Client
+    from ..mqtt.client import Client
 
     Heard = TypeVar("Heard")
 

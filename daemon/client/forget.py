@@ -14,7 +14,7 @@ import orjson
 
 from motiond.formats.errors import listed, nearest
 
-from ..mqtt.home_assistant import told_at
+from ..mqtt.bridge import told_at
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, ReportTopic, Topics
 from .connection import NoAnswer
 from .finding import reaching

@@ -10,15 +10,14 @@ from uuid import uuid4
 import aiomqtt
 
 from ..config.certificates import NoCertificate, of_der
-from ..mqtt.connection import address_of, make_client
-from ..mqtt.reasons import NotConnected, reason_of
+from ..mqtt.client import NotConnected, address_of, make_client, reason_of
 from ..mqtt.topics import Topics
 from .certificates import judged
 from .report import Check, Verdict
 
 if TYPE_CHECKING:
     from ..config.mqtt import MqttSettings
-    from ..mqtt.connection import Client
+    from ..mqtt.client import Client
 
 MESSAGES = 200
 MOST_S = 2.0

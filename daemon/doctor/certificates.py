@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ..config.certificates import NoCertificate, Validity, of_chain
-from ..mqtt.certificates import files_of
+from ..mqtt.client import files_of
 from .report import Check, Verdict
 
 if TYPE_CHECKING:

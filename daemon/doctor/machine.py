@@ -12,7 +12,7 @@ from motiond.drivers.hebi.lookup import open_lookup
 from motiond.formats.cache import default_folder as cache_folder
 
 from ..clock import chrony
-from ..mqtt.results import default_folder as state_folder
+from ..mqtt.bridge import default_folder as state_folder
 from .versions import installed
 
 if TYPE_CHECKING:

@@ -16,9 +16,7 @@ from paho.mqtt.properties import Properties
 from ..api.errors import RequestError
 from ..client.connection import NoAnswer, at_broker, nobody_at
 from ..client.finding import ALSO_S, NobodyHeard, ask_everywhere, broker_of, first_heard
-from ..mqtt.connection import address_of
-from ..mqtt.packet_limit import PacketTooLong
-from ..mqtt.refusals import REFUSED
+from ..mqtt.client import REFUSED, PacketTooLong, address_of
 from ..mqtt.topics import ANY_ROBOT, PulseTopic, ReportTopic, ResponseTopic, Topics
 from .roster import Roster
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from ..config.mqtt import MqttSettings
-    from ..mqtt.connection import Client
+    from ..mqtt.client import Client
 
 ANSWER_S = 5.0
 FIRST_S, MORE_S, UNTOLD_S = 3.0, 0.3, 1.5

@@ -16,14 +16,19 @@ from ..api.errors import RequestError
 from ..api.names import FLEET
 from ..api.pace import Pace
 from ..api.requests import FLEET_SCHEMAS, MOST_BYTES, RawRequest, parse
-from ..mqtt.bridge import SESSION_S
-from ..mqtt.brokers import MovedOn
-from ..mqtt.connection import address_of, make_client, speaks_5
-from ..mqtt.connection_log import ConnectionLog
-from ..mqtt.inbox import Inbox
-from ..mqtt.link import BackOff, Link, heed_cancellation
-from ..mqtt.responder import retained
-from ..mqtt.subscriptions import subscribe, try_to_subscribe
+from ..mqtt.bridge import SESSION_S, Inbox, retained_refusal
+from ..mqtt.client import (
+    BackOff,
+    ConnectionLog,
+    Link,
+    MovedOn,
+    address_of,
+    heed_cancellation,
+    make_client,
+    speaks_5,
+    subscribe,
+    try_to_subscribe,
+)
 from ..mqtt.topics import DaemonTopic, PulseTopic, ReportTopic, RequestTopic, Topics
 from .group_start import GroupStart
 from .heard import Daemons
@@ -34,8 +39,7 @@ if TYPE_CHECKING:
     from ..api.schemas import CommitRequest, ReleaseStartsRequest, Request
     from ..config.mqtt import MqttSettings
     from ..mqtt.bridge import MqttBridge
-    from ..mqtt.brokers import Broker
-    from ..mqtt.connection import Client
+    from ..mqtt.client import Broker, Client
     from ..robots import RobotRegistry
 
 log = logging.getLogger(__name__)
@@ -232,7 +236,7 @@ class Listener:
         """Act on what is asked of all robots that it names, then answer for each of ours."""
         verb = message.topic.value.rpartition("/")[2]
         payload = message.payload if isinstance(message.payload, bytes) else b""
-        refusal = retained(f"{FLEET}/{verb}") if message.retain else None
+        refusal = retained_refusal(f"{FLEET}/{verb}") if message.retain else None
         raw = RawRequest(FLEET, verb, payload, refusal=refusal)
         try:
             request = parse(raw, FLEET_SCHEMAS)

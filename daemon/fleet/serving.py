@@ -12,7 +12,7 @@ from ..api.reports import ReportHub
 from ..clock.monitor import ClockMonitor
 from ..http import HttpServer
 from ..log.terminal import has_terminal
-from ..mqtt.certificates import CertificateWatch
+from ..mqtt.client import CertificateWatch
 from .desk import FleetDesk
 from .remote_files import RemoteFiles
 from .site import Site

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from ..mqtt.link import heed_cancellation
+from ..mqtt.client import heed_cancellation
 from ..mqtt.topics import ResponseTopic, Topics
 from .remote_reports import RemoteReports
 from .remote_robots import RemoteRobots

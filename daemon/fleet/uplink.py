@@ -15,17 +15,22 @@ from paho.mqtt.properties import Properties
 from ..api.errors import RequestError
 from ..client.connection import asking_qos
 from ..client.finding import broker_of
-from ..mqtt.connection import address_of, make_client
-from ..mqtt.connection_log import ConnectionLog
-from ..mqtt.link import BackOff, Link, heed_cancellation
-from ..mqtt.packet_limit import PacketTooLong
+from ..mqtt.client import (
+    BackOff,
+    ConnectionLog,
+    Link,
+    PacketTooLong,
+    address_of,
+    heed_cancellation,
+    make_client,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
     from typing import Any
 
     from ..config.mqtt import MqttSettings
-    from ..mqtt.connection import Client
+    from ..mqtt.client import Client
 
 MOST_UNCONFIRMED = 10
 """Requests that the broker has not confirmed; it takes twice as many at once, so that stops find room."""

@@ -18,7 +18,7 @@ from ..api.report_models import REPORT_MODELS
 from ..api.reports import LASTING, SUBJECTS
 from ..api.requests import FLEET_SCHEMAS, MOST_BYTES, VERBS
 from ..config.described import DescribedSchema
-from .reports_out import qos_of
+from .bridge import qos_of
 from .topics import Topics
 
 if TYPE_CHECKING:

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..api.dispatcher import Dispatcher
 from ..api.names import STOPS
+from ..broker import EmbeddedBroker, login_of
 from ..fleet.desk import FleetDesk
 from ..fleet.listener import Listener
 from ..log.terminal import has_terminal
-from ..mqtt.bridge import MqttBridge
-from ..mqtt.broker import EmbeddedBroker, login_of
-from ..mqtt.results import default_folder
+from ..mqtt.bridge import MqttBridge, default_folder
 from . import descriptors, systemd
 from .control_socket import ControlSocket, serve_stop
 from .interpreter import prefer_latency

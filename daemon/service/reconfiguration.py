@@ -25,7 +25,7 @@ from ..config.section import ConfigError, Section
 from ..config.settings import Settings, load_settings
 from ..ipc.control import Refused
 from ..joints.joint_map import JointMapError
-from ..mqtt.connection import address_of
+from ..mqtt.client import address_of
 from . import systemd
 
 if TYPE_CHECKING:

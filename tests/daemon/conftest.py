@@ -17,10 +17,10 @@ import pytest
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.broker import EmbeddedBroker
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.broker import EmbeddedBroker
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from tests import ports
 from tests.conftest import runs_on_a_loop, uses_the_system
 from tests.daemon import told

@@ -26,7 +26,7 @@ from motiond.daemon.config.settings import RealtimeSettings, Settings, load_sett
 from motiond.daemon.http.openapi import openapi
 from motiond.daemon.http.routes.exchange import AT_ODDS, STATUS
 from motiond.daemon.ipc.states import TRANSITIONS
-from motiond.daemon.mqtt.reports_out import qos_of
+from motiond.daemon.mqtt.bridge import qos_of
 from motiond.daemon.tools.dry_run import run_dry
 from motiond.drivers.sim.faults import FAULTS
 from motiond.formats.registry import MOTIONS, ROBOTS

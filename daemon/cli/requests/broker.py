@@ -110,7 +110,7 @@ class Client:
 
     def _guessed(self, settings: "MqttSettings", error: "ConfigError", *, asks_here: bool) -> str:
         """Say that the configuration is not read, and who is asked then."""
-        from ...mqtt.connection import address_of
+        from ...mqtt.client import address_of
 
         what = str(error).partition("\n")[0]
         asked = f"{address_of(settings)} is asked"

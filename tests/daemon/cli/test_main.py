@@ -13,8 +13,8 @@ import orjson
 import pytest
 import yaml
 
+from motiond.daemon.broker import BrokerError
 from motiond.daemon.ipc.stream_forks import StreamForks
-from motiond.daemon.mqtt.broker.server import BrokerError
 from motiond.formats.errors import echoed
 from tests.daemon.cli.program import Daemon, Program, daemon_of, motiond
 from tests.daemon.programs import run_here

@@ -17,7 +17,7 @@ from motiond.daemon.client.play import Outcome
 from motiond.daemon.client.session import ask, begin_and_wait, watch
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.connection import make_client, speaks_5
+from motiond.daemon.mqtt.client import make_client, speaks_5
 from tests.daemon.conftest import Robots, running
 from tests.daemon.told import state, status
 from tests.waiting import PATIENCE_S
@@ -25,7 +25,7 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from motiond.daemon.api.reports import ReportHub, Subject
     from motiond.daemon.api.schemas import Request
-    from motiond.daemon.mqtt.connection import Client
+    from motiond.daemon.mqtt.client import Client
     from tests.daemon.conftest import AnyBroker
 
 SOON_S = 0.3

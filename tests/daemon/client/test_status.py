@@ -11,7 +11,7 @@ import pytest
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import SILENCE_S
 from motiond.daemon.client.status import overview, robots_at
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from tests.daemon.told import status
 from tests.waiting import PATIENCE_S
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from motiond.daemon.broker import EmbeddedBroker
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.doctor.broker import check_brokers
 from motiond.daemon.doctor.report import Check, Verdict
-from motiond.daemon.mqtt.broker import EmbeddedBroker
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from tests.daemon.link import Link
 from tests.virtual import NETWORK
 

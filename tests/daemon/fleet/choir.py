@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.daemon.config.mqtt import MqttSettings
-    from motiond.daemon.mqtt.brokers import Brokers
+    from motiond.daemon.mqtt.client import Brokers
     from motiond.daemon.robots.registry import RobotRegistry
     from tests.daemon.conftest import Ear
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from motiond.daemon.config.mqtt import MqttSettings
-    from motiond.daemon.mqtt.connection import Client
+    from motiond.daemon.mqtt.client import Client
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pytest
 
 from motiond.daemon.api.reports import SUBJECTS
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.mqtt.reports_out import qos_of
+from motiond.daemon.mqtt.bridge import qos_of
 
 ROBOT = Path(__file__).parents[3] / "config" / "fleet" / "robot.conf"
 

@@ -16,7 +16,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet.conversation import MORE_S, Conversation
 from motiond.daemon.fleet.gathering import command
 from motiond.daemon.fleet.site import Site
-from motiond.daemon.mqtt.connection import Client, make_client
+from motiond.daemon.mqtt.client import Client, make_client
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
 from tests.virtual import NETWORK

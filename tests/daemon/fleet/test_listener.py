@@ -12,7 +12,7 @@ import pytest
 
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.fleet.listener import Listener
-from motiond.daemon.mqtt.brokers import Brokers
+from motiond.daemon.mqtt.client import Brokers
 from tests.daemon.conftest import Embedded, listening, said
 from tests.waiting import PATIENCE_S
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from tests.daemon.conftest import Ear, said
 from tests.daemon.mqtt.test_home_assistant import ENVIRONMENT
 

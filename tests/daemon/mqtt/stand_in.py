@@ -18,7 +18,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from motiond.daemon.config.mqtt import MqttSettings
-from tests.daemon.mqtt.wire import packet, short, text
+from tests.daemon.broker.wire import packet, short, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -17,9 +17,9 @@ from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.connection import make_client
-from motiond.daemon.mqtt.main_session import FORMER_S
-from motiond.daemon.mqtt.stop_intake import BURST, MERGED_S, RATE_HZ
+from motiond.daemon.mqtt.bridge.main_session import FORMER_S
+from motiond.daemon.mqtt.bridge.stop_intake import BURST, MERGED_S, RATE_HZ
+from motiond.daemon.mqtt.client import make_client
 from tests.daemon import told
 from tests.daemon.conftest import (
     Ear,
@@ -40,8 +40,8 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from motiond.daemon.mqtt.connection import Client
-    from motiond.daemon.mqtt.requests_session import RequestsSession
+    from motiond.daemon.mqtt.bridge.requests_session import RequestsSession
+    from motiond.daemon.mqtt.client import Client
     from tests.daemon.conftest import AnyBroker
     from tests.daemon.mqtt.stand_in import StandIn
 

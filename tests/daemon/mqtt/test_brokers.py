@@ -19,8 +19,8 @@ from motiond.daemon.client.finding import broker_of
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.brokers import Brokers
-from motiond.daemon.mqtt.results import UntoldResults
+from motiond.daemon.mqtt.bridge.results import UntoldResults
+from motiond.daemon.mqtt.client import Brokers
 from tests import ports
 from tests.daemon import told
 from tests.daemon.conftest import (

@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from motiond.daemon.mqtt.claims import LONGEST_HOST, MOST_DAEMONS, Claims
+from motiond.daemon.mqtt.bridge.claims import LONGEST_HOST, MOST_DAEMONS, Claims
 
 ONLINE = {"state": "online", "host": "bench"}
 OFFLINE = {"state": "offline", "host": "bench"}

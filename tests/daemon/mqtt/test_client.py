@@ -12,16 +12,15 @@ import aiomqtt
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.connection import make_client
-from motiond.daemon.mqtt.reasons import NotConnected, reason_of
+from motiond.daemon.mqtt.client import NotConnected, make_client, reason_of
+from tests.daemon.broker.wire import UNSUBACK, Wire, ack, connack, publish, suback
 from tests.daemon.conftest import Embedded
-from tests.daemon.mqtt.wire import UNSUBACK, Wire, ack, connack, publish, suback
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from motiond.daemon.mqtt.connection import Client
+    from motiond.daemon.mqtt.client import Client
 
 SOON_S = 0.05
 TOPIC = "motiond/arm/state"

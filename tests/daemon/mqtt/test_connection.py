@@ -12,8 +12,7 @@ import aiomqtt
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.connection import address_of, make_client
-from motiond.daemon.mqtt.reasons import NotConnected
+from motiond.daemon.mqtt.client import NotConnected, address_of, make_client
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

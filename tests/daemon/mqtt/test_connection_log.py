@@ -14,15 +14,15 @@ from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.connection_log import STEADY_S, ConnectionLog
-from motiond.daemon.mqtt.reasons import (
+from motiond.daemon.mqtt.bridge.retained import SETTLED_S
+from motiond.daemon.mqtt.client.connection_log import STEADY_S, ConnectionLog
+from motiond.daemon.mqtt.client.reasons import (
     NEEDS_RETAINED,
     NO_RETAINED_WILL,
     TAKEN_OVER,
     ConnectionUseless,
     NotConnected,
 )
-from motiond.daemon.mqtt.retained import SETTLED_S
 from tests.daemon.conftest import (
     Robots,
     WatchedBridge,

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from motiond.daemon.broker.login import LoginError, login_of
+from motiond.daemon.broker.packets import Connect
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.http.security.tokens import TokenError, read_token
-from motiond.daemon.mqtt.broker.login import LoginError, login_of
-from motiond.daemon.mqtt.broker.packets import Connect
-from motiond.daemon.mqtt.connection import make_client
-from motiond.daemon.mqtt.reasons import NotConnected
+from motiond.daemon.mqtt.client import NotConnected, make_client
 from tests.daemon.conftest import started_broker
 from tests.daemon.mqtt.stand_in import StandIn
 

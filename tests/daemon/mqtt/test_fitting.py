@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.mqtt.fitting import Fitted, encode, fit_answer, fit_report
+from motiond.daemon.mqtt.bridge.fitting import Fitted, encode, fit_answer, fit_report
 from tests.daemon import told
 from tests.daemon.mqtt import contract
 

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-import motiond.daemon.mqtt.heartbeat
-from motiond.daemon.mqtt.heartbeat import UNANSWERED, Heartbeat
-from motiond.daemon.mqtt.reasons import ConnectionUseless
+import motiond.daemon.mqtt.bridge.heartbeat
+from motiond.daemon.mqtt.bridge.heartbeat import UNANSWERED, Heartbeat
+from motiond.daemon.mqtt.client import ConnectionUseless
 
 ALLOWED_S = 0.01 * (UNANSWERED + 1)
 
@@ -53,7 +53,7 @@ async def test_a_topic_that_stays_silent_is_named_though_others_come_back() -> N
 async def test_topics_that_come_are_tried_at_once_and_the_first_silent_one_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(motiond.daemon.mqtt.heartbeat, "TRIED_S", 0.1)
+    monkeypatch.setattr(motiond.daemon.mqtt.bridge.heartbeat, "TRIED_S", 0.1)
     heartbeat = Heartbeat("beats", [], 3600.0)
     swallowed: set[str] = set()
 

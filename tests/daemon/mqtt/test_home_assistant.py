@@ -26,7 +26,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import State
-from motiond.daemon.mqtt.home_assistant import MOST_OUTDATED, HomeAssistant, told_at
+from motiond.daemon.mqtt.bridge.home_assistant import MOST_OUTDATED, HomeAssistant, told_at
 from motiond.daemon.mqtt.topics import Topics
 from tests.waiting import PATIENCE_S
 

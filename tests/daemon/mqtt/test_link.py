@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 from typing import Any, Self
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.link import BackOff, Link
+from motiond.daemon.mqtt.client import BackOff, Link
 from tests.waiting import PATIENCE_S
 
 

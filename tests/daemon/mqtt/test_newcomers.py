@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.mqtt.newcomers import Newcomers
+from motiond.daemon.mqtt.bridge.newcomers import Newcomers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection

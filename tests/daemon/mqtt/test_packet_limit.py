@@ -9,7 +9,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from motiond.daemon.mqtt.packet_limit import (
+from motiond.daemon.mqtt.client.packet_limit import (
     MOST_TOPICS,
     RAISE_IT,
     SOON_S,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.api.reports import Report, ReportHub
-from motiond.daemon.mqtt.connection import Client, make_client
-from motiond.daemon.mqtt.subscriptions import granted_qos
+from motiond.daemon.mqtt.client import Client, granted_qos, make_client
 from tests import ports
 from tests.daemon.conftest import Ear, WatchedBridge, listening, running, said, started_broker
 from tests.daemon.mqtt.stand_in import StandIn

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.reasons import not_connected
+from motiond.daemon.mqtt.client.reasons import not_connected
 from tests.certificates import Authority
 
 if TYPE_CHECKING:

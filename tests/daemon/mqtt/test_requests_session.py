@@ -14,11 +14,10 @@ import pytest
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.brokers import Broker
-from motiond.daemon.mqtt.reasons import ConnectionUseless
-from motiond.daemon.mqtt.requests_session import MOST_AT_ONCE, RequestsSession
-from motiond.daemon.mqtt.responder import Responder
-from motiond.daemon.mqtt.stop_order import StopOrder
+from motiond.daemon.mqtt.bridge.requests_session import MOST_AT_ONCE, RequestsSession
+from motiond.daemon.mqtt.bridge.responder import Responder
+from motiond.daemon.mqtt.bridge.stop_order import StopOrder
+from motiond.daemon.mqtt.client import Broker, ConnectionUseless
 from motiond.daemon.mqtt.topics import Topics
 from tests.waiting import PATIENCE_S
 

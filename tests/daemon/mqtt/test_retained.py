@@ -2,7 +2,7 @@
 
 import pytest
 
-from motiond.daemon.mqtt.retained import RetainedTopics
+from motiond.daemon.mqtt.bridge.retained import RetainedTopics
 
 WILL = b"broken"
 

@@ -22,7 +22,7 @@ from motiond.daemon.api.requests import FLEET_SCHEMAS, VERBS
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from tests.daemon.conftest import Ear, Robots, running, said, started_broker
 from tests.daemon.mqtt.stand_in import StandIn
 from tests.waiting import PATIENCE_S

@@ -11,8 +11,8 @@ import pytest
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
-from motiond.daemon.mqtt.connection import make_client
-from motiond.daemon.mqtt.packet_limit import RAISE_IT, PacketTooLong, packet_bytes
+from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client.packet_limit import RAISE_IT, PacketTooLong, packet_bytes
 from tests.daemon import told
 from tests.daemon.conftest import (
     Robots,

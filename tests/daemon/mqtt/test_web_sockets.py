@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.connection import address_of, make_client
-from motiond.daemon.mqtt.reasons import NotConnected
+from motiond.daemon.mqtt.client import NotConnected, address_of, make_client
 
 
 @pytest.mark.parametrize(

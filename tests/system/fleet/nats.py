@@ -17,7 +17,7 @@ import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
 from tests import ports
-from tests.daemon.mqtt.wire import DISCONNECT, connack, connect
+from tests.daemon.broker.wire import DISCONNECT, connack, connect
 from tests.lasting import LASTING
 from tests.waiting import PATIENCE_S, eventually
 

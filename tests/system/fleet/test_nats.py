@@ -14,7 +14,7 @@ import pytest
 from motiond.daemon.client.connection import Connection, at_broker
 from motiond.daemon.config.settings import host_name
 from motiond.daemon.fleet.conversation import Conversation
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from motiond.daemon.mqtt.topics import ANY_ROBOT, DaemonTopic
 from tests.daemon.conftest import Ear, said
 from tests.daemon.programs import running, use

@@ -14,7 +14,7 @@ from paho.mqtt.properties import Properties
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import LASTING, Report
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from tests.daemon.conftest import Ear, Robots, listening, running, said
 from tests.daemon.programs import running as daemon_running
 from tests.daemon.programs import use

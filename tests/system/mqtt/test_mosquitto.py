@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.daemon.mqtt.broker_contract import ConfigurableBrokerContract
+from tests.daemon.broker.contract import ConfigurableBrokerContract
 
 
 class TestBrokersOfTheSystem(ConfigurableBrokerContract):

@@ -14,7 +14,7 @@ from motiond.daemon.api.reports import SUBJECTS
 from motiond.daemon.api.requests import FLEET_SCHEMAS, VERBS
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from tests.daemon.conftest import Mosquitto, mosquitto_program, said
 from tests.daemon.mqtt.stand_in import Configuration
 from tests.daemon.mqtt.test_roles import (

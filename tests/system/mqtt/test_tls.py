@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.connection import make_client
-from motiond.daemon.mqtt.reasons import NotConnected
+from motiond.daemon.mqtt.client import NotConnected, make_client
 from tests import ports
 from tests.certificates import self_signed
 from tests.daemon.conftest import Mosquitto, started_broker

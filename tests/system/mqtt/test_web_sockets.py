@@ -9,7 +9,7 @@ import pytest
 
 from motiond.daemon.api.reports import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.connection import make_client
+from motiond.daemon.mqtt.client import make_client
 from tests.daemon import told
 from tests.daemon.conftest import (
     Mosquitto,

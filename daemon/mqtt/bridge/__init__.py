@@ -1,0 +1,40 @@
+"""The daemon at its broker: requests in, reports out.
+
+- `bridge`: carries requests in and reports out, over two connections
+- `main_session`: the one for reports and stops
+- `requests_session`: the one for all other requests
+- `newcomers`: robots that come while a connection is there
+- `heartbeat`: the daemon hears itself through the broker
+- `echoes`: whether what it publishes comes back
+- `inbox`: requests that wait to be served
+- `stop_intake`: stops, served as they arrive
+- `stop_order`: which requests a stop has overtaken
+- `responder`: serves a request and sends its answer
+- `reports_out`: publishes reports
+- `fitting`: shortens what is too long
+- `retained`: what the broker keeps for the daemon, and what others make of it
+- `results`: results that could not be published yet
+- `home_assistant`: MQTT discovery of the robots for Home Assistant
+- `identity`: who a daemon is among others
+- `former_robots`: robots that are no longer in the configuration
+- `claims`: which daemon has which robot's name
+"""
+
+from .bridge import SESSION_S, MqttBridge
+from .heartbeat import beat_s
+from .home_assistant import told_at
+from .inbox import Inbox
+from .reports_out import qos_of
+from .responder import retained_refusal
+from .results import default_folder
+
+__all__ = [
+    "SESSION_S",
+    "Inbox",
+    "MqttBridge",
+    "beat_s",
+    "default_folder",
+    "qos_of",
+    "retained_refusal",
+    "told_at",
+]

@@ -1,0 +1,117 @@
+"""Which daemon a robot's name belongs to, where several daemons on one broker have a robot of that name."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from motiond.formats.errors import shortened
+
+from ...config.types import NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+log = logging.getLogger(__name__)
+
+MOST_DAEMONS = 10_000
+LONGEST_HOST = 255
+
+
+class Claims:
+    """What one daemon knows of who has the names of its robots.
+
+    A robot's availability names the daemon that tells it. The broker delivers what is published on a topic
+    to all in one order, so the first daemon whose claim comes by has the robot, and every daemon sees the
+    same one as the first. A claim is good for as long as its daemon is online.
+
+    Parameters
+    ----------
+    daemon_id : str
+    robots : collection of str
+        The daemon's own, as of now.
+    """
+
+    def __init__(self, daemon_id: str, robots: Collection[str]) -> None:
+        self._daemon_id = daemon_id
+        self._robots = robots
+        self._ours: set[str] = set()
+        self._rivals: dict[str, str] = {}
+        self._online: dict[str, str] = {}
+        self._refused: dict[str, str] = {}
+        self._is_settled = True
+
+    def forget(self) -> None:
+        """Begin anew on a new connection: another daemon may have taken a name meanwhile.
+
+        Until `settle`, who had a name before still has it.
+        """
+        self._is_settled = False
+        self._ours.clear()
+        self._rivals.clear()
+        self._online.clear()
+
+    def let_go(self, robot: str) -> None:
+        """Forget a robot that is no longer the daemon's own."""
+        self._ours.discard(robot)
+        self._rivals.pop(robot, None)
+        self._refused.pop(robot, None)
+
+    def knows(self, robot: str) -> bool:
+        """Whether a robot is the daemon's own, whoever has its name."""
+        return robot in self._robots
+
+    def settle(self) -> None:
+        """Take note that all that was kept at the broker has come."""
+        self._is_settled = True
+        self._tell()
+
+    def hear_daemon(self, daemon_id: str, data: dict[str, Any]) -> None:
+        """Take note of a daemon's availability."""
+        if data.get("state") == "online":
+            if daemon_id in self._online or len(self._online) < MOST_DAEMONS:
+                self._online[daemon_id] = shortened(str(data.get("host", "an unknown host")), LONGEST_HOST)
+        else:
+            self._online.pop(daemon_id, None)
+        self._tell()
+
+    def hear_robot(self, robot: str, data: dict[str, Any]) -> None:
+        """Take note of a robot's availability."""
+        claimed_by = data.get("bridge", "")
+        if robot in self._robots and claimed_by is None:  # it is let go
+            self._rivals.pop(robot, None)
+            self._tell()
+        if robot not in self._robots or not isinstance(claimed_by, str) or not NAME.fullmatch(claimed_by):
+            return
+        if claimed_by == self._daemon_id:
+            if self._rivals.get(robot) not in self._online:
+                self._ours.add(robot)
+        elif robot not in self._ours:
+            self._rivals[robot] = claimed_by
+        self._tell()
+
+    def holder(self, robot: str) -> str | None:
+        """Return the other daemon that has a robot's name; None if it is ours to use."""
+        rival = self._rivals.get(robot)
+        if rival in self._online:
+            return rival
+        return None if self._is_settled else self._refused.get(robot)
+
+    def _tell(self) -> None:
+        """Log whose the names are, where that has changed."""
+        if not self._is_settled:
+            return
+        for robot in sorted(self._robots):
+            holder, before = self.holder(robot), self._refused.get(robot)
+            if holder == before:
+                continue
+            if holder is None:
+                del self._refused[robot]
+                log.warning("%s: daemon '%s' has let the name go; it is ours now", robot, before)
+            else:
+                self._refused[robot] = holder
+                what = (
+                    "%s: daemon '%s' on %s has a robot of this name on this broker; "
+                    "ours is not told of and takes nothing but stops; rename one of the two"
+                )
+                log.error(what, robot, holder, self._online[holder])

@@ -1,0 +1,329 @@
+"""The daemon's main connection: reports go out, stops come in, and the daemon hears itself."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import aiomqtt
+import orjson
+
+from ...api.requests import MOST_BYTES
+from ..client import EXACTLY_ONCE, granted_qos, heed_cancellation, subscribe, try_to_subscribe
+from ..topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic, RequestHeartbeatTopic
+from .former_robots import FormerRobots
+from .heartbeat import Heartbeat
+from .home_assistant import BORN
+from .newcomers import Newcomers
+from .stop_intake import StopIntake
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from ..client import Broker, Client
+    from ..topics import Topics
+    from .claims import Claims
+    from .home_assistant import HomeAssistant
+    from .identity import Identity
+    from .reports_out import ReportsOut
+    from .responder import Responder
+    from .stop_order import StopOrder
+
+log = logging.getLogger(__name__)
+
+FAREWELL_S = 2.0
+LOOK_PERIOD_S = 0.5
+FORMER_S = 5.0
+"""Another daemon of our id would have thrown us out by then: what seems to be ours would be its own."""
+
+
+class MainSession:
+    """Uses the main connection, one after the other.
+
+    Parameters
+    ----------
+    topics : Topics
+    identity : Identity
+    robots : collection of str
+        The daemon's own, as of now.
+    silent_s : float or None
+        How long the broker may be silent.
+    connected : asyncio.Event
+        Set while the daemon hears itself.
+    claims : Claims
+        Is told who has which robot's name.
+    home_assistant : HomeAssistant
+        Is told what was told to it before.
+    reports : ReportsOut
+    responder : Responder
+        Serves the stops.
+    order : StopOrder
+        Is told of the stops.
+    requests_ready : asyncio.Event
+        Set while the other requests are taken: whoever reads `online` may ask at once.
+    tasks : TaskGroup
+        Outlives the connection: what was begun is not cancelled by a lost one.
+
+    Attributes
+    ----------
+    heard_s : float
+        When the daemon last heard itself, by the event loop's clock.
+    connections : int
+        How many there have been.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        identity: Identity,
+        robots: Collection[str],
+        silent_s: float | None,
+        *,
+        connected: asyncio.Event,
+        claims: Claims,
+        home_assistant: HomeAssistant,
+        reports: ReportsOut,
+        responder: Responder,
+        order: StopOrder,
+        requests_ready: asyncio.Event,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self._connected = connected
+        self.heard_s = asyncio.get_running_loop().time()
+        self._topics = topics
+        self._identity = identity
+        self._robots = robots
+        self._silent_s = silent_s
+        self._claims = claims
+        self._home_assistant = home_assistant
+        self._home_assistant_began = asyncio.Event()
+        self._reports = reports
+        self._responder = responder
+        self._order = order
+        self._requests_ready = requests_ready
+        self._client: Client | None = None
+        self._broker: Broker | None = None
+        self._hears_stops = False
+        self._heartbeat = self._new_heartbeat(robots)
+        self._newcomers = Newcomers(robots)
+        self.connections = 0
+        self._rival = ""
+        self._former = FormerRobots(identity.daemon_id, robots)
+        self._stops = StopIntake(self._serve_stop, responder.act, tasks)
+
+    def _new_heartbeat(self, robots: Collection[str]) -> Heartbeat:
+        beats = self._topics.heartbeat(self._identity.daemon_id)
+        return Heartbeat(beats, self._request_heartbeats_of(robots), self._silent_s)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection, though the daemon may not hear itself yet."""
+        return self._client is not None
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether a motion may begin.
+
+        A connection that was ended right after a long message may be ended by that again: then not before
+        all has been taken.
+        """
+        suspicious = self._broker is not None and self._broker.limit.is_suspicious
+        return self._connected.is_set() or (self._hears_stops and not suspicious)
+
+    # -- what comes in --------------------------------------------------------------------------------------
+
+    def take(self, message: aiomqtt.Message) -> None:
+        """Take a message as it arrives."""
+        topic = message.topic.value
+        payload = message.payload if isinstance(message.payload, bytes) else b""
+        asked = self._topics.request_of(topic)
+        if asked is not None:
+            if self._topics.is_stop(asked) and (payload or not message.retain):
+                self._order.take(asked.robot)
+                self._stops.take(asked, message)
+            return
+        if topic == self._home_assistant.status_topic:
+            if payload == BORN:
+                self._home_assistant_began.set()
+            return
+        match self._topics.meaning(topic):
+            case HeartbeatTopic() | RequestHeartbeatTopic():
+                self.heard_s = asyncio.get_running_loop().time()
+                self._heartbeat.hear(topic)
+            case DaemonTopic(daemon_id) if daemon_id == self._identity.daemon_id:
+                self._hear_of_ourselves(_decode(payload))
+                self._reports.hear(topic, payload)
+            case DaemonTopic(daemon_id):
+                self._claims.hear_daemon(daemon_id, _decode(payload))
+            case ReportTopic(robot, subject):
+                if subject == "availability":
+                    data = _decode(payload)
+                    self._claims.hear_robot(robot, data)
+                    self._former.hear(robot, data)
+                    self._home_assistant.hear(robot, data)
+                self._reports.hear(topic, payload)
+
+    async def _serve_stop(self, message: aiomqtt.Message) -> None:
+        """Serve a stop; where the connection has gone since, it acts all the same."""
+        if self._client is not None and self._broker is not None:
+            await self._responder.serve(message, self._client, self._broker.asking_qos)
+        elif (asked := self._topics.request_of(message.topic.value)) is not None:
+            await self._responder.act(asked)
+
+    def _hear_of_ourselves(self, data: dict[str, Any]) -> None:
+        """Notice another daemon of our id: one that has written here since we were at this broker before."""
+        other = str(data.get("instance", self._identity.instance))
+        if other == self._identity.instance or self._broker is None or self._broker.visits == 1:
+            return
+        self._broker.log.meet_rival()
+        if other != self._rival:
+            self._rival = other
+            what = (
+                "another daemon of id '%s', on %s, has been connected meanwhile; "
+                "they throw each other out; give each an `id` of its own"
+            )
+            log.error(what, self._identity.daemon_id, data.get("host"))
+
+    # -- one connection -------------------------------------------------------------------------------------
+
+    async def run(self, client: Client, broker: Broker) -> None:
+        """Serve until the connection breaks (MqttError, alone or in a group) or the task is cancelled."""
+        self._client, self._broker = client, broker
+        self.connections += 1
+        self._former = FormerRobots(self._identity.daemon_id, self._robots)
+        self._claims.forget()
+        self._home_assistant.forget()
+        try:
+            async with asyncio.TaskGroup() as tasks:  # each of these ends with the connection, and ends it
+                tasks.create_task(self._serve(client, broker), name="mqtt.main")
+                await client.broken()
+        except asyncio.CancelledError:
+            await self._say_goodbye(client)
+            raise
+        finally:
+            self._connected.clear()
+            self._hears_stops = False
+            self._client = None
+            self._newcomers.end()
+
+    async def _serve(self, client: Client, broker: Broker) -> None:
+        robots = list(self._robots)  # others may come meanwhile
+        self._heartbeat = self._new_heartbeat(robots)
+        await self._listen(client, broker, robots)
+        heed_cancellation()
+        self._newcomers.begin(robots)
+        listen_to = partial(self._listen_to, client, broker)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._heartbeat.run(client.publish), name="mqtt.heartbeat")
+            tasks.create_task(self._newcomers.listen(listen_to), name="mqtt.newcomers")
+            await self._heartbeat.heard.wait()  # what others keep at the broker has come by then, too
+            self._claims.settle()
+            self._hears_stops = True
+            await self._requests_ready.wait()
+            await self._newcomers.heard(self._robots)
+            await self._reports.announce(client, broker)
+            heed_cancellation()
+            await self._reports.describe(client)
+            heed_cancellation()
+            self._connected.set()
+            broker.log.make()
+            tasks.create_task(self._reports.publish_reports(client), name="mqtt.reports")
+            tasks.create_task(self._reports.publish_streams(client), name="mqtt.streams")
+            tasks.create_task(self._reports.look_after(client, LOOK_PERIOD_S), name="mqtt.retained")
+            tasks.create_task(self._clear_former(client), name="mqtt.former")
+            tasks.create_task(self._heed_home_assistant(client), name="mqtt.home_assistant")
+
+    async def _heed_home_assistant(self, client: Client) -> None:
+        """Tell Home Assistant of the robots whenever it has started."""
+        while True:
+            await self._home_assistant_began.wait()
+            self._home_assistant_began.clear()
+            await self._reports.tell_home_assistant(client)
+
+    async def _clear_former(self, client: Client) -> None:
+        """Clear what the broker keeps of robots that were taken out of the configuration."""
+        await asyncio.sleep(FORMER_S)
+        if not self._rival:
+            for robot in self._former.names:
+                self._former.expect_cleared(robot)
+                await self._reports.clear(client, robot)
+
+    async def _listen(self, client: Client, broker: Broker, robots: Collection[str]) -> None:
+        """Subscribe to stops and to ourselves, which must be heard, and to who has which name."""
+        ourselves = self._topics.daemon(self._identity.daemon_id)
+        broker.learn(await granted_qos(client, ourselves, EXACTLY_ONCE))
+        qos = broker.listening_qos
+        stops = self._stops_of(robots)
+        others = [self._topics.daemon(), *self._echoed_of(robots, broker)]
+        others += [self._home_assistant.status_topic] if self._home_assistant.status_topic else []
+        refused = await try_to_subscribe(client, others, qos)
+        if refused and broker.visits == 1:
+            reason = "what others do there goes unnoticed"
+            log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], reason)
+        # Of robots that are ours no more; it may be refused, then `motiond forget` is left.
+        await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")], qos)
+        await subscribe(client, stops, qos)
+        beats = self._topics.heartbeat(self._identity.daemon_id)
+        await subscribe(client, [beats, *self._request_heartbeats_of(robots)], qos=0)
+
+    async def _listen_to(self, client: Client, broker: Broker, robots: Collection[str]) -> None:
+        """Subscribe to who else has the names of robots that have come, and then to their stops."""
+        await try_to_subscribe(client, self._echoed_of(robots, broker), broker.listening_qos)
+        heartbeats = self._request_heartbeats_of(robots)
+        await subscribe(client, heartbeats, qos=0)
+        await self._heartbeat.try_topics(heartbeats, client.publish)
+        await subscribe(client, self._stops_of(robots), broker.listening_qos)
+
+    def _stops_of(self, robots: Iterable[str]) -> list[str]:
+        return [topic for robot in robots for topic in self._topics.stops(robot)]
+
+    def _request_heartbeats_of(self, robots: Iterable[str]) -> list[str]:
+        """Return where a broker that grants subscriptions to requests, and delivers none, is noticed."""
+        return [self._topics.request_heartbeat(robot) for robot in robots]
+
+    def _echoed_of(self, robots: Iterable[str], broker: Broker) -> list[str]:
+        return [topic for robot in robots for topic in self._topics.reports(robot, broker.echoed)]
+
+    # -- robots that come and go ----------------------------------------------------------------------------
+
+    async def take_in(self, robots: Collection[str]) -> None:
+        """Wait until robots that have come are listened to, or the connection has gone."""
+        await self._newcomers.heard(robots)
+
+    async def let_go(self, robot: str) -> None:
+        """Clear what the broker keeps of a robot that has gone; where it is ours to clear.
+
+        What is not cleared for want of a connection is when there is one: `FormerRobots`.
+        """
+        is_ours, client, broker = self._claims.holder(robot) is None, self._client, self._broker
+        self._claims.let_go(robot)
+        self._newcomers.leave(robot)
+        if client is not None and broker is not None and self._connected.is_set():
+            if is_ours:
+                self._former.expect_cleared(robot)
+                await self._reports.let_go(client, robot)
+            heartbeats = self._request_heartbeats_of([robot])
+            self._heartbeat.leave(heartbeats)
+            await client.unsubscribe(self._stops_of([robot]) + heartbeats + self._echoed_of([robot], broker))
+
+    async def _say_goodbye(self, client: Client) -> None:
+        """Say what is still to be said, within a bounded time."""
+        try:
+            async with asyncio.timeout(FAREWELL_S):
+                await self._reports.say_goodbye(client)
+        except (aiomqtt.MqttError, TimeoutError) as error:
+            reason = str(error) or f"the broker did not take it in {FAREWELL_S:g} s"
+            log.warning(
+                "%s: could not say offline; %s", self._topics.daemon(self._identity.daemon_id), reason
+            )
+
+
+def _decode(payload: bytes) -> dict[str, Any]:
+    """Read what somebody has published; anything but a JSON object is as good as none."""
+    try:
+        data = orjson.loads(payload) if len(payload) <= MOST_BYTES else {}
+    except orjson.JSONDecodeError:
+        return {}
+    return data if isinstance(data, dict) else {}

@@ -1,0 +1,334 @@
+"""Publishes what the robots report: once each, in order, and what lasts again where it was overwritten."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from math import inf
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ...api.reports import LASTING, STREAMED, Report
+from ..client import CUT_TO, EXACTLY_ONCE, heed_cancellation
+from .echoes import Echoes
+from .fitting import LEFT_OUT, encode, fit_report
+from .retained import RetainedTopics
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from ...api.reports import ReportHub, Subject, Subscription
+    from ..client import Broker, Client
+    from ..topics import Topics
+    from .claims import Claims
+    from .home_assistant import HomeAssistant
+    from .identity import Identity
+    from .results import UntoldResults
+
+log = logging.getLogger(__name__)
+
+PUBLISH_TIMEOUT_S = 5.0
+STREAMED_LENGTH = 16
+MOST_UNCONFIRMED = 16
+LONG: frozenset[Subject] = frozenset({"description", "motions"})
+"""What may be too long for a broker; in alphabetical order it is published."""
+
+
+class ReportsOut:
+    """The way out for all reports of one daemon, over one connection after the other.
+
+    A result is published with QoS 2 and the session is resumed, so that it arrives exactly once, also when
+    the connection breaks at the worst moment; where the broker takes no more than QoS 1, it may then arrive
+    twice, alike in all. What is handed to the client with QoS 1 or 2 is the client's to
+    deliver; it is not published again here, unless at another broker.
+
+    Parameters
+    ----------
+    topics : Topics
+    identity : Identity
+    hub : ReportHub
+        Remembers the latest of what lasts.
+    reports : Subscription
+        What is still to be published; outlives the connections.
+    claims : Claims
+        Which robots are ours to tell of.
+    results : UntoldResults
+        What an earlier daemon left, and what this one leaves.
+    home_assistant : HomeAssistant
+        What Home Assistant is told.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        identity: Identity,
+        *,
+        hub: ReportHub,
+        reports: Subscription,
+        claims: Claims,
+        results: UntoldResults,
+        home_assistant: HomeAssistant,
+    ) -> None:
+        self._topics = topics
+        self._identity = identity
+        self._availability = topics.daemon(identity.daemon_id)
+        self._hub = hub
+        self._reports = reports
+        self._claims = claims
+        self._results = results
+        self._home_assistant = home_assistant
+        now = asyncio.get_running_loop().time
+        self._retained = RetainedTopics(now, identity.will)
+        self._echoes = Echoes(now)
+        self._echoed = LASTING
+        self._unheard: dict[int, Report] = {}
+        self._told: set[str] = set()
+        self._longest_heard: dict[str, int] = {}
+        self._most_qos = EXACTLY_ONCE
+        for result in reversed(results.load()):
+            reports.put_back(result)
+
+    def hear(self, topic: str, payload: bytes) -> None:
+        """Take note of what the broker delivers on a topic of ours."""
+        self._retained.hear(topic, payload)
+        self._echoes.hear(topic)
+
+    async def announce(self, client: Client, broker: Broker) -> None:
+        """Publish of all robots whether they take requests and what they do, then that the daemon is online.
+
+        What may be long comes later (`describe`): it keeps nobody from a robot.
+        """
+        self._most_qos, self._echoed = broker.most_qos, broker.echoed
+        self._retained.forget()
+        self._echoes.forget()
+        self._told.clear()
+        self._reports.discard(LASTING)
+        for number in reversed(client.take_withdrawn()):
+            if (report := self._unheard.pop(number, None)) is not None:
+                self._reports.put_back(report)
+        await self._publish_latest(client, self._ours(), LASTING - LONG)
+        await self._publish_lasting(client, self._availability, self._identity.online(broker.asking_qos))
+
+    async def describe(self, client: Client) -> None:
+        """Publish what the robots are, and then what they can play."""
+        ours = self._ours()
+        for subject in sorted(LONG):
+            await self._publish_latest(client, ours, {subject})
+        self._told = ours
+
+    async def look_after(self, client: Client, period_s: float) -> NoReturn:
+        """Tell again what others have cleared or overwritten, and of robots whose name was let go."""
+        while True:
+            await asyncio.sleep(period_s)
+            await self._tell_news(client)
+            for topic, payload in self._retained.overwritten():
+                self._retained.say(topic, payload)
+                await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
+            for topic in self._echoes.complain_of_silence(client.refused):
+                await self._publish_shorter(client, topic)
+            heed_cancellation()
+
+    def _ours(self) -> set[str]:
+        """Return the robots whose names are ours."""
+        return {one.robot for one in self._hub.latest() if self._claims.holder(one.robot) is None}
+
+    async def _tell_news(self, client: Client) -> None:
+        """Publish all that lasts of the robots that have become ours."""
+        ours = self._ours()
+        await self._publish_latest(client, ours - self._told, LASTING)
+        self._told = ours
+
+    async def _publish_latest(
+        self, client: Client, robots: Collection[str], subjects: Collection[Subject]
+    ) -> None:
+        """Publish the latest of what lasts; the first of a robot is its availability, by which it is ours."""
+        for robot in sorted(robots):
+            await self._clear_outdated(client, robot)
+        for report in self._hub.latest():
+            if report.robot in robots and report.subject in subjects:
+                await self._publish(client, report)
+
+    async def tell_home_assistant(self, client: Client) -> None:
+        """Tell it of all robots, as it has started and may not keep what it was told."""
+        for robot in sorted(self._told):
+            self._hand_over_device(client, robot)
+        await client.all_delivered()
+
+    async def _clear_outdated(self, client: Client, robot: str) -> None:
+        """Clear where Home Assistant was told of a robot before, by another configuration."""
+        topic = self._home_assistant.outdated(robot)
+        if topic is not None:
+            await client.publish(topic, b"", 1, True, timeout=PUBLISH_TIMEOUT_S)
+
+    async def let_go(self, client: Client, robot: str) -> None:
+        """Clear what the broker keeps of a robot that was ours until now, and look after it no more."""
+        self._told.discard(robot)
+        self._retained.leave(self._topics.lasting(robot))
+        self._echoes.leave(self._topics.reports(robot, self._echoed))
+        await self.clear(client, robot)
+
+    async def clear(self, client: Client, robot: str) -> None:
+        """Let a robot's name go, and clear what the broker keeps of it."""
+        await self._clear_outdated(client, robot)
+        released = encode({"state": "offline", "bridge": None})
+        availability = self._topics.report(robot, "availability")
+        await client.publish(availability, released, 1, True, timeout=PUBLISH_TIMEOUT_S)
+        for topic in self._topics.lasting(robot):
+            await client.publish(topic, b"", 1, True, timeout=PUBLISH_TIMEOUT_S)
+        heed_cancellation()
+
+    async def publish_reports(self, client: Client) -> NoReturn:
+        """Publish reports in order, a few ahead of what the broker has confirmed: it may be slow at it."""
+        unconfirmed = deque[int]()
+        while True:
+            number = self._hand_over(client, await self._reports.get())
+            if number is not None:
+                unconfirmed.append(number)
+            if len(unconfirmed) > MOST_UNCONFIRMED:
+                await client.delivered(unconfirmed.popleft(), PUBLISH_TIMEOUT_S)
+            heed_cancellation()
+
+    async def publish_streams(self, client: Client) -> None:
+        """Publish what only the moment matters of; nothing of it waits for a new connection."""
+        with self._hub.subscribe(STREAMED, STREAMED_LENGTH) as streams:
+            async for report in streams:
+                if (payload := self._payload(client, report, 0)) is not None:
+                    topic = self._topics.report(report.robot, report.subject)
+                    await client.publish(topic, payload, 0, timeout=PUBLISH_TIMEOUT_S)
+                heed_cancellation()
+
+    async def say_goodbye(self, client: Client) -> None:
+        """Publish what is still to be said, then offline, and wait until the broker has all of it."""
+        while report := self._reports.get_now():
+            await self._publish(client, report)
+        for robot in sorted(self._told):
+            await self._publish(client, Report(robot, "availability", {"state": "offline"}))
+        await self._publish_lasting(client, self._availability, self._identity.availability("offline"))
+        await client.all_delivered()
+
+    def take_back(self, client: Client) -> None:
+        """Make what a broker has not confirmed the next that is published: there will be another broker.
+
+        One that was cut off after the broker had it comes twice, alike in all: that none is lost counts more.
+        """
+        unheard, self._unheard = self._unheard, {}
+        for mid in reversed(unheard):
+            if client.is_outstanding(mid):
+                self._reports.put_back(unheard[mid])
+
+    def keep_untold(self, client: Client | None) -> None:
+        """Keep the results that the broker has not got."""
+        untold = [report for mid, report in self._unheard.items() if client and client.is_outstanding(mid)]
+        while report := self._reports.get_now():
+            untold.append(report)
+        self._results.keep(report for report in untold if report.subject == "result")
+
+    async def _publish(self, client: Client, report: Report) -> None:
+        """Publish a report, and wait until the broker has it."""
+        number = self._hand_over(client, report)
+        if number is not None:
+            await client.delivered(number, PUBLISH_TIMEOUT_S)
+
+    def _hand_over(self, client: Client, report: Report) -> int | None:
+        """Have a report delivered; return its number at the client, None where there is none to publish."""
+        qos = min(qos_of(report.subject), self._most_qos)
+        if (payload := self._payload(client, report, qos)) is None:
+            return None
+        topic, lasts = self._topics.report(report.robot, report.subject), report.subject in LASTING
+        if lasts:
+            self._retained.say(topic, payload)
+        if report.subject in self._echoed:
+            self._echoes.say(topic, len(payload))
+        number = client.hand_over(topic, payload, qos, retain=lasts)
+        if report.subject == "motions":
+            self._hand_over_device(client, report.robot)
+        if not lasts:
+            self._unheard = {m: r for m, r in self._unheard.items() if client.is_outstanding(m)}
+            self._unheard[number] = report
+        return number
+
+    def _hand_over_device(self, client: Client, robot: str) -> None:
+        """Tell Home Assistant of a robot, as soon as its motions are known.
+
+        What becomes of it there is not looked after: whoever deletes the device in Home Assistant clears it.
+        """
+        topic = self._home_assistant.topic(robot)
+        motions = next((one for one in self._hub.latest() if one.of(robot, "motions")), None)
+        if topic is not None and motions is not None and self._claims.holder(robot) is None:
+            playable = [motion["name"] for motion in motions.data["motions"] if motion.get("ok")]
+            self._hand_over_config(client, robot, topic, playable)
+
+    def _hand_over_config(self, client: Client, robot: str, topic: str, playable: list[str]) -> None:
+        """Do so, with as many of the motions to choose from as the broker takes."""
+        room, shown = client.room(topic, 1), len(playable)
+        payload = _encode(topic, self._home_assistant.config(robot, playable))
+        whole = len(payload or b"")
+        while payload is not None and len(payload) > room:
+            if not shown:
+                client.limit.report(topic, whole, LEFT_OUT)
+                return
+            shown //= 2
+            payload = _encode(topic, self._home_assistant.config(robot, playable[:shown]))
+        if shown < len(playable):
+            client.limit.report(topic, whole, f"{shown} of {len(playable)} motions can be chosen there")
+        if payload is not None:
+            client.hand_over(topic, payload, 1, retain=True)
+
+    def _payload(self, client: Client, report: Report, qos: int) -> bytes | None:
+        """Return what is published of a report, None if nothing."""
+        robot = report.robot
+        if self._claims.holder(robot) is not None:
+            return None
+        if report.subject in LASTING and not self._claims.knows(robot):  # or it would last for ever
+            return None
+        data = report.data
+        if report.subject == "availability":
+            data = {**data, "bridge": self._identity.daemon_id}
+            if (told := self._home_assistant.topic(report.robot)) is not None:
+                data["discovery"] = told
+        return self._fitted(client, report.subject, self._topics.report(robot, report.subject), data, qos)
+
+    def _fitted(
+        self, client: Client, subject: Subject, topic: str, data: dict[str, Any], qos: int
+    ) -> bytes | None:
+        """Return a report as the broker takes it, None if it does not; what it keeps is then cleared."""
+        payload = _encode(topic, data)
+        most_bytes = min(client.room(topic, qos), self._longest_heard.get(topic, inf))
+        if payload is None or len(payload) <= most_bytes:
+            return payload
+        fitted = fit_report(subject, data, most_bytes, min(most_bytes, client.room(topic, qos, is_cut=True)))
+        if topic not in self._longest_heard:
+            client.limit.report(topic, len(payload), fitted.remedy)
+        return b"" if fitted.payload is None and subject in LASTING else fitted.payload
+
+    async def _publish_shorter(self, client: Client, topic: str) -> None:
+        """Publish a list of motions again, cut, that has not come back: it may have been too long."""
+        for report in self._hub.latest():
+            if report.subject == "motions" and self._topics.report(report.robot, report.subject) == topic:
+                length = len(_encode(topic, report.data) or b"")
+                self._longest_heard[topic] = self._longest_heard.get(topic, length) // CUT_TO
+                self._echoes.leave([topic])
+                await self._publish(client, report)
+
+    async def _publish_lasting(self, client: Client, topic: str, data: dict[str, Any]) -> None:
+        payload = _encode(topic, data)
+        if payload is not None:
+            self._retained.say(topic, payload)
+            self._echoes.say(topic, len(payload))
+            await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
+
+
+def qos_of(subject: Subject) -> int:
+    """Return the quality of service by which a subject is published."""
+    if subject in STREAMED:
+        return 0
+    return EXACTLY_ONCE if subject == "result" else 1
+
+
+def _encode(topic: str, data: dict[str, Any]) -> bytes | None:
+    """Return a report as JSON; None, with a line in the log, where it cannot be."""
+    try:
+        return encode(data)
+    except TypeError:
+        log.exception("%s: the report is not JSON and was left out", topic)
+        return None

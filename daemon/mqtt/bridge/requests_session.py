@@ -1,0 +1,161 @@
+"""The connection for requests other than stops: takes them, a few at once, and answers.
+
+However many clients ask, they hold up nothing but each other: stops and reports go over another connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ...api.pace import Pace, cost_of
+from ..client import heed_cancellation, subscribe
+from .inbox import Inbox, size_of
+from .newcomers import Newcomers
+from .stop_intake import StopIntake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    import aiomqtt
+
+    from ..client import Broker, Client
+    from ..topics import Topics
+    from .responder import Responder
+    from .stop_order import StopOrder
+
+MOST_AT_ONCE = 64
+SERVED_HZ = 500.0
+
+
+class RequestsSession:
+    """Serves requests on one connection after the other.
+
+    Parameters
+    ----------
+    topics : Topics
+    robots : collection of str
+        The daemon's own, as of now.
+    responder : Responder
+    order : StopOrder
+        Is told of the stops that come by.
+    is_ours : callable
+        Whether a robot's requests are for this daemon.
+    is_main_connected : callable
+        Whether stops are heard over the main connection; where not, they are served here.
+    may_begin : callable
+        Whether a motion may begin.
+    tasks : TaskGroup
+        Outlives the connection: what was begun is not cancelled by a lost one.
+
+    Attributes
+    ----------
+    inbox : Inbox
+    ready : asyncio.Event
+        Set while requests are taken.
+    is_connected : bool
+        Whether there is a connection, though requests may not be taken yet.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        robots: Collection[str],
+        *,
+        responder: Responder,
+        order: StopOrder,
+        is_ours: Callable[[str], bool],
+        is_main_connected: Callable[[], bool],
+        may_begin: Callable[[], bool],
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self.inbox = Inbox()
+        self.ready = asyncio.Event()
+        self.is_connected = False
+        self._topics = topics
+        self._robots = robots
+        self._responder = responder
+        self._order = order
+        self._is_ours = is_ours
+        self._is_main_connected = is_main_connected
+        self._may_begin = may_begin
+        self._stops = StopIntake(self._serve_stop, responder.act, tasks)
+        self._client: Client | None = None
+        self._broker: Broker | None = None
+        self._newcomers = Newcomers(robots)
+        self._pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
+        self._tasks = tasks
+        self._room = asyncio.Semaphore(MOST_AT_ONCE)
+
+    def take(self, message: aiomqtt.Message) -> None:
+        """Let a message wait to be served; stops come over the main connection, and are served there."""
+        asked = self._topics.request_of(message.topic.value)
+        if asked is None or (message.retain and not message.payload):  # an empty retained one only clears
+            return
+        if self._topics.is_stop(asked):
+            self._order.pass_by(asked.robot)
+            if not self._is_main_connected():  # then nobody else hears it
+                self._stops.take(asked, message)
+        elif self._is_ours(asked.robot):
+            self.inbox.put(message, self._order.place(asked.robot))
+
+    async def run(self, client: Client, broker: Broker) -> None:
+        """Serve until the connection breaks; the log is told when requests are taken."""
+        self._client, self._broker = client, broker
+        self.is_connected = True
+        listen_to = partial(self._listen_to, client, broker)
+        try:
+            await broker.known.wait()
+            self._newcomers.begin(())
+            await self._newcomers.catch_up(listen_to)
+            heed_cancellation()
+            self._order.start()
+            self.ready.set()
+            broker.requests_log.make()
+            async with asyncio.TaskGroup() as tasks:  # each of these ends with the connection, and ends it
+                tasks.create_task(self._serve(client, broker.asking_qos), name="mqtt.requests")
+                tasks.create_task(self._newcomers.listen(listen_to), name="mqtt.newcomers")
+                await client.broken()
+        finally:
+            self.is_connected = False
+            self.ready.clear()
+            self._newcomers.end()
+
+    async def _listen_to(self, client: Client, broker: Broker, robots: Collection[str]) -> None:
+        """Subscribe to the requests to some robots."""
+        await subscribe(client, [self._topics.requests(robot) for robot in robots], broker.listening_qos)
+
+    async def take_in(self, robots: Collection[str]) -> None:
+        """Wait until requests to robots that have come are taken, or the connection has gone."""
+        await self._newcomers.heard(robots)
+
+    async def let_go(self, robot: str) -> None:
+        """Take no more requests to a robot that has gone."""
+        self._newcomers.leave(robot)
+        if self._client is not None and self.ready.is_set():
+            await self._client.unsubscribe(self._topics.requests(robot))
+
+    async def _serve(self, client: Client, qos: int) -> None:
+        while True:
+            message, place = await self.inbox.get()
+            await self._room.acquire()
+            name = f"mqtt.{message.topic.value}"
+            self._tasks.create_task(self._serve_one(message, place, client, qos), name=name)
+            # One in each turn of the loop, and no more in a second than leave time for stops.
+            await asyncio.sleep(self._pace.take(cost_of(size_of(message))))
+
+    async def _serve_stop(self, message: aiomqtt.Message) -> None:
+        if self._client is not None and self._broker is not None:
+            await self._responder.serve(message, self._client, self._broker.asking_qos)
+
+    async def _serve_one(self, message: aiomqtt.Message, place: int, client: Client, qos: int) -> None:
+        """Answer; nothing is raised but cancellation."""
+        asked = self._topics.request_of(message.topic.value)
+        overtaken = asked is not None and self._order.is_overtaken(asked.robot, place)
+        try:
+            await self._responder.serve(
+                message, client, qos, overtaken=overtaken, may_begin=self._may_begin()
+            )
+        finally:
+            self._room.release()

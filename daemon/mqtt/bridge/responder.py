@@ -1,0 +1,149 @@
+"""Serves requests that came by MQTT: what the message says of them, and where the answer goes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import aiomqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from ...api.errors import RequestError
+from ...api.requests import VERBS, RawRequest
+from ...log.rate_limited import RateLimitedLog
+from ..client import RAISE_IT
+from ..topics import RequestTopic
+from .fitting import fit_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...api.dispatcher import Dispatcher
+    from ..client import Client
+    from ..topics import Topics
+
+PUBLISH_TIMEOUT_S = 5.0
+
+
+class Responder:
+    """Serves one request at a time or many, each by a task of its own.
+
+    Parameters
+    ----------
+    topics : Topics
+    dispatcher : Dispatcher
+    is_ours : callable
+        Whether a robot's name is the daemon's to use. A stop to a robot of another daemon's name acts here
+        too, and is answered there alone: what it says of that robot is what whoever asks wants to know.
+    version_5 : bool
+        Whether the connection speaks MQTT 5.
+    """
+
+    def __init__(
+        self, topics: Topics, dispatcher: Dispatcher, *, is_ours: Callable[[str], bool], version_5: bool
+    ) -> None:
+        self._topics = topics
+        self._dispatcher = dispatcher
+        self._is_ours = is_ours
+        self._version_5 = version_5
+        self._rate_limited = RateLimitedLog()
+
+    async def serve(
+        self,
+        message: aiomqtt.Message,
+        client: Client,
+        qos: int,
+        *,
+        overtaken: bool = False,
+        may_begin: bool = True,
+    ) -> None:
+        """Answer one request; where the answer cannot be sent, its transaction may be asked for again.
+
+        Parameters
+        ----------
+        qos : int
+            Of the answer: `Broker.asking_qos`.
+        overtaken : bool
+            Whether a stop that was sent later was served already.
+        may_begin : bool
+            Whether a stop of what begins would come through.
+        """
+        raw = self._raw_request(message)
+        if raw.refusal is None and raw.verb in VERBS and VERBS[raw.verb].begins:
+            if overtaken:
+                raw = replace(raw, refusal=_overtaken(raw.where))
+            elif not may_begin:
+                raw = replace(raw, refusal=_not_stoppable(raw.where))
+        answer = await self._dispatcher.answer(raw)
+        if not self._is_ours(raw.robot):
+            return
+        topic = self._response_topic(message, raw)
+        properties = _correlated(message.properties) if self._version_5 else None
+        if len(answer) > (room := client.room(topic, qos, properties)):
+            cut = client.room(topic, qos, properties, is_cut=True)
+            fitted = fit_answer(raw.where, answer, room, cut, RAISE_IT)
+            client.limit.report(topic, len(answer), fitted.remedy)
+            if fitted.payload is None:
+                return
+            answer = fitted.payload
+        try:
+            await client.publish(topic, answer, qos, False, properties, timeout=PUBLISH_TIMEOUT_S)
+        except (aiomqtt.MqttError, ValueError) as error:
+            self._rate_limited.warning(
+                "%s: the answer could not be sent to '%s'; %s", raw.where, topic, error
+            )
+
+    async def act(self, asked: RequestTopic) -> None:
+        """Act on a request without keys, and tell nobody."""
+        await self._dispatcher.answer(RawRequest(asked.robot, asked.verb, b""))
+
+    def _response_topic(self, message: aiomqtt.Message, raw: RawRequest) -> str:
+        """Return where the answer goes: where the client asks for it, if it may ask for that (MQTT 5)."""
+        own = self._topics.response(raw.robot, raw.verb)
+        wanted: str = getattr(message.properties, "ResponseTopic", own)
+        if self._topics.takes_response(wanted):
+            return wanted
+        what = "%s: no answer can be sent to the response topic %.60r; it goes to '%s'"
+        self._rate_limited.warning(what, raw.where, wanted, own)
+        return own
+
+    def _raw_request(self, message: aiomqtt.Message) -> RawRequest:
+        """Return a request with all that MQTT says of it."""
+        meaning = self._topics.meaning(message.topic.value)
+        robot, verb = meaning if isinstance(meaning, RequestTopic) else ("", "")
+        lifetime_s = getattr(message.properties, "MessageExpiryInterval", None)
+        return RawRequest(
+            robot,
+            verb,
+            message.payload if isinstance(message.payload, bytes) else b"",
+            deadline_s=None if lifetime_s is None else time.time() + lifetime_s,
+            refusal=retained_refusal(f"{robot}/{verb}") if message.retain else None,
+        )
+
+
+def retained_refusal(where: str) -> RequestError:
+    """Return the refusal of a request that the broker kept and may deliver again."""
+    hint = "clear it with an empty retained message and send it without the flag"
+    return RequestError("RETAINED", where, "retained", "it would act at every reconnect", hint)
+
+
+def _overtaken(where: str) -> RequestError:
+    """Return the refusal of a request that a later stop was served before."""
+    reason = "a stop was served that may have been sent after it"
+    return RequestError("CANCELED", where, "stopped before it began", reason, "send it again")
+
+
+def _not_stoppable(where: str) -> RequestError:
+    """Return the refusal of a request to begin while no stop would come through."""
+    reason = "the daemon's connection for stops is not there"
+    return RequestError("OFFLINE", where, "not begun", reason, "send it again once the robot is online")
+
+
+def _correlated(request: Properties | None) -> Properties:
+    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
+    correlation: bytes | None = getattr(request, "CorrelationData", None)
+    if correlation is not None:
+        properties.CorrelationData = correlation
+    return properties

@@ -1,0 +1,53 @@
+"""Connections to MQTT brokers.
+
+- `connection`: clients for the configured broker
+- `sending`: the half of a client that sends, no more than the broker takes
+- `packet_limit`: how long a packet may be, by what the broker states or does
+- `certificates`: which of them end soon
+- `attempt`: what one of them meets as it connects
+- `refusals`: topics on which the broker takes nothing, reported together
+- `connection_log`: a connection made, lost and made again, each logged once
+- `reasons`: why there is no connection, in words
+- `link`: keeps a connection
+- `brokers`: which of several brokers is used, and when each is tried again
+- `subscriptions`: subscribes, and reports what the broker refuses
+"""
+
+from .brokers import EXACTLY_ONCE, Broker, Brokers, Follower, MovedOn
+from .certificates import CertificateWatch, files_of
+from .connection import Client, address_of, make_client, speaks_5
+from .connection_log import ConnectionLog
+from .link import BackOff, Link, heed_cancellation
+from .packet_limit import CUT_TO, RAISE_IT, PacketTooLong
+from .reasons import NO_RETAINED_WILL, ConnectionUseless, NotConnected, reason_of
+from .refusals import REFUSED
+from .subscriptions import granted_qos, subscribe, try_to_subscribe
+
+__all__ = [
+    "CUT_TO",
+    "EXACTLY_ONCE",
+    "NO_RETAINED_WILL",
+    "RAISE_IT",
+    "REFUSED",
+    "BackOff",
+    "Broker",
+    "Brokers",
+    "CertificateWatch",
+    "Client",
+    "ConnectionLog",
+    "ConnectionUseless",
+    "Follower",
+    "Link",
+    "MovedOn",
+    "NotConnected",
+    "PacketTooLong",
+    "address_of",
+    "files_of",
+    "granted_qos",
+    "heed_cancellation",
+    "make_client",
+    "reason_of",
+    "speaks_5",
+    "subscribe",
+    "try_to_subscribe",
+]

@@ -1,0 +1,226 @@
+"""The brokers that are configured, of which the daemon is at one at a time: the next one where that is gone.
+
+Each has waits of its own, and the one that may be tried first is. The two connections of a daemon are never
+at different brokers: clients of both would be served, and neither would be told all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from math import inf
+from typing import TYPE_CHECKING, NoReturn
+
+import aiomqtt
+
+from ...api.reports import LASTING, STREAMED, SUBJECTS
+from .connection import address_of, speaks_5
+from .connection_log import ConnectionLog
+from .link import BackOff
+from .packet_limit import PacketLimit
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from ...api.reports import Subject
+    from ...config.mqtt import MqttSettings
+
+
+EXACTLY_ONCE = 2
+
+
+class MovedOn(aiomqtt.MqttError):
+    """The main connection is made with another broker, so this one has to go there as well."""
+
+
+class Broker:
+    """One of them, and what is known of it.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+        With this broker alone.
+
+    Attributes
+    ----------
+    log, requests_log : ConnectionLog
+        Of the main connection and of that for requests.
+    visits : int
+        How often the main connection was made.
+    free_s : float
+        When it may be tried again.
+    most_qos : int
+        The highest quality of service by which it takes messages; `known` is set when it is known.
+    limit : PacketLimit
+        How long the packets are that it takes.
+    """
+
+    def __init__(self, settings: MqttSettings) -> None:
+        address = address_of(settings)
+        self.settings = settings
+        self.log = ConnectionLog(str(address))
+        self.requests_log = ConnectionLog(f"{address}: requests", tells_first=False)
+        self.back_off = BackOff(settings)
+        self.visits = 0
+        self.free_s = -inf
+        self.most_qos = EXACTLY_ONCE
+        self.known = asyncio.Event()
+        self.limit = PacketLimit()
+
+    def learn(self, granted_qos: int) -> None:
+        """Take note of what it grants to who subscribes by QoS 2: it hangs up on who publishes by more."""
+        self.most_qos = granted_qos
+        self.known.set()
+
+    @property
+    def echoed(self) -> frozenset[Subject]:
+        """Subjects on which the daemon hears itself: what lasts, and what may be refused without a word.
+
+        By MQTT 5 a broker says what it refuses, and the embedded one refuses nothing.
+        """
+        says_so = speaks_5(self.settings) or self.settings.broker == "embedded"
+        return LASTING if says_so else SUBJECTS - STREAMED
+
+    @property
+    def listening_qos(self) -> int:
+        """By which quality of service to subscribe.
+
+        A broker without QoS 2 is a cluster that keeps messages of QoS 1 in a log: nats-server 2.9 elects a
+        leader for each subscription by QoS 1, which takes half a second, and where a node dies some seconds,
+        in which no stop would come. By QoS 0 all comes at once.
+        """
+        return 1 if self.most_qos == EXACTLY_ONCE else 0
+
+    @property
+    def asking_qos(self) -> int:
+        """By which quality of service to ask and to answer.
+
+        Such a cluster delivers nothing more of a connection until its log has the last message of QoS 1: the
+        tenth answer would wait for nine, and the tenth stop while nodes elect for an election. By QoS 0 each
+        goes on at once; more it would not be for whoever listens by QoS 0.
+        """
+        return self.listening_qos
+
+
+class Brokers:
+    """All of them, in the order of the configuration.
+
+    Parameters
+    ----------
+    settings : MqttSettings
+    now : callable
+        Returns a time in s.
+
+    Attributes
+    ----------
+    present : Broker
+        The one that is used, or tried next.
+    former : Broker
+        The one that was used or tried before.
+    """
+
+    def __init__(self, settings: MqttSettings, now: Callable[[], float]) -> None:
+        self._now = now
+        self._all = [Broker(one) for one in settings.each()]
+        self.present = self.former = self._all[0]
+        self._followers: list[Follower] = []
+        self._reached = asyncio.Event()
+        self._changed = asyncio.Event()
+
+    def reach(self) -> None:
+        """Take note that the main connection is made, so that the other one may follow."""
+        self.present.visits += 1
+        self._reached.set()
+
+    def after(self, *, lasted: bool) -> float:
+        """Choose the broker to try next, now that there is no connection; return how long to wait, in s.
+
+        Parameters
+        ----------
+        lasted : bool
+            Whether there was one, and for long.
+        """
+        now_s = self._now()
+        self.former = self.present
+        self.former.free_s = now_s + self.former.back_off.after(lasted=lasted)
+        place = self._all.index(self.former) + 1
+        self.present = min(
+            self._all[place:] + self._all[:place], key=lambda one: max(one.free_s, now_s)
+        )  # the first of several that may be tried now
+        if self.present is not self.former:
+            self._reached.clear()
+            self.tell_change()
+        return max(0.0, self.present.free_s - now_s)
+
+    @asynccontextmanager
+    async def main_turn(self) -> AsyncIterator[None]:
+        """Wait until no connection is at another broker."""
+        while any(one.at not in {None, self.present} for one in self._followers):
+            await self._changed.wait()
+        yield
+
+    def follower(self) -> Follower:
+        """Return what keeps another connection where the main one is."""
+        follower = Follower(self)
+        self._followers.append(follower)
+        return follower
+
+    async def may_follow(self) -> None:
+        """Wait until the main connection is made, where it may be made with any of several brokers."""
+        while len(self._all) > 1 and not self._reached.is_set():
+            await self._reached.wait()
+
+    async def change(self) -> None:
+        """Wait until a connection is made elsewhere, or is let go."""
+        await self._changed.wait()
+
+    def tell_change(self) -> None:
+        """Let whoever waits for that look again."""
+        self._changed.set()
+        self._changed.clear()
+
+
+class Follower:
+    """A connection of the daemon's besides the main one, which is never at another broker than that.
+
+    Parameters
+    ----------
+    brokers : Brokers
+
+    Attributes
+    ----------
+    at : Broker or None
+        Where it is, or is being made.
+    """
+
+    def __init__(self, brokers: Brokers) -> None:
+        self._brokers = brokers
+        self.at: Broker | None = None
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until there may be a connection, which is left with the context."""
+        await self._brokers.may_follow()
+        self.at = self._brokers.present
+        try:
+            yield
+        finally:
+            self.at = None
+            self._brokers.tell_change()
+
+    @property
+    def broker(self) -> Broker:
+        """The broker at which it is, or would be."""
+        return self.at or self._brokers.present
+
+    async def has_to_move(self) -> NoReturn:
+        """Wait until the main connection leaves the broker at which this one is.
+
+        Raises
+        ------
+        MovedOn
+            Then.
+        """
+        while self.at is self._brokers.present:
+            await self._brokers.change()
+        raise MovedOn("the main connection is at another broker")

@@ -1,0 +1,210 @@
+"""Why there is no connection to the broker, in words: what was met there, and how to fix it."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import aiomqtt
+from paho.mqtt.client import WebsocketConnectionError
+
+from ...config.mqtt import ENCRYPTED
+
+if TYPE_CHECKING:
+    from ...config.mqtt import MqttSettings
+
+# Reason codes of MQTT 5.0, 2.4; paho gives those of 3.1.1 by these too.
+PROTOCOL_REFUSED, NAME_REFUSED, BAD_LOGIN, NOT_AUTHORIZED, TAKEN_OVER = 0x84, 0x85, 0x86, 0x87, 0x8E
+PACKET_TOO_LARGE, NO_RETAIN, NO_QOS = 0x95, 0x9A, 0x9B
+# What paho makes of a connection that broke without a word (its own error, and "unspecified"), a broker that
+# shuts down, and one that was silent.
+LOST = (7, 0x80, 0x8B, 0x8D)
+
+ANOTHER_OF_OUR_NAME = "another client has connected under the same name; give each daemon an `id` of its own"
+GONE = "the broker has hung up or gone, or the network has; it is looked for until it is back"
+
+NEEDS_RETAINED = "motiond needs retained messages; allow them there (mosquitto: retain_available true)"
+NO_RETAINED_WILL = f"the broker takes connections, but hangs up on one with a retained will; {NEEDS_RETAINED}"
+
+# What OpenSSL says of a certificate (X509_V_ERR_…).
+_NOT_YET_VALID, _EXPIRED, _REVOKED = 9, 10, 23
+_OTHER_HOST = (62, 64)  # by name, by address
+_OF_ANOTHER_AUTHORITY = (2, 7, 18, 19, 20, 21)
+_WRONG_PURPOSE = (24, 25, 26, 37, 79)
+_TOO_WEAK = (66, 67, 68)
+_WANTS_CERTIFICATE = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE")
+
+
+class ConnectionUseless(aiomqtt.MqttError):
+    """The broker is there, and what the daemon needs of it is not; `str()` says what, why and how to fix."""
+
+
+class NotConnected(aiomqtt.MqttError):
+    """A connection could not be made; `str()` says why, and how to fix it.
+
+    Attributes
+    ----------
+    absent : bool
+        Whether nobody was reached, so that it may succeed later without being fixed.
+    hung_up : bool
+        Whether the other end closed the connection without an answer.
+    """
+
+    def __init__(self, reason: str, *, absent: bool = False, hung_up: bool = False) -> None:
+        super().__init__(reason)
+        self.absent = absent
+        self.hung_up = hung_up
+
+
+class TlsFilesUnusable(OSError):
+    """Certificates or keys could be used when the daemon started, and can be used no more."""
+
+
+class HungUp(aiomqtt.MqttError):
+    """The other end closed the connection before it had accepted or refused it."""
+
+
+def not_connected(error: BaseException, settings: MqttSettings, identifier: str | None) -> NotConnected:
+    """Return why a connection could not be made.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was met: the system's, TLS's or the broker's.
+    settings : MqttSettings
+    identifier : str or None
+        The client's name at the broker.
+    """
+    if isinstance(error, aiomqtt.MqttCodeError):
+        code = getattr(error.rc, "value", error.rc)
+        return NotConnected(_refusal(code, str(error.rc), settings, identifier))
+    if isinstance(error, HungUp):
+        reason = f"the broker hung up before it answered; {_what_it_may_want(settings)}"
+        return NotConnected(reason, hung_up=True)
+    if isinstance(error, TlsFilesUnusable):
+        hint = "correct mqtt.ca_file, mqtt.cert_file and mqtt.key_file"
+        return NotConnected(f"certificates and keys can no longer be used ({error}); {hint}")
+    if not isinstance(error, OSError):
+        return NotConnected(str(error))
+    told = _no_agreement(error, settings)
+    return NotConnected(told or _out_of_reach(error, settings), absent=not told)
+
+
+def reason_of(error: BaseException | None) -> str:
+    """Return why a connection that was there has broken."""
+    if isinstance(error, NotConnected | ConnectionUseless):
+        return str(error)
+    cause = error and (error.__cause__ or error)
+    if isinstance(cause, OSError):
+        return GONE
+    if not isinstance(cause, aiomqtt.MqttCodeError):
+        return f"the broker does not answer ({str(cause).lower()}); look at it"
+    code = getattr(cause.rc, "value", cause.rc)
+    if code == TAKEN_OVER:
+        return ANOTHER_OF_OUR_NAME
+    return GONE if code in LOST else f"the broker has ended it ({str(cause.rc).lower()}); see its log"
+
+
+def is_absence(error: BaseException | None) -> bool:
+    """Whether a connection was lost or not made because nobody is there."""
+    return error.absent if isinstance(error, NotConnected) else reason_of(error) == GONE
+
+
+def _refusal(code: object, said: str, settings: MqttSettings, identifier: str | None) -> str:
+    """Say what the broker's refusal means here."""
+    has_login = settings.username is not None or "@" in settings.url
+    if code in (BAD_LOGIN, NOT_AUTHORIZED) and has_login:
+        return "the broker refuses the login; correct mqtt.username, and its password"
+    if code in (BAD_LOGIN, NOT_AUTHORIZED):
+        return "the broker asks for a login; set mqtt.username and mqtt.password_file"
+    if code == PROTOCOL_REFUSED:
+        other = "3.1.1" if settings.protocol == "5" else "5"
+        return f"the broker does not speak MQTT {settings.protocol}; set mqtt.protocol to {other}"
+    if code == NAME_REFUSED:
+        return f"the broker refuses the client id '{identifier}'; permit it there, or set another `id`"
+    lacks: dict[object, str] = {
+        NO_RETAIN: f"the broker keeps no retained messages; {NEEDS_RETAINED}",
+        NO_QOS: "the broker takes no QoS 1; motiond needs it for its last will; allow it there",
+    }
+    return lacks.get(code, f"the broker refuses the connection ({said.lower()}); see its log")
+
+
+def _scheme(settings: MqttSettings) -> str:
+    return "mqtt" if settings.broker == "embedded" else settings.url.partition("://")[0]
+
+
+def _encrypts(settings: MqttSettings) -> bool:
+    return _scheme(settings) in ENCRYPTED
+
+
+def _what_it_may_want(settings: MqttSettings) -> str:
+    if not _encrypts(settings):
+        return f"it may want TLS on this port, then write {_scheme(settings)}s://; else see its log"
+    if settings.cert_file is None:
+        return "it may want a certificate, then set mqtt.cert_file and mqtt.key_file; else see its log"
+    return "see its log"
+
+
+def _no_agreement(error: OSError, settings: MqttSettings) -> str:
+    """Say on what somebody who was reached would not agree; '' where nobody was reached."""
+    if isinstance(error, WebsocketConnectionError):
+        reason = "nobody speaks WebSocket there, or not on this path"
+        plain = "mqtts" if _encrypts(settings) else "mqtt"
+        return f"{reason}; correct port and path in mqtt.broker, or write {plain}://"
+    if _encrypts(settings) and isinstance(error, ssl.SSLError | ConnectionResetError | BrokenPipeError):
+        return _trouble_with_tls(error, settings)
+    return ""
+
+
+def _trouble_with_tls(error: OSError, settings: MqttSettings) -> str:
+    """Say what failed while a connection was to be encrypted."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _distrust(error, settings)
+    reason = (error.reason if isinstance(error, ssl.SSLError) else "") or ""
+    if any(part in reason for part in _WANTS_CERTIFICATE) and settings.cert_file is None:
+        return "the broker asks for a client certificate; set mqtt.cert_file and mqtt.key_file"
+    if "ALERT" in reason and "VERSION" not in reason:
+        said = reason.partition("ALERT_")[2].lower().replace("_", " ")
+        return f"the broker refuses our certificate ({said}); check mqtt.cert_file"
+    plain = _scheme(settings).removesuffix("s")
+    return f"there is no TLS on this port; write {plain}://, or name the port for TLS"
+
+
+def _distrust(error: ssl.SSLCertVerificationError, settings: MqttSettings) -> str:
+    """Return why the broker's certificate is not accepted, and what helps.
+
+    Of the clock it says the day alone: a message that differs each time would be logged each time.
+    """
+    code, told = error.verify_code, error.verify_message
+    if code in _OF_ANOTHER_AUTHORITY:
+        hint = "name the certificate of its authority as mqtt.ca_file"
+        if settings.ca_file is not None:
+            hint = "mqtt.ca_file holds another authority's; name the one that has signed it"
+        return f"the broker's certificate is not trusted ({told}); {hint}"
+    today = datetime.now(UTC).date()
+    reason = {
+        **dict.fromkeys(_OTHER_HOST, "is for another host; name the host in mqtt.broker as it is there"),
+        _NOT_YET_VALID: "is not valid yet; set this machine's clock, which is probably behind: "
+        f"it shows {today}; then it is taken by itself",
+        _EXPIRED: f"has expired; renew it, or set this machine's clock, which shows {today}",
+        _REVOKED: "is revoked; let the broker show another",
+        **dict.fromkeys(_TOO_WEAK, f"is too weak for this system ({told}); renew it with a stronger key"),
+        **dict.fromkeys(_WRONG_PURPOSE, f"is not made for this ({told}); issue one for a server"),
+    }
+    return f"the broker's certificate {reason.get(code, f'is not accepted ({told}); issue it again')}"
+
+
+def _out_of_reach(error: OSError, settings: MqttSettings) -> str:
+    """Say what the system found on the way to the broker."""
+    hint = "correct mqtt.broker, or look at the network"
+    if isinstance(error, ConnectionRefusedError):
+        if settings.broker == "embedded":
+            return "nobody listens there; start the daemon with `motiond run`"
+        return "nobody listens there; start the broker, or correct mqtt.broker"
+    if isinstance(error, socket.gaierror):
+        return "the host's name cannot be found; correct mqtt.broker, or look at the name service"
+    if isinstance(error, TimeoutError) or error.strerror is None:
+        return f"nobody answers there; {hint}"
+    return f"it cannot be reached ({error.strerror.lower()}); {hint}"

@@ -1,0 +1,562 @@
+"""The embedded broker as a program among others: who is served, beside whom, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+import random
+import socket
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from motiond.daemon.broker import BrokerError, EmbeddedBroker, Login, login_of
+from motiond.daemon.broker.client import TURN, Client
+from motiond.daemon.broker.server import FLUSH_S
+from motiond.daemon.config.listening import place
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.log.rate_limited import MOST, RateLimitedLog
+from motiond.daemon.mqtt.client import make_client
+from tests.daemon.broker.conftest import Wires
+from tests.daemon.broker.wire import (
+    DISCONNECT,
+    PINGREQ,
+    PINGRESP,
+    PUBACK,
+    Will,
+    ack,
+    connack,
+    connect,
+    publish,
+    suback,
+    subscribe,
+)
+from tests.daemon.conftest import (
+    Embedded,
+    WatchedBridge,
+    is_connected,
+    is_lost,
+    listening,
+    running,
+)
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from motiond.daemon.api.reports import ReportHub
+    from tests.daemon.broker.wire import Published
+    from tests.daemon.conftest import Robots
+    from tests.virtual import VirtualLoop
+
+pytestmark = pytest.mark.slow
+
+# -- beginning and end --------------------------------------------------------------------------------------
+
+
+async def test_a_port_in_use_is_one_clear_error(caplog: pytest.LogCaptureFixture) -> None:
+    async with EmbeddedBroker("127.0.0.1:0") as broker:
+        with pytest.raises(BrokerError) as caught:
+            await EmbeddedBroker(f"127.0.0.1:{broker.port}").__aenter__()
+        assert str(caught.value) == (
+            f"127.0.0.1:{broker.port}: cannot listen; address already in use; "
+            "stop the other broker or set mqtt.listen"
+        )
+    assert caplog.text == ""
+
+
+async def test_a_host_that_is_not_here_is_one_clear_error() -> None:
+    with pytest.raises(BrokerError) as caught:
+        await EmbeddedBroker("192.0.2.1:0").__aenter__()
+    assert str(caught.value) == (
+        "192.0.2.1:0: cannot listen; cannot assign requested address; "
+        "stop the other broker or set mqtt.listen"
+    )
+
+
+async def test_it_ends_with_clients_connected_and_can_start_again_at_once(free_port: int) -> None:
+    settings = MqttSettings(listen=f"127.0.0.1:{free_port}")
+    for _ in range(3):
+        async with EmbeddedBroker(settings.listen):
+            async with make_client(settings) as client:
+                await client.subscribe("#", qos=1)
+                await client.publish("a", b"1", qos=1, retain=True)
+                message = await asyncio.wait_for(anext(client.messages), PATIENCE_S)
+                assert (message.topic.value, message.payload) == ("a", b"1")
+            idle = await asyncio.open_connection("127.0.0.1", free_port)
+        assert await asyncio.wait_for(idle[0].read(), PATIENCE_S) == b""
+        idle[1].close()
+        await asyncio.wait_for(idle[1].wait_closed(), PATIENCE_S)
+
+
+async def test_what_was_published_before_the_end_is_still_sent_and_wills_too() -> None:
+    async with EmbeddedBroker("127.0.0.1:0") as broker:
+        wires = Wires(broker.port)
+        ear = await wires.connected("ear")
+        ear.send(subscribe("#"))
+        assert await ear.next() == suback(0)
+        wire = await wires.connected("c", will=Will("will"))
+        wire.send(*(publish("a", b"%d" % number + bytes(1000)) for number in range(1000)), PINGREQ)
+        assert await wire.next() == PINGRESP
+        hearing = asyncio.create_task(ear.until(b""))
+    heard = await asyncio.wait_for(hearing, PATIENCE_S)
+    assert [int(message.payload.rstrip(b"\0")) for message in heard[:-1]] == list(range(1000))
+    assert heard[-1][:2] == ("will", b"gone")
+    await wires.close()
+
+
+async def test_who_does_not_read_delays_the_end_for_a_moment_only() -> None:
+    loop = asyncio.get_running_loop()
+    async with EmbeddedBroker("127.0.0.1:0") as broker:
+        wires = Wires(broker.port)
+        ear = await wires.connected("ear", reads_little=True)
+        ear.send(subscribe("#"))
+        assert await ear.next() == suback(0)
+        wire = await wires.connected()
+        wire.send(*[publish("a", bytes(100_000))] * 50, PINGREQ)
+        assert await wire.next() == PINGRESP
+        begin_s = loop.time()
+    assert FLUSH_S <= loop.time() - begin_s <= 2.1 * FLUSH_S
+    await wires.close()
+
+
+async def test_clients_hear_that_the_daemon_goes_off_line(
+    free_port: int, robots: Robots, hub: ReportHub
+) -> None:
+    embedded = Embedded(free_port)
+    await embedded.start()
+    async with listening(embedded.settings) as ear:
+        async with running(WatchedBridge(embedded.settings, robots, hub)):
+            await ear.until("motiond/bridge/d1/availability", lambda said: said["state"] == "online")
+        await embedded.kill()
+        await ear.until("motiond/bridge/d1/availability", lambda said: said["state"] == "offline")
+
+
+async def test_a_client_by_the_daemons_own_name_does_not_leave_it_deaf(
+    free_port: int, robots: Robots, hub: ReportHub
+) -> None:
+    embedded = Embedded(free_port)
+    await embedded.start()
+    bridge = WatchedBridge(embedded.settings, robots, hub)
+    async with running(bridge), listening(embedded.settings) as ear:
+        bridge.may_return.clear()
+        wires = Wires(free_port)
+        intruder = await wires.connected("motiond-d1")
+        await is_lost(bridge)
+        await ear.until("motiond/bridge/d1/availability", lambda said: said["state"] == "broken")
+        assert await intruder.heard() == []
+        bridge.may_return.set()
+        assert await intruder.ends()
+        await is_connected(bridge)
+        answer = await ear.ask("motiond/arm/request/stop", b"{}")
+        assert answer["status"] == "ok"
+        await wires.close()
+    await embedded.kill()
+
+
+# -- who publishes and leaves -------------------------------------------------------------------------------
+
+REQUESTS = 1000
+
+
+@pytest.mark.parametrize("robots", [1, 20])
+@pytest.mark.parametrize("goodbye", [DISCONNECT, b""], ids=["with DISCONNECT", "without"])
+async def test_a_thousand_clients_that_publish_and_leave_are_all_served(
+    wires: Wires, robots: int, goodbye: bytes
+) -> None:
+    daemon = await wires.connected("daemon")
+    daemon.send(
+        *(
+            publish(f"m/{robot}/{topic}", bytes(300), retain=True)
+            for robot in range(robots)
+            for topic in range(8)
+        )
+    )
+    daemon.send(subscribe(*(f"m/{robot}/request/#" for robot in range(robots)), qos=1))
+    assert (await daemon.next())[0] == 0x90
+    hearing: list[asyncio.Task[list[Published]]] = []
+    for number in range(3):
+        observer = await wires.connected(f"observer {number}")
+        observer.send(subscribe("#"))
+        assert await observer.next() == suback(0)
+        hearing.append(asyncio.create_task(observer.until(publish("end"))))
+
+    def ask() -> None:
+        for number in range(REQUESTS):
+            with socket.create_connection(("127.0.0.1", wires.port), PATIENCE_S) as client:
+                request = publish(f"m/{number % robots}/request/play", b"%d" % number)
+                client.sendall(connect(f"client {number}") + request + goodbye)
+
+    asking = asyncio.create_task(asyncio.to_thread(ask))
+    served = sorted([int((await daemon.message()).payload) for _ in range(REQUESTS)])
+    assert served == list(range(REQUESTS))
+    await asking
+    daemon.send(publish("end"))
+    for task in hearing:
+        heard = await asyncio.wait_for(task, PATIENCE_S)
+        assert len([one for one in heard if not one.retain]) == REQUESTS
+        assert len([one for one in heard if one.retain]) == 8 * robots
+
+
+async def test_who_waits_for_its_connack_before_it_publishes_and_leaves_is_served(wires: Wires) -> None:
+    ear = await wires.connected("ear")
+    ear.send(subscribe("a"))
+    assert await ear.next() == suback(0)
+
+    def ask() -> None:
+        for number in range(200):
+            with socket.create_connection(("127.0.0.1", wires.port), PATIENCE_S) as client:
+                client.sendall(connect(f"client {number}"))
+                client.recv(4)
+                client.sendall(publish("a", b"%d" % number, 1))
+                client.sendall(publish("b", b"%d" % number, 1) + DISCONNECT)
+
+    asking = asyncio.create_task(asyncio.to_thread(ask))
+    assert sorted([int((await ear.message()).payload) for _ in range(200)]) == list(range(200))
+    await asking
+
+
+async def test_who_subscribes_to_nothing_is_told_nothing(wires: Wires) -> None:
+    wire = await wires.connected("c")
+    wire.send(publish("kept", b"1", retain=True), subscribe("#"))
+    assert await wire.next() == suback(0)
+    assert (await wire.message()).topic == "kept"
+    other = await wires.connected("other")
+    assert await other.heard() == []
+
+
+# -- one beside others --------------------------------------------------------------------------------------
+
+
+async def flood(wires: Wires, topic: str) -> None:
+    """Publish as fast as it goes."""
+    wire = await wires.connected(f"flood {topic}")
+    said = publish(topic, b'{"motion": "wave"}') * 50
+    while True:
+        wire.send(said)
+        await wire.writer.drain()
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def flooded(wires: Wires, *topics: str) -> AsyncIterator[None]:
+    """Flood topics, and begin when the broker has more than it can serve in a round."""
+    flooding = [asyncio.create_task(flood(wires, topic)) for topic in topics]
+    for _ in range(100):
+        await asyncio.sleep(0)
+    yield
+    for task in flooding:
+        task.cancel()
+    await asyncio.wait(flooding)
+
+
+@pytest.mark.parametrize("topic", ["elsewhere", "m/arm/request/play"])
+async def test_a_stop_comes_through_beside_a_flood(wires: Wires, topic: str) -> None:
+    daemon = await wires.connected("daemon")
+    daemon.send(subscribe("m/arm/request/#", qos=1))
+    assert await daemon.next() == suback(1)
+    loop = cast("VirtualLoop", asyncio.get_running_loop())
+    rounds = []
+    async with flooded(wires, topic):
+        for number in range(20):
+            wire = await wires.connected(f"client {number}")
+            begin = loop.rounds
+            wire.send(publish("m/arm/request/stop"), DISCONNECT)
+            while (await daemon.message()).topic != "m/arm/request/stop":
+                pass
+            rounds.append(loop.rounds - begin)
+            await asyncio.sleep(0)
+    assert max(rounds) < 5
+
+
+async def test_the_event_loop_stays_free_beside_a_flood(
+    wires: Wires, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        ear = await wires.connected(f"ear {number}", reads_little=True)
+        ear.send(subscribe("#"))
+    handled, handle = [0], Client.handle
+
+    def counting(*given: Any) -> int:
+        handled[-1] += 1
+        return handle(*given)
+
+    monkeypatch.setattr(Client, "handle", counting)
+    async with flooded(wires, "t0", "t1", "t2"):
+        for _ in range(300):
+            handled.append(0)
+            await asyncio.sleep(0)
+    assert 0 < max(handled[1:-1]) <= 3 * TURN
+
+
+async def test_lanes_take_turns(wires: Wires) -> None:
+    ear = await wires.connected("ear", clean=False)
+    ear.send(subscribe("a", qos=1), DISCONNECT)
+    assert await ear.next() == suback(1)
+    assert await ear.ends()
+    for name, count in (("flood", 40), ("other", 3)):
+        wire = await wires.connected(name)
+        wire.send(
+            *(publish("a", b"%s %d" % (name.encode(), number), 1, 1 + number) for number in range(count))
+        )
+        for number in range(count):
+            assert await wire.next() == ack(PUBACK, 1 + number)
+    ear = await wires.connected("ear", clean=False, present=True)
+    payloads = [(await ear.message()).payload.split()[0] for _ in range(43)]
+    assert payloads[:6] == [b"flood", b"other"] * 3
+    assert payloads[6:] == [b"flood"] * 37
+
+
+async def test_subscriptions_that_take_long_to_look_up_do_not_hold_up_others(wires: Wires) -> None:
+    wire = await wires.connected("c")
+    wire.send(*(publish(f"a/{number}", b"1", retain=True) for number in range(4000)), PINGREQ)
+    assert await wire.next() == PINGRESP
+    wire.send(subscribe(*(f"+/{number}/+" for number in range(199)), "#", *("b/#",) * 100))
+    other = await wires.connected("other")
+    for _ in range(20):
+        other.send(PINGREQ)
+        assert await other.next() == PINGRESP
+    assert not wire.reader._buffer  # type: ignore[attr-defined] # the twenty were answered before
+    assert await wire.next() == suback(*[0] * 200, *[0x80] * 100)
+    assert len({(await wire.message()).topic for _ in range(4000)}) == 4000
+
+
+async def test_a_retained_message_comes_before_a_live_one_of_its_topic(wires: Wires) -> None:
+    wire = await wires.connected("c")
+    wire.send(*(publish(f"a/{number}", b"old", retain=True) for number in range(1000)))
+    wire.send(subscribe("a/#"))
+    wire.send(*(publish(f"a/{number}", b"new", retain=number % 2 == 0) for number in reversed(range(1000))))
+    assert await wire.next() == suback(0)
+    seen: dict[str, list[tuple[bytes, bool]]] = {}
+    for message in await wire.heard():
+        seen.setdefault(message.topic, []).append((message.payload, message.retain))
+    assert set(map(tuple, seen.values())) == {((b"old", True), (b"new", False))}
+    assert len(seen) == 1000
+
+
+async def test_a_daemon_that_stood_still_blames_nobody(wires: Wires) -> None:
+    wire = await wires.connected("c", keep_alive_s=2)
+    wire.send(PINGREQ)
+    cast("VirtualLoop", asyncio.get_running_loop()).stand_still(3.5)
+    await asyncio.sleep(0.3)
+    assert await wire.next() == PINGRESP
+    wire.send(PINGREQ)
+    assert await wire.next() == PINGRESP
+    assert await wire.ends()
+
+
+# -- whatever comes -----------------------------------------------------------------------------------------
+
+
+async def test_random_bytes_end_nothing_but_their_connection(
+    wires: Wires, caplog: pytest.LogCaptureFixture
+) -> None:
+    rng = random.Random(7)
+    said = [connect("x", will=Will("w")), subscribe("#", qos=2), publish("a", b"1", 2), DISCONNECT, PINGREQ]
+    for _ in range(300):
+        data = bytearray(b"".join(rng.choices(said, k=4)))
+        for _ in range(rng.randint(0, 6)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        wire = await wires.open()
+        wire.send(bytes(data[: rng.randint(1, len(data))]) if rng.random() < 0.9 else rng.randbytes(200))
+        wire.writer.write_eof()
+        while await wire.reader.read(4096):
+            pass
+    wire = await wires.connected("after")
+    wire.send(PINGREQ)
+    assert await wire.next() == PINGRESP
+    assert "Traceback" not in caplog.text
+    assert "inside motiond" not in caplog.text
+
+
+async def test_refusals_are_logged_so_often_and_then_counted(
+    wires: Wires, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(3 * MOST):
+        wire = await wires.open()
+        wire.send(b"\0\0")
+        assert await wire.ends()
+    assert len(caplog.messages) == MOST
+
+
+def test_refusals_that_were_not_logged_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    now_s = itertools.chain([0.0] * 13, [11.0])
+    rate_limited = RateLimitedLog(lambda: next(now_s))
+    for number in range(14):
+        rate_limited.warning("refused %d", number)
+    assert caplog.messages == [
+        *(f"refused {number}" for number in range(10)),
+        "3 more refusals were not logged; they came faster than a log can",
+        "refused 13",
+    ]
+
+
+async def test_a_name_with_control_characters_reaches_the_log_escaped(
+    wires: Wires, caplog: pytest.LogCaptureFixture
+) -> None:
+    wire = await wires.connected("c\r\n\x1b[31m")
+    wire.send(publish("a/#\n"))
+    assert await wire.ends()
+    assert "client 'c\\r\\n\\x1b[31m' at 127.0.0.1:" in caplog.messages[0]
+    assert "the topic 'a/#\\n', which has a wildcard" in caplog.messages[0]
+
+
+# -- login --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def password_file(tmp_path: Path) -> Path:
+    path = tmp_path / "password"
+    path.write_text("s3 cret\nnot this\n")
+    return path
+
+
+def write_anew(path: Path, password: bytes) -> None:
+    path.unlink(missing_ok=True)
+    path.write_bytes(password)
+
+
+async def answer_to(port: int, said: bytes) -> bytes:
+    wires = Wires(port)
+    wire = await wires.open()
+    wire.send(said)
+    answer = await wire.next()
+    await wires.close()
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("login", "code"),
+    [
+        ({"username": "arm", "password": b"s3 cret"}, 0),
+        ({"username": "arm", "password": b"s3 cret\n"}, 4),
+        ({"username": "arm", "password": b"not this"}, 4),
+        ({"username": "arm", "password": b""}, 4),
+        ({"username": "arm"}, 4),
+        ({"username": "Arm", "password": b"s3 cret"}, 4),
+        ({"username": "\u00e4rm", "password": b"\xff"}, 4),
+        ({}, 5),
+    ],
+)
+async def test_only_who_logs_in_is_let_in(
+    password_file: Path, login: dict[str, str | bytes], code: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with EmbeddedBroker("127.0.0.1:0", Login("arm", password_file)) as broker:
+        assert await answer_to(broker.port, connect(**login)) == connack(code)  # type: ignore[arg-type]
+    assert (caplog.messages == []) == (code == 0)
+    assert "cret" not in caplog.text
+
+
+async def test_who_is_not_let_in_takes_nobodys_place(password_file: Path) -> None:
+    async with EmbeddedBroker("127.0.0.1:0", Login("arm", password_file)) as broker:
+        wires = Wires(broker.port)
+        wire = await wires.connected("c", username="arm", password=b"s3 cret")
+        assert await answer_to(broker.port, connect("c")) == connack(5)
+        wire.send(PINGREQ)
+        assert await wire.next() == PINGRESP
+        await wires.close()
+
+
+async def test_a_new_password_counts_at_once(password_file: Path) -> None:
+    async with EmbeddedBroker("127.0.0.1:0", Login("arm", password_file)) as broker:
+        for password in (b"s3 cret", b"another", b"third"):
+            write_anew(password_file, password + b"\r\n")
+            assert await answer_to(broker.port, connect(username="arm", password=password)) == connack()
+
+
+def empty(path: Path) -> None:
+    path.write_text("\nsecond line\n")
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda path: path.unlink(), "cannot be read; no such file or directory"),
+        (empty, "its first line is empty"),
+        (pipe, "no file"),
+    ],
+)
+async def test_a_file_without_a_password_lets_nobody_in_and_ends_nothing(
+    password_file: Path, spoil: Callable[[Path], None], reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with EmbeddedBroker("127.0.0.1:0", Login("arm", password_file)) as broker:
+        spoil(password_file)
+        assert await answer_to(broker.port, connect(username="arm", password=b"")) == connack(3)
+        assert caplog.messages[0].endswith(
+            f"refused with code 3; {password_file}: {reason}; nobody can log in; correct mqtt.password_file"
+        )
+        write_anew(password_file, b"s3 cret")
+        assert await answer_to(broker.port, connect(username="arm", password=b"s3 cret")) == connack()
+
+
+async def test_our_own_clients_log_in_by_the_same_settings(password_file: Path, free_port: int) -> None:
+    settings = MqttSettings(listen=f"127.0.0.1:{free_port}", username="arm", password_file=password_file)
+    async with EmbeddedBroker(settings.listen, login_of(settings)), make_client(settings) as client:
+        await client.publish("a", b"1", qos=1)
+
+
+@pytest.mark.parametrize(("host", "warns"), [("0.0.0.0", True), ("127.0.0.1", False), ("localhost", False)])  # noqa: S104 # of a test for a moment
+async def test_a_network_without_a_login_is_warned_of(
+    host: str, password_file: Path, caplog: pytest.LogCaptureFixture, *, warns: bool
+) -> None:
+    async with EmbeddedBroker(f"{host}:0", Login("arm", password_file)):
+        assert caplog.messages == []
+    async with EmbeddedBroker(f"{host}:0"):
+        reason = "everyone on the network can move the robots; no login is asked for"
+        hint = "set mqtt.username and mqtt.password_file, or listen on 127.0.0.1"
+        assert caplog.messages == warns * [f"{host}:0: {reason}; {hint}"]
+
+
+# -- IPv6 ---------------------------------------------------------------------------------------------------
+
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 # within the namespace of the test run
+
+
+@pytest.mark.parametrize(
+    ("host", "reached_at"),
+    [
+        ("[::1]", ["::1"]),
+        ("[::]", ["::1", "127.0.0.1"]),
+        (EVERYWHERE, ["127.0.0.1"]),
+        ("localhost", ["localhost"]),
+    ],
+)
+async def test_it_listens_where_it_is_told_to_by_ipv6_too(
+    free_port: int, host: str, reached_at: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    settings = MqttSettings(listen=f"{host}:{free_port}")
+    async with EmbeddedBroker(settings.listen):
+        urls = [f"mqtt://{place(one, free_port)}" for one in reached_at]
+        for one in (settings, *(MqttSettings(broker=url, protocol="3.1.1") for url in urls)):
+            async with make_client(one) as client:
+                await client.subscribe("a")
+                await client.publish("a", b"x")
+                async with asyncio.timeout(PATIENCE_S):
+                    assert (await anext(client.messages)).payload == b"x"
+    is_open = host in {"[::]", EVERYWHERE}
+    assert [line.partition(": ")[0] for line in caplog.messages] == [f"{host}:{free_port}"] * is_open
+
+
+async def test_a_client_is_named_by_its_address_in_brackets(
+    free_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with EmbeddedBroker(f"[::1]:{free_port}"):
+        reader, writer = await asyncio.open_connection("::1", free_port)
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        async with asyncio.timeout(PATIENCE_S):
+            assert await reader.read() == b""
+        port = writer.get_extra_info("sockname")[1]
+        writer.close()
+        await writer.wait_closed()
+    assert caplog.messages[0].startswith(f"client at [::1]:{port}")

@@ -1,0 +1,1045 @@
+"""Every normative statement of MQTT 3.1.1 that concerns a server, shown on raw packets over a real socket.
+
+`states` names the statements that a test shows; those that it need not show stand in `NOT_CLAIMED`, with why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import TYPE_CHECKING, TypeVar
+
+import pytest
+
+from tests.daemon.broker.wire import (
+    DISCONNECT,
+    PINGREQ,
+    PINGRESP,
+    PUBACK,
+    PUBCOMP,
+    PUBREC,
+    PUBREL,
+    UNSUBACK,
+    Published,
+    Will,
+    ack,
+    connack,
+    connect,
+    packet,
+    publish,
+    published,
+    short,
+    suback,
+    subscribe,
+    text,
+    unsubscribe,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.daemon.broker.conftest import Wires
+
+Test = TypeVar("Test", bound="Callable[..., object]")
+
+# The numbers of each section's statements, as in appendix B of the standard.
+SECTIONS = {
+    "1.5.3": 3,
+    "2.2.2": 2,
+    "2.3.1": 7,
+    "3.1.0": 2,
+    "3.1.2": 24,
+    "3.1.3": 11,
+    "3.1.4": 5,
+    "3.2.0": 1,
+    "3.2.2": 6,
+    "3.3.1": 12,
+    "3.3.2": 3,
+    "3.3.4": 1,
+    "3.3.5": 2,
+    "3.6.1": 1,
+    "3.8.1": 1,
+    "3.8.3": 4,
+    "3.8.4": 6,
+    "3.9.3": 2,
+    "3.10.1": 1,
+    "3.10.3": 2,
+    "3.10.4": 6,
+    "3.12.4": 1,
+    "3.14.1": 1,
+    "3.14.4": 3,
+    "4.1.0": 2,
+    "4.3.1": 1,
+    "4.3.2": 2,
+    "4.3.3": 2,
+    "4.4.0": 1,
+    "4.5.0": 2,
+    "4.6.0": 6,
+    "4.7.1": 3,
+    "4.7.2": 1,
+    "4.7.3": 4,
+    "4.8.0": 2,
+    "6.0.0": 4,
+    "7.0.0": 2,
+    "7.1.1": 1,
+    "7.1.2": 1,
+}
+ALL = {f"{section}-{number}" for section, most in SECTIONS.items() for number in range(1, most + 1)}
+
+NOT_CLAIMED = {
+    "3.1.2-23": "of clients: they send something often enough",
+    "3.1.3-7": "of clients: with an empty identifier they ask for a clean session",
+    "3.8.3-2": "of servers that support no wildcards",
+    "3.14.4-1": "of clients: they close after DISCONNECT",
+    "4.5.0-2": "of clients: they acknowledge what they are sent",
+    "4.8.0-2": "of servers that can fail for a while and go on; this one has no store that could",
+    "6.0.0-1": "of WebSocket",
+    "6.0.0-2": "of WebSocket",
+    "6.0.0-3": "of WebSocket",
+    "6.0.0-4": "of WebSocket",
+    "7.0.0-1": "of servers that connect to others",
+    "7.1.2-1": "of clients: the transport that they use",
+}
+
+shown: set[str] = set()
+
+
+def states(*numbers: str) -> Callable[[Test], Test]:
+    """Note which statements a test shows."""
+    shown.update(numbers)
+
+    def same(test: Test) -> Test:
+        return test
+
+    return same
+
+
+def test_every_statement_is_shown_or_not_of_a_server() -> None:
+    assert shown | set(NOT_CLAIMED) == ALL
+    assert shown & set(NOT_CLAIMED) == set()
+
+
+def body(message: Published) -> tuple[str, bytes]:
+    return message.topic, message.payload
+
+
+# -- 1.5.3: text --------------------------------------------------------------------------------------------
+
+ILL_FORMED = {
+    "no UTF-8": b"a\xff",
+    "a surrogate": b"a\xed\xa0\x80",
+    "too long an encoding": b"a\xc0\xaf",
+    "cut off": b"a\xe2\x82",
+    "the null character": b"a\x00",
+}
+
+
+@states("1.5.3-1", "1.5.3-2", "3.1.3-4", "3.1.3-10", "3.1.3-11", "3.1.4-1", "4.7.3-2")
+@pytest.mark.parametrize("field", ILL_FORMED.values(), ids=list(ILL_FORMED))
+@pytest.mark.parametrize("where", ["client identifier", "will topic", "user name"])
+async def test_ill_formed_text_in_a_connect_closes(wires: Wires, field: bytes, where: str) -> None:
+    wire = await wires.open()
+    wire.send(
+        {
+            "client identifier": connect(field),
+            "will topic": connect(will=Will(field)),
+            "user name": connect(username=field),
+        }[where]
+    )
+    assert await wire.ends()
+
+
+@states("1.5.3-1", "1.5.3-2", "3.3.2-1", "3.8.3-1", "3.10.3-1", "4.7.3-2")
+@pytest.mark.parametrize("field", ILL_FORMED.values(), ids=list(ILL_FORMED))
+@pytest.mark.parametrize("make", [publish, subscribe, unsubscribe])
+async def test_ill_formed_text_in_a_topic_closes(
+    wires: Wires, field: bytes, make: Callable[[bytes], bytes]
+) -> None:
+    wire = await wires.connected()
+    wire.send(make(field))
+    assert await wire.ends()
+
+
+@states("1.5.3-3", "4.7.3-4")
+async def test_topics_are_taken_character_by_character(wires: Wires) -> None:
+    wire = await wires.connected()
+    wire.send(subscribe("\ufeffa", "\u00e9"))
+    assert await wire.next() == suback(0, 0)
+    wire.send(publish("a"), publish("\ufeffa"), publish("e\u0301"), publish("\u00e9"), publish("\u00c9"))
+    assert [message.topic for message in await wire.heard()] == ["\ufeffa", "\u00e9"]
+
+
+# -- 2: the format of packets -------------------------------------------------------------------------------
+
+
+@states("2.2.2-1")
+async def test_what_the_broker_sends_has_the_flags_of_the_standard(wires: Wires) -> None:
+    wire = await wires.open()
+    wire.send(connect(), subscribe("a", qos=2), unsubscribe("b", packet_id=2), PINGREQ)
+    wire.send(publish("b", qos=1, packet_id=3), publish("b", qos=2, packet_id=4), ack(PUBREL, 4))
+    first = [(await wire.next())[0] for _ in range(7)]
+    assert first == [0x20, 0x90, 0xB0, 0xD0, 0x40, 0x50, 0x70]
+    wire.send(publish("a", qos=2, packet_id=5))
+    assert [(await wire.next())[0] for _ in range(2)] == [0x34, 0x50]
+    wire.send(ack(PUBREC, 1))
+    assert await wire.next() == ack(0x62, 1)
+
+
+SAID = {
+    "PUBACK": ack(PUBACK, 1),
+    "PUBREC": ack(PUBREC, 1),
+    "PUBREL": ack(PUBREL, 1),
+    "PUBCOMP": ack(PUBCOMP, 1),
+    "SUBSCRIBE": subscribe("a"),
+    "UNSUBSCRIBE": unsubscribe("a"),
+    "PINGREQ": PINGREQ,
+    "DISCONNECT": DISCONNECT,
+}
+
+
+@states("2.2.2-2", "3.6.1-1", "3.8.1-1", "3.10.1-1", "3.14.1-1", "4.8.0-1")
+@pytest.mark.parametrize("said", SAID.values(), ids=list(SAID))
+async def test_reserved_flags_of_another_value_close_and_are_not_served(wires: Wires, said: bytes) -> None:
+    for flags in {*range(16)} - {said[0] & 15}:
+        wire = await wires.connected(will=Will("will"))
+        wire.send(bytes([said[0] & 0xF0 | flags]) + said[1:])
+        assert await wire.ends(), f"{flags:04b}"
+
+
+@states("2.2.2-2")
+@pytest.mark.parametrize("flags", range(1, 16))
+async def test_reserved_flags_of_a_connect_close(wires: Wires, flags: int) -> None:
+    wire = await wires.open()
+    wire.send(bytes([0x10 | flags]) + connect()[1:])
+    assert await wire.ends()
+
+
+@states("4.8.0-1")
+@pytest.mark.parametrize("first", [0x00, 0x20, 0x90, 0xB0, 0xD0, 0xF0])
+async def test_what_only_a_server_says_or_nobody_closes(wires: Wires, first: int) -> None:
+    wire = await wires.connected()
+    wire.send(packet(first, b"\0\1"))
+    assert await wire.ends()
+
+
+@states("2.3.1-1", "4.8.0-1")
+@pytest.mark.parametrize(
+    "said",
+    [
+        publish("a", qos=1, packet_id=0),
+        publish("a", qos=2, packet_id=0),
+        subscribe("a", packet_id=0),
+        unsubscribe("a", packet_id=0),
+        ack(PUBACK, 0),
+        ack(PUBREL, 0),
+    ],
+)
+async def test_a_packet_identifier_of_zero_closes(wires: Wires, said: bytes) -> None:
+    wire = await wires.connected()
+    wire.send(said)
+    assert await wire.ends()
+
+
+@states("2.3.1-2", "2.3.1-4", "4.3.2-1", "4.3.3-1")
+async def test_each_message_has_an_identifier_that_no_other_has(wires: Wires) -> None:
+    wire = await wires.connected()
+    wire.send(subscribe("a", qos=2), *(publish("a", qos=1, packet_id=7) for _ in range(5)))
+    wire.send(*(publish("a", qos=2, packet_id=number) for number in range(1, 6)))
+    received = [await wire.next() for _ in range(21)]
+    sent = [one for one in received if one[0] >> 4 == 3]
+    identifiers = {one[5:7] for one in sent}
+    assert len(identifiers) == 10
+    assert short(0) not in identifiers
+    assert {one[0] for one in sent} == {0x32, 0x34}
+
+
+@states("2.3.1-5", "4.3.1-1", "3.3.1-2")
+async def test_a_message_of_qos_0_is_its_topic_and_its_payload_alone(wires: Wires) -> None:
+    wire = await wires.connected()
+    wire.send(subscribe("a", qos=2), publish("a", b"xyz"))
+    assert await wire.next() == suback(2)
+    assert await wire.next() == b"\x30\x06\x00\x01axyz"
+
+
+@states("3.3.1-2", "4.8.0-1")
+async def test_qos_0_with_the_dup_flag_closes(wires: Wires) -> None:
+    wire = await wires.connected()
+    wire.send(publish("a", again=True))
+    assert await wire.ends()
+
+
+@states("2.3.1-6", "2.3.1-7", "3.3.4-1", "3.8.4-1", "3.8.4-2", "3.10.4-4", "3.10.4-5", "3.12.4-1")
+async def test_each_packet_has_the_answer_of_the_standard_with_its_identifier(wires: Wires) -> None:
+    wire = await wires.connected()
+    for said, answer in (
+        (publish("a", qos=1, packet_id=11), ack(PUBACK, 11)),
+        (publish("a", qos=2, packet_id=0x1234), ack(PUBREC, 0x1234)),
+        (ack(PUBREL, 0x1234), ack(PUBCOMP, 0x1234)),
+        (ack(PUBREL, 99), ack(PUBCOMP, 99)),
+        (ack(PUBREC, 98), ack(PUBREL, 98)),
+        (subscribe("a", packet_id=65535), suback(0, packet_id=65535)),
+        (unsubscribe("a", packet_id=12), ack(UNSUBACK, 12)),
+        (unsubscribe("never subscribed to", packet_id=13), ack(UNSUBACK, 13)),
+        (publish("b") + PINGREQ, PINGRESP),
+    ):
+        wire.send(said)
+        assert await wire.next() == answer
+
+
+@states("4.8.0-1")
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"\xc0\x01\x00",
+        b"\xe0\x01\x00",
+        b"\x40\x03\x00\x01\x00",
+        b"\x40\x01\x00",
+        b"\x30\x01\x00",
+        b"\x30\x03\x00\x05a",
+        b"\x32\x03\x00\x01a",
+        b"\x82\x03\x00\x01\x00",
+        b"\x82\x05\x00\x01\x00\x01a",
+        b"\x30\xff\xff\xff\xff\x01",
+    ],
+)
+async def test_a_packet_that_is_too_long_or_too_short_for_its_fields_closes(
+    wires: Wires, said: bytes
+) -> None:
+    wire = await wires.connected()
+    wire.send(said)
+    assert await wire.ends()
+
+
+# -- 3.1: CONNECT -------------------------------------------------------------------------------------------
+
+
+@states("3.1.0-1")
+@pytest.mark.parametrize("said", [*SAID.values(), publish("a")])
+async def test_another_first_packet_than_connect_closes(wires: Wires, said: bytes) -> None:
+    wire = await wires.open()
+    wire.send(said)
+    assert await wire.ends()
+
+
+@states("3.1.0-2")
+async def test_a_second_connect_closes(wires: Wires) -> None:
+    wire = await wires.connected()
+    wire.send(connect())
+    assert await wire.ends()
+
+
+@states("3.1.2-1", "3.1.4-1", "3.2.2-6")
+@pytest.mark.parametrize("name", ["mqtt", "MQT", "MQIsdp", "MQTTT", ""])
+async def test_another_protocol_closes_without_an_answer(wires: Wires, name: str) -> None:
+    wire = await wires.open()
+    wire.send(connect(name=name))
+    assert await wire.ends()
+
+
+@states("3.1.2-2", "3.2.2-4", "3.2.2-5")
+@pytest.mark.parametrize("level", [0, 3, 5, 255])
+async def test_another_level_is_refused_with_code_1(wires: Wires, level: int) -> None:
+    wire = await wires.open()
+    wire.send(connect(level=level, clean=False))
+    assert await wire.next() == connack(1)
+    assert await wire.ends()
+
+
+@states("3.1.2-2")
+async def test_a_connect_of_mqtt_5_is_refused_with_code_1(wires: Wires) -> None:
+    wire = await wires.open()
+    wire.send(packet(0x10, text("MQTT") + b"\x05\x02\x00\x3c" + b"\x05\x11\x00\x00\x00\x0a" + text("c")))
+    assert await wire.next() == connack(1)
+    assert await wire.ends()
+
+
+@states("3.1.2-3", "3.1.4-1")
+async def test_the_reserved_flag_of_a_connect_closes(wires: Wires) -> None:
+    wire = await wires.open()
+    wire.send(connect(flags=1))
+    assert await wire.ends()
+
+
+@states("3.1.2-4", "3.1.3-2", "3.2.2-2", "3.2.2-3", "3.1.4-3", "4.1.0-1")
+async def test_a_session_goes_on_where_it_was_left(wires: Wires) -> None:
+    wire = await wires.connected("kept", clean=False)
+    wire.send(subscribe("a", qos=1), publish("b", qos=2, packet_id=5))
+    assert await wire.next() == suback(1)
+    assert await wire.next() == ack(PUBREC, 5)
+    wire.send(DISCONNECT)
+    assert await wire.ends()
+    await wires.connected("another", clean=False)
+    wire = await wires.connected("kept", clean=False, present=True)
+    wire.send(subscribe("b", packet_id=2), publish("b", b"again", qos=2, packet_id=5, again=True))
+    assert await wire.next() == suback(0, packet_id=2)
+    assert await wire.next() == ack(PUBREC, 5)
+    wire.send(publish("a", b"1"))
+    assert [body(message) for message in await wire.heard()] == [("a", b"1")]
+
+
+@states("3.1.2-5", "4.5.0-1")
+async def test_what_is_published_meanwhile_waits_for_a_session_that_is_kept(wires: Wires) -> None:
+    wire = await wires.connected("kept", clean=False)
+    wire.send(subscribe("a/#", qos=2))
+    assert await wire.next() == suback(2)
+    wire.send(DISCONNECT)
+    assert await wire.ends()
+    other = await wires.connected("other")
+    other.send(*(publish(f"a/{qos}", b"%d" % qos, qos=qos) for qos in (1, 2)))
+    assert await other.next() == ack(PUBACK, 1)
+    assert await other.next() == ack(PUBREC, 1)
+    wire = await wires.connected("kept", clean=False, present=True)
+    messages = [await wire.message() for _ in range(2)]
+    assert [(one.topic, one.payload, one.qos, one.again) for one in messages] == [
+        ("a/1", b"1", 1, False),
+        ("a/2", b"2", 2, False),
+    ]
+
+
+@states("3.1.2-6", "3.2.2-1", "3.1.4-3")
+async def test_a_clean_session_forgets_and_is_forgotten(wires: Wires) -> None:
+    for clean, present, subscribes in (
+        (False, False, True),
+        (True, False, False),
+        (False, False, False),
+        (True, False, True),
+        (True, False, False),
+        (False, False, False),
+        (False, True, False),
+    ):
+        wire = await wires.connected("c", clean=clean, present=present)
+        wire.send(publish("a", b"1"))
+        assert await wire.heard() == []
+        if subscribes:
+            wire.send(subscribe("a"))
+            assert await wire.next() == suback(0)
+        wire.send(DISCONNECT)
+        assert await wire.ends()
+
+
+@states("3.1.2-7")
+async def test_retained_messages_outlive_the_session_that_they_came_from(wires: Wires) -> None:
+    wire = await wires.connected()
+    wire.send(publish("a", b"1", retain=True), DISCONNECT)
+    assert await wire.ends()
+    wire = await wires.connected()
+    wire.send(subscribe("a"))
+    assert await wire.next() == suback(0)
+    assert body(await wire.message()) == ("a", b"1")
+
+
+@states("3.1.2-8", "3.1.2-9", "3.1.2-16", "3.1.2-17", "3.1.2-10")
+@pytest.mark.parametrize("qos", [0, 1, 2])
+@pytest.mark.parametrize("retain", [False, True])
+async def test_a_will_is_published_once_its_client_has_vanished(
+    wires: Wires, qos: int, *, retain: bool
+) -> None:
+    ear = await wires.connected("ear")
+    ear.send(subscribe("#", qos=2))
+    assert await ear.next() == suback(2)
+    for clean in (True, False):
+        wire = await wires.connected("c", clean=clean, will=Will("will", b"gone", qos, retain))
+        assert await ear.heard() == []
+        wire.vanish()
+        assert (await ear.message())[:4] == ("will", b"gone", qos, False)
+    wire = await wires.connected("c", clean=False, present=True)
+    wire.vanish()
+    wire = await wires.connected("late")
+    wire.send(subscribe("will", qos=2))
+    assert await wire.next() == suback(2)
+    kept = [("will", b"gone", qos, True)] if retain else []
+    assert [message[:4] for message in await wire.heard()] == kept
+    assert await ear.heard() == []
+
+
+@states("3.1.2-8")
+@pytest.mark.parametrize("said", [publish("a/#"), connect("c"), b"\x00\x00"])
+async def test_a_will_is_published_where_the_broker_disconnects(wires: Wires, said: bytes) -> None:
+    ear = await wires.connected("ear")
+    ear.send(subscribe("will"))
+    assert await ear.next() == suback(0)
+    wire = await wires.connected("c", will=Will("will"))
+    wire.send(said)
+    assert await wire.ends()
+    assert body(await ear.message()) == ("will", b"gone")
+
+
+@states("3.1.2-9", "3.1.3-1")
+async def test_a_connect_holds_its_fields_in_the_order_of_the_standard(wires: Wires) -> None:
+    ear = await wires.connected("ear")
+    ear.send(subscribe("will"))
+    assert await ear.next() == suback(0)
+    fields = text("c") + text("will") + text(b"\0\xff") + text("name") + text(b"\xff\0")
+    wire = await wires.open()
+    wire.send(packet(0x10, text("MQTT") + bytes([4, 0b11000110]) + short(0) + fields))
+    assert await wire.next() == connack()
+    wire.vanish()
+    assert body(await ear.message()) == ("will", b"\0\xff")
+
+
+@states("3.1.2-9", "3.1.2-19", "3.1.2-21", "3.1.3-3", "3.1.4-1")
+@pytest.mark.parametrize(
+    ("flags", "fields"),
+    [
+        (0b00000010, b""),
+        (0b00000110, text("c")),
+        (0b00000110, text("c") + text("will")),
+        (0b10000010, text("c")),
+        (0b11000010, text("c") + text("name")),
+    ],
+)
+async def test_a_field_that_the_flags_announce_and_that_is_not_there_closes(
+    wires: Wires, flags: int, fields: bytes
+) -> None:
+    wire = await wires.open()
+    wire.send(packet(0x10, text("MQTT") + bytes([4, flags]) + short(0) + fields))
+    assert await wire.ends()
+
+
+@states("3.1.2-11", "3.1.2-18", "3.1.2-20", "3.1.4-1")
+@pytest.mark.parametrize("flags", [0b00000010, 0b10000010])
+async def test_a_field_that_the_flags_do_not_announce_closes(wires: Wires, flags: int) -> None:
+    announced = text("name") if flags & 128 else b""
+    wire = await wires.open()
+    wire.send(packet(0x10, text("MQTT") + bytes([4, flags]) + short(0) + text("c") + announced + text("d")))
+    assert await wire.ends()
+
+
+@states("3.1.2-12", "3.1.2-10", "3.14.4-3")
+async def test_no_will_is_published_without_one_and_after_disconnect(wires: Wires) -> None:
+    ear = await wires.connected("ear")
+    ear.send(subscribe("#"))
+    assert await ear.next() == suback(0)
+    wire = await wires.connected("c", will=Will("will"))
+    wire.send(DISCONNECT)
+    assert await wire.ends()
+    wire = await wires.connected("c")
+    wire.vanish()
+    wire = await wires.connected("c")
+    assert await ear.heard() == []
+
+
+@states("3.1.2-11", "3.1.2-13", "3.1.2-15", "3.1.2-14", "3.1.2-22", "3.1.4-1")
+@pytest.mark.parametrize(
+    "said",
+    [
+        connect(flags=0b00001000),
+        connect(flags=0b00010000),
+        connect(flags=0b00100000),
+        connect(will=Will("a", qos=3)),
+        connect(password=b"x"),
+    ],
+    ids=["will QoS 1 of none", "will QoS 2 of none", "will retain of none", "will QoS 3", "no user name"],
+)
+async def test_flags_that_do_not_go_together_close(wires: Wires, said: bytes) -> None:
+    wire = await wires.open()
+    wire.send(said)
+    assert await wire.ends()
+
+
+@states("3.1.2-24")
+async def test_a_silent_client_is_disconnected_after_one_and_a_half_times_its_keep_alive(
+    wires: Wires,
+) -> None:
+    ear = await wires.connected("ear", keep_alive_s=0)
+    ear.send(subscribe("will"))
+    assert await ear.next() == suback(0)
+    loop = asyncio.get_running_loop()
+    begin_s = loop.time()
+    wire = await wires.connected("c", keep_alive_s=1, will=Will("will"))
+    assert await wire.ends()
+    assert loop.time() - begin_s == pytest.approx(1.5, abs=0.2)
+    assert body(await ear.message()) == ("will", b"gone")
+
+
+@states("3.1.2-24")
+async def test_a_client_that_says_something_in_time_stays(wires: Wires) -> None:
+    wire = await wires.connected("c", keep_alive_s=2)
+    for _ in range(8):
+        await asyncio.sleep(0.5)
+        wire.send(PINGREQ)
+        assert await wire.next() == PINGRESP
+
+
+@states("3.1.3-5")
+@pytest.mark.parametrize(
+    "client_id",
+    ["0", "0123456789abcdefghijklm", "nopqrstuvwxyzABCDEFGHIJ", "KLMNOPQRSTUVWXYZ", "with / and é"],
+)
+async def test_identifiers_of_the_standard_and_others_are_allowed(wires: Wires, client_id: str) -> None:
+    await wires.connected(client_id)
+
+
+@states("3.1.3-6")
+async def test_clients_without_an_identifier_are_clients_of_their_own(wires: Wires) -> None:
+    first, second = [await wires.connected("") for _ in range(2)]
+    first.send(subscribe("a"))
+    assert await first.next() == suback(0)
+    second.send(publish("a", b"1"), PINGREQ)
+    assert await second.next() == PINGRESP
+    assert [body(message) for message in await first.heard()] == [("a", b"1")]
+
+
+@states("3.1.3-8", "3.1.3-9", "3.2.2-4", "3.2.2-5")
+@pytest.mark.parametrize(
+    "said", [connect("", clean=False), connect("x" * 257)], ids=["none, to be kept", "too long"]
+)
+async def test_an_identifier_that_cannot_be_is_refused_with_code_2(wires: Wires, said: bytes) -> None:
+    wire = await wires.open()
+    wire.send(said)
+    assert await wire.next() == connack(2)
+    assert await wire.ends()
+
+
+@states("3.1.4-1")
+async def test_a_connect_with_more_than_its_fields_closes(wires: Wires) -> None:
+    wire = await wires.open()
+    wire.send(connect(after=b"x"))
+    assert await wire.ends()
+
+
+@states("3.1.4-2", "3.1.4-4", "4.1.0-2")
+@pytest.mark.parametrize("clean", [True, False])
+async def test_a_client_takes_over_from_one_of_its_name_and_hears(wires: Wires, *, clean: bool) -> None:
+    ear = await wires.connected("ear")
+    ear.send(subscribe("will"))
+    assert await ear.next() == suback(0)
+    first = await wires.connected("c", clean=clean, will=Will("will"))
+    first.send(subscribe("a"))
+    assert await first.next() == suback(0)
+    second = await wires.connected("c", clean=clean, present=not clean)
+    assert await first.ends()
+    assert body(await ear.message()) == ("will", b"gone")
+    if clean:
+        second.send(publish("a"))
+        assert await second.heard() == []
+        second.send(subscribe("a"))
+        assert await second.next() == suback(0)
+    ear.send(publish("a", b"1"), PINGREQ)
+    assert await ear.next() == PINGRESP
+    assert [body(message) for message in await second.heard()] == [("a", b"1")]
+
+
+@states("3.1.4-5")
+async def test_what_follows_a_connect_that_is_refused_is_not_served(wires: Wires) -> None:
+    ear = await wires.connected("ear")
+    ear.send(subscribe("#"))
+    assert await ear.next() == suback(0)
+    wire = await wires.open()
+    wire.send(connect(level=5), publish("a", b"1"))
+    assert await wire.next() == connack(1)
+    assert await wire.ends()
+    assert await ear.heard() == []
+
+
+@states("3.2.0-1", "3.1.4-4")
+async def test_the_first_packet_of_the_broker_is_connack_however_much_waits(wires: Wires) -> None:
+    wire = await wires.connected("c", clean=False)
+    wire.send(subscribe("#", qos=1))
+    assert await wire.next() == suback(1)
+    wire.send(publish("a", qos=1, retain=True))
+    assert {(await wire.next())[0] for _ in range(2)} == {0x32, 0x40}
+    wire.vanish()
+    wire = await wires.open()
+    wire.send(connect("c", clean=False), subscribe("#"), PINGREQ)
+    assert await wire.next() == connack(present=True)
+
+
+# -- 3.3: PUBLISH -------------------------------------------------------------------------------------------
+
+
+@states("3.3.1-1", "2.3.1-3", "4.4.0-1", "4.6.0-1", "4.3.2-1", "4.3.3-1")
+async def test_what_was_not_acknowledged_is_sent_again_as_it_was(wires: Wires) -> None:
+    wire = await wires.connected("c", clean=False)
+    wire.send(subscribe("#", qos=2))
+    assert await wire.next() == suback(2)
+    other = await wires.connected("other")
+    for number in range(1, 7):
+        other.send(publish(f"a/{number}", b"%d" % number, qos=1 + number % 2, packet_id=number))
+        await other.next()
+    sent = [await wire.message() for _ in range(6)]
+    assert [(one.topic, one.again) for one in sent] == [(f"a/{number}", False) for number in range(1, 7)]
+    wire.send(ack(PUBACK, sent[1].packet_id))
+    wire.send(ack(PUBREC, sent[4].packet_id), ack(PUBREC, sent[0].packet_id))
+    assert await wire.next() == ack(PUBREL, sent[4].packet_id)
+    assert await wire.next() == ack(PUBREL, sent[0].packet_id)
+    wire.vanish()
+    wire = await wires.connected("c", clean=False, present=True)
+    received = [await wire.next() for _ in range(5)]
+    releases = [one for one in received if one[0] == PUBREL]
+    assert releases == [ack(PUBREL, sent[4].packet_id), ack(PUBREL, sent[0].packet_id)]
+    again = [sent[index]._replace(again=True) for index in (2, 3, 5)]
+    assert [one for one in received if one[0] != PUBREL] == [
+        publish(one.topic, one.payload, one.qos, one.packet_id, again=True) for one in again
+    ]
+    wire.send(*(ack(PUBCOMP, sent[index].packet_id) for index in (4, 0)))
+    wire.send(ack(PUBREC, sent[2].packet_id), ack(PUBACK, sent[3].packet_id), ack(PUBACK, sent[5].packet_id))
+    assert await wire.next() == ack(PUBREL, sent[2].packet_id)
+    wire.send(ack(PUBCOMP, sent[2].packet_id), PINGREQ)
+    assert await wire.next() == PINGRESP
+    wire.vanish()
+    wire = await wires.connected("c", clean=False, present=True)
+    assert await wire.heard() == []
+
+
+@states("3.3.1-3")
+async def test_the_dup_flag_is_not_passed_on(wires: Wires) -> None:
+    wire = await wires.connected()
+    wire.send(subscribe("a", qos=2))
+    assert await wire.next() == suback(2)
+    wire.send(publish("a", qos=1, again=True), publish("a", qos=2, packet_id=2, again=True))
+    received = [await wire.next() for _ in range(4)]
+    assert [one[0] for one in received if one[0] >> 4 == 3] == [0x32, 0x34]
+
+
+@states("3.3.1-4")
+@pytest.mark.parametrize("flags", range(16))
+async def test_qos_3_closes(wires: Wires, flags: int) -> None:
+    wire = await wires.connected()
+    wire.send(packet(0x36 | flags, text("a") + short(1)))
+    assert await wire.ends()
+
+
+@states("3.3.1-5", "3.3.1-6", "3.3.1-7", "3.3.1-8", "3.3.1-9")
+@pytest.mark.parametrize("qos", [0, 1, 2])
+async def test_the_last_retained_message_is_sent_to_who_subscribes(wires: Wires, qos: int) -> None:
+    wire = await wires.connected()
+    wire.send(subscribe("a/b"))
+    assert await wire.next() == suback(0)
+    other = await wires.connected("other")
+    for number, payload in enumerate((b"old", b"new"), 1):
+        other.send(publish("a/b", payload, qos, number, retain=True), publish("a/c", payload, retain=True))
+    other.send(publish("x", b"1", retain=True), PINGREQ)
+    while await other.next() != PINGRESP:
+        pass
+    assert [message[1:4] for message in await wire.heard()] == [(b"old", 0, False), (b"new", 0, False)]
+    wire.send(subscribe("a/+", qos=2))
+    assert await wire.next() == suback(2)
+    messages = [message[:4] for message in await wire.heard()]
+    assert sorted(messages) == [("a/b", b"new", qos, True), ("a/c", b"new", 0, True)]
+
+
+@states("3.3.1-10", "3.3.1-11")
+@pytest.mark.parametrize("qos", [0, 1, 2])
+async def test_an_empty_retained_message_is_delivered_and_clears(wires: Wires, qos: int) -> None:
+    wire = await wires.connected()
+    wire.send(publish("a", b"1", retain=True), subscribe("a"))
+    assert await wire.next() == suback(0)
+    assert body(await wire.message()) == ("a", b"1")
+    other = await wires.connected("other")
+    other.send(publish("a", qos=qos, retain=True), PINGREQ)
+    while await other.next() != PINGRESP:
+        pass
+    assert [message[:4] for message in await wire.heard()] == [("a", b"", 0, False)]
+    wire.send(subscribe("a"))
+    assert await wire.next() == suback(0)
+    assert await wire.heard() == []
+
+
+@states("3.3.1-12")
+@pytest.mark.parametrize("payload", [b"", b"2"])
+async def test_without_the_flag_a_message_is_not_retained_and_replaces_none(
+    wires: Wires, payload: bytes
+) -> None:
+    wire = await wires.connected()
+    wire.send(publish("a", b"1", retain=True), publish("a", payload), publish("b", payload))
+    wire.send(subscribe("#"))
+    assert await wire.next() == suback(0)
+    assert [body(message) for message in await wire.heard()] == [("a", b"1")]
+
+
+@states("3.3.2-2", "4.7.1-1")
+@pytest.mark.parametrize("topic", ["#", "+", "a/#", "a/+", "a+", "#b", "a/+/b"])
+async def test_a_wildcard_in_a_topic_closes(wires: Wires, topic: str) -> None:
+    wire = await wires.connected()
+    wire.send(publish(topic))
+    assert await wire.ends()
+    wire = await wires.open()
+    wire.send(connect(will=Will(topic)))
+    assert await wire.ends()
+
+
+MATCHES = {
+    "#": {"a", "/a", "a/b", "a/b/c", "b", "a/", "/", "a//c"},
+    "a/#": {"a", "a/b", "a/b/c", "a/", "a//c"},
+    "a/b/#": {"a/b", "a/b/c"},
+    "+": {"a", "b"},
+    "+/+": {"/a", "a/b", "a/", "/"},
+    "/+": {"/a", "/"},
+    "a/+": {"a/b", "a/"},
+    "a/+/c": {"a/b/c", "a//c"},
+    "+/b/#": {"a/b", "a/b/c"},
+    "a//c": {"a//c"},
+    "$x/#": {"$x", "$x/a", "$x/y"},
+    "$x/+": {"$x/a", "$x/y"},
+    "A": set(),
+}
+TOPICS = ["a", "/a", "a/b", "a/b/c", "b", "a/", "/", "a//c", "$x", "$x/a", "$x/y"]
+
+
+@states("3.3.2-3", "4.7.1-2", "4.7.1-3", "4.7.2-1")
+@pytest.mark.parametrize("retain", [False, True])
+@pytest.mark.parametrize("filter_", MATCHES)
+async def test_who_subscribes_hears_what_matches_and_nothing_else(
+    wires: Wires, filter_: str, *, retain: bool
+) -> None:
+    wire = await wires.connected()
+    said = [publish(topic, b"1", retain=retain) for topic in TOPICS]
+    wire.send(*said, subscribe(filter_)) if retain else wire.send(subscribe(filter_), *said)
+    assert await wire.next() == suback(0)
+    assert sorted(message.topic for message in await wire.heard()) == sorted(MATCHES[filter_])
+
+
+@states("3.3.5-1")
+@pytest.mark.parametrize("qos", [0, 1, 2])
+async def test_overlapping_subscriptions_give_one_message_of_the_highest_qos(wires: Wires, qos: int) -> None:
+    wire = await wires.connected()
+    wire.send(packet(0x82, short(1) + text("a/#") + b"\0" + text("a/+") + b"\2" + text("a/b") + b"\1"))
+    assert await wire.next() == suback(0, 2, 1)
+    other = await wires.connected("other")
+    other.send(publish("a/b", b"1", qos=qos), PINGREQ)
+    while await other.next() != PINGRESP:
+        pass
+    assert [message[:3] for message in await wire.heard()] == [("a/b", b"1", qos)]
+
+
+@states("3.3.5-2")
+@pytest.mark.parametrize("topic", ["x" * 1025, "/".join("x" * 33)], ids=["long", "deep"])
+async def test_a_topic_that_is_not_allowed_closes(wires: Wires, topic: str) -> None:
+    wire = await wires.connected()
+    wire.send(publish(topic, qos=1))
+    assert await wire.ends()
+
+
+# -- 3.8 to 3.14: SUBSCRIBE, UNSUBSCRIBE, DISCONNECT --------------------------------------------------------
+
+
+@states("3.8.3-3", "3.10.3-2")
+@pytest.mark.parametrize("said", [subscribe(), unsubscribe()])
+async def test_no_filter_closes(wires: Wires, said: bytes) -> None:
+    wire = await wires.connected()
+    wire.send(said)
+    assert await wire.ends()
+
+
+@states("3.8.3-4")
+@pytest.mark.parametrize("qos", [3, 4, 0x80, 0xFF])
+async def test_reserved_bits_of_a_subscription_close(wires: Wires, qos: int) -> None:
+    wire = await wires.connected()
+    wire.send(subscribe("a", qos=qos))
+    assert await wire.ends()
+
+
+@states("3.8.4-3")
+async def test_a_second_subscription_to_a_filter_takes_the_place_of_the_first(wires: Wires) -> None:
+    wire = await wires.connected()
+    other = await wires.connected("other")
+    other.send(publish("a", b"kept", qos=2, retain=True))
+    assert await other.next() == ack(PUBREC, 1)
+    for qos in (2, 0, 1):
+        wire.send(subscribe("a", qos=qos))
+        assert await wire.next() == suback(qos)
+        assert (await wire.message())[:4] == ("a", b"kept", qos, True)
+        other.send(publish("a", b"live", qos=2, packet_id=10 + qos))
+        assert await other.next() == ack(PUBREC, 10 + qos)
+        assert [message[:4] for message in await wire.heard()] == [("a", b"live", qos, False)]
+    wire.send(unsubscribe("a"))
+    assert await wire.next() == ack(UNSUBACK, 1)
+    other.send(publish("a", b"live"), PINGREQ)
+    assert await other.next() == PINGRESP
+    assert await wire.heard() == []
+
+
+@states("3.8.4-4", "3.8.4-5", "3.9.3-1", "3.9.3-2")
+async def test_a_suback_has_a_code_for_each_filter_in_their_order(wires: Wires) -> None:
+    wire = await wires.connected()
+    asked = [("a", 2), ("b", 0), ("x" * 2000, 1), ("a", 1), ("c/#", 1)]
+    wire.send(packet(0x82, short(9) + b"".join(text(one) + bytes([qos]) for one, qos in asked)))
+    assert await wire.next() == suback(2, 0, 0x80, 1, 1, packet_id=9)
+    other = await wires.connected("other")
+    other.send(*(publish(topic, qos=1) for topic in ("a", "b", "c")))
+    assert [await other.next() for _ in range(3)] == [ack(PUBACK, 1)] * 3
+    assert [(message.topic, message.qos) for message in await wire.heard()] == [("a", 1), ("b", 0), ("c", 1)]
+
+
+@states("3.8.4-6")
+@pytest.mark.parametrize(("sent", "granted"), [*itertools.product(range(3), range(3))])
+async def test_the_qos_is_the_lower_one_of_message_and_subscription(
+    wires: Wires, sent: int, granted: int
+) -> None:
+    wire = await wires.connected()
+    other = await wires.connected("other")
+    wire.send(subscribe("a", qos=granted))
+    assert await wire.next() == suback(granted)
+    other.send(publish("a", b"1", qos=sent), PINGREQ)
+    while await other.next() != PINGRESP:
+        pass
+    assert [message.qos for message in await wire.heard()] == [min(sent, granted)]
+
+
+@states("3.10.4-1", "3.10.4-2", "3.10.4-6")
+async def test_unsubscribing_compares_filters_byte_by_byte(wires: Wires) -> None:
+    wire = await wires.connected()
+    wire.send(subscribe("a/+", "a/b", "c", "d"))
+    assert await wire.next() == suback(0, 0, 0, 0)
+    wire.send(unsubscribe("a/#", "+", "c", "C", "d/", "a/b", packet_id=3))
+    assert await wire.next() == ack(UNSUBACK, 3)
+    wire.send(*(publish(topic) for topic in ("a/b", "a/x", "c", "d")))
+    assert [message.topic for message in await wire.heard()] == ["a/b", "a/x", "d"]
+
+
+@states("3.10.4-3")
+async def test_what_was_begun_is_completed_after_unsubscribing(wires: Wires) -> None:
+    wire = await wires.connected("c", clean=False)
+    wire.send(subscribe("a", qos=2))
+    assert await wire.next() == suback(2)
+    other = await wires.connected("other")
+    other.send(publish("a", b"1", qos=2))
+    assert await other.next() == ack(PUBREC, 1)
+    sent = await wire.message()
+    wire.send(unsubscribe("a", packet_id=2))
+    assert await wire.next() == ack(UNSUBACK, 2)
+    wire.vanish()
+    wire = await wires.connected("c", clean=False, present=True)
+    assert await wire.message() == sent._replace(again=True)
+    wire.send(ack(PUBREC, sent.packet_id))
+    assert await wire.next() == ack(PUBREL, sent.packet_id)
+
+
+@states("3.14.4-2")
+async def test_what_follows_a_disconnect_is_not_served(wires: Wires) -> None:
+    ear = await wires.connected("ear")
+    ear.send(subscribe("#"))
+    assert await ear.next() == suback(0)
+    wire = await wires.connected("c")
+    wire.send(DISCONNECT, publish("a", b"1"))
+    assert await wire.ends()
+    assert await ear.heard() == []
+
+
+# -- 4: delivery --------------------------------------------------------------------------------------------
+
+
+@states("4.3.2-2")
+async def test_qos_1_by_one_identifier_is_a_new_message_after_its_acknowledgement(wires: Wires) -> None:
+    ear = await wires.connected("ear")
+    ear.send(subscribe("a"))
+    assert await ear.next() == suback(0)
+    wire = await wires.connected()
+    for payload, again in ((b"1", False), (b"2", True), (b"3", False)):
+        wire.send(publish("a", payload, qos=1, packet_id=5, again=again))
+        assert await wire.next() == ack(PUBACK, 5)
+    assert [message.payload for message in await ear.heard()] == [b"1", b"2", b"3"]
+
+
+@states("4.3.3-2")
+async def test_qos_2_is_delivered_once_until_it_is_released(wires: Wires) -> None:
+    ear = await wires.connected("ear")
+    ear.send(subscribe("a"))
+    assert await ear.next() == suback(0)
+    wire = await wires.connected()
+    for payload, again in ((b"1", False), (b"1", True), (b"1", False)):
+        wire.send(publish("a", payload, qos=2, packet_id=5, again=again))
+        assert await wire.next() == ack(PUBREC, 5)
+    for _ in range(2):
+        wire.send(ack(PUBREL, 5))
+        assert await wire.next() == ack(PUBCOMP, 5)
+    wire.send(publish("a", b"2", qos=2, packet_id=5))
+    assert await wire.next() == ack(PUBREC, 5)
+    assert [message.payload for message in await ear.heard()] == [b"1", b"2"]
+
+
+@states("4.3.3-1")
+async def test_qos_2_is_released_again_and_not_published_again(wires: Wires) -> None:
+    wire = await wires.connected("c", clean=False)
+    other = await wires.connected("other")
+    wire.send(subscribe("a", qos=2))
+    assert await wire.next() == suback(2)
+    other.send(publish("a", b"1", qos=2))
+    assert await other.next() == ack(PUBREC, 1)
+    sent = await wire.message()
+    for _ in range(2):
+        wire.send(ack(PUBREC, sent.packet_id))
+        assert await wire.next() == ack(PUBREL, sent.packet_id)
+    wire.vanish()
+    wire = await wires.connected("c", clean=False, present=True)
+    assert await wire.next() == ack(PUBREL, sent.packet_id)
+    wire.send(ack(PUBCOMP, sent.packet_id))
+    assert await wire.heard() == []
+
+
+@states("4.8.0-1")
+@pytest.mark.parametrize(("qos", "answer"), [(1, PUBREC), (1, PUBCOMP), (2, PUBACK)])
+async def test_an_acknowledgement_of_another_qos_closes(wires: Wires, qos: int, answer: int) -> None:
+    wire = await wires.connected("c")
+    other = await wires.connected("other")
+    wire.send(subscribe("a", qos=2))
+    assert await wire.next() == suback(2)
+    other.send(publish("a", b"1", qos=qos))
+    await other.next()
+    wire.send(ack(answer, (await wire.message()).packet_id))
+    assert await wire.ends()
+
+
+@states("4.6.0-2", "4.6.0-3", "4.6.0-4", "4.6.0-5", "4.6.0-6")
+@pytest.mark.parametrize("qos", [0, 1, 2])
+async def test_messages_and_acknowledgements_keep_their_order(wires: Wires, qos: int) -> None:
+    ear = await wires.connected("ear")
+    ear.send(subscribe("a", qos=2))
+    assert await ear.next() == suback(2)
+    wire = await wires.connected()
+    numbers = list(range(1, 301))
+    wire.send(*(publish("a", b"%d" % number, qos=qos, packet_id=number) for number in numbers))
+    if qos:
+        answer = PUBACK if qos == 1 else PUBREC
+        assert [await wire.next() for _ in numbers] == [ack(answer, number) for number in numbers]
+    payloads: list[int] = []
+    while len(payloads) < len(numbers):
+        received = await ear.next()
+        if received[0] == PUBREL:
+            ear.send(ack(PUBCOMP, int.from_bytes(received[2:4])))
+            continue
+        message = published(received)
+        payloads.append(int(message.payload))
+        if qos:
+            ear.send(ack(PUBACK if qos == 1 else PUBREC, message.packet_id))
+    assert payloads == numbers
+
+
+@states("4.7.1-2", "4.7.1-3", "4.7.3-1")
+@pytest.mark.parametrize("filter_", ["", "a#", "a/#/b", "#/a", "##", "a+", "+a", "a/b+/c", "++", "a/+#"])
+@pytest.mark.parametrize("make", [subscribe, unsubscribe])
+async def test_a_filter_that_is_none_closes(wires: Wires, filter_: str, make: Callable[[str], bytes]) -> None:
+    wire = await wires.connected()
+    wire.send(make(filter_))
+    assert await wire.ends()
+
+
+@states("4.7.3-1")
+@pytest.mark.parametrize("make", [publish, lambda topic: publish(topic, qos=1, retain=True)])
+async def test_an_empty_topic_closes(wires: Wires, make: Callable[[str], bytes]) -> None:
+    wire = await wires.connected()
+    wire.send(make(""))
+    assert await wire.ends()
+
+
+@states("4.7.3-3")
+async def test_a_topic_of_65535_bytes_is_read_whole_and_refused_as_too_long(wires: Wires) -> None:
+    wire = await wires.connected()
+    wire.send(subscribe("x" * 65535), PINGREQ)
+    assert await wire.next() == suback(0x80)
+    assert await wire.next() == PINGRESP
+
+
+@states("7.0.0-2", "7.1.1-1")
+async def test_packets_may_come_byte_by_byte_and_many_at_a_time(wires: Wires) -> None:
+    wire = await wires.open()
+    said = connect() + subscribe("a", qos=1) + publish("a", b"1") + PINGREQ
+    for byte in said:
+        wire.send(bytes([byte]))
+        await asyncio.sleep(0)
+    assert await wire.next() == connack()
+    assert await wire.next() == suback(1)
+    assert [body(message) for message in await wire.until(PINGRESP)] == [("a", b"1")]
+    wire.send(*(publish("a", b"%d" % number) for number in range(5000)))
+    assert [int(message.payload) for message in await wire.heard()] == list(range(5000))
