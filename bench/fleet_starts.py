@@ -21,8 +21,7 @@ from bench import cyclictest
 from bench.machines import GROUP, MOTION, RATE_HZ, machines, until_online
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.client.connection import NoAnswer
-from motiond.daemon.fleet.conversation import conversing
-from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
+from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
 from tests.system.fleet.nats import Cluster
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ async def _start(settings: MqttSettings, robots: list[str]) -> Start:
     start = None
     try:
         async with conversing(settings) as conversation:
-            start = GroupStart(conversation, GroupPlay(GROUP, MOTION, start_in=AHEAD_S))
+            start = Coordinator(conversation, GroupPlay(GROUP, MOTION, start_in=AHEAD_S))
             return await _play(start, robots)
     except RequestError as error:
         return Start(reason=str(error).splitlines()[-1])
@@ -132,7 +131,7 @@ async def _start(settings: MqttSettings, robots: list[str]) -> Start:
         return Start(reason=str(error))
 
 
-async def _play(start: GroupStart, robots: list[str]) -> Start:
+async def _play(start: Coordinator, robots: list[str]) -> Start:
     async with start.leases:
         await start.begin()
         assert start.start_at is not None

@@ -13,7 +13,7 @@ import yaml
 
 from bench.programs import begun
 from motiond.daemon.client.connection import NoAnswer
-from motiond.daemon.fleet.conversation import conversing
+from motiond.daemon.fleet.coordinator import conversing
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import write_seq
 from tests.waiting import PATIENCE_S, still_running

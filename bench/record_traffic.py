@@ -23,9 +23,8 @@ import yaml
 from bench.machines import GROUP, until_online
 from bench.programs import begun
 from bench.traffic import RECORDED
-from motiond.daemon.fleet.conversation import conversing
-from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
-from motiond.daemon.fleet.group_start import CONFIRM_S
+from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
+from motiond.daemon.fleet.member import CONFIRM_S
 from tests.daemon.conftest import Mosquitto
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
@@ -109,7 +108,7 @@ async def _record(mosquitto: Mosquitto) -> tuple[list[Heard], list[Heard]]:
         alone = heard.copy()
         heard.clear()
         async with conversing(mosquitto.settings) as conversation:
-            start = GroupStart(conversation, GroupPlay(GROUP, MOTION))
+            start = Coordinator(conversation, GroupPlay(GROUP, MOTION))
             async with start.leases:
                 await start.begin()
                 while not await start.watch.next():

@@ -11,7 +11,7 @@ import orjson
 
 from motiond.daemon.api.reports import LASTING, SUBJECTS
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.fleet.group_start import PULSE_S
+from motiond.daemon.fleet.member import PULSE_S
 from motiond.daemon.mqtt.bridge import beat_s, qos_of
 
 RECORDED = Path(__file__).with_name("traffic.json")

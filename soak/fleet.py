@@ -29,8 +29,7 @@ from bench.programs import MOTIOND
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
-from motiond.daemon.fleet.conversation import conversing
-from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
+from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
 from motiond.daemon.mqtt.client import make_client
 from soak.fleet_judge import Killed, Part, Verdict, judged
 from tests.system.fleet.nats import Cluster
@@ -219,7 +218,7 @@ async def _begin(site: Site, committed: asyncio.Future[float] | None = None) -> 
     """Start all, and follow them to the end; return the appointed time, None where nobody was to play."""
     try:
         async with conversing(site.settings) as conversation:
-            start = GroupStart(conversation, GroupPlay(GROUP, MOTION))
+            start = Coordinator(conversation, GroupPlay(GROUP, MOTION))
             async with start.leases:
                 await start.begin()
                 if committed is not None and start.start_at is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from motiond.daemon.fleet.group_start import CONFIRM_S, PULSE_S, SILENCE_S
+from motiond.daemon.fleet.member import CONFIRM_S, PULSE_S, SILENCE_S
 from motiond.daemon.robots.group_start.reservation import GUARD_S
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..api.dispatcher import Dispatcher
 from ..api.names import STOPS
 from ..broker import EmbeddedBroker, login_of
-from ..fleet.desk import FleetDesk
-from ..fleet.listener import Listener
+from ..fleet.coordinator import HttpGroups
+from ..fleet.member import Listener
 from ..log.terminal import has_terminal
 from ..mqtt.bridge import MqttBridge, default_folder
 from . import descriptors, systemd
@@ -106,7 +106,7 @@ async def serve(
     """
     dispatcher = Dispatcher(robots)
     bridge = MqttBridge(settings.mqtt, settings.id, robots, dispatcher, hub, state_folder=default_folder())
-    desk = FleetDesk(settings.mqtt)
+    desk = HttpGroups(settings.mqtt)
     page = _page(settings, dispatcher, robots, groups=desk, hub=hub, bridge=bridge)
     fleet = Listener(settings.mqtt, settings.id, bridge, robots)
     change = None if source is None else source.changes(settings, robots, bridge, hub, page)

@@ -82,7 +82,7 @@ class Monitor:
 
     def __init__(self, mqtt: "MqttSettings", robot: str | None, config: Path | None = None) -> None:
         from ...api.reports import ReportHub
-        from ...fleet.site import Site
+        from ...fleet.gateway import Gateway
         from .commander import Commander
         from .robot_view import RobotView
 
@@ -90,7 +90,7 @@ class Monitor:
         self._mqtt = mqtt
         self._config = config
         self._hub = ReportHub()
-        self._site: Site = Site(mqtt.model_copy(update=soon), self._hub)
+        self._site: Gateway = Gateway(mqtt.model_copy(update=soon), self._hub)
         self._robot = robot
         self._make_view = RobotView
         self._views: dict[str, RobotView] = {}
@@ -236,7 +236,7 @@ class Monitor:
 @contextmanager
 def _heeding(ended: asyncio.Event, resized: asyncio.Event) -> "Iterator[None]":
     """Have signals end it, and a terminal of another size be drawn anew at once."""
-    from ...fleet.serving import ended_by_signals
+    from ...fleet.gateway import ended_by_signals
 
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGWINCH, resized.set)

@@ -27,8 +27,7 @@ from .words import in_own_words, unreached
 
 if TYPE_CHECKING:
     from ...api.groups import GroupVerb
-    from ...fleet.gathering import Gathered
-    from ...fleet.playing import Outcome
+    from ...fleet.coordinator import Gathered, Outcome
 
 fleet = typer.Typer(
     name="fleet", no_args_is_help=True, help="Command all robots of a group, on one daemon or many."
@@ -91,8 +90,7 @@ def play(
     """Play on all robots of a group at one time, or on none; Ctrl-C stops all softly."""
     from rich.console import Console
 
-    from ...fleet.coordinator import GroupPlay
-    from ...fleet.playing import GroupPlaying
+    from ...fleet.coordinator import GroupPlay, GroupPlaying
 
     if start_at is not None and start_in is not None:
         raise typer.BadParameter("--start-at and --in exclude each other; choose one")
@@ -162,7 +160,7 @@ def resume(group: GroupName, *, client: Client, json: AsJson = False) -> int:
 
 def _command(client: Client, group: str, verb: "GroupVerb", *, json: bool) -> int:
     """Command all; exit code 1 unless each of them has taken it, 3 if none answers at all."""
-    from ...fleet.gathering import command
+    from ...fleet.coordinator import command
 
     settings, unread = client.known_mqtt() if verb in STOPS else (client.mqtt(), None)
     with or_nothing_stopped(group, unread):
@@ -196,9 +194,9 @@ def status(group: AnyGroupName = None, *, client: Client, json: AsJson = False) 
     """Show all robots that the broker knows: groups, what they do, and who is not there."""
     from motiond.formats.errors import listed
 
-    from ...fleet.overview import overview
+    from ...fleet.coordinator import list_robots
 
-    rows = asyncio.run(overview(client.mqtt(), group, clocks=True))
+    rows = asyncio.run(list_robots(client.mqtt(), group, clocks=True))
     if json:
         print_json(rows)
         return

@@ -43,7 +43,7 @@ def serve(
     client: Client,
 ) -> int:
     """Serve a page of all robots at the broker, on any machine, until SIGTERM or SIGINT."""
-    from ...fleet.serving import FleetServer
+    from ...fleet.gateway import FleetServer
     from ...log.lines import start_logging
 
     given = {"token_file": token_file, "cert_file": cert_file, "key_file": key_file, "hosts": hosts}
@@ -89,14 +89,13 @@ async def _monitor(mqtt: "MqttSettings", console: "Console", seconds: float | No
 
     from ...api.reports import ReportHub
     from ...client.finding import reaching
-    from ...fleet.serving import ended_by_signals
-    from ...fleet.site import Site
+    from ...fleet.gateway import Gateway, ended_by_signals
     from .fleet_table import SHOWN, FleetTable
 
     async with reaching(mqtt):  # who names a wrong broker is told so
         pass
     hub = ReportHub()
-    site = Site(mqtt, hub, asks=False)
+    site = Gateway(mqtt, hub, asks=False)
 
     def broker() -> str:
         return f"{site.uplink.address}: {'connected' if site.uplink.connected.is_set() else 'not connected'}"

@@ -13,7 +13,7 @@ import yaml
 from motiond.daemon.api.dispatcher import Dispatcher
 from motiond.daemon.api.reports import ReportHub
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.fleet.listener import Listener
+from motiond.daemon.fleet.member.listener import Listener
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.robots.assembly import make_registry
 from motiond.drivers.sim.command_log import read_trace

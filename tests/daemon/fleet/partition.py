@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from motiond.daemon.api.schemas import CommitRequest
-from motiond.daemon.fleet.group_start import CONFIRM_S, GroupStart
-from motiond.daemon.fleet.heard import Daemons
+from motiond.daemon.fleet.member.group_start import CONFIRM_S, GroupStart
+from motiond.daemon.fleet.member.heard import Daemons
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from motiond.daemon.fleet.appointment import Prepared, appoint
-from motiond.daemon.fleet.group_start import CONFIRM_S, SILENCE_S, WILL_S
+from motiond.daemon.fleet.coordinator.appointment import Prepared, appoint
+from motiond.daemon.fleet.member.group_start import CONFIRM_S, SILENCE_S, WILL_S
 from motiond.daemon.robots.group_start.reservation import GUARD_S
 from tests.daemon.fleet.partition import APPROACH_S, COMMITTED_S, LASTS_S, USUAL, Cut, Terms, outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from motiond.daemon.api.errors import RequestError
-from motiond.daemon.fleet.appointment import Appointment, Prepared, appoint
+from motiond.daemon.fleet.coordinator.appointment import Appointment, Prepared, appoint
 
 NOW = 1_763_800_000.0
 AGREED = (-0.01, 0.02)

@@ -14,9 +14,9 @@ import pytest
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.client import connection
 from motiond.daemon.client.connection import NoAnswer
-from motiond.daemon.fleet import conversation, watch
-from motiond.daemon.fleet.conversation import conversing
-from motiond.daemon.fleet.coordinator import FRESH_S, GroupPlay, GroupStart
+from motiond.daemon.fleet.coordinator import conversation, outcomes
+from motiond.daemon.fleet.coordinator.conversation import conversing
+from motiond.daemon.fleet.coordinator.start import FRESH_S, Coordinator, GroupPlay
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from motiond.daemon.config.mqtt import MqttSettings
-    from motiond.daemon.fleet.watch import End
+    from motiond.daemon.fleet.coordinator.outcomes import End
 
 DO = "fix what stands below and play again"
 START_IT = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
@@ -50,15 +50,15 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
 
 
 @asynccontextmanager
-async def starting(broker: Embedded, *, fresh_s: float = FRESH_S, **asked: Any) -> AsyncIterator[GroupStart]:
+async def starting(broker: Embedded, *, fresh_s: float = FRESH_S, **asked: Any) -> AsyncIterator[Coordinator]:
     play = GroupPlay(**{"group": "choir", "motion": "wave"} | asked)
     async with conversing(broker.settings) as conversation:
-        start = GroupStart(conversation, play, fresh_s)
+        start = Coordinator(conversation, play, fresh_s)
         async with start.leases:
             yield start
 
 
-async def ended(start: GroupStart) -> list[End]:
+async def ended(start: Coordinator) -> list[End]:
     while not await start.watch.next():
         pass
     return start.watch.ends()
@@ -343,7 +343,7 @@ async def test_who_tells_late_of_the_commit_and_before_the_approaches_begin_is_w
     choir.robots["right"].silent_at.add("commit")
     playing = asyncio.create_task(played(broker, start_in=60.0))
     await until(lambda: "commit" in choir.verbs())
-    await asyncio.sleep(1.5 * watch.COMMIT_S)
+    await asyncio.sleep(1.5 * outcomes.COMMIT_S)
     choir.phase("right", "committed")
     choir.result("right", "SUCCESSFUL")
     assert [end.code for end in await playing] == ["SUCCESSFUL", "SUCCESSFUL"]

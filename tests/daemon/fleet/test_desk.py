@@ -10,7 +10,7 @@ import pytest
 from motiond.daemon.api.errors import RequestError
 from motiond.daemon.api.schemas import GroupPlayRequest
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.fleet.desk import FleetDesk
+from motiond.daemon.fleet.coordinator.http_groups import HttpGroups
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
 from tests.virtual import NETWORK
@@ -39,12 +39,12 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
 
 
 @pytest.fixture
-async def desk(broker: Embedded) -> AsyncIterator[FleetDesk]:
-    async with FleetDesk(broker.settings) as desk:
+async def desk(broker: Embedded) -> AsyncIterator[HttpGroups]:
+    async with HttpGroups(broker.settings) as desk:
         yield desk
 
 
-async def test_a_play_is_answered_when_all_have_accepted_it(desk: FleetDesk, choir: Members) -> None:
+async def test_a_play_is_answered_when_all_have_accepted_it(desk: HttpGroups, choir: Members) -> None:
     request = GroupPlayRequest.model_validate(
         {"motion": "wave", "motions": {"left": "wave_l"}, "first": {"frame": 3}, "transaction": "t1"}
     )
@@ -57,7 +57,7 @@ async def test_a_play_is_answered_when_all_have_accepted_it(desk: FleetDesk, cho
     assert prepared["left"]["first"] == {"frame": 3}
 
 
-async def test_who_refuses_and_why_is_told(desk: FleetDesk, choir: Members) -> None:
+async def test_who_refuses_and_why_is_told(desk: HttpGroups, choir: Members) -> None:
     reason = "right: no motion 'wave'; there are nod"
     choir.robots["right"].refusals["fleet/prepare"] = {"code": "UNKNOWN_MOTION", "error": reason}
     with pytest.raises(RequestError) as caught:
@@ -68,7 +68,7 @@ async def test_who_refuses_and_why_is_told(desk: FleetDesk, choir: Members) -> N
 
 async def test_without_a_broker_that_is_told() -> None:
     port = NETWORK.free_port()
-    async with FleetDesk(MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1")) as desk:
+    async with HttpGroups(MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1")) as desk:
         for asked in (desk.play("choir", WAVE), desk.command("choir", "stop"), desk.overview()):
             with pytest.raises(RequestError) as caught:
                 await asked
@@ -76,7 +76,7 @@ async def test_without_a_broker_that_is_told() -> None:
             assert str(caught.value).startswith(f"mqtt://127.0.0.1:{port}: no connection to the broker; ")
 
 
-async def test_control_that_is_needed_is_kept_to_the_end(desk: FleetDesk, choir: Members) -> None:
+async def test_control_that_is_needed_is_kept_to_the_end(desk: HttpGroups, choir: Members) -> None:
     left = choir.robots["left"]
     left.lease, left.ttl_s = "secret", 0.3
     await desk.play("choir", WAVE)
@@ -90,7 +90,7 @@ async def test_control_that_is_needed_is_kept_to_the_end(desk: FleetDesk, choir:
 
 async def test_control_is_returned_where_the_daemon_ends(broker: Embedded, choir: Members) -> None:
     choir.robots["left"].lease = "secret"
-    async with FleetDesk(broker.settings) as desk:
+    async with HttpGroups(broker.settings) as desk:
         await desk.play("choir", WAVE)
         assert "lease/release" not in choir.verbs("left")
     await until(lambda: choir.verbs("left")[-1] == "lease/release")
@@ -99,7 +99,7 @@ async def test_control_is_returned_where_the_daemon_ends(broker: Embedded, choir
 
 async def test_of_too_many_starts_at_once_a_further_one_is_refused(broker: Embedded, choir: Members) -> None:
     choir.robots["left"].silent_at.add("fleet/prepare")
-    async with FleetDesk(broker.settings, most_starts=1) as desk:
+    async with HttpGroups(broker.settings, most_starts=1) as desk:
         first = asyncio.create_task(desk.play("choir", WAVE))
         await until(choir.verbs)
         with pytest.raises(RequestError) as caught:
@@ -117,7 +117,7 @@ async def test_of_too_many_starts_at_once_a_further_one_is_refused(broker: Embed
 
 
 async def test_a_command_that_one_does_not_take_is_refused_with_all_answers(
-    desk: FleetDesk, choir: Members
+    desk: HttpGroups, choir: Members
 ) -> None:
     reason = "right: nothing to pause; the robot is idle; play first"
     choir.robots["right"].refusals["pause"] = {"code": "NOT_PLAYING", "error": reason}
@@ -128,12 +128,12 @@ async def test_a_command_that_one_does_not_take_is_refused_with_all_answers(
     assert [one["ok"] for one in caught.value.data["robots"]] == [True, False]
 
 
-async def test_a_stop_that_all_take_is_answered_with_their_answers(desk: FleetDesk, choir: Members) -> None:
+async def test_a_stop_that_all_take_is_answered_with_their_answers(desk: HttpGroups, choir: Members) -> None:
     told = await desk.command("choir", "stop")
     assert [one["robot"] for one in told["robots"]] == [*choir.robots]
 
 
-async def test_who_asks_at_once_gets_the_same_overview(desk: FleetDesk, choir: Members) -> None:
+async def test_who_asks_at_once_gets_the_same_overview(desk: HttpGroups, choir: Members) -> None:
     first, second = await asyncio.gather(desk.overview(), desk.overview())
     assert first is second
     assert [row["robot"] for row in first] == [*choir.robots]

@@ -13,9 +13,9 @@ from motiond.daemon.api.requests import SCHEMAS
 from motiond.daemon.client.connection import NoAnswer, at_broker
 from motiond.daemon.client.finding import broker_of
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.fleet.conversation import MORE_S, Conversation
-from motiond.daemon.fleet.gathering import command
-from motiond.daemon.fleet.site import Site
+from motiond.daemon.fleet.coordinator.commands import command
+from motiond.daemon.fleet.coordinator.conversation import MORE_S, Conversation
+from motiond.daemon.fleet.gateway.gateway import Gateway
 from motiond.daemon.mqtt.client import Client, make_client
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
@@ -163,7 +163,7 @@ async def test_monitor_and_page_stop_a_robot_wherever_its_daemon_has_gone(
         return settings.each()[0]
 
     monkeypatch.setattr("motiond.daemon.fleet.uplink.broker_of", the_wrong_one)
-    site = Site(several, ReportHub())
+    site = Gateway(several, ReportHub())
     listening = asyncio.create_task(site.run())
     await until(lambda: "left" in site.robots.robots)
     assert await site.robots.handle("left", "stop", SCHEMAS["stop"]()) == STOPPED

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.fleet.group_start import SILENCE_S, GroupStart
+from motiond.daemon.fleet.member.group_start import SILENCE_S, GroupStart
 from tests.daemon.conftest import listening
 from tests.daemon.fleet.choir import FIRST_ROW, Choir, MemberRig, choir, member, until
 from tests.daemon.link import Link

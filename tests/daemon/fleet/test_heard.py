@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from motiond.daemon.fleet.heard import LONGEST_STATE, Daemons, Failure, Members
+from motiond.daemon.fleet.member.heard import LONGEST_STATE, Daemons, Failure, Members
 
 Report = tuple[str, dict[str, Any]]
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from motiond.daemon.api.errors import RequestError
-from motiond.daemon.fleet.listener import Listener
+from motiond.daemon.fleet.member.listener import Listener
 from motiond.daemon.mqtt.client import Brokers
 from tests.daemon.conftest import Embedded, listening, said
 from tests.waiting import PATIENCE_S

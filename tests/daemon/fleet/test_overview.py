@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.api.errors import RequestError
-from motiond.daemon.fleet.overview import overview
+from motiond.daemon.fleet.coordinator.overview import list_robots
 from tests.daemon import told
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members
@@ -47,7 +47,7 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
 
 
 async def test_each_robot_is_told_with_its_groups_and_its_daemon(broker: Embedded, choir: Members) -> None:
-    arm, left = await overview(broker.settings)
+    arm, left = await list_robots(broker.settings)
     assert choir.robots.keys() == {"left"}
     told_utc = "2026-11-22T12:00:00.000Z"
     assert left == {
@@ -77,12 +77,12 @@ async def test_each_robot_is_told_with_its_groups_and_its_daemon(broker: Embedde
 
 
 async def test_of_a_group_its_robots_alone_are_told(broker: Embedded, choir: Members) -> None:
-    assert [row["robot"] for row in await overview(broker.settings, "wind")] == [*choir.robots]
+    assert [row["robot"] for row in await list_robots(broker.settings, "wind")] == [*choir.robots]
 
 
 async def test_a_group_that_nobody_is_in_is_refused(broker: Embedded, choir: Members) -> None:
     with pytest.raises(RequestError) as caught:
-        await overview(broker.settings, "wand")
+        await list_robots(broker.settings, "wand")
     assert choir.robots
     assert str(caught.value) == (
         "wand: no robot is in this group; the groups here are choir, wind; did you mean 'wind'?"
@@ -93,7 +93,7 @@ async def test_clocks_are_listened_to_where_they_are_asked_for(broker: Embedded,
     # one that is retained stands in for one that comes once a second
     choir.tell("left", "diagnostics", {"clock": CLOCK}, retain=True)
     await choir.settle()
-    arm, left = await overview(broker.settings, clocks=True)
+    arm, left = await list_robots(broker.settings, clocks=True)
     assert (left["clock"], arm["clock"]) == (CLOCK, None)
 
 
@@ -114,6 +114,6 @@ async def test_what_is_no_list_of_names_is_no_group(
     async with members(broker.settings, "d3") as strange:
         strange.tell("odd", "availability", {"state": "online", "bridge": "d3"}, retain=True)
         await strange.publish("odd/description", description)
-        rows: dict[str, Any] = {row["robot"]: row for row in await overview(broker.settings)}
+        rows: dict[str, Any] = {row["robot"]: row for row in await list_robots(broker.settings)}
     assert choir.robots
     assert rows["odd"]["groups"] == []

@@ -12,9 +12,9 @@ import pytest
 
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.fleet import uplink
-from motiond.daemon.fleet.remote_robots import ANSWER_S
-from motiond.daemon.fleet.serving import FleetServer, end
+from motiond.daemon.fleet.gateway import uplink
+from motiond.daemon.fleet.gateway.remote_robots import ANSWER_S
+from motiond.daemon.fleet.gateway.server import FleetServer, end
 from tests.daemon import told
 from tests.daemon.clock.clocks import HandedClock
 from tests.daemon.conftest import Embedded

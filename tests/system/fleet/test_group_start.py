@@ -17,8 +17,7 @@ import pytest
 from bench.machines import GROUP, MOTION, RATE_HZ, Machine, machines, until_online
 from bench.programs import MOTIOND
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.fleet.conversation import conversing
-from motiond.daemon.fleet.coordinator import GroupPlay, GroupStart
+from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
 from tests.daemon.conftest import listening, mosquitto_program
 from tests.daemon.fleet.members import members
 from tests.lasting import LASTING
@@ -123,7 +122,7 @@ async def test_where_a_daemon_is_killed_the_others_stop(stage: Stage, phase: str
     await stage.until_at_rest()
     left, *others = ROBOTS
     async with listening(stage.settings, checked=False) as ear, conversing(stage.settings) as conversation:
-        start = GroupStart(conversation, GroupPlay(GROUP, MOTION, start_in=3.0))
+        start = Coordinator(conversation, GroupPlay(GROUP, MOTION, start_in=3.0))
         async with start.leases:
             await start.begin()
             await reservations(ear, phase)

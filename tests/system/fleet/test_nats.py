@@ -13,7 +13,7 @@ import pytest
 
 from motiond.daemon.client.connection import Connection, at_broker
 from motiond.daemon.config.settings import host_name
-from motiond.daemon.fleet.conversation import Conversation
+from motiond.daemon.fleet.coordinator import Conversation
 from motiond.daemon.mqtt.client import make_client
 from motiond.daemon.mqtt.topics import ANY_ROBOT, DaemonTopic
 from tests.daemon.conftest import Ear, said

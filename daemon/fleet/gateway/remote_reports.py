@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import orjson
 
-from ..api.names import FLEET
-from ..api.reports import LASTING, SUBJECTS, Report
-from ..config.section import SettingError
-from ..config.types import topic_safe
-from ..mqtt.topics import DaemonTopic, ReportTopic, Topics
-from .roster import Robot, Roster
+from ...api.names import FLEET
+from ...api.reports import LASTING, SUBJECTS, Report
+from ...config.section import SettingError
+from ...config.types import topic_safe
+from ...mqtt.topics import DaemonTopic, ReportTopic, Topics
+from ..coordinator import Robot, Roster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..api.reports import ReportHub, Subject
+    from ...api.reports import ReportHub, Subject
 
 log = logging.getLogger(__name__)
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import aiomqtt
 import orjson
 
-from ..api.dispatcher import accepted, refused
-from ..api.errors import RequestError
-from ..api.names import FLEET
-from ..api.pace import Pace
-from ..api.requests import FLEET_SCHEMAS, MOST_BYTES, RawRequest, parse
-from ..mqtt.bridge import SESSION_S, Inbox, retained_refusal
-from ..mqtt.client import (
+from ...api.dispatcher import accepted, refused
+from ...api.errors import RequestError
+from ...api.names import FLEET
+from ...api.pace import Pace
+from ...api.requests import FLEET_SCHEMAS, MOST_BYTES, RawRequest, parse
+from ...mqtt.bridge import SESSION_S, Inbox, retained_refusal
+from ...mqtt.client import (
     BackOff,
     ConnectionLog,
     Link,
@@ -29,18 +29,18 @@ from ..mqtt.client import (
     subscribe,
     try_to_subscribe,
 )
-from ..mqtt.topics import DaemonTopic, PulseTopic, ReportTopic, RequestTopic, Topics
+from ...mqtt.topics import DaemonTopic, PulseTopic, ReportTopic, RequestTopic, Topics
 from .group_start import GroupStart
 from .heard import Daemons
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..api.schemas import CommitRequest, ReleaseStartsRequest, Request
-    from ..config.mqtt import MqttSettings
-    from ..mqtt.bridge import MqttBridge
-    from ..mqtt.client import Broker, Client
-    from ..robots import RobotRegistry
+    from ...api.schemas import CommitRequest, ReleaseStartsRequest, Request
+    from ...config.mqtt import MqttSettings
+    from ...mqtt.bridge import MqttBridge
+    from ...mqtt.client import Broker, Client
+    from ...robots import RobotRegistry
 
 log = logging.getLogger(__name__)
 

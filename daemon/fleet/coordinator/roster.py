@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.formats.errors import listed, nearest, shortened
 
-from ..api.errors import RequestError
-from ..api.schemas import MOST_MEMBERS
-from ..mqtt.topics import DaemonTopic, ReportTopic
+from ...api.errors import RequestError
+from ...api.schemas import MOST_MEMBERS
+from ...mqtt.topics import DaemonTopic, ReportTopic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..mqtt.topics import Meaning
+    from ...mqtt.topics import Meaning
 
 MOST_GROUPS = 20  # of one robot, as configurations have it
 LONGEST_TOLD = 60

@@ -7,22 +7,22 @@ import signal
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
-from ..api.dispatcher import Dispatcher
-from ..api.reports import ReportHub
-from ..clock.monitor import ClockMonitor
-from ..http import HttpServer
-from ..log.terminal import has_terminal
-from ..mqtt.client import CertificateWatch
-from .desk import FleetDesk
+from ...api.dispatcher import Dispatcher
+from ...api.reports import ReportHub
+from ...clock.monitor import ClockMonitor
+from ...http import HttpServer
+from ...log.terminal import has_terminal
+from ...mqtt.client import CertificateWatch
+from ..coordinator import HttpGroups
+from .gateway import Gateway
 from .remote_files import RemoteFiles
-from .site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from typing import Any
 
-    from ..config.http import HttpSettings
-    from ..config.mqtt import MqttSettings
+    from ...config.http import HttpSettings
+    from ...config.mqtt import MqttSettings
 
 NAME = "fleet"
 HANDLE_S = 35.0
@@ -49,8 +49,8 @@ class FleetServer:
 
     def __init__(self, mqtt: MqttSettings, http: HttpSettings, clock: ClockMonitor | None = None) -> None:
         hub = ReportHub()
-        self._site = Site(mqtt, hub)
-        self._desk = FleetDesk(mqtt)
+        self._site = Gateway(mqtt, hub)
+        self._desk = HttpGroups(mqtt)
         self._clock = clock or ClockMonitor()
         self._certificates = CertificateWatch(mqtt)
         self._server = HttpServer(

@@ -21,14 +21,14 @@ import aiomqtt
 
 from motiond.formats.errors import listed, nearest
 
-from ..api.errors import RequestError
-from ..api.names import FLEET
-from ..client.connection import NoAnswer
-from ..client.session import holder_of
-from ..mqtt.topics import ANY_ROBOT
+from ...api.errors import RequestError
+from ...api.names import FLEET
+from ...client.connection import NoAnswer
+from ...client.session import holder_of
+from ...mqtt.topics import ANY_ROBOT
 from .appointment import Appointment, Prepared, appoint
 from .leases import Leases
-from .watch import Watch
+from .outcomes import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -73,7 +73,7 @@ class GroupPlay:
     start_in: float | None = None
 
 
-class GroupStart:
+class Coordinator:
     """One start of a group.
 
     Parameters

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..api.errors import RequestError
-from ..robots import TELLING_S
+from ...api.errors import RequestError
+from ...robots import TELLING_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

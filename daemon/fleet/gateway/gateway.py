@@ -6,8 +6,8 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from ..mqtt.client import heed_cancellation
-from ..mqtt.topics import ResponseTopic, Topics
+from ...mqtt.client import heed_cancellation
+from ...mqtt.topics import ResponseTopic, Topics
 from .remote_reports import RemoteReports
 from .remote_robots import RemoteRobots
 from .uplink import Uplink
@@ -15,14 +15,14 @@ from .uplink import Uplink
 if TYPE_CHECKING:
     import aiomqtt
 
-    from ..api.reports import ReportHub
-    from ..config.mqtt import MqttSettings
+    from ...api.reports import ReportHub
+    from ...config.mqtt import MqttSettings
 
 SETTLE_S, FORGET_S = 2.0, 30.0
 """After so long on a connection a robot is absent, and forgotten, of which the broker has said nothing."""
 
 
-class Site:
+class Gateway:
     """Robots, wherever their daemons are.
 
     Parameters

@@ -13,18 +13,18 @@ import orjson
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from ..api.errors import RequestError
-from ..client.connection import NoAnswer, at_broker, nobody_at
-from ..client.finding import ALSO_S, NobodyHeard, ask_everywhere, broker_of, first_heard
-from ..mqtt.client import REFUSED, PacketTooLong, address_of
-from ..mqtt.topics import ANY_ROBOT, PulseTopic, ReportTopic, ResponseTopic, Topics
+from ...api.errors import RequestError
+from ...client.connection import NoAnswer, at_broker, nobody_at
+from ...client.finding import ALSO_S, NobodyHeard, ask_everywhere, broker_of, first_heard
+from ...mqtt.client import REFUSED, PacketTooLong, address_of
+from ...mqtt.topics import ANY_ROBOT, PulseTopic, ReportTopic, ResponseTopic, Topics
 from .roster import Roster
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from ..config.mqtt import MqttSettings
-    from ..mqtt.client import Client
+    from ...config.mqtt import MqttSettings
+    from ...mqtt.client import Client
 
 ANSWER_S = 5.0
 FIRST_S, MORE_S, UNTOLD_S = 3.0, 0.3, 1.5

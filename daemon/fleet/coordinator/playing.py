@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .conversation import conversing
-from .coordinator import EXPIRES_S, GroupStart
+from .start import EXPIRES_S, Coordinator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
 
-    from ..config.mqtt import MqttSettings
-    from .coordinator import GroupPlay
-    from .watch import End
+    from ...config.mqtt import MqttSettings
+    from .outcomes import End
+    from .start import GroupPlay
 
 
 class Interrupted(Exception):
@@ -101,11 +101,11 @@ class GroupPlaying:
             If Ctrl-C came before the commit.
         """
         async with conversing(self._settings) as conversation:
-            start = GroupStart(conversation, self._asked)
+            start = Coordinator(conversation, self._asked)
             async with start.leases:
                 return await self._run(start)
 
-    async def _run(self, start: GroupStart) -> Outcome:
+    async def _run(self, start: Coordinator) -> Outcome:
         beginning = asyncio.create_task(start.begin(), name="fleet.begin")
         try:
             with self._stopping_on_interrupt(start, beginning):
@@ -125,12 +125,12 @@ class GroupPlaying:
             if self._stopping is not None:
                 await asyncio.wait((self._stopping,))
 
-    def _told(self, start: GroupStart) -> str:
+    def _told(self, start: Coordinator) -> str:
         phases = ", ".join(f"{count} {phase}" for phase, count in start.watch.phases().items())
         return f"{self._asked.group}: {self._asked.motion}; {phases}"
 
     @contextmanager
-    def _stopping_on_interrupt(self, start: GroupStart, beginning: asyncio.Task[None]) -> Iterator[None]:
+    def _stopping_on_interrupt(self, start: Coordinator, beginning: asyncio.Task[None]) -> Iterator[None]:
         loop = asyncio.get_running_loop()
 
         def interrupt() -> None:
@@ -149,12 +149,12 @@ class GroupPlaying:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 
-    async def _stop(self, start: GroupStart) -> None:
+    async def _stop(self, start: Coordinator) -> None:
         for line in await start.stop():
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _whether_let_go(start: GroupStart) -> str:
+def _whether_let_go(start: Coordinator) -> str:
     if start.may_be_reserved:
         return f"the broker has not confirmed that all were let go; a reservation ends after {EXPIRES_S:g} s"
     return "all were let go"

@@ -7,20 +7,20 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from ..api.errors import RequestError
-from ..client.connection import NoAnswer
+from ...api.errors import RequestError
+from ...client.connection import NoAnswer
+from .commands import command, shortfall
 from .conversation import conversing
-from .coordinator import GroupPlay, GroupStart
-from .gathering import command, shortfall
-from .overview import overview
+from .overview import list_robots
+from .start import Coordinator, GroupPlay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-    from ..api.groups import GroupVerb
-    from ..api.schemas import GroupPlayRequest
-    from ..config.mqtt import MqttSettings
+    from ...api.groups import GroupVerb
+    from ...api.schemas import GroupPlayRequest
+    from ...config.mqtt import MqttSettings
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ MOST_STARTS = 16
 OWN_KEYS = {"motion", "motions", "on_member_failure", "start_at", "transaction", "lease"}
 
 
-class FleetDesk:
+class HttpGroups:
     """Serves requests to groups at the daemon's broker (`motiond.daemon.api.groups.Groups`).
 
     Leaving the context ends what it has begun: control that it has returns, and motions play on.
@@ -83,7 +83,7 @@ class FleetDesk:
         """Coordinate a start, and stay in control to its end where that is required."""
         try:
             async with conversing(self._settings) as conversation:
-                start = GroupStart(conversation, asked)
+                start = Coordinator(conversation, asked)
                 async with start.leases:
                     await start.begin()
                     if not accepted.done():
@@ -114,7 +114,7 @@ class FleetDesk:
     async def overview(self) -> list[dict[str, Any]]:
         """Return what is known of each robot; who asks meanwhile gets the same."""
         if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(overview(self._settings), name="fleet.overview")
+            self._looking = asyncio.create_task(list_robots(self._settings), name="fleet.overview")
         with _refusing():
             return await asyncio.shield(self._looking)
 

@@ -12,10 +12,10 @@ import orjson
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from ..api.errors import RequestError
-from ..client.connection import asking_qos
-from ..client.finding import broker_of
-from ..mqtt.client import (
+from ...api.errors import RequestError
+from ...client.connection import asking_qos
+from ...client.finding import broker_of
+from ...mqtt.client import (
     BackOff,
     ConnectionLog,
     Link,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
     from typing import Any
 
-    from ..config.mqtt import MqttSettings
-    from ..mqtt.client import Client
+    from ...config.mqtt import MqttSettings
+    from ...mqtt.client import Client
 
 MOST_UNCONFIRMED = 10
 """Requests that the broker has not confirmed; it takes twice as many at once, so that stops find room."""

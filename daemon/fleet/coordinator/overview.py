@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from .conversation import conversing
 
 if TYPE_CHECKING:
-    from ..config.mqtt import MqttSettings
+    from ...config.mqtt import MqttSettings
     from .roster import Robot, Roster
 
 CLOCKS_S = 1.5
 """So long diagnostics are listened to, which come once a second."""
 
 
-async def overview(
+async def list_robots(
     settings: MqttSettings, group: str | None = None, *, clocks: bool = False
 ) -> list[dict[str, Any]]:
     """Return what is known of each robot, by name.

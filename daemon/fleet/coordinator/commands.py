@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.formats.errors import listed
 
-from ..api.errors import RequestError
-from ..api.requests import VERBS
-from ..client.connection import NoAnswer
-from ..client.session import holder_of
-from ..mqtt.topics import ANY_ROBOT
+from ...api.errors import RequestError
+from ...api.requests import VERBS
+from ...client.connection import NoAnswer
+from ...client.session import holder_of
+from ...mqtt.topics import ANY_ROBOT
 from .conversation import conversing
 from .leases import Leases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from ..api.groups import GroupVerb
-    from ..config.mqtt import MqttSettings
+    from ...api.groups import GroupVerb
+    from ...config.mqtt import MqttSettings
     from .conversation import Conversation
 
 ABSENT_S = 1.0

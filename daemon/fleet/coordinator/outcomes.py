@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..mqtt.topics import ReportTopic
+    from ...mqtt.topics import ReportTopic
     from .conversation import Conversation
 
 RESULT_S = 2.0

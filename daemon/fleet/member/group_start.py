@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 
 from motiond.formats.errors import listed
 
-from ..robots import GUARD_S
+from ...robots import GUARD_S
 from .heard import Members
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from ..api.schemas import CommitRequest
-    from ..robots import Reservation
+    from ...api.schemas import CommitRequest
+    from ...robots import Reservation
     from .heard import Daemons, Failure
 
 log = logging.getLogger(__name__)

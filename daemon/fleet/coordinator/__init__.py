@@ -1,0 +1,27 @@
+"""Starts a group of robots at one appointed time, and sends commands to all of a group."""
+
+from .commands import Gathered, command, shortfall
+from .conversation import Conversation, conversing
+from .http_groups import HttpGroups
+from .outcomes import End
+from .overview import list_robots
+from .playing import GroupPlaying, Outcome
+from .roster import Robot, Roster
+from .start import Coordinator, GroupPlay
+
+__all__ = [
+    "Conversation",
+    "Coordinator",
+    "End",
+    "Gathered",
+    "GroupPlay",
+    "GroupPlaying",
+    "HttpGroups",
+    "Outcome",
+    "Robot",
+    "Roster",
+    "command",
+    "conversing",
+    "list_robots",
+    "shortfall",
+]
