@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from motiond.formats.io.source import Source
+from motiond.formats.io import Source
 
 FEWER, TIMES, GOAL = 8, 3, 2.0
 GOOD = Path(__file__).parents[1] / "tests" / "files" / "good"

@@ -6,11 +6,11 @@
     dump_motion(trim(load_motion("wave.seq"), 1.0, 2.0), "short.seq")
 
 Whatever is wrong with a file comes as one `FormatError` with a line for each problem. Public are the names
-listed here, and those that `motiond.formats.cache` and the packages of the formats list. Each is imported on
-first use, so that who only names an error loads no numpy.
+listed here; the daemon also uses those of `model`, `io`, `registry`, `foreign` and `arrays`.
 
 - `hrdf`, `skel`, `sdf`: formats of robots; `seq`, `xmdi`: formats of motions
-- `reading`, `writing`: files by their paths; `registry`: which format reads or writes a file
+- `reading`, `writing`: files by their paths
+- `registry`: which format reads or writes a file; each is imported when a file needs it
 - `foreign`: files of other formats, known by how they begin
 - `cache`: motions that were read before, mapped into memory
 - `model`: the neutral types, and what can be done with them
@@ -18,35 +18,39 @@ first use, so that who only names an error loads no numpy.
 - `errors`: problems of files; `arrays`: types of arrays
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .errors import FormatError, Problem
-    from .io.losses import NothingToDropError
-    from .io.source import KeyFrames, Source
-    from .model.editing import mirror, name_joints, rename, reverse, select, trim, trim_frames, without
-    from .model.interpolation import Interpolation
-    from .model.joining import JoinTolerance, concatenate
-    from .model.motion import Motion, MotionError
-    from .model.robot import (
-        Coordinate,
-        Frame,
-        FrameKind,
-        Joint,
-        JointType,
-        Link,
-        Mesh,
-        Mimic,
-        RobotModel,
-        Shape,
-    )
-    from .reading import load_motion, load_motions, load_robot, load_robots
-    from .writing import dump_motion
+from .errors import MOST_PROBLEMS, BadText, FormatError, Problem
+from .io import KeyFrames, NothingToDropError, Source
+from .model import (
+    Coordinate,
+    Frame,
+    FrameKind,
+    Interpolation,
+    Joint,
+    JoinTolerance,
+    JointType,
+    Link,
+    Mesh,
+    Mimic,
+    Motion,
+    MotionError,
+    RobotModel,
+    Shape,
+    concatenate,
+    mirror,
+    name_joints,
+    rename,
+    reverse,
+    select,
+    trim,
+    trim_frames,
+    without,
+)
+from .reading import load_motion, load_motions, load_robot, load_robots
+from .writing import dump_motion
 
 __all__ = [
+    "MOST_PROBLEMS",
+    "BadText",
     "Coordinate",
     "FormatError",
     "Frame",
@@ -81,48 +85,3 @@ __all__ = [
     "trim_frames",
     "without",
 ]
-_HOMES = {
-    "errors": ("FormatError", "Problem"),
-    "io.losses": ("NothingToDropError",),
-    "io.source": ("KeyFrames", "Source"),
-    "model.editing": (
-        "mirror",
-        "name_joints",
-        "rename",
-        "reverse",
-        "select",
-        "trim",
-        "trim_frames",
-        "without",
-    ),
-    "model.interpolation": ("Interpolation",),
-    "model.joining": ("JoinTolerance", "concatenate"),
-    "model.motion": ("Motion", "MotionError"),
-    "model.robot": (
-        "Coordinate",
-        "Frame",
-        "FrameKind",
-        "Joint",
-        "JointType",
-        "Link",
-        "Mesh",
-        "Mimic",
-        "RobotModel",
-        "Shape",
-    ),
-    "reading": ("load_motion", "load_motions", "load_robot", "load_robots"),
-    "writing": ("dump_motion",),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use (PEP 562)."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from motiond.text import listed, nearest
+
 from . import registry
-from .errors import FormatError, Problem, listed, nearest
+from .errors import FormatError, Problem
 from .io.source import KeyFrames, Source
 
 if TYPE_CHECKING:

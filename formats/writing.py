@@ -6,7 +6,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import FormatError, Problem, nearest
+from motiond.text import nearest
+
+from .errors import FormatError, Problem
 from .registry import motion_writers
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiond.formats import FormatError, Motion, RobotModel, hrdf, sdf, seq, skel, xmdi
-from motiond.formats.io.source import Source
+from motiond.formats.io import Source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

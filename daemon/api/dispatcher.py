@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from motiond.formats.errors import shortened
+from motiond.text import shortened
 
 from .errors import RequestError, unknown_robot
 from .requests import VERBS, parse, stop_without_keys

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from motiond.formats.errors import listed, nearest, quoted_briefly, shortened
+from motiond.text import listed, nearest, quoted_briefly, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from motiond.formats.errors import nearest
+from motiond.text import nearest
 
 from . import schemas
 from .errors import RequestError

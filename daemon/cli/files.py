@@ -39,7 +39,7 @@ def inspect(
     from rich.console import Console
 
     from motiond.formats import FormatError, Problem
-    from motiond.formats.errors import printable
+    from motiond.text import printable
 
     from ..tools.batch import for_each_file
     from ..tools.describe import describe_file
@@ -222,7 +222,7 @@ def _own_words() -> Iterator[None]:
 
 
 def _tell_written(target: Path, written: "Motion") -> None:
-    from motiond.formats.errors import printable
+    from motiond.text import printable
 
     for warning in written.warnings:
         tell(f"warning: {warning}", DONE)
@@ -259,7 +259,7 @@ def plot(
     from rich.console import Console
 
     from motiond.formats import load_motion, load_robot
-    from motiond.formats.errors import printable
+    from motiond.text import printable
 
     from ..tools.batch import progress_if_slow
     from ..tools.convert import refuse_overwriting

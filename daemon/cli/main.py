@@ -49,7 +49,7 @@ def _exit_code(arguments: list[str]) -> int:
     load_later("urllib.request")  # the MQTT library's, for proxies
     import typer
 
-    from motiond.formats.errors import quoted_briefly
+    from motiond.text import quoted_briefly
 
     from .completion import serve_scripts
     from .output import DONE, WRONG_INPUT, tell
@@ -76,7 +76,7 @@ def _exit_code(arguments: list[str]) -> int:
 
 def _in_brief(message: str, arguments: list[str]) -> str:
     """Return what typer says as one line that repeats no long argument whole, in quotes or without."""
-    from motiond.formats.errors import echoed, quoted_briefly
+    from motiond.text import echoed, quoted_briefly
 
     line = quoted_briefly(" ".join(message.split()))
     for argument in arguments:

@@ -21,7 +21,7 @@ def as_listed(name: str) -> str:
     try:
         name.encode()
     except UnicodeEncodeError:
-        from motiond.formats.errors import printable
+        from motiond.text import printable
 
         return printable(name)
     return name

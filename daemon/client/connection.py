@@ -18,7 +18,7 @@ import orjson
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from motiond.formats.errors import listed, nearest
+from motiond.text import listed, nearest
 
 from ..api.errors import RequestError
 from ..api.names import STOPS

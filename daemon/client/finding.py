@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import orjson
 
-from motiond.formats.errors import listed
+from motiond.text import listed
 
 from ..api.errors import RequestError
 from ..mqtt.client import address_of

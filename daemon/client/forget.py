@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 
-from motiond.formats.errors import listed, nearest
+from motiond.text import listed, nearest
 
 from ..mqtt.bridge import told_at
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, ReportTopic, Topics

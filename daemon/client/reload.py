@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from motiond.formats.errors import listed
+from motiond.text import listed
 
 from ..api.errors import RequestError
 from .connection import NoAnswer

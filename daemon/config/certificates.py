@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from motiond.formats.io.regular_file import open_regular
+from motiond.formats.io import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from motiond.formats.errors import echoed
+from motiond.text import echoed
 
 from .section import Section, SettingError
 from .types import LEVELS

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from motiond.formats.errors import echoed
+from motiond.text import echoed
 
 from .home_assistant import HomeAssistantSettings
 from .listening import LISTEN, split_place

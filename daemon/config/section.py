@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from motiond.formats.errors import printable
+from motiond.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from motiond.formats.errors import Problem
+    from motiond.formats import Problem
 
 
 class Section(BaseModel):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo
 
-from motiond.formats.errors import echoed
+from motiond.text import echoed
 
 from .secrets import is_credential
 from .section import SettingError

@@ -13,10 +13,10 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from motiond.drivers.yaml_bounds import YamlBoundError, YamlBounds
-from motiond.formats.errors import FormatError, Problem, echoed, nearest
+from motiond.formats import FormatError, Problem
 from motiond.formats.foreign import foreign_format
-from motiond.formats.io.source import SizeBound, Source
-from motiond.formats.io.yaml_errors import explained, nests_too_deeply, unreadable
+from motiond.formats.io import SizeBound, Source, explained, nests_too_deeply, unreadable
+from motiond.text import echoed, nearest
 
 from .secrets import without_password
 from .section import ConfigError, Section, SettingError

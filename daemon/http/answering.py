@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import hdrs, web
 
-from motiond.formats.errors import shortened
+from motiond.text import shortened
 
 from .routes.exchange import refused
 

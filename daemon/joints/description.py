@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from motiond.formats import load_robot
-from motiond.formats.errors import listed
+from motiond.text import listed
 
 from .joint_bounds import joint_bounds
 from .joint_map import JointMapError, build_joint_map, moving_joints

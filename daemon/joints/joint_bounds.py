@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats.errors import listed
+from motiond.text import listed
 
 from ..config.robot import JointSettings
 from .joint_map import JointMapError

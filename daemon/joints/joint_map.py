@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from motiond.formats import Mimic
-from motiond.formats.errors import listed, nearest, quoted_briefly
+from motiond.text import listed, nearest, quoted_briefly
 
 from ..config.robot import JointSettings
 from .transmission import Transmission

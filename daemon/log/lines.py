@@ -13,7 +13,7 @@ import os
 import sys
 from typing import TextIO
 
-from motiond.formats.errors import printable, shortened
+from motiond.text import printable, shortened
 
 from .journal import PRIORITIES, SOCKET, JournalHandler
 

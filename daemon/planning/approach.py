@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats.errors import listed
+from motiond.text import listed
 
 from ..joints.beyond import FROM_BEYOND, WAY_BACK, far_outside, slack_of
 from ..joints.joint_bounds import joint_bounds

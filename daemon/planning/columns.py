@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats.errors import listed
-from motiond.formats.model.interpolation import SAME_TIME_S
+from motiond.formats.model import SAME_TIME_S
+from motiond.text import listed
 
 from .violations import PlanError, position_violations
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats.model.interpolation import pchip_slopes, spline_slopes
+from motiond.formats.model import pchip_slopes, spline_slopes
 
 from .violations import accelerations_of, speeds_of
 

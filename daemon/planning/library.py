@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
-from motiond.formats import FormatError, load_motions
-from motiond.formats.errors import MOST_PROBLEMS, listed, nearest, printable, quoted_briefly, shortened
+from motiond.formats import MOST_PROBLEMS, FormatError, load_motions
+from motiond.text import listed, nearest, printable, quoted_briefly, shortened
 
 from ..joints.joint_map import JointMapError
 from .listing import list_places

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from motiond.formats.errors import Problem, printable
+from motiond.formats import Problem
 from motiond.formats.registry import MOTIONS
+from motiond.text import printable
 
 from .markers import SUFFIX, marker_file
 

@@ -12,9 +12,9 @@ import numpy as np
 import orjson
 from pydantic import AfterValidator, Field, ValidationInfo, model_validator
 
-from motiond.formats.errors import printable
-from motiond.formats.io.source import SizeBound
-from motiond.formats.model.interpolation import SAME_TIME_S
+from motiond.formats.io import SizeBound
+from motiond.formats.model import SAME_TIME_S
+from motiond.text import printable
 
 from ..config.section import Section, SettingError
 from ..config.yaml_file import load_yaml

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats.errors import listed, nearest
+from motiond.text import listed, nearest
 
 from ..trajectory.passes import Passes
 from .curve import peak_speeds, slopes_of

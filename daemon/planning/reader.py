@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from motiond.formats import FormatError, Problem
 from motiond.formats.cache import entry
 from motiond.formats.cache.worker import LONGEST_PATH, MOTIONS
-from motiond.formats.errors import FormatError, Problem, printable
+from motiond.text import printable
 
 from ..ipc.forks import LEAN
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats.model.interpolation import SAME_TIME_S, TooManyRows, interpolate, rows_between
+from motiond.formats.model import SAME_TIME_S, TooManyRows, interpolate, rows_between
 
 from .curve import slopes_of
 from .violations import PlanError

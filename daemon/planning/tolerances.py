@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from motiond.formats.errors import listed, nearest
+from motiond.text import listed, nearest
 
 from ..ipc.messages import OFF
 from ..joints.joint_bounds import NEVER_FAILS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats.errors import listed
+from motiond.text import listed
 
 from ..config.robot import JointSettings
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import make_driver
-from motiond.formats.errors import listed, nearest
+from motiond.text import listed, nearest
 
 from ..api.errors import RequestError
 from ..api.requests import VERBS

@@ -7,7 +7,7 @@ import logging
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
-from motiond.formats.errors import shortened
+from motiond.text import shortened
 
 from .control import Control
 from .group_start import Reservation

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import orjson
 
-from motiond.formats.errors import listed, nearest, shortened
+from motiond.text import listed, nearest, shortened
 
 from ..api.requests import RawRequest
 from ..ipc.control import LONGEST_REQUEST, Refused, address_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from motiond.formats.errors import listed, nearest, shortened
+from motiond.text import listed, nearest, shortened
 
 from ..ipc.control import Refused
 from ..log.lines import LEVELS, level_name, set_level

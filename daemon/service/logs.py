@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, NoReturn
 
-from motiond.formats.errors import MOST_LISTED, listed
+from motiond.text import MOST_LISTED, listed
 
 if TYPE_CHECKING:
     from ..api.reports import Report, ReportHub, Subject

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import shared_devices
 from motiond.formats import FormatError
-from motiond.formats.errors import listed
+from motiond.text import listed
 
 from ..api.errors import RequestError
 from ..config.section import ConfigError, Section

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, NoReturn
 
-from motiond.formats.errors import shortened
+from motiond.text import shortened
 
 from ..ipc.states import State
 from . import systemd

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats.io.output import replacing
+from motiond.formats.io import replacing
 
 from ..ipc.ring import COLUMN, slices
 from ..ipc.states import STATES

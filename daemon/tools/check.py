@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from motiond.drivers.registry import make_driver, refuse_shared_devices
-from motiond.formats import load_robot
-from motiond.formats.errors import BadText, listed, printable
-from motiond.formats.io.mesh_file import refuse_damaged
+from motiond.formats import BadText, load_robot
+from motiond.formats.io import refuse_damaged
+from motiond.text import listed, printable
 
 from ..config.robot import DriverSettings, ModelSettings, RobotSettings
 from ..joints.description import load_model, missing_limits

@@ -22,7 +22,6 @@ from motiond.formats import (
     rename,
     select,
     without,
-    xmdi,
 )
 
 if TYPE_CHECKING:
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.formats import Interpolation, Motion
+
+KEY_FRAMED = "xmdi"
+"""The format of motions that are key frames."""
 
 
 class ConversionError(ValueError):
@@ -100,7 +102,7 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
     motion = load_motion(source, wanted.motion, key_frames=_key_frames(source, wanted))
     if not wanted.allow_short:
         _refuse_short(source, motion)
-    if wanted.interpolation and wanted.rate_hz is None and motion.metadata.get("format") != xmdi.NAME:
+    if wanted.interpolation and wanted.rate_hz is None and motion.metadata.get("format") != KEY_FRAMED:
         reason = "no other rate is asked for, and the file has no key frames"
         raise ConversionError(f"{source}: nothing is interpolated; {reason}; leave the interpolation out")
     dropped = [name for name in wanted.drop if name in motion.components]
@@ -158,7 +160,7 @@ def _changed(motion: Motion, wanted: Conversion) -> Motion:
 def _write(motion: Motion, target: Path, wanted: Conversion, drop: Sequence[str]) -> None:
     written = wanted.format or target.suffix.lower().removeprefix(".")
     # A period that was needed to read one XMDI is no option of another format that is written.
-    used = motion.metadata.get("format") == xmdi.NAME and written != xmdi.NAME
+    used = motion.metadata.get("format") == KEY_FRAMED and written != KEY_FRAMED
     try:
         dump_motion(
             motion,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
-from motiond.formats.errors import printable
 from motiond.formats.registry import MOTIONS, ROBOTS, refuse_foreign
+from motiond.text import printable
 
 from ..planning.markers import marker_file, read_markers
 

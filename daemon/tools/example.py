@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motiond.formats import FormatError, Problem
-from motiond.formats.io.output import remove, replacing
+from motiond.formats.io import remove, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from motiond.formats import FormatError, MotionError, Problem
-from motiond.formats.errors import listed, nearest, shortened
-from motiond.formats.io.output import replacing
-from motiond.formats.model.interpolation import curve
+from motiond.formats.io import replacing
+from motiond.formats.model import curve
+from motiond.text import listed, nearest, shortened
 
 from ..planning.markers import marker_file, read_markers
 from ..planning.ticks import FREE_RATE_HZ

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from ..errors import FormatError, Problem, printable, shortened
+from motiond.text import printable, shortened
+
+from ..errors import FormatError, Problem
 from .entry import pack
 from .store import MotionCache
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Where, nearest, quoted
+from motiond.text import nearest, quoted
+
+from ..errors import Where
 from ..io.xml_tree import line_of
 from .elements import FORMULAS_SINCE
 from .formula import (

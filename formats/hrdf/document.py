@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BadText, FormatError, Problems, Where, nearest, quoted
+from motiond.text import nearest, quoted
+
+from ..errors import BadText, FormatError, Problems, Where
 from ..io.mesh_file import find_mesh
 from ..io.xml_tree import MOST_INCLUDED, Allowance, line_of, parse_xml
 from .attributes import AttributeReader, is_known_to_version

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..errors import BadText, quoted
+from motiond.text import quoted
+
+from ..errors import BadText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from motiond.text import quoted
+
 from ..arrays import Floats, frozen
-from ..errors import Where, quoted
+from ..errors import Where
 from ..io.first_tag import first_tag
 from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel, Shape
 from .catalog import Part, load_catalog, pose

@@ -14,3 +14,25 @@
 - `options`: the options that every writing format has
 - `output`: files that are replaced whole or not at all
 """
+
+from .losses import NothingToDropError
+from .mesh_file import open_mesh, refuse_damaged
+from .output import remove, replacing
+from .regular_file import open_regular
+from .source import KeyFrames, SizeBound, Source
+from .yaml_errors import explained, nests_too_deeply, unreadable
+
+__all__ = [
+    "KeyFrames",
+    "NothingToDropError",
+    "SizeBound",
+    "Source",
+    "explained",
+    "nests_too_deeply",
+    "open_mesh",
+    "open_regular",
+    "refuse_damaged",
+    "remove",
+    "replacing",
+    "unreadable",
+]

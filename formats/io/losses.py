@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import FormatError, Problem, listed, nearest
+from motiond.text import listed, nearest
+
+from ..errors import FormatError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -7,7 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ..errors import BadText, printable
+from motiond.text import printable
+
+from ..errors import BadText
 from ..model.shapes import Mesh
 from .regular_file import open_regular
 from .source import SizeBound

@@ -10,7 +10,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from ..errors import FormatError, Problem, printable
+from motiond.text import printable
+
+from ..errors import FormatError, Problem
 from .regular_file import open_regular
 
 if TYPE_CHECKING:

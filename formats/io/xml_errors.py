@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from ..errors import shortened
+from motiond.text import shortened
 
 if TYPE_CHECKING:
     from ..errors import FormatError, Problems

@@ -7,3 +7,57 @@
 - `editing`: new motions of one motion; `joining`: one motion of several
 - `poses`: 4x4 matrices
 """
+
+from .editing import mirror, name_joints, rename, reverse, select, trim, trim_frames, without
+from .interpolation import (
+    SAME_TIME_S,
+    Interpolation,
+    TooManyRows,
+    curve,
+    hermite,
+    interpolate,
+    pchip_slopes,
+    rows_between,
+    spline_slopes,
+)
+from .joining import JoinTolerance, concatenate
+from .motion import Motion, MotionError
+from .outline import derived_shapes
+from .robot import RobotModel
+from .shapes import Mesh, Shape
+from .structure import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic
+
+__all__ = [
+    "SAME_TIME_S",
+    "Coordinate",
+    "Frame",
+    "FrameKind",
+    "Interpolation",
+    "JoinTolerance",
+    "Joint",
+    "JointType",
+    "Link",
+    "Mesh",
+    "Mimic",
+    "Motion",
+    "MotionError",
+    "RobotModel",
+    "Shape",
+    "TooManyRows",
+    "concatenate",
+    "curve",
+    "derived_shapes",
+    "hermite",
+    "interpolate",
+    "mirror",
+    "name_joints",
+    "pchip_slopes",
+    "rename",
+    "reverse",
+    "rows_between",
+    "select",
+    "spline_slopes",
+    "trim",
+    "trim_frames",
+    "without",
+]

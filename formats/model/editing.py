@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..errors import listed, nearest
+from motiond.text import listed, nearest
+
 from .interpolation import SAME_TIME_S
 from .motion import MotionError
 

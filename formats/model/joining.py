@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import MOST_PROBLEMS, listed
+from motiond.text import listed
+
+from ..errors import MOST_PROBLEMS
 from .editing import is_even, select
 from .interpolation import SAME_TIME_S
 from .motion import MotionError

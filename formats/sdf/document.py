@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..errors import FormatError, Problems, echoed, listed, nearest, quoted
+from motiond.text import echoed, listed, nearest, quoted
+
+from ..errors import FormatError, Problems
 from ..io.xml_tree import MOST_INCLUDED, Allowance, line_of, parse_xml
 from .elements import FrameElement, ModelElement, Pose, WorldElement
 from .include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version, unpacked

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..errors import MOST_PROBLEMS, echoed, nearest, quoted
+from motiond.text import echoed, nearest, quoted
+
+from ..errors import MOST_PROBLEMS
 from ..io.xml_tree import LONGEST_NAME
 from ..model.poses import inverse_pose
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement

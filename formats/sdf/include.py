@@ -16,7 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import FormatError, Problems, quoted
+from motiond.text import quoted
+
+from ..errors import FormatError, Problems
 from ..io.mesh_file import find_mesh
 from ..io.source import Source
 from ..io.xml_tree import parse_xml

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import echoed, nearest, quoted
+from motiond.text import echoed, nearest, quoted
+
 from ..model.robot import Coordinate, Mimic
 from .elements import AXES, MODEL, WORLD, AxisElement, JointElement
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from motiond.text import echoed, quoted
+
 from ..arrays import Floats, frozen
-from ..errors import echoed, quoted
 from .elements import LinkElement, MountedShape
 from .shape import read_shape
 

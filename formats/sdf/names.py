@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from ..errors import echoed
+from motiond.text import echoed
+
 from .elements import (
     MODEL,
     Element,

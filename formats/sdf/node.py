@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from motiond.text import echoed, nearest, quoted
+
 from ..arrays import Floats, frozen
-from ..errors import Where, echoed, nearest, quoted
+from ..errors import Where
 from ..io.xml_tree import line_of
 from .elements import IDENTITY, VOCABULARY, WORLD, Mounted, Pose
 from .values import ValueProblem, parse_number, parse_pose, parse_truth, parse_vector

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from motiond.text import echoed, quoted
+
 from ..arrays import Floats, frozen
-from ..errors import echoed, quoted
 from ..io.first_tag import first_tag
 from ..model.poses import inverse_pose
 from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel, Shape

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from motiond.text import nearest, quoted
+
 from ..arrays import frozen
-from ..errors import BadText, nearest, quoted
+from ..errors import BadText
 from ..model.poses import turned_to
 from ..model.shapes import Shape, ellipsoid
 from .include import find_mesh_file

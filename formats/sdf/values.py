@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from ..errors import BadText, quoted
+from motiond.text import quoted
+
+from ..errors import BadText
 
 if TYPE_CHECKING:
     from ..arrays import Floats

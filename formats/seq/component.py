@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from motiond.text import echoed, nearest
+
 from ..arrays import Floats, frozen
-from ..errors import MOST_PROBLEMS, echoed, nearest
+from ..errors import MOST_PROBLEMS
 from ..io.yaml_errors import NO_BLANK
 from ..model.motion import FASTEST_FRAME_RATE
 from .frames import Layout, as_it_stood, read_frames

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import simdjson
 
+from motiond.text import echoed
+
 from ..arrays import Floats, Integers, frozen
-from ..errors import MOST_PROBLEMS, echoed
+from ..errors import MOST_PROBLEMS
 from .regions import NotRows, Region, Shape
 from .rows import Block, read_chunk
 from .tree import Mapping, Scalar, Sequence, as_scalar, line_of, number, read_tree

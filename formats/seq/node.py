@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..errors import Problem, echoed
+from motiond.text import echoed
+
+from ..errors import Problem
 from .tree import Mapping, Scalar, Sequence, as_number
 
 if TYPE_CHECKING:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MOST_PROBLEMS, FormatError, Problems, echoed, printable
+from motiond.text import echoed, printable
+
+from ..errors import MOST_PROBLEMS, FormatError, Problems
 from ..io.beginning import wide_encoding
 from ..model.motion import Motion
 from .component import JOINTS, KEYS, Series, read_component

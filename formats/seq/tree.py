@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 
-from ..errors import echoed
+from motiond.text import echoed
+
 from ..io.yaml_errors import explained, nests_too_deeply, unreadable
 
 if TYPE_CHECKING:

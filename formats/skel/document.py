@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import echoed, nearest, quoted
+from motiond.text import echoed, nearest, quoted
+
 from ..io.xml_tree import line_of, parse_xml
 from .elements import LOOKS, REPEATED, RULES
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from motiond.text import echoed
+
 from ..arrays import Floats, frozen
-from ..errors import echoed
 from ..model.robot import Link
 from .document import Node
 from .elements import MOMENTS, SOLIDS

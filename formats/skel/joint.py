@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from motiond.text import echoed, nearest
+
 from ..arrays import Floats, frozen
-from ..errors import echoed, nearest
 from ..model.robot import Coordinate, Joint
 from .elements import DYNAMICS
 

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from motiond.text import echoed, nearest
+
 from ..arrays import Floats, frozen
-from ..errors import MOST_PROBLEMS, Problems, echoed, nearest
+from ..errors import MOST_PROBLEMS, Problems
 from ..io.first_tag import first_tag
 from ..model.poses import inverse_pose
 from ..model.robot import Joint, RobotModel

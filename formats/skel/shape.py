@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from motiond.text import echoed, quoted
+
 from ..arrays import frozen
-from ..errors import BadText, echoed, quoted
+from ..errors import BadText
 from ..io.mesh_file import find_mesh
 from ..model.poses import turned_to
 from ..model.shapes import Shape, ellipsoid

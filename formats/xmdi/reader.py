@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from lxml import etree
 
-from ..errors import MOST_PROBLEMS, Problems, echoed, nearest, printable
+from motiond.text import echoed, nearest, printable
+
+from ..errors import MOST_PROBLEMS, Problems
 from ..io.first_tag import first_tag
 from ..io.xml_tree import line_of, parse_xml
 from ..model.interpolation import interpolate

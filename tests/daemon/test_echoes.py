@@ -13,7 +13,7 @@ from motiond.daemon.config.robot import DriverSettings, ModelSettings, RobotSett
 from motiond.daemon.joints.joint_map import JointMapError, build_joint_map
 from motiond.daemon.planning.library import MotionLibrary
 from motiond.formats import load_robot
-from motiond.formats.errors import LONGEST_VALUE
+from motiond.text import LONGEST_VALUE
 from tests.daemon.programs import run_here
 
 if TYPE_CHECKING:

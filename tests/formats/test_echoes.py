@@ -13,8 +13,8 @@ from lxml import etree
 
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
-from motiond.formats import FormatError, load_motions, load_robots
-from motiond.formats.errors import LONGEST_VALUE, Problem
+from motiond.formats import FormatError, Problem, load_motions, load_robots
+from motiond.text import LONGEST_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

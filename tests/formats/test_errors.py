@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from motiond.formats.errors import Problem, listed, nearest
+from motiond.formats import Problem
+from motiond.text import listed, nearest
 
 MANY = [f"motion{number:05}" for number in range(100_000)]
 

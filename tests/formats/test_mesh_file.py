@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.formats.errors import BadText
+from motiond.formats import BadText, Mesh
 from motiond.formats.io.mesh_file import MESH_SIZE, find_mesh, open_mesh, refuse_damaged
 from motiond.formats.io.source import Source
-from motiond.formats.model.shapes import Mesh
 
 if TYPE_CHECKING:
     from pathlib import Path

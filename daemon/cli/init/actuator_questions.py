@@ -10,7 +10,7 @@ import typer
 
 from motiond.drivers.base import DriverError
 from motiond.drivers.dynamixel.options import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE
-from motiond.formats.errors import listed, nearest, printable
+from motiond.text import listed, nearest, printable
 
 from ...tools.setup.hardware import Found, Servo, find_modules, find_servos, serial_ports
 

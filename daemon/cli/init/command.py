@@ -95,7 +95,7 @@ def init(
 
 def _write(target: Path, choices: "Choices", *, may_replace: bool) -> int:
     """Write what was chosen, and say what can be played and what to type next."""
-    from motiond.formats.errors import printable
+    from motiond.text import printable
 
     from ...tools.setup.document import document
     from ...tools.setup.proof import write_checked

@@ -14,7 +14,7 @@ import typer
 from pydantic import ValidationError
 
 from motiond.formats import FormatError
-from motiond.formats.errors import listed, printable
+from motiond.text import listed, printable
 
 from ...config.http import HttpSettings
 from ...config.mqtt import MqttSettings

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import typer
 
-from motiond.formats.errors import printable
+from motiond.text import printable
 
 from ..output import WRONG_INPUT
 

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from motiond.formats.errors import printable
+from motiond.text import printable
 
 from ...api.errors import RequestError
 from ...api.names import STOPS

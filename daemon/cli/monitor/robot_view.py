@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats.errors import printable
+from motiond.text import printable
 
 from .sparkline import History
 

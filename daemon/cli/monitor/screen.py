@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rich.text import Text
 
-from motiond.formats.errors import printable
+from motiond.text import printable
 
 from .robot_view import number
 from .sparkline import BLOCKS, PLAIN_BLOCKS, bars, sparkline

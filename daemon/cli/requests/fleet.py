@@ -192,7 +192,7 @@ def _tell_answer(one: "Gathered", verb: str, *, json: bool) -> int:
 @asks_a_daemon
 def status(group: AnyGroupName = None, *, client: Client, json: AsJson = False) -> None:
     """Show all robots that the broker knows: groups, what they do, and who is not there."""
-    from motiond.formats.errors import listed
+    from motiond.text import listed
 
     from ...fleet.coordinator import list_robots
 

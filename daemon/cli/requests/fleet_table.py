@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from motiond.formats.errors import listed
+from motiond.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -100,7 +100,7 @@ def number_of(given: str | float) -> float:
 
 def quoted(given: str | float) -> str:
     """Return what was given as messages echo it."""
-    from motiond.formats.errors import printable, shortened
+    from motiond.text import printable, shortened
 
     return f"'{shortened(printable(str(given)), LONGEST_TOLD)}'"
 

@@ -59,7 +59,7 @@ def queue(
         answer = ask(client, robot, "queue/clear")
         say(answer, f"{robot}: {len(answer['cleared'])} taken out", json=json)
         return
-    from motiond.formats.errors import listed
+    from motiond.text import listed
 
     answer = ask(client, robot, "queue")
     waiting = listed([goal["motion"] for goal in answer["queue"]], longest=None) or "nothing waits"
@@ -279,7 +279,7 @@ def status(
     json: AsJson = False,
 ) -> None:
     """Say what the robots do, and which motions they have."""
-    from motiond.formats.errors import listed
+    from motiond.text import listed
 
     from ...client.status import overview
 

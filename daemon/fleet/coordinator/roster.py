@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from motiond.formats.errors import listed, nearest, shortened
+from motiond.text import listed, nearest, shortened
 
 from ...api.errors import RequestError
 from ...api.schemas import MOST_MEMBERS

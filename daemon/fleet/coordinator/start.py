@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import aiomqtt
 
-from motiond.formats.errors import listed, nearest
+from motiond.text import listed, nearest
 
 from ...api.errors import RequestError
 from ...api.names import FLEET

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from motiond.formats.errors import listed
+from motiond.text import listed
 
 from ...robots import GUARD_S
 from .heard import Members

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from motiond.formats.errors import shortened
+from motiond.text import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

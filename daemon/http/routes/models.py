@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from aiohttp import hdrs, web
 
-from motiond.formats.errors import BadText, shortened
-from motiond.formats.io.mesh_file import open_mesh
-from motiond.formats.model.outline import derived_shapes
+from motiond.formats import BadText
+from motiond.formats.io import open_mesh
+from motiond.formats.model import derived_shapes
+from motiond.text import shortened
 
 from .exchange import answered, refused
 from .robots import unknown_robot

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import hdrs, web
 
-from motiond.formats.errors import shortened
+from motiond.text import shortened
 
 from ...api.errors import RequestError
 from ..live.frames import motion_frame

@@ -9,7 +9,7 @@ import ssl
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from motiond.formats.io.regular_file import open_regular
+from motiond.formats.io import open_regular
 
 from ...config.certificates import CertificateLog, NoCertificate, of_chain
 from ...config.section import SettingError

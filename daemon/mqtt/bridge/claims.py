@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from motiond.formats.errors import shortened
+from motiond.text import shortened
 
 from ...config.types import NAME
 

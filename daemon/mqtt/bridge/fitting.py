@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from motiond.formats.errors import shortened
+from motiond.text import shortened
 
 from ...api.errors import RequestError
 

@@ -14,7 +14,7 @@ import stat
 from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
 
-from motiond.formats.errors import printable
+from motiond.text import printable
 
 from ...api.errors import RequestError
 from ...planning.library import stamp_of

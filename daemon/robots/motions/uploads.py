@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
-from motiond.formats.errors import listed, shortened
 from motiond.formats.registry import MOTIONS
+from motiond.text import listed, shortened
 
 from ...api.errors import RequestError
 from ...planning.markers import marker_file

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats.errors import listed, nearest, shortened
+from motiond.text import listed, nearest, shortened
 
 from ...api.errors import RequestError
 from ...clock.scales import unix_less_monotonic

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from motiond.formats.errors import listed, printable, shortened
+from motiond.text import listed, printable, shortened
 
 from .choices import EMBEDDED
 

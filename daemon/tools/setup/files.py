@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from motiond.formats import FormatError, load_motions, load_robots
-from motiond.formats.errors import printable
 from motiond.formats.registry import MOTIONS, ROBOTS
+from motiond.text import printable
 
 from ...joints.joint_map import JointMapError, build_joint_map
 

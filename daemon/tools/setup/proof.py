@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from motiond.formats import FormatError, Problem
-from motiond.formats.errors import printable
-from motiond.formats.io.output import remove
+from motiond.formats.io import remove
+from motiond.text import printable
 
 from ...config.section import ConfigError
 from ...config.settings import load_settings

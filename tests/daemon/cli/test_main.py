@@ -15,7 +15,7 @@ import yaml
 
 from motiond.daemon.broker import BrokerError
 from motiond.daemon.ipc.stream_forks import StreamForks
-from motiond.formats.errors import echoed
+from motiond.text import echoed
 from tests.daemon.cli.program import Daemon, Program, daemon_of, motiond
 from tests.daemon.programs import run_here
 from tests.daemon.rig import Rig, sweep, write_seq

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from motiond.daemon.client.reload import Reloaded
-from motiond.formats.errors import listed
+from motiond.text import listed
 
 
 def test_each_name_is_told_whole_and_of_many_the_first_twenty() -> None:

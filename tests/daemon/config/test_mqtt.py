@@ -15,7 +15,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.secrets import without_password
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
-from motiond.formats.errors import echoed
+from motiond.text import echoed
 from tests.certificates import self_signed
 from tests.daemon.programs import run_here
 

@@ -22,8 +22,8 @@ from motiond.daemon.http.routes.models import ModelApi
 from motiond.daemon.tools.check import Against, check_files, check_motions
 from motiond.daemon.tools.describe import describe_file
 from motiond.formats import JointType, RobotModel, hrdf, sdf, skel
-from motiond.formats.io.source import Source
-from motiond.formats.model.outline import derived_shapes
+from motiond.formats.io import Source
+from motiond.formats.model import derived_shapes
 from tests.daemon.rig import Rig, ask
 from tests.waiting import PATIENCE_S
 

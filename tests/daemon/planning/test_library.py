@@ -14,8 +14,7 @@ from motiond.daemon.planning import library, listing
 from motiond.daemon.planning.library import MotionLibrary
 from motiond.drivers.limits import ActuatorLimits
 from motiond.formats import FormatError, Problem, load_motions
-from motiond.formats.io import source
-from motiond.formats.io.regular_file import open_regular
+from motiond.formats.io import open_regular, source
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:

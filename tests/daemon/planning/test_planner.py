@@ -16,7 +16,7 @@ from motiond.daemon.planning.planner import Plan, plan
 from motiond.daemon.planning.speed_limits import FASTEST
 from motiond.daemon.planning.violations import PlanError
 from motiond.formats import Motion
-from motiond.formats.model.interpolation import hermite, pchip_slopes
+from motiond.formats.model import hermite, pchip_slopes
 from tests.robots import map_of, settings_of
 
 MAX_RATE_HZ = 1000.0

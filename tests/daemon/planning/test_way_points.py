@@ -13,7 +13,7 @@ from motiond.daemon.planning.playback import Playback, PlaybackError, plan_playb
 from motiond.daemon.planning.violations import PlanError
 from motiond.daemon.trajectory.passes import Place
 from motiond.formats import Motion
-from motiond.formats.model.interpolation import curve, hermite, spline_slopes
+from motiond.formats.model import curve, hermite, spline_slopes
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from motiond.daemon.planning.library import stamp_of
 from motiond.daemon.robots.motions import motion_watch
 from motiond.daemon.robots.motions.motion_watch import MotionWatch
 from motiond.daemon.robots.motions.unwatched import why_unwatched
-from motiond.formats.errors import printable
-from motiond.formats.io import source
-from motiond.formats.io.regular_file import open_regular
+from motiond.formats.io import open_regular, source
+from motiond.text import printable
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
 from tests.waiting import PATIENCE_S
 

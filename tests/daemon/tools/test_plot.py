@@ -20,9 +20,8 @@ from motiond.daemon.planning.markers import Marker
 from motiond.daemon.planning.planner import plan
 from motiond.daemon.planning.violations import PlanError
 from motiond.daemon.tools.plot import BEYOND, CURVE, MARKED, Drawing, _curves, _figure, _thinned, plot_motion
-from motiond.formats import Motion, MotionError, load_motion, load_robot
-from motiond.formats.model.interpolation import curve
-from motiond.formats.model.robot import Coordinate, Joint, Link, RobotModel
+from motiond.formats import Coordinate, Joint, Link, Motion, MotionError, RobotModel, load_motion, load_robot
+from motiond.formats.model import curve
 from tests.daemon.programs import run_here
 
 if TYPE_CHECKING:

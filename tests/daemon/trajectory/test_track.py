@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.daemon.trajectory.track import Track, map_shared, share
-from motiond.formats.model.interpolation import hermite, pchip_slopes
+from motiond.formats.model import hermite, pchip_slopes
 
 if TYPE_CHECKING:
     from motiond.formats import Interpolation

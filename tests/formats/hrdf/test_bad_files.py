@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from motiond.formats import hrdf
-from motiond.formats.errors import FormatError
+from motiond.formats import FormatError, hrdf
 from motiond.formats.io.source import Source
 
 BAD = Path(__file__).parents[2] / "files" / "bad"

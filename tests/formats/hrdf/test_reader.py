@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from motiond.formats import hrdf
+from motiond.formats import RobotModel, hrdf
 from motiond.formats.arrays import Floats
 from motiond.formats.io.source import Source
-from motiond.formats.model.robot import RobotModel
 
 GOOD = Path(__file__).parents[2] / "files" / "good"
 ROBOTS = Path(__file__).parents[3] / "config" / "robots"

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motiond.formats import Motion
-from motiond.formats.model.editing import (
+from motiond.formats import (
+    Motion,
+    MotionError,
     mirror,
     name_joints,
     rename,
@@ -21,7 +22,6 @@ from motiond.formats.model.editing import (
     trim_frames,
     without,
 )
-from motiond.formats.model.motion import MotionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.formats import Motion
-from motiond.formats.model.editing import trim
-from motiond.formats.model.joining import JoinTolerance, concatenate
-from motiond.formats.model.motion import MotionError
+from motiond.formats import JoinTolerance, Motion, MotionError, concatenate, trim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

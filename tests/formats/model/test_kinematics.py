@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from motiond.formats.model.robot import Coordinate, Joint, JointType, Link, RobotModel
+from motiond.formats import Coordinate, Joint, JointType, Link, RobotModel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

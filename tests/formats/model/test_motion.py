@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motiond.formats import Motion
+from motiond.formats import Motion, MotionError
 from motiond.formats.model.interpolation import hermite, pchip_slopes
-from motiond.formats.model.motion import MotionError
 
 if TYPE_CHECKING:
     from motiond.formats import Interpolation

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from motiond.formats import Coordinate, Frame, Joint, JointType, Link, RobotModel
 from motiond.formats.arrays import Floats
-from motiond.formats.model.robot import Coordinate, Frame, Joint, JointType, Link, RobotModel
 
 
 def pose(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Floats:

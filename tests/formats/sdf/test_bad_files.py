@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motiond.formats import sdf
-from motiond.formats.errors import FormatError
+from motiond.formats import FormatError, sdf
 from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
-    from motiond.formats.model.robot import RobotModel
+    from motiond.formats import RobotModel
 
 BAD = Path(__file__).parents[2] / "files" / "bad" / "sdf"
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from motiond.formats import sdf
-from motiond.formats.errors import FormatError
+from motiond.formats import FormatError, sdf
 from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
-    from motiond.formats.model.robot import RobotModel
+    from motiond.formats import RobotModel
 
 QUARTER = "1.5707963267948966"
 

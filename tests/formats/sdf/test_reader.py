@@ -12,7 +12,7 @@ from motiond.formats import load_robot, load_robots, sdf
 from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
-    from motiond.formats.model.robot import Joint, RobotModel
+    from motiond.formats import Joint, RobotModel
 
 GOOD = Path(__file__).parents[2] / "files" / "good" / "sdf"
 INF = float("inf")

@@ -12,8 +12,8 @@ from motiond.formats import load_robot, load_robots, skel
 from motiond.formats.io.source import Source
 
 if TYPE_CHECKING:
+    from motiond.formats import RobotModel
     from motiond.formats.arrays import Floats
-    from motiond.formats.model.robot import RobotModel
 
 GOOD = Path(__file__).parents[2] / "files" / "good"
 PAGE = Path(__file__).parents[3] / "docs" / "formats" / "skel.md"
