@@ -1,0 +1,562 @@
+"""A client of one or more daemons: what it is connected to, who listens, and the robots that it asks."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from weakref import WeakSet
+
+from .errors import ClientError, ConnectionLost, NoAnswer, Refused
+from .reports import RETAINED, Report, Result, Stream
+from .transport import STOPS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from .transport import Transport
+
+ALL_BUT_TELEMETRY = RETAINED | {"result", "event", "diagnostics"}
+RECONNECT_S = 10.0
+ANSWER_S = 5.0
+READING_S = 35.0
+"""How long an answer is waited for where a daemon reads files; it gives up after 30 s, and says so."""
+RENEWALS_A_TTL = 3  # so that two of them may be lost
+RELEASE_S = 1.0
+RELEASED_AFTER = frozenset({"release", "park"})
+NO_RESULT = "its motion is over, and no result comes; the broker may not take it; look at the daemon's log"
+READS_FILES = frozenset({"motions/reload", "motions/delete"})
+
+
+class Daemon:
+    """One daemon, or all daemons at a broker, as `connect` returns it.
+
+    One connection carries requests to any number of robots and their reports at the same time, so a program
+    that has many robots opens one and keeps it: `await asyncio.gather(*(robot.status() for robot in await
+    daemon.robots()))`, `async for report in daemon.reports("state", "result")`. It is made again whenever it
+    breaks; `connected` says whether there is one. A request waits for the connection within its own time; one
+    that was sent when the connection broke raises `ConnectionLost`, as it may have been acted on, except a
+    stop, which is sent again.
+
+    Attributes
+    ----------
+    holder : str or None
+        As whom it acquires control where somebody has to be in control; None leaves that to `Robot.control`.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Callable[[Report], None]], Transport],
+        *,
+        holder: str | None = None,
+        reconnect_s: float = RECONNECT_S,
+    ) -> None:
+        self.holder = holder
+        self._transport = make(self._take)
+        self._reconnect_s = reconnect_s
+        self._streams: WeakSet[Stream] = WeakSet()
+        self._latest: dict[tuple[str, str], Report] = {}
+        self._may_follow = asyncio.Lock()
+        self._followed: frozenset[tuple[str, str]] = frozenset()
+        self._following: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    async def __aenter__(self) -> Self:
+        await self._transport.open()
+        self._watching = asyncio.create_task(self._give_up(), name="client.lost")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Disconnect; streams end. Any number of times."""
+        self._is_closed = True
+        for stream in [*self._streams]:
+            stream.end()
+        tasks = [task for task in (self._following, self._watching) if task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        await self._transport.close()
+
+    @property
+    def place(self) -> str:
+        """Where it is connected to, for messages."""
+        return self._transport.place
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a connection at this moment."""
+        return self._transport.connected.is_set()
+
+    async def _give_up(self) -> None:
+        """End all streams once the connection was gone for too long."""
+        transport = self._transport
+        while True:
+            await transport.ended.wait()
+            try:
+                async with asyncio.timeout(self._reconnect_s):
+                    await transport.connected.wait()
+            except TimeoutError:
+                for stream in [*self._streams]:
+                    stream.end(transport.lost())
+                await transport.connected.wait()
+
+    # -- robots ----------------------------------------------------------------------------------------------
+
+    def robot(self, name: str) -> Robot:
+        """Return one robot, whether it is there or not."""
+        return Robot(self, name)
+
+    async def robots(self) -> list[Robot]:
+        """Return all robots that are known, by name."""
+        return [Robot(self, name) for name in sorted(await self._transport.names())]
+
+    def group(self, name: str) -> Group:
+        """Return a group of robots."""
+        return Group(self, name)
+
+    async def absence(self, robot: str) -> str:
+        """Return why a robot may not answer, with a hint."""
+        return await self._transport.absence(robot)
+
+    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Send one request, as `Robot.request` does, without acquiring control.
+
+        Parameters
+        ----------
+        path : str
+            A robot's name, `group:NAME`, or '' for the daemon itself.
+        """
+        transport, loop = self._transport, asyncio.get_running_loop()
+        deadline_s = loop.time() + timeout_s
+        try:
+            while True:
+                async with asyncio.timeout_at(deadline_s):
+                    await transport.until_connected()
+                try:
+                    left_s = deadline_s - loop.time()
+                    return data_of(await transport.ask(path, verb, payload, left_s))
+                except ConnectionLost as error:
+                    if verb not in STOPS:
+                        problem = "the connection was lost before the answer came"
+                        hint = "it may have been acted on; look at what the robot does"
+                        raise ConnectionLost(f"{path}/{verb}: {problem}; {hint}") from error
+                    await asyncio.sleep(0)
+        except TimeoutError:
+            pass
+        if not transport.connected.is_set():
+            raise transport.lost()
+        absence = await transport.absence(path)
+        raise NoAnswer(f"{path}: no answer in {timeout_s:g} s; {absence}")
+
+    # -- reports ---------------------------------------------------------------------------------------------
+
+    @property
+    def telemetry_subject(self) -> str:
+        """The subject of telemetry."""
+        return "telemetry"
+
+    def reports(self, *subjects: str, robot: str = "+") -> Stream:
+        """Return a stream of `Report` of one robot or of all, on some subjects or on all but telemetry."""
+        return self.stream(set(subjects or ALL_BUT_TELEMETRY), robot, data_only=False)
+
+    def stream(self, subjects: set[str], robot: str, *, data_only: bool) -> Stream:
+        """Return a stream of reports, or of their `data` alone; known ones come first."""
+        stream = Stream(robot, frozenset(subjects), self._forget, data_only=data_only)
+        if self._is_closed:
+            stream.end(ClientError(f"{self.place}: the client is closed; connect again"))
+            return stream
+        for report in self._latest.values():
+            stream.put(report)
+        self._streams.add(stream)
+        self._follow_soon()
+        return stream
+
+    async def ready(self) -> None:
+        """Wait until what is listened to is subscribed to."""
+        if self._following is not None:
+            await asyncio.wait((self._following,))
+
+    def _forget(self, stream: Stream) -> None:
+        self._streams.discard(stream)
+        if not self._is_closed:
+            self._follow_soon()
+
+    def _follow_soon(self) -> None:
+        if self._following is None or self._following.done():
+            self._following = asyncio.create_task(self._follow(), name="client.follow")
+
+    async def _follow(self) -> None:
+        while (interest := self._interest()) != self._followed:
+            self._followed = interest
+            for robot, subject in [*self._latest]:
+                if not interest & {(robot, subject), ("+", subject)}:
+                    del self._latest[robot, subject]
+            await self._transport.follow(interest)
+
+    def _interest(self) -> frozenset[tuple[str, str]]:
+        return frozenset((stream.robot, subject) for stream in self._streams for subject in stream.subjects)
+
+    def _take(self, report: Report) -> None:
+        if report.subject in RETAINED:
+            self._latest[report.robot, report.subject] = report
+        for stream in self._streams:
+            stream.put(report)
+
+
+def data_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of an answer.
+
+    Raises
+    ------
+    Refused
+        If it is a refusal.
+    """
+    data = answer.get("data")
+    data = data if isinstance(data, dict) else {}
+    if answer.get("status") != "ok":
+        raise Refused(str(answer.get("code", "INTERNAL")), str(answer.get("error", "refused")), data)
+    return data
+
+
+class Robot:
+    """One robot.
+
+    Attributes
+    ----------
+    name : str
+    daemon : Daemon
+        The client that asks.
+    """
+
+    def __init__(self, daemon: Daemon, name: str) -> None:
+        self.daemon = daemon
+        self.name = name
+        self._lease: str | None = None
+
+    # -- requests ------------------------------------------------------------------------------------------
+
+    async def request(
+        self,
+        verb: str,
+        payload: dict[str, Any] | None = None,
+        /,
+        *,
+        timeout_s: float | None = None,
+        **keys: Any,
+    ) -> dict[str, Any]:
+        """Send any request of docs/mqtt.md and return the `data` of its answer.
+
+        Where the client has a `holder` (see `connect`), somebody has to be in control and no client is, it
+        acquires control for this request.
+
+        Parameters
+        ----------
+        verb : str
+        payload : dict, optional
+            Keys and values of the request.
+        timeout_s : float, optional
+            How long to wait for the answer; 5 s, or 35 s where the daemon reads files.
+        **keys
+            More keys of the request.
+
+        Raises
+        ------
+        Refused
+        NoAnswer
+        """
+        async with self._in_control(verb, (payload or {}) | keys, timeout_s) as answer:
+            return answer
+
+    async def _ask(self, verb: str, payload: dict[str, Any], timeout_s: float | None) -> dict[str, Any]:
+        lease = {} if self._lease is None else {"lease": self._lease}
+        if timeout_s is None:
+            timeout_s = READING_S if verb in READS_FILES else ANSWER_S
+        return await self.daemon.ask(self.name, verb, lease | payload, timeout_s)
+
+    @asynccontextmanager
+    async def _in_control(
+        self, verb: str, payload: dict[str, Any], timeout_s: float | None
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Ask; where control has to be acquired first, keep it until the context ends."""
+        try:
+            answer = await self._ask(verb, payload, timeout_s)
+        except Refused as error:
+            if not error.is_free or self.daemon.holder is None or verb.startswith("lease/"):
+                raise
+        else:
+            yield answer
+            return
+        async with self.control(self.daemon.holder):
+            yield await self._ask(verb, payload, timeout_s)
+
+    @asynccontextmanager
+    async def control(self, holder: str, *, take: bool = False) -> AsyncIterator[str]:
+        """Be in control of the robot while the context lasts; requests of this object show the lease.
+
+        Parameters
+        ----------
+        holder : str
+            What others are shown.
+        take : bool
+            Whether to take control from whoever has it.
+
+        Raises
+        ------
+        Refused
+            NOT_IN_CONTROL, with the `holder`.
+        """
+        granted = await self._ask("lease/take" if take else "lease/acquire", {"holder": holder}, None)
+        lease: str = granted["lease"]
+        before, self._lease = self._lease, lease
+        keeping = asyncio.create_task(self._renew(lease, granted["ttl_s"]), name="client.lease")
+        try:
+            yield lease
+        finally:
+            self._lease = before
+            keeping.cancel()
+            await asyncio.wait((keeping,))
+            with suppress(ClientError):  # it runs out by itself
+                await self._ask("lease/release", {"lease": lease}, RELEASE_S)
+
+    async def _renew(self, lease: str, ttl_s: float) -> None:
+        """Renew a lease until it is lost; what that leads to is the daemon's decision."""
+        with suppress(Refused):
+            while True:
+                await asyncio.sleep(ttl_s / RENEWALS_A_TTL)
+                with suppress(NoAnswer):
+                    await self._ask("lease/renew", {"lease": lease}, ttl_s / RENEWALS_A_TTL)
+
+    @overload
+    async def play(self, motion: str, *, wait: Literal[True] = True, **keys: Any) -> Result: ...
+
+    @overload
+    async def play(self, motion: str, *, wait: Literal[False], **keys: Any) -> Goal: ...
+
+    async def play(self, motion: str, *, wait: bool = True, **keys: Any) -> Result | Goal:
+        """Play a motion and return its result, whatever that is; with `wait=False`, return once accepted.
+
+        Cancelling it does not stop the robot.
+
+        Parameters
+        ----------
+        motion : str
+        wait : bool
+        **keys
+            `speed`, `loop`, `on_busy` and the others of the request (docs/mqtt.md).
+
+        Raises
+        ------
+        Refused
+            If the request is.
+        NoAnswer
+            If no answer comes, or no result.
+        """
+        return await self._set_going("play", {"motion": motion} | keys, wait=wait)
+
+    @overload
+    async def goto(self, pose: str | None = None, *, wait: Literal[True] = True, **keys: Any) -> Result: ...
+
+    @overload
+    async def goto(self, pose: str | None = None, *, wait: Literal[False], **keys: Any) -> Goal: ...
+
+    async def goto(self, pose: str | None = None, *, wait: bool = True, **keys: Any) -> Result | Goal:
+        """Go to a pose by its name, or to `joints={name: rad or m}`; otherwise as `play`."""
+        return await self._set_going("goto", ({} if pose is None else {"pose": pose}) | keys, wait=wait)
+
+    async def _set_going(self, verb: str, payload: dict[str, Any], *, wait: bool) -> Result | Goal:
+        if not wait:
+            async with self._in_control(verb, payload, None) as answer:
+                return Goal(self, answer)
+        async with self.goal(verb, payload) as goal:
+            return await goal.result()
+
+    @asynccontextmanager
+    async def goal(self, verb: str, payload: dict[str, Any]) -> AsyncIterator[Goal]:
+                problem = "the client was closed before the result came"
+                raise ConnectionLost(f"{self.robot.name}: {problem}") from None
+        async with Goal.listening(self) as stream, self._in_control(verb, payload, None) as answer:
+            yield Goal(self, answer, stream)
+
+    async def stop(self) -> dict[str, Any]:
+        """Stop softly, on the path, and clear the queue."""
+        return await self.request("stop")
+
+    async def estop(self) -> dict[str, Any]:
+        """Halt at once and stay so until `reset`; this is no safety-rated stop."""
+        return await self.request("estop")
+
+    async def pause(self) -> dict[str, Any]:
+        """Slow down on the path and wait there."""
+        return await self.request("pause")
+
+    async def resume(self) -> dict[str, Any]:
+        """Go on along the path."""
+        return await self.request("resume")
+
+    async def seek(
+        self, *, frame: int | None = None, time: float | None = None, marker: str | None = None
+    ) -> dict[str, Any]:
+        """Go to another place of the motion: a frame, a time in s, or a marker."""
+        place = {"frame": frame, "time": time, "marker": marker}
+        return await self.request("seek", {key: value for key, value in place.items() if value is not None})
+
+    async def set_speed(self, speed: float) -> dict[str, Any]:
+        """Play at another speed from now on; 1 is the file's."""
+        return await self.request("speed", speed=speed)
+
+    async def enable(self) -> dict[str, Any]:
+        """Switch torque on, holding where the joints are."""
+        return await self.request("enable")
+
+    async def disable(self) -> dict[str, Any]:
+        """Switch torque off, while no motion plays."""
+        return await self.request("disable")
+
+    async def reset(self) -> dict[str, Any]:
+        """Leave the emergency stop or a fault."""
+        return await self.request("reset")
+
+    async def status(self) -> dict[str, Any]:
+        """Return what the robot does now, as it answers."""
+        return await self.request("status")
+
+    async def queue(self) -> list[dict[str, Any]]:
+        """Return the motions that wait for the one that plays."""
+        waiting: list[dict[str, Any]] = (await self.request("queue"))["queue"]
+        return waiting
+
+    # -- reports ---------------------------------------------------------------------------------------------
+
+    def reports(self, *subjects: str) -> Stream:
+        """Return a stream of `Report` on some subjects of docs/mqtt.md; by default on all but telemetry."""
+        return self.daemon.reports(*subjects, robot=self.name)
+
+    def telemetry(self) -> Stream:
+        """Return a stream of telemetry samples, as dictionaries; a slow reader gets the newest."""
+        return self.daemon.stream({self.daemon.telemetry_subject}, self.name, data_only=True)
+
+    def states(self) -> Stream:
+        """Return a stream of states, as dictionaries; the present one comes first."""
+        return self.daemon.stream({"state"}, self.name, data_only=True)
+
+    def events(self) -> Stream:
+        """Return a stream of events, as dictionaries."""
+        return self.daemon.stream({"event"}, self.name, data_only=True)
+
+    def results(self) -> Stream:
+        """Return a stream of results of any client's motions, as dictionaries (see `Result.of`)."""
+        return self.daemon.stream({"result"}, self.name, data_only=True)
+
+    async def report(self, subject: str, timeout_s: float = ANSWER_S) -> dict[str, Any]:
+        """Return the latest report on a subject of which one is retained, such as `description`.
+
+        Raises
+        ------
+        NoAnswer
+            If none comes in time.
+        """
+        async with self.daemon.stream({subject}, self.name, data_only=True) as stream:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    data: dict[str, Any] = await anext(stream)
+            except TimeoutError:
+                absence = await self.daemon.absence(self.name)
+                raise NoAnswer(f"{self.name}: no {subject} in {timeout_s:g} s; {absence}") from None
+            return data
+
+
+class Goal:
+    """A motion that a robot has accepted.
+
+    Attributes
+    ----------
+    robot : Robot
+    goal_id : str
+    answer : dict
+        The `data` of the answer to the request.
+    """
+
+    def __init__(self, robot: Robot, answer: dict[str, Any], stream: Stream | None = None) -> None:
+        self.robot = robot
+        self.goal_id: str = answer["goal_id"]
+        self.answer = answer
+        self._stream = stream or robot.reports("state", "result", "event")
+        self._result: Result | None = None
+
+    @staticmethod
+    @asynccontextmanager
+    async def listening(robot: Robot) -> AsyncIterator[Stream]:
+        """Receive what concerns a goal before it is asked for, so that none of it is missed."""
+        async with robot.reports("state", "result", "event") as stream:
+            await robot.daemon.ready()
+            yield stream
+
+    async def result(self) -> Result:
+        """Wait until the motion has ended.
+
+        It waits on while a lost connection is made again. Cancelling it does not stop the robot.
+
+        Raises
+        ------
+        NoAnswer
+            If the robot does not play it any more and no result has come.
+        """
+        if self._result is None:
+            async for _ in self.progress():
+                pass
+        if self._result is None:
+            raise NoAnswer(f"{self.robot.name}: {NO_RESULT}")
+        return self._result
+
+    async def progress(self, silence_s: float = ANSWER_S) -> AsyncIterator[Report]:
+        """Yield the motion's states up to its result; a robot that is silent for too long is asked.
+
+        Raises
+        ------
+        NoAnswer
+            If the robot has been without the goal for twice `silence_s`, and its result has not come.
+        """
+        now = asyncio.get_running_loop().time
+        known_s = now()
+        while self._result is None:
+            try:
+                async with asyncio.timeout(silence_s):
+                    report = await self._stream.get()
+            except TimeoutError:
+                report = Report(self.robot.name, "state", await self._patient_status(silence_s))
+            except StopAsyncIteration:
+                raise ConnectionLost(
+                    f"{self.robot.name}: the client was closed before the result came"
+                ) from None
+            if report.subject == "event":
+                continue
+            if report.data.get("goal_id") == self.goal_id:
+                known_s = now()
+                if report.subject == "result":
+                    self._result = Result.of(report.data)
+                yield report
+            elif now() - known_s >= 2.0 * silence_s:
+                if not any(one["goal_id"] == self.goal_id for one in await self.robot.queue()):
+                    raise NoAnswer(f"{self.robot.name}: {NO_RESULT}")
+                known_s = now()
+
+    async def _patient_status(self, timeout_s: float) -> dict[str, Any]:
+        return await self.robot.request("status", timeout_s=timeout_s)
+
+
+class Group:
+    """All robots of a group; a daemon coordinates them.
+
+    Attributes
+    ----------
+    name : str
+    """
+
+    def __init__(self, daemon: Daemon, name: str) -> None:
+        self._daemon = daemon
+        self.name = name

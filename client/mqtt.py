@@ -1,0 +1,352 @@
+"""The connection to a broker, by aiomqtt's public interface."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import ssl
+from contextlib import suppress
+from math import ceil
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import aiomqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from .errors import ConnectionLost, NoAnswer
+from .reports import NEWEST_ONLY, Report
+from .target import ENCRYPTED, WEB_SOCKETS, Broker
+from .transport import STOPS, Interest, Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+CONNECT_S, SUBSCRIBE_S = 5.0, 3.0
+CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
+SUBSCRIBE_TRIES = 3
+KEEPALIVE_S = 10
+STOP_AGAIN_S = 0.5
+"""So often a stop by QoS 0 is sent again until it is answered: nothing between here and there keeps it."""
+FIRST_S, SILENCE_S = 3.0, 0.3
+"""How long the first retained report may take, and each next one."""
+MOST_IN_FLIGHT = 1000
+START_IT = "start it with `motiond run`"
+_REASONS: tuple[tuple[type[OSError], str], ...] = (
+    (ssl.SSLError, "there is no TLS on this port; correct the URL"),
+    (ConnectionRefusedError, "nobody listens there; start the daemon or the broker, or correct the URL"),
+    (socket.gaierror, "the host's name cannot be found; correct the URL, or look at the name service"),
+    (TimeoutError, "nobody answers there; correct the URL, or look at the network"),
+)
+_NO_DELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+class Topics:
+    """The topics that a client uses, below a base; docs/mqtt.md lists all."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+
+    def report(self, robot: str, subject: str) -> str:
+        """Return where a robot reports on a subject; `+` is any robot."""
+        return f"{self.base}/{robot}/{subject}"
+
+    def request(self, robot: str, verb: str) -> str:
+        """Return where a robot is asked."""
+        return f"{self.base}/{robot}/request/{verb}"
+
+    def response(self, robot: str, verb: str) -> str:
+        """Return where a robot answers."""
+        return f"{self.base}/{robot}/response/{verb}"
+
+    def daemons(self) -> str:
+        """Return the filter of what daemons report of themselves."""
+        return f"{self.base}/bridge/+/availability"
+
+    def levels(self, topic: str) -> list[str]:
+        """Return the levels below the base; none where a topic is not below it."""
+        head, _, rest = topic.partition(f"{self.base}/")
+        return rest.split("/") if not head else []
+
+
+class MqttTransport(Transport):
+    """One connection to one broker, for any number of robots and requests at once.
+
+    By MQTT 5 answers come to a topic of this client's own, with correlation data; by 3.1.1 to the topics that
+    all clients have in common, where the transaction says whose they are. By 3.1.1 all is QoS 0: the clusters
+    that speak it alone log each message of QoS 1 before they deliver it, for which a stop would wait.
+
+    Attributes
+    ----------
+    daemons : dict of str to dict
+        The availability of each daemon, by its id.
+    """
+
+    def __init__(self, broker: Broker, take: Callable[[Report], None]) -> None:
+        super().__init__(str(broker), take)
+        self.broker = broker
+        self.daemons: dict[str, dict[str, Any]] = {}
+        self._robots: dict[str, dict[str, Any]] = {}
+        self._topics = Topics(broker.base)
+        self._is_5 = broker.protocol == "5"
+        self._qos = 1 if self._is_5 else 0
+        self._own = uuid4().hex
+        self._client: aiomqtt.Client | None = None
+        self._subscribed: set[str] = set()
+        self._may_subscribe = asyncio.Lock()
+        self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._arrivals = 0
+
+    # -- the connection --------------------------------------------------------------------------------------
+
+    async def _serve(self) -> None:
+        self._subscribed = set()
+        try:
+            async with await self._connected() as client:
+                self._client = client
+                await self._subscribe(self._wanted_topics())
+                self._note_connected()
+                async for message in client.messages:
+                    self._receive(message)
+        except (aiomqtt.MqttError, OSError) as error:
+            raise NoAnswer(f"{self.place}: no connection to the broker; {reason_of(error)}") from error
+        finally:
+            self._client = None
+            self.connected.clear()
+            for waiting in self._asked.values():
+                if not waiting.done():
+                    waiting.set_exception(
+                        ConnectionLost(f"{self.place}: the connection to the broker is lost")
+                    )
+
+    async def _connected(self) -> _Entered:
+        """Connect; a broker that hangs up while it takes the connection is tried again."""
+        for tries_left in reversed(range(CONNECT_TRIES)):
+            client = self._make()
+            try:
+                await client.__aenter__()
+            except aiomqtt.MqttError as error:
+                if not tries_left or not _is_hang_up(error):
+                    raise
+                await asyncio.sleep(CONNECT_PAUSE_S)
+            else:
+                return _Entered(client)
+        raise AssertionError  # the last try returns or raises
+
+    def _make(self) -> aiomqtt.Client:
+        broker = self.broker
+        username, password = broker.login
+        tls = None
+        if broker.scheme in ENCRYPTED:
+            tls = ssl.create_default_context(cafile=broker.ca_file)
+            if broker.cert_file is not None:
+                tls.load_cert_chain(broker.cert_file, broker.key_file)
+        client = aiomqtt.Client(
+            broker.host,
+            broker.port,
+            username=username,
+            password=password,
+            identifier=f"motiond-client-{self._own[:12]}",
+            protocol=aiomqtt.ProtocolVersion.V5 if self._is_5 else aiomqtt.ProtocolVersion.V311,
+            clean_session=None if self._is_5 else True,
+            transport="websockets" if broker.scheme in WEB_SOCKETS else "tcp",
+            timeout=CONNECT_S,
+            keepalive=KEEPALIVE_S,
+            max_inflight_messages=MOST_IN_FLIGHT,
+            tls_context=tls,
+            socket_options=[_NO_DELAY],
+            websocket_path=broker.path or None,
+        )
+        client.pending_calls_threshold = MOST_IN_FLIGHT
+        return client
+
+    def _receive(self, message: aiomqtt.Message) -> None:
+        self._arrivals += 1
+        try:
+            data = json.loads(message.payload) if isinstance(message.payload, bytes) else None
+        except ValueError:
+            return
+        if not isinstance(data, dict):
+            return
+        match self._topics.levels(message.topic.value):
+            case [_, "response", *_]:
+                correlation = getattr(message.properties, "CorrelationData", b"").decode(errors="replace")
+                waiting = self._asked.get(correlation or str(data.get("transaction")))
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(data)
+            case ["bridge", daemon, "availability"]:
+                self.daemons[daemon] = data
+            case [robot, subject]:
+                if subject == "availability":
+                    self._robots[robot] = data
+                self._take(Report(robot, subject, data))
+
+    # -- reports ---------------------------------------------------------------------------------------------
+
+    async def follow(self, interest: Interest) -> None:
+        """Subscribe to what is new, and unsubscribe from what is no longer wanted."""
+        before, self._interest = self._interest, interest
+        client = self._client
+        if client is None:  # the next connection subscribes to it
+            return
+        with suppress(aiomqtt.MqttError):  # it has broken, and the next one does so
+            await self._subscribe(self._wanted_topics())
+            gone = {self._topics.report(*one) for one in before - interest} & self._subscribed
+            if gone := gone - {self._topics.report("+", "availability")}:
+                self._subscribed -= gone
+                await client.unsubscribe(sorted(gone), timeout=SUBSCRIBE_S)
+
+    def _wanted_topics(self) -> dict[str, int]:
+        return {
+            self._topics.report(robot, subject): 0 if subject in NEWEST_ONLY else self._qos
+            for robot, subject in self._interest
+        }
+
+    async def _subscribe(self, wanted: dict[str, int]) -> None:
+        """Subscribe to each topic once; a broker that does not acknowledge it is asked again."""
+        async with self._may_subscribe:
+            new = [(topic, qos) for topic, qos in sorted(wanted.items()) if topic not in self._subscribed]
+            if not new or self._client is None:
+                return
+            for tries_left in reversed(range(SUBSCRIBE_TRIES)):
+                try:
+                    await self._client.subscribe(new, timeout=SUBSCRIBE_S)
+                except aiomqtt.MqttError:
+                    if not tries_left:
+                        raise
+                else:
+                    self._subscribed.update(topic for topic, _ in new)
+                    return
+
+    # -- requests --------------------------------------------------------------------------------------------
+
+    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Send a request and return the answer; a stop by QoS 0 again and again until it is answered."""
+        transaction = str(payload.setdefault("transaction", uuid4().hex))
+        answer = self._asked[transaction] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(timeout_s):
+                repeats = verb in STOPS and self._qos == 0
+                if repeats:  # at once, too: a cluster without a leader grants no subscription
+                    await self._publish(path, verb, payload, timeout_s)
+                await self._subscribe({self._response_filter(verb): self._qos})
+                while True:
+                    await self._publish(path, verb, payload, timeout_s)
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(STOP_AGAIN_S if repeats else None):
+                            return await asyncio.shield(answer)
+        except aiomqtt.MqttError as error:
+            if self._client is not None and not answer.done():
+                raise TimeoutError from error
+            raise ConnectionLost(f"{self.place}: the connection to the broker is lost") from error
+        finally:
+            del self._asked[transaction]
+            answer.cancel()
+
+    def _response_filter(self, verb: str) -> str:
+        return self._topics.response("+", f"client/{self._own}" if self._is_5 else verb)
+
+    async def _publish(self, robot: str, verb: str, payload: dict[str, Any], timeout_s: float) -> None:
+        if self._client is None:
+            raise aiomqtt.MqttError("not connected")
+        properties = None
+        if self._is_5:
+            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
+            properties.MessageExpiryInterval = ceil(timeout_s)
+            properties.ResponseTopic = self._topics.response(robot, f"client/{self._own}")
+            properties.CorrelationData = payload["transaction"].encode()
+        topic = self._topics.request(robot, verb)
+        await self._client.publish(
+            topic, json.dumps(payload).encode(), self._qos, properties=properties, timeout=timeout_s
+        )
+
+    # -- who is there ----------------------------------------------------------------------------------------
+
+    async def names(self) -> Collection[str]:
+        """Return the robots that the broker has retained reports of; it does not say when that was all."""
+        await self._look_around()
+        return sorted(self._robots)
+
+    async def _look_around(self) -> None:
+        """Receive the availability of all robots and daemons, until the broker falls silent."""
+        topics = self._topics.daemons(), self._topics.report("+", "availability")
+        if self._subscribed.issuperset(topics):
+            return
+        await self._subscribe(dict.fromkeys(topics, self._qos))
+        patience_s, seen = FIRST_S, self._arrivals
+        while True:
+            await asyncio.sleep(SILENCE_S)
+            patience_s -= SILENCE_S
+            if self._arrivals == seen and (self._robots or patience_s <= 0.0):
+                return
+            seen = self._arrivals
+
+    async def absence(self, robot: str) -> str:
+        """Return why a robot may not have answered, by what its daemon has reported."""
+        with suppress(aiomqtt.MqttError):
+            await self._look_around()
+        if not self._robots:
+            return self.nobody
+        if robot not in self._robots:
+            return f"the robots here are {_listed(self._robots)}; {_nearest(robot, self._robots)}"
+        match self.daemons.get(str(self._robots[robot].get("bridge")), {}).get("state"):
+            case "online":
+                return "its daemon reports that it is online; look at the daemon's log"
+            case "broken":
+                return "its daemon has crashed, or has lost the broker; look at the daemon's log"
+        return f"its daemon is offline; {START_IT}"
+
+    @property
+    def nobody(self) -> str:
+        """What is said of a broker at which no daemon has been."""
+        if self.broker.base == Broker().base:
+            return f"no daemon has been at this broker; {START_IT}"
+        return (
+            f"no daemon has been at this broker below '{self.broker.base}'; {START_IT}, or correct the base"
+        )
+
+
+class _Entered:
+    """Leaves a client that is connected already."""
+
+    def __init__(self, client: aiomqtt.Client) -> None:
+        self._client = client
+
+    async def __aenter__(self) -> aiomqtt.Client:
+        return self._client
+
+    async def __aexit__(self, *error: object) -> None:
+        with suppress(aiomqtt.MqttError):
+            await self._client.__aexit__(*error)  # type: ignore[arg-type]
+
+
+def _is_hang_up(error: aiomqtt.MqttError) -> bool:
+    """Whether the broker was reached, and closed the connection without an answer."""
+    return not isinstance(error, aiomqtt.MqttCodeError) and not isinstance(error.__context__, OSError)
+
+
+def reason_of(error: BaseException) -> str:
+    """Return why there is no connection to a broker, and what to do."""
+    met = error.__context__ if isinstance(error.__context__, OSError) else error  # aiomqtt names it so alone
+    if isinstance(met, ssl.SSLCertVerificationError):
+        return f"the broker's certificate is not accepted ({met.verify_message}); name its authority's"
+    if isinstance(met, aiomqtt.MqttCodeError):
+        return f"the broker refuses the connection ({str(met.rc).lower()}); correct the login, or see its log"
+    if not isinstance(met, OSError):
+        return f"the broker has hung up or gone ({str(met).lower()}); look at its log"
+    for kind, reason in _REASONS:
+        if isinstance(met, kind):
+            return reason
+    return f"it cannot be reached ({(met.strerror or str(met)).lower()}); correct the URL"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a message
+
+    close = get_close_matches(name, list(names), 1)
+    return f"did you mean '{close[0]}'?" if close else "name one of them, or start the daemon that has it"

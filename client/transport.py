@@ -1,0 +1,152 @@
+"""What a client needs of a connection to daemons, whatever it speaks."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from .errors import ConnectionLost, NoAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from .reports import Report
+
+STOPS = frozenset({"stop", "estop"})
+"""Verbs that are sent again on another connection, as a repeated stop does no harm."""
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 2.0
+Interest = frozenset[tuple[str, str]]
+"""Robots (`+` is all) and subjects of which reports are wanted."""
+
+
+class Transport(ABC):
+    """A connection that is made again whenever it breaks, until it is closed.
+
+    Parameters
+    ----------
+    take : callable
+        Takes each report as it arrives.
+
+    Attributes
+    ----------
+    place : str
+        Where the daemon is asked, for messages.
+    connected, ended : asyncio.Event
+        Set while there is a connection on which requests are sent, and while there is none.
+    """
+
+    def __init__(self, place: str, take: Callable[[Report], None]) -> None:
+        self.place = place
+        self.connected, self.ended = asyncio.Event(), asyncio.Event()
+        self.ended.set()
+        self._take = take
+        self._failure: NoAnswer | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._tried = asyncio.Event()
+        self._interest: Interest = frozenset()
+
+    async def open(self) -> None:
+        """Connect.
+
+        Raises
+        ------
+        NoAnswer
+            If that does not succeed; it is not tried again then.
+        """
+        self._task = asyncio.create_task(self._run(), name="client.connection")
+        try:
+            await self._tried.wait()
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        if not self.connected.is_set():
+            task, self._task = self._task, None
+            await task  # which raises what is a defect
+            raise self._failure or NoAnswer(f"{self.place}: no connection")
+
+    async def close(self) -> None:
+        """Disconnect; any number of times."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait((task,))
+
+    async def _run(self) -> None:
+        """Keep a connection; only the first one, if it fails, is not tried again."""
+        wait_s = FIRST_WAIT_S
+        while True:
+            try:
+                await self._serve()
+            except NoAnswer as error:
+                self._failure = error
+            finally:
+                is_first = not self._tried.is_set()
+                was_connected = not self.ended.is_set()
+                self.connected.clear()
+                self.ended.set()
+                self._tried.set()
+            if is_first:
+                return
+            wait_s = FIRST_WAIT_S if was_connected else min(2.0 * wait_s, LONGEST_WAIT_S)
+            await asyncio.sleep(wait_s)
+
+    def _note_connected(self) -> None:
+        self.ended.clear()
+        self.connected.set()
+        self._tried.set()
+
+    async def until_connected(self) -> None:
+        """Wait until there is a connection.
+
+        Raises
+        ------
+        ConnectionLost
+            If it was closed.
+        """
+        if self._task is None:
+            raise ConnectionLost(f"{self.place}: the connection is closed; connect again")
+        await self.connected.wait()
+
+    def lost(self) -> ConnectionLost:
+        """Return that there is no connection any more, and why."""
+        return ConnectionLost(str(self._failure or f"{self.place}: the connection is lost"))
+
+    @abstractmethod
+    async def _serve(self) -> None:
+        """Connect, call `_note_connected`, and receive until the connection breaks.
+
+        Raises
+        ------
+        NoAnswer
+            If it cannot be made, or has broken.
+        """
+
+    @abstractmethod
+    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Send a request on the present connection and return the daemon's answer, whatever it is.
+
+        Parameters
+        ----------
+        path : str
+            A robot's name; `group:NAME`; or '' for the daemon itself.
+
+        Raises
+        ------
+        TimeoutError
+            If no answer comes in time.
+        ConnectionLost
+            If the connection breaks meanwhile.
+        """
+
+    @abstractmethod
+    async def follow(self, interest: Interest) -> None:
+        """Receive these reports from now on, on each connection, and no others."""
+
+    @abstractmethod
+    async def names(self) -> Collection[str]:
+        """Return the names of all robots."""
+
+    @abstractmethod
+    async def absence(self, robot: str) -> str:
+        """Return why a robot may not have answered, with a hint."""
