@@ -377,8 +377,7 @@ class Robot:
 
     @asynccontextmanager
     async def goal(self, verb: str, payload: dict[str, Any]) -> AsyncIterator[Goal]:
-                problem = "the client was closed before the result came"
-                raise ConnectionLost(f"{self.robot.name}: {problem}") from None
+        """Set the robot going, and stay in control, where that was acquired, until the context ends."""
         async with Goal.listening(self) as stream, self._in_control(verb, payload, None) as answer:
             yield Goal(self, answer, stream)
 
