@@ -9,7 +9,7 @@ import pytest
 
 from motiond.client import Broker, ConnectionLost, NoAnswer, Refused, connect
 from motiond.daemon.api.reports import Report
-from motiond.daemon.mqtt.connection import address_of, make_client, speaks_5
+from motiond.daemon.mqtt.client import address_of, make_client, speaks_5
 from tests.daemon.conftest import comes_true
 from tests.daemon.told import state, status
 from tests.waiting import PATIENCE_S
