@@ -21,10 +21,10 @@ import numpy as np
 import serial
 from dynamixel_sdk import COMM_SUCCESS, GroupSyncRead, GroupSyncWrite, PacketHandler, PortHandler
 
-from motiond.daemon.stream import realtime
+from motiond.daemon.stream.timing import realtime
 from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverError
-from motiond.drivers.dynamixel.answer import FULL, SHORT
 from motiond.drivers.dynamixel.capacity import feedback_exchange
+from motiond.drivers.dynamixel.chain import FULL, SHORT
 from motiond.drivers.dynamixel.driver import DynamixelDriver
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedWire

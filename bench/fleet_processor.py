@@ -25,8 +25,8 @@ import psutil
 from bench.many_robots import Layout, configuration
 from bench.programs import free_port, running_daemon, used_s
 from motiond.daemon.mqtt.client import make_client
-from motiond.daemon.stream.fork_server import TITLE
-from motiond.daemon.stream.schedule import CHECK_PERIOD_S, ROUNDING
+from motiond.daemon.stream.locks import TITLE
+from motiond.daemon.stream.timing.schedule import CHECK_PERIOD_S, ROUNDING
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.rig import sweep
 from tests.waiting import PATIENCE_S

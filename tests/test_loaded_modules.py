@@ -131,7 +131,7 @@ def test_a_stream_process_loads_what_it_drives_with_alone(stream: set[str]) -> N
 
 def test_a_stream_process_loads_its_loop(stream: set[str]) -> None:
     """The walk has found the stream: else it would find nothing else, either."""
-    assert stream >= {"numpy", "motiond.daemon.stream.loop", "motiond.drivers.sim.plant"}
+    assert stream >= {"numpy", "motiond.daemon.stream.engine.loop", "motiond.drivers.sim.plant"}
 
 
 @pytest.mark.parametrize(

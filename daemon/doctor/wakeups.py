@@ -15,12 +15,10 @@ from array import array
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from ..stream.clocks import RealClock
-from ..stream.realtime import prepare
-from ..stream.schedule import Schedule
+from ..stream.timing import RealClock, Schedule, prepare
 
 if TYPE_CHECKING:
-    from ..stream.clocks import Clock
+    from ..stream.timing import Clock
 
 SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 

@@ -14,7 +14,6 @@ import errno
 import os
 import select
 import socket
-from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,21 +21,18 @@ from typing import TYPE_CHECKING
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import lock_names
 
-from ..ipc.messages import Lost
 from ..ipc.peers import Peer, holder_of, named_user, peer_of
-from .fork_server import TITLE
-from .idle import asked_by, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import TypeAlias
 
     from ..ipc.channel import Channel
-    from ..ipc.ring import RingWriter
 
     Wait: TypeAlias = Callable[[Sequence[int], float], list[int]]
 
-BEAT_S = 0.25
+TITLE = "motiond stream"
+"""How a stream process is listed (`ps`), followed by its robot."""
 _LONGEST_NAME = 107
 _WAITING = 128
 
@@ -200,46 +196,3 @@ def _lock(name: str) -> int:
 def _let_go(held: dict[str, int]) -> None:
     for fd in held.values():
         socket.close(fd)
-
-
-def wait_for_devices(
-    locks: DeviceLocks,
-    devices: Callable[[], Iterable[str]],
-    channel: Channel,
-    ring: RingWriter,
-    wait: Wait = wait_readable,
-) -> bool:
-    """Take the locks as soon as nobody else holds one; False if the process is to end before.
-
-    Whoever holds them is told of as `Lost`, once for each; `ring` is told that this process is alive.
-
-    Parameters
-    ----------
-    devices : callable
-        What is to be driven, as it is now: a name may come to stand for another device meanwhile.
-    wait : callable
-        Waits as `wait_readable` does.
-
-    Raises
-    ------
-    DriverError
-        As `DeviceLocks.take` does.
-    """
-    said = ""
-    while True:
-        wanted = set(devices())
-        locks.follow(wanted)
-        holder = locks.take()
-        if holder is None:
-            return True
-        with closing(holder):
-            if str(holder) != said:
-                said = str(holder)
-                if not tell(channel, Lost(said)):
-                    return False
-            looks_again = False
-            while not looks_again:
-                looks_again = holder.has_ended(channel, BEAT_S, wait) or set(devices()) != wanted
-                ring.beat()
-                if asked_by(channel).leaves:
-                    return False

@@ -30,8 +30,8 @@ from ..joints.stops import with_stops
 from ..planning.library import MotionLibrary
 from ..planning.unnoticed import unnoticed
 from ..robots import GoalPlanner, make_setup, new_goal, result_payload
-from ..stream.clocks import VirtualClock
-from ..stream.loop import StreamLoop
+from ..stream.engine import StreamLoop
+from ..stream.timing import VirtualClock
 from ..telemetry.npz import PlayTrace
 from ..telemetry.timing import Timing
 

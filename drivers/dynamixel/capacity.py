@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .answer import FULL, SHORT
 from .bus import BITS_A_BYTE, STATUS_LENGTH
+from .chain import FULL, SHORT
 from .protocol import SHORTEST, fast_answer_length
 
 if TYPE_CHECKING:

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..base import Driver, DriverConfigError, DriverError, LifetimeExpired, require_lifetime, slowest_rate_hz
-from .answer import FULL, SHORT
 from .bus import Bus
 from .capacity import Capacity, advice, capacity_at_best, capacity_of
+from .chain import FULL, SHORT
 from .feedback import Feedback
 from .limits import Limits, configured, refuse_turned
 from .line import SerialLine
 from .options import WATCHDOG_UNIT_S, WHERE, DynamixelOptions, place_servos
-from .restart import restart
 from .setup import (
     RETURN_DELAY_UNIT_US,
     apply_settings,
@@ -32,6 +31,7 @@ from .setup import (
     raise_all,
     reboot_failed,
     refuse_failed,
+    restart,
     settle,
 )
 from .units import units_of

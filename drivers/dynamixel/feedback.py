@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import ActuatorState, DriverError
-from .answer import FULL, SHORT
 from .bus import TRIES
-from .chain import lost
-from .health import in_words
+from .chain import FULL, SHORT, lost
+from .models import in_words
 from .protocol import ALERT
 from .setup import failed, failures, raise_all
 

@@ -139,3 +139,22 @@ def _model(name: str, table: Table, entry: Mapping[str, Any]) -> Model:
         current_unit_a=None if current_ma is None else current_ma / 1000,
         fast_read_from=entry.get("fast_read_from"),
     )
+
+
+HARDWARE_ERRORS = {
+    0x01: "an input voltage error",
+    0x02: "a motor hall sensor error",
+    0x04: "overheating",
+    0x08: "a motor encoder error",
+    0x10: "an electrical shock",
+    0x20: "overload",
+}
+
+
+def in_words(bits: int) -> str:
+    """Return what is wrong, such as `overheating and overload`."""
+    named = [words for bit, words in HARDWARE_ERRORS.items() if bits & bit]
+    unknown = bits & ~sum(HARDWARE_ERRORS)
+    if unknown:
+        named.append(f"unknown error bits 0x{unknown:02x}")
+    return " and ".join(named)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from ..base import DriverError
 from .bus import Bus
-from .health import in_words
 from .line import SerialLine
-from .models import models, name_of
+from .models import in_words, models, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -2,20 +2,15 @@
 
 driver    the driver: opening, torque, and what it refuses
 options   its options
-setup     merges them with HEBI's own robot configuration
+setup     merges them with HEBI's own robot configuration: modules, efforts, and what it describes
 config    reads that configuration
 plugins   its arm plugins: which are applied
-describe  what it tells of the robot: model, joints, home
 lookup    finds modules on the network; what the driver uses of hebi-py
 gains     controller gains: sent and read back
-sender    sends setpoints, but none to modules that must stay loose
+sender    sends setpoints, also to second modules of a joint, but none to modules that must stay loose
 listener  receives feedback, and finds silent modules
-feedback  a group's feedback as arrays
-flags     m-stop, heat, position limits, and who commands the modules
-turns     whether modules count the right turn
-stored_limits  what the modules allow by limits that they have stored
-mirror    joints that two modules move
-effort_setup  what is fed forward, by options and plugins
+feedback  a group's feedback as arrays; m-stop, heat, position limits, and who commands the modules
+stored_limits  limits that the modules have stored, and whether they count the right turn
 feed_forward  efforts that are added to commanded ones
 gravity   efforts that carry the arm
 """

@@ -24,19 +24,15 @@ from ..base import (
     slowest_rate_hz,
 )
 from ..limits import ActuatorLimits
-from .describe import describe
 from .feed_forward import FeedForward
-from .feedback import WHERE
-from .flags import named
+from .feedback import WHERE, named
 from .gains import apply_gains, read_setup
 from .listener import Listener
 from .lookup import Module, find_group, import_hebi, open_lookup, single_groups
-from .mirror import Mirrors
 from .options import HebiOptions
-from .sender import Sender
-from .setup import REPORTS_A_TIMEOUT, refuse_missing, set_up
-from .stored_limits import stored_limits
-from .turns import refuse_turns, stored_ranges
+from .sender import Mirrors, Sender
+from .setup import REPORTS_A_TIMEOUT, describe, refuse_missing, set_up
+from .stored_limits import refuse_turns, stored_limits, stored_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

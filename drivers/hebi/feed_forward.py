@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..base import Floats
-    from .effort_setup import EffortSetup
     from .lookup import Module
+    from .setup import EffortSetup
 
 LONGEST_STEP_TICKS = 5
 """After a longer pause between two setpoints, their velocities tell no acceleration."""

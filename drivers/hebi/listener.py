@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import CommunicationLost, DriverTimeout
-from .feedback import WHERE, GroupState
-from .flags import Flags, named
+from .feedback import WHERE, Flags, GroupState, named
 
 if TYPE_CHECKING:
     from collections import deque

@@ -3,18 +3,14 @@
 driver          the driver: opening, the log of commands, and the errors of the contract
 options         its options
 simulation      lets time pass: when commands take effect, and faults
-plant           the physics, in a block of numbers
+plant           the physics, in a block of numbers, and how warm motors get
 layout          where each number of that block stands, and the grid of time
 propagator      the exact motion of free actuators over any number of steps
-integrator      one step of actuators under limits, friction, load or faults
-stops           where joints stop, whatever pushes them
-heat            how warm motors get
+integrator      one step of actuators under limits, friction, load, stops or faults
 gravity         the weight of the robot in any posture
-encoder         from true positions to measured ones
-wire            what arrives of commands and feedback, and when
+wire            what arrives of commands and feedback, and when; measured positions
 faults          the faults that there are, with their parameters and effects
-fault_schedule  when faults begin and end
-fault_injector  the present faults, summed up and applied
+fault_injector  when faults begin and end; the present ones, summed up and applied
 plant_file      a simulated robot in a file
 command_log     a file with every command received
 """

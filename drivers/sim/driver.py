@@ -25,7 +25,6 @@ from ..base import (
 from ..limits import ActuatorLimits
 from ..options import OptionProblem, OptionsError, spread
 from .command_log import CommandLog, CommandLogError
-from .encoder import Encoder
 from .faults import LifetimeExpiry, make_fault, place_of
 from .gravity import Weights
 from .layout import STEP_S, STEPS_PER_S, step_at
@@ -34,6 +33,7 @@ from .plant import Plant, new_plant
 from .plant_file import PlantFileError, map_plant
 from .propagator import Dynamics
 from .simulation import Simulation
+from .wire import Encoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..base import DriverError, Floats
-    from .encoder import Encoder
     from .faults import Fault
     from .options import SimOptions
     from .plant import Plant
+    from .wire import Encoder
 
 
 class Simulation:

@@ -35,8 +35,8 @@ from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.robots.assembly import make_registry
-from motiond.daemon.stream.execution import ON_MOTION
-from motiond.daemon.stream.loop import StreamLoop
+from motiond.daemon.stream.engine.execution import ON_MOTION
+from motiond.daemon.stream.engine.loop import StreamLoop
 from motiond.daemon.trajectory.ramp import FULL_RAMP
 from motiond.drivers.base import CommunicationLost, DriverError
 from motiond.drivers.sim.driver import SimOptions

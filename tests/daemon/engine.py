@@ -28,9 +28,9 @@ from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.robots.assembly import make_setup
 from motiond.daemon.robots.session.goal import new_goal
 from motiond.daemon.robots.session.goal_planner import GoalPlanner, refuse_speed
-from motiond.daemon.stream.clocks import VirtualClock
-from motiond.daemon.stream.execution import ON_MOTION
-from motiond.daemon.stream.loop import StreamLoop
+from motiond.daemon.stream.engine.execution import ON_MOTION
+from motiond.daemon.stream.engine.loop import StreamLoop
+from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.daemon.trajectory.passes import Place
 from motiond.daemon.trajectory.ramp import FULL_RAMP
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from motiond.daemon.planning.planner import Plan
     from motiond.daemon.planning.playback import Playback
     from motiond.daemon.robots.session.goal import Goal
-    from motiond.daemon.stream.player import Player
+    from motiond.daemon.stream.engine.player import Player
     from tests.daemon.sequences import Sequence
 
     Floats: TypeAlias = NDArray[np.float64]

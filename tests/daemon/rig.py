@@ -16,7 +16,7 @@ from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.robots.assembly import make_registry
-from motiond.daemon.stream.displacement import SETTLED_S
+from motiond.daemon.stream.engine.displacement import SETTLED_S
 from motiond.drivers.limits import ActuatorLimits
 from tests.daemon.virtual_forks import VirtualForks
 from tests.virtual import VirtualLoop

@@ -24,10 +24,10 @@ from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.forks import BORN, ENDED, REFUSED, TOLD
 from motiond.daemon.ipc.messages import HURRY
 from motiond.daemon.ipc.stream_forks import StreamForks
-from motiond.daemon.stream.clocks import Clock, VirtualClock
-from motiond.daemon.stream.leaving import ToldToLeave
 from motiond.daemon.stream.locks import DeviceLocks, wait_readable
-from motiond.daemon.stream.process import Machine, stream
+from motiond.daemon.stream.process.devices import ToldToLeave
+from motiond.daemon.stream.process.process import Machine, stream
+from motiond.daemon.stream.timing.clocks import Clock, VirtualClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from motiond.daemon.clock.kernel import KernelClock
 from motiond.daemon.clock.monitor import ClockMonitor
-from motiond.daemon.stream.clocks import VirtualClock
+from motiond.daemon.stream.timing.clocks import VirtualClock
 
 if TYPE_CHECKING:
     from motiond.daemon.clock.chrony import Tracking

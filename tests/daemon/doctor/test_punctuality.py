@@ -12,7 +12,7 @@ from motiond.daemon.doctor.machine import user_name
 from motiond.daemon.doctor.punctuality import NotMeasured, check_punctuality, task_of
 from motiond.daemon.doctor.report import Check, Verdict
 from motiond.daemon.doctor.wakeups import Measured, Task
-from motiond.daemon.stream.clocks import VirtualClock
+from motiond.daemon.stream.timing.clocks import VirtualClock
 
 TASK = Task(5.0, 1000.0, 49, None, lock_memory=True)
 LATE = {"p50": 20e-6, "p99": 60e-6, "p99.9": 90e-6, "max": 400e-6}

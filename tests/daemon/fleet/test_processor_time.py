@@ -11,8 +11,8 @@ import pytest
 
 from bench.__main__ import NAMES, TIMED, TOGETHER, chosen
 from bench.fleet_processor import Share, draw, plane_through, table, wakes_hz
-from motiond.daemon.stream.clocks import VirtualClock
-from motiond.daemon.stream.schedule import Schedule
+from motiond.daemon.stream.timing.clocks import VirtualClock
+from motiond.daemon.stream.timing.schedule import Schedule
 
 pytestmark = pytest.mark.slow
 

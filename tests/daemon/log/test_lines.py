@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.daemon.ipc.forks import ForkRequest
-    from motiond.daemon.stream.clocks import Clock
+    from motiond.daemon.stream.timing.clocks import Clock
 
 TIME = r"[0-9-]{10} [0-9:]{8},[0-9]{3}"
 

@@ -19,11 +19,11 @@ from motiond.daemon.api.errors import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.robots.session.robot_session import RobotSession
-from motiond.daemon.stream.clocks import VirtualClock
-from motiond.daemon.stream.commands import CommandHandler
-from motiond.daemon.stream.execution import Phase
-from motiond.daemon.stream.player import Player
-from motiond.daemon.stream.schedule import Schedule
+from motiond.daemon.stream.engine.commands import CommandHandler
+from motiond.daemon.stream.engine.execution import Phase
+from motiond.daemon.stream.engine.player import Player
+from motiond.daemon.stream.timing.clocks import VirtualClock
+from motiond.daemon.stream.timing.schedule import Schedule
 from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.track import Track, share
 

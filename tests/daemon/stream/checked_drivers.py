@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.stream.clocks import VirtualClock
+from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.drivers.composite.driver import CompositeDriver
 from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.options import HebiOptions

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.ipc import messages
-from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.locks import DeviceLocks
-from motiond.daemon.stream.reconnect import reopen
+from motiond.daemon.stream.process.devices import reopen
+from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.drivers.sim.driver import SimDriver
 from motiond.drivers.sim.options import SimOptions
 from tests.daemon.stream.test_loop import JOINTS, START, Bench

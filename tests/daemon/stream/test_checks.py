@@ -9,7 +9,7 @@ import pytest
 
 from motiond.daemon.ipc.messages import CheckLimits
 from motiond.daemon.ipc.ring import Record
-from motiond.daemon.stream.checks import CheckFailure, Checks
+from motiond.daemon.stream.engine.checks import CheckFailure, Checks
 
 PERIOD_S = 0.01
 CHECKS = 4

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from motiond.daemon.stream.clocks import RealClock, VirtualClock
+from motiond.daemon.stream.timing.clocks import RealClock, VirtualClock
 
 
 def test_the_real_clock_is_the_one_that_is_slewed_with_unix_time_and_never_stepped() -> None:

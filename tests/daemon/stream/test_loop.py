@@ -14,8 +14,8 @@ from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import SCALARS, RingReader, RingWriter
 from motiond.daemon.ipc.states import State
 from motiond.daemon.joints.transmission import Transmission
-from motiond.daemon.stream.clocks import VirtualClock
-from motiond.daemon.stream.loop import StreamLoop
+from motiond.daemon.stream.engine.loop import StreamLoop
+from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.base import (

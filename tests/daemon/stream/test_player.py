@@ -11,10 +11,10 @@ import pytest
 
 from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.states import ACTIVE, TRANSITIONS, Event, ResultCode, State
-from motiond.daemon.stream.execution import Execution
-from motiond.daemon.stream.player import Player
-from motiond.daemon.stream.tolerance_watch import watch_tolerances
-from motiond.daemon.stream.tolerances import Tolerances
+from motiond.daemon.stream.engine.execution import Execution
+from motiond.daemon.stream.engine.player import Player
+from motiond.daemon.stream.engine.tolerances import Tolerances
+from motiond.daemon.stream.engine.watch import watch_tolerances
 from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.route import Route
 from motiond.daemon.trajectory.track import Track

@@ -11,9 +11,9 @@ import pytest
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.channel import Channel
-from motiond.daemon.stream.clocks import VirtualClock
 from motiond.daemon.stream.locks import DeviceLocks
-from motiond.daemon.stream.reconnect import open_alone, reopen
+from motiond.daemon.stream.process.devices import open_alone, reopen
+from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.drivers.base import CommunicationLost, Driver, DriverOptions
 from tests.daemon.rig import FULL_SWING, Rig, ask
 from tests.daemon.stream.test_locks import device

@@ -11,7 +11,7 @@ import pytest
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
-from motiond.daemon.stream.clocks import RealClock, VirtualClock
+from motiond.daemon.stream.timing.clocks import RealClock, VirtualClock
 from motiond.drivers.base import CommunicationLost, DriverError
 from motiond.drivers.sim.driver import SimDriver, SimOptions
 

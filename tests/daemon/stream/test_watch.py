@@ -14,7 +14,7 @@ import pytest
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
-from motiond.daemon.stream.displacement import Displacement
+from motiond.daemon.stream.engine.displacement import Displacement
 from motiond.daemon.trajectory.track import Track, share
 from tests.daemon.stream.test_loop import START
 from tests.daemon.stream.watched import FAR, LIMITS, RATE_HZ, STATES, Robot, holding, paused

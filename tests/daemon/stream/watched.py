@@ -10,8 +10,8 @@ import numpy as np
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
-from motiond.daemon.stream.clocks import VirtualClock
-from motiond.daemon.stream.execution import Phase
+from motiond.daemon.stream.engine.execution import Phase
+from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.registry import make_driver

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from motiond.drivers.dynamixel import protocol
-from motiond.drivers.dynamixel.answer import JointAnswer
+from motiond.drivers.dynamixel.chain import JointAnswer
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name

@@ -9,11 +9,10 @@ import pytest
 
 from motiond.drivers.base import Description, DriverConfigError
 from motiond.drivers.hebi.config import load_hebi_config
-from motiond.drivers.hebi.effort_setup import DynamicsSetup, EffortSetup
 from motiond.drivers.hebi.lookup import Module
-from motiond.drivers.hebi.mirror import Mirror
 from motiond.drivers.hebi.options import HebiOptions
-from motiond.drivers.hebi.setup import HebiSetup, set_up
+from motiond.drivers.hebi.sender import Mirror
+from motiond.drivers.hebi.setup import DynamicsSetup, EffortSetup, HebiSetup, set_up
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import describe_robot
 

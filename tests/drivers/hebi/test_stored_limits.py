@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from motiond.drivers.hebi.lookup import Module
-from motiond.drivers.hebi.mirror import Mirror, Mirrors
+from motiond.drivers.hebi.sender import Mirror, Mirrors
 from motiond.drivers.hebi.stored_limits import stored_limits
 from motiond.drivers.limits import KINDS
 

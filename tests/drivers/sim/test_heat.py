@@ -9,7 +9,7 @@ import pytest
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState
 from motiond.drivers.registry import make_driver
-from motiond.drivers.sim.heat import AMBIENT_C, HOTTEST_C, warm
+from motiond.drivers.sim.plant import AMBIENT_C, HOTTEST_C, warm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from motiond.daemon.stream.clocks import RealClock
+from motiond.daemon.stream.timing.clocks import RealClock
 
 
 def test_the_real_clock_returns_at_a_deadline_and_not_before() -> None:

@@ -14,7 +14,8 @@ import pytest
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import RingReader, RingWriter
-from motiond.daemon.stream.locks import DeviceLocks, address_of, wait_for_devices
+from motiond.daemon.stream.locks import DeviceLocks, address_of
+from motiond.daemon.stream.process.devices import wait_for_devices
 from tests.daemon.stream.test_locks import (  # these run here on sockets of the system
     device,
     held_by,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 HOLDER = """
 import sys, time
 from setproctitle import setproctitle
-from motiond.daemon.stream.fork_server import TITLE
+from motiond.daemon.stream.locks import TITLE
 from motiond.daemon.stream.locks import DeviceLocks
 setproctitle(f"{TITLE} leg")  # as a stream process is named
 def hold():
@@ -143,7 +144,7 @@ ENDING = """
 import os, sys
 from motiond.daemon.ipc import ring
 from motiond.daemon.ipc.channel import Channel, ChannelClosed
-from motiond.daemon.stream import process as stream
+from motiond.daemon.stream.process import process as stream
 from motiond.daemon.stream.locks import DeviceLocks
 from tests.daemon.stream.test_loop import setup_of
 daemon, theirs = Channel.pair()

@@ -11,7 +11,7 @@ from tests.waiting import PATIENCE_S
 
 ENDS = """
 import atexit, socket, sys
-from motiond.daemon.stream import process
+from motiond.daemon.stream.process import process
 
 def stream(channel, machine):
     atexit.register(print, "the vendor's library was told", flush=True)

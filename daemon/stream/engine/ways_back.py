@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..joints.beyond import FROM_BEYOND, WAY_BACK, far_outside, slack_of
-from ..joints.transmission import Transmission
-from ..trajectory.track import Track
-from ..trajectory.way import WayError, plan_way
+from ...joints.beyond import FROM_BEYOND, WAY_BACK, far_outside, slack_of
+from ...joints.transmission import Transmission
+from ...trajectory.track import Track
+from ...trajectory.way import WayError, plan_way
 
 if TYPE_CHECKING:
     from motiond.drivers import ActuatorLimits
     from motiond.formats.arrays import Booleans, Floats
 
-    from ..ipc.messages import Setup
+    from ...ipc.messages import Setup
 
 LONGEST_S = 600.0  # of a way back; one that takes longer has no sense
 

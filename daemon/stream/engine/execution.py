@@ -7,8 +7,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from ..ipc.states import ResultCode
-    from ..trajectory.route import Route
+    from ...ipc.states import ResultCode
+    from ...trajectory.route import Route
     from .tolerances import Tolerances
 
 

@@ -10,28 +10,38 @@ import numpy as np
 
 from motiond.drivers.base import DriverError
 
-from ..ipc import messages
-from ..ipc.states import ResultCode, State
-from ..trajectory.route import Route
-from ..trajectory.track import map_shared
-from ..trajectory.way import WayError
+from ...ipc import messages
+from ...ipc.states import ResultCode, State
+from ...trajectory.route import Route
+from ...trajectory.track import map_shared
+from ...trajectory.way import WayError
 from .execution import Execution
-from .idle import restart
 from .tolerances import Tolerances
 from .ways_back import joined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from motiond.drivers.base import Driver
     from motiond.formats.arrays import Floats
 
-    from ..trajectory.track import Track
+    from ...trajectory.track import Track
+    from ..timing import Schedule
     from .actuators import Actuators
     from .player import Player
-    from .schedule import Schedule
     from .watch import Watch
 
     Command: TypeAlias = messages.Command | messages.Notice
+
+
+def restart(driver: Driver, actuators: Sequence[str]) -> messages.Rebooted:
+    """Restart actuators, and return what became of it."""
+    error = ""
+    try:
+        driver.reboot(actuators)
+    except Exception as failure:  # noqa: BLE001 - whatever a driver raises is an answer, not the process's end
+        error = str(failure) or type(failure).__name__
+    return messages.Rebooted([*actuators], error)
 
 
 class CommandHandler:

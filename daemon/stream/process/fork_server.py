@@ -18,10 +18,9 @@ from setproctitle import setproctitle
 from motiond.drivers.base import DriverConfigError
 from motiond.drivers.registry import driver_class
 
-from ..ipc.forks import BORN, ENDED, REFUSED, REQUEST_BYTES, TOLD, ForkRequest, LoadRequest, decode
+from ...ipc.forks import BORN, ENDED, REFUSED, REQUEST_BYTES, TOLD, ForkRequest, LoadRequest, decode
+from ..locks import TITLE
 
-TITLE = "motiond stream"
-"""How a stream process is listed (`ps`), followed by its robot."""
 SERVER_TITLE = "motiond fork server"
 SHARED_DRIVERS = frozenset({"dynamixel", "sim"})
 """What is loaded before a fork; vendors' libraries and plugins may start threads, which no fork copies."""

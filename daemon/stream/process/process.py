@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING, NoReturn
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import make_driver
 
-from ..ipc import messages
-from ..ipc.channel import Channel, ChannelClosed
-from ..ipc.ring import RingWriter
-from ..log.lines import start_logging
-from . import realtime
-from .clocks import Clock, FastForwardClock, RealClock
+from ...ipc import messages
+from ...ipc.channel import Channel, ChannelClosed
+from ...ipc.ring import RingWriter
+from ...log.lines import start_logging
+from ..engine import StreamLoop
+from ..locks import DeviceLocks, wait_readable
+from ..timing import Clock, FastForwardClock, RealClock, prepare
+from .devices import ToldToLeave, asked_by, interruptible, open_alone, reopen, restart_first, wait_for_devices
 from .fork_server import ForkServer
-from .idle import asked_by
-from .leaving import ToldToLeave, interruptible
-from .locks import DeviceLocks, wait_for_devices, wait_readable
-from .loop import StreamLoop
-from .reconnect import open_alone, reopen, restart_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -98,7 +95,7 @@ class Machine:
 
     def make_punctual(self, setup: messages.Setup) -> list[str]:
         """Make the process as punctual as the system allows; return what was refused."""
-        return realtime.prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
+        return prepare(setup.priority, setup.core, lock_memory=setup.lock_memory)
 
 
 def stream(channel: Channel, machine: Machine) -> int:

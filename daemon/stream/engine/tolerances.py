@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..ipc.messages import OFF
+from ...ipc.messages import OFF
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

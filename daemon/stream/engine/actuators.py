@@ -8,13 +8,13 @@ import numpy as np
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverError
 
-from ..joints.transmission import Transmission
+from ...joints.transmission import Transmission
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Driver
 
-    from ..ipc.messages import Setup
-    from ..ipc.ring import Record
+    from ...ipc.messages import Setup
+    from ...ipc.ring import Record
     from .checks import Checks
 
 LATE_S = 0.5

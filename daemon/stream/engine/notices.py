@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..ipc.channel import ChannelClosed
-from ..ipc.messages import Ended
-from ..ipc.states import ResultCode
+from ...ipc.channel import ChannelClosed
+from ...ipc.messages import Ended
+from ...ipc.states import ResultCode
 
 if TYPE_CHECKING:
     from collections import deque
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Booleans, Floats
 
-    from ..ipc.channel import Channel
-    from ..ipc.messages import Notice
+    from ...ipc.channel import Channel
+    from ...ipc.messages import Notice
     from .execution import Result
 
 

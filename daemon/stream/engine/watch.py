@@ -1,8 +1,8 @@
 """Watches a robot whenever its actuators hold, in every state, and decides what follows from what it finds.
 
 While a goal plays, a check that fails stops it softly with the check's code, also out of a pause. A robot
-that only holds goes on holding, whatever fails: to let go would drop an arm. Each failure is reported once,
-when it begins, and once more when it is over (docs/explanations/checks.md).
+that only holds goes on holding, whatever fails: to release it would drop an arm. Each failure is reported
+once, when it begins, and once more when it is over (docs/explanations/checks.md).
 """
 
 from __future__ import annotations
@@ -13,23 +13,82 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..ipc.messages import Happened
-from ..ipc.states import State
+from ...ipc.messages import Happened
+from ...ipc.states import ResultCode, State
+from ..timing import CHECK_PERIOD_S
 from .checks import Checks
 from .displacement import Displacement
-from .schedule import CHECK_PERIOD_S
-from .tolerance_watch import watch_tolerances
+from .execution import Phase
 from .ways_back import WaysBack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from motiond.formats.arrays import Floats
+    from motiond.formats.arrays import Booleans, Floats
 
-    from ..ipc.messages import Notice, Setup
+    from ...ipc.messages import Notice, Setup
+    from ..timing import Schedule
     from .actuators import Actuators
+    from .execution import Execution
     from .player import Player
-    from .schedule import Schedule
+    from .tolerances import Excess
+
+# Members of enums are slow to look up in every tick.
+MOTION, SETTLE = Phase.MOTION, Phase.SETTLE
+STOPPING = State.STOPPING
+
+
+def watch_tolerances(
+    player: Player,
+    measured: Floats,
+    forgiven: Booleans | None = None,
+    verified: Callable[[], bool] = lambda: True,
+) -> None:
+    """Compare feedback with the tolerances, once the tick's setpoint is written.
+
+    Parameters
+    ----------
+    player : Player
+        Is stopped softly where a joint breaks its tolerance, and has finished where all have come near enough
+        to the last row.
+    measured : ndarray, shape (joints,)
+    forgiven : ndarray of bool, shape (joints,), optional
+        Joints that may be anywhere, as they have stalled and may.
+    verified : callable
+        Asked before the execution ends well; where it says no, it has ended in another way.
+    """
+    execution = player.execution
+    if execution is None or player.state is STOPPING:
+        return
+    if player.phase is MOTION:
+        if execution.path.any and (excess := execution.path.worst(player.position, measured, forgiven)):
+            _break_off(player, execution, ResultCode.PATH_TOLERANCE_VIOLATED, excess, "path")
+    elif player.phase is SETTLE and not player.slowing:
+        excess = execution.goal.worst(player.position, measured, forgiven)
+        if excess is not None:
+            _settle(player, execution, excess)
+        elif verified():
+            player.finish()
+
+
+def _settle(player: Player, execution: Execution, excess: Excess) -> None:
+    """Break the execution off where the joints have had their time and are not near enough."""
+    if player.settled_ticks < execution.goal_ticks:
+        return
+    waited = f", {player.settled_ticks / execution.rate_hz:.3f} s after the last row"
+    _break_off(player, execution, ResultCode.GOAL_TOLERANCE_VIOLATED, excess, "goal", waited=waited)
+
+
+def _break_off(
+    player: Player, execution: Execution, code: ResultCode, excess: Excess, kind: str, *, waited: str = ""
+) -> None:
+    """Stop softly because of a joint that breaks its path or goal tolerance."""
+    joint, unit = player.joints[excess.joint], player.units[excess.joint]
+    time_s = player.frame / execution.rate_hz
+    what = f"joint '{joint}' is {excess.far(unit)} at {time_s:.3f} s (row {player.frame:.0f}){waited}"
+    tolerance = f"its {kind} tolerance is {excess.tolerance:.4g} {unit}"
+    message = f"{what}; {tolerance}; look for what holds it, or raise the tolerance"
+    player.stop(code, message, excess.details(joint, unit) | {"time": time_s})
 
 
 class Hold(Enum):

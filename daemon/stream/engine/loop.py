@@ -17,19 +17,19 @@ import numpy as np
 
 from motiond.drivers.base import CommunicationLost, Driver, DriverError
 
-from ..ipc import messages
-from ..ipc.channel import Channel, ChannelClosed
-from ..ipc.ring import Record, RingWriter
-from ..ipc.states import ResultCode, State
+from ...ipc import messages
+from ...ipc.channel import Channel, ChannelClosed
+from ...ipc.ring import Record, RingWriter
+from ...ipc.states import ResultCode, State
+from ..timing import Schedule
 from .actuators import Actuators
 from .commands import CommandHandler
 from .notices import ended, send_waiting
 from .player import Player
-from .schedule import Schedule
 from .watch import Watch
 
 if TYPE_CHECKING:
-    from .clocks import Clock
+    from ..timing import Clock
     from .execution import PassedMarker
 
 log = logging.getLogger(__name__)

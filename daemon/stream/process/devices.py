@@ -1,0 +1,248 @@
+"""Waits for a robot's devices, opens its driver, and finds lost actuators again.
+
+Opening may wait for actuators for seconds, in a vendor's code, and reads no command. Until it is done a
+signal of the daemon ends the process at once (`ToldToLeave`); from then on the signal is ignored, and
+`Shutdown` counts. Lost actuators are looked for with longer and longer waits. A port that comes back by
+another name is locked by that first. Nothing moves by itself: torque stays off until somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import closing, contextmanager
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from ...ipc.channel import ChannelClosed
+from ...ipc.messages import HURRY, Lost, Reboot, Reset, Shutdown
+from ..engine import restart
+from ..locks import wait_readable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from typing import TypeAlias
+
+    from motiond.drivers.base import Driver
+
+    from ...ipc.channel import Channel
+    from ...ipc.messages import Notice
+    from ...ipc.ring import RingWriter
+    from ..locks import DeviceLocks, Holder, Wait
+    from ..timing import Clock
+
+    Interruptible: TypeAlias = Callable[[], AbstractContextManager[None]]
+
+BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+BEAT_S = 0.25
+
+
+class Asked(NamedTuple):
+    """What the daemon has asked for.
+
+    Attributes
+    ----------
+    leaves : bool
+        Whether the process is to end, as told or as the daemon has gone.
+    tries : bool
+        Whether the actuators are to be looked for at once.
+    reboot : list of str
+        Which actuators are to be restarted before.
+    """
+
+    leaves: bool = False
+    tries: bool = False
+    reboot: Sequence[str] = ()
+
+
+def asked_by(channel: Channel) -> Asked:
+    """Take all commands that have come."""
+    tries, reboot = False, list[str]()
+    try:
+        while (received := channel.receive()) is not None:
+            command, fds = received
+            for fd in fds:
+                os.close(fd)
+            if isinstance(command, Shutdown):
+                return Asked(leaves=True)
+            tries |= isinstance(command, Reset | Reboot)
+            reboot += command.actuators if isinstance(command, Reboot) else ()
+    except ChannelClosed:
+        return Asked(leaves=True)
+    return Asked(tries=tries, reboot=reboot)
+
+
+def tell(channel: Channel, notice: Notice) -> bool:
+    """Send a notice, or lose it where the daemon does not read; False if the daemon has gone."""
+    try:
+        channel.send(notice)
+    except ChannelClosed:
+        return False
+    except BlockingIOError:
+        return True
+    return True
+
+
+class ToldToLeave(BaseException):
+    """The process is to end; like KeyboardInterrupt it is no error that a driver should deal with."""
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let the signal raise `ToldToLeave` in here, and ignore it from then on."""
+    signal.signal(HURRY, _leave)
+    try:
+        yield
+    finally:
+        signal.signal(HURRY, signal.SIG_IGN)
+
+
+def _leave(_number: int, _frame: object) -> NoReturn:
+    raise ToldToLeave
+
+
+def wait_for_devices(
+    locks: DeviceLocks,
+    devices: Callable[[], Iterable[str]],
+    channel: Channel,
+    ring: RingWriter,
+    wait: Wait = wait_readable,
+) -> bool:
+    """Take the locks as soon as nobody else holds one; False if the process is to end before.
+
+    Whoever holds them is told of as `Lost`, once for each; `ring` is told that this process is alive.
+
+    Parameters
+    ----------
+    devices : callable
+        What is to be driven, as it is now: a name may come to stand for another device meanwhile.
+    wait : callable
+        Waits as `wait_readable` does.
+
+    Raises
+    ------
+    DriverError
+        As `DeviceLocks.take` does.
+    """
+    said = ""
+    while True:
+        wanted = set(devices())
+        locks.follow(wanted)
+        holder = locks.take()
+        if holder is None:
+            return True
+        with closing(holder):
+            if str(holder) != said:
+                said = str(holder)
+                if not tell(channel, Lost(said)):
+                    return False
+            looks_again = False
+            while not looks_again:
+                looks_again = holder.has_ended(channel, BEAT_S, wait) or set(devices()) != wanted
+                ring.beat()
+                if asked_by(channel).leaves:
+                    return False
+
+
+def open_alone(
+    driver: Driver, locks: DeviceLocks, interruptible: Interruptible = interruptible
+) -> Holder | None:
+    """Open a driver whose devices are locked, and lock what has come into being with it.
+
+    Parameters
+    ----------
+    interruptible : callable
+        Returns the context within which the process may be told to leave.
+
+    Returns
+    -------
+    Holder or None
+        Who was first to lock that; the driver is closed again then.
+
+    Raises
+    ------
+    ToldToLeave
+        If the process is to end.
+    DriverError
+        If the driver cannot be opened.
+    """
+    with interruptible():
+        driver.open()
+    if (holder := locks.take()) is not None:
+        driver.close()
+    return holder
+
+
+def restart_first(
+    driver: Driver, asked: Asked, channel: Channel, interruptible: Interruptible = interruptible
+) -> None:
+    """Restart the actuators that are asked for, if any, before a driver is opened whose devices are locked.
+
+    Parameters
+    ----------
+    interruptible : callable
+        As of `open_alone`.
+
+    Raises
+    ------
+    ToldToLeave
+        If the process is to end.
+    """
+    if asked.reboot:
+        with interruptible():
+            notice = restart(driver, asked.reboot)
+        tell(channel, notice)
+
+
+def reopen(
+    driver: Driver,
+    locks: DeviceLocks,
+    channel: Channel,
+    clock: Clock,
+    interruptible: Interruptible = interruptible,
+) -> bool:
+    """Open a driver that has lost its actuators, however long it takes; False once the process is to end.
+
+    Parameters
+    ----------
+    locks : DeviceLocks
+        Those on what the driver drove; they follow it where its devices have other names now.
+    interruptible : callable
+        As of `open_alone`.
+    """
+    driver.close()
+    for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
+        asked = _asked_within(channel, clock, clock.now() + wait_s)
+        if asked.leaves:
+            return False
+        try:
+            locks.follow(driver.devices)
+            holder = locks.take()
+            if holder is None:
+                restart_first(driver, asked, channel, interruptible)
+                holder = open_alone(driver, locks, interruptible)
+            if holder is None:
+                driver.disable()
+                return True
+            reason = str(holder)
+            holder.close()
+        except ToldToLeave:
+            driver.close()
+            return False
+        except Exception as error:  # noqa: BLE001 - whatever keeps it from opening, it is tried again
+            driver.close()
+            reason = str(error) or type(error).__name__
+        if not tell(channel, Lost(reason)):
+            return False
+    return False
+
+
+def _asked_within(channel: Channel, clock: Clock, deadline_s: float) -> Asked:
+    """Wait, no longer than until something is asked for, and drop commands that need actuators."""
+    while clock.now() < deadline_s:
+        clock.wait_readable(channel.fileno(), deadline_s)
+        asked = asked_by(channel)
+        if asked.leaves or asked.tries:
+            return asked
+    return Asked()
