@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 NAMES = (
     "load_seq",
     "dump_seq",
-    "cache",
     "load_robot",
     "load_xml",
     "kinematics",

@@ -38,7 +38,7 @@ def main() -> None:
             print(f"    {tick_us:.0f} µs a tick, {faster:.0f} times faster than real time")
             print(f"    goal at least {GOAL}: {verdict}")
         command = [MOTIOND, "play", "arm", "swing", "--dry-run", "-c", rig.config]
-        run(command)  # compiles, and fills the cache of motions
+        run(command)  # compiles
         whole = medians([run(command) for _ in range(TRIES)])
         print(f"  `motiond play --dry-run`, from its start to its end: {whole.wall_s:.2f} s", end="")
         print(f", {whole.processor_s:.2f} s of processor time")

@@ -118,7 +118,7 @@ def main() -> None:
         with _broker() as port:
             config = demo_config(folder, f"mqtt://127.0.0.1:{port}")
             observer = Observer(port)
-            _start(config, observer)  # the first one compiles, fills caches, and reads all from the disk
+            _start(config, observer)  # the first one compiles, and reads all from the disk
             for command in YARDSTICKS.values():
                 run(command)
             starts: list[Start] = []

@@ -67,12 +67,12 @@ install_deb "$deb"
 enter --net sh /tmp/play_once.sh motiond "$since"
 
 step "the service's configuration, as the service's user"
-enter install -d -o motiond -g motiond /var/lib/motiond /var/cache/motiond
+enter install -d -o motiond -g motiond /var/lib/motiond
 # shellcheck disable=SC2016
 enter --net sh -euc '
     motiond check
     setpriv --reuid=motiond --regid=motiond --init-groups \
-        env STATE_DIRECTORY=/var/lib/motiond XDG_CACHE_HOME=/var/cache HOME=/var/lib/motiond motiond run & daemon=$!
+        env STATE_DIRECTORY=/var/lib/motiond HOME=/var/lib/motiond motiond run & daemon=$!
     tries=0
     until motiond status arm 2>/dev/null | grep -q idle; do
         tries=$((tries + 1)); [ "$tries" -lt 60 ] || { echo "the robot is not idle" >&2; exit 1; }; sleep 0.5

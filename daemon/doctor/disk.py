@@ -1,4 +1,4 @@
-"""Room on the file systems that motiond writes to: its state, its cache of motions, uploads."""
+"""Room on the file systems that motiond writes to: its state and uploads."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def _judged(room: Room, folders: str) -> Check:
     if room.free_bytes < TOO_LITTLE_BYTES or few_files:
         verdict, means = Verdict.FAILURE, "results are lost where the broker is away, and uploads are refused"
     elif room.free_bytes < LITTLE_BYTES:
-        verdict, means = Verdict.WARNING, "large motions soon find no room in the cache, and load slowly"
+        verdict, means = Verdict.WARNING, "there is soon no room for results and uploads"
     else:
-        verdict, means = Verdict.OK, "there is room for results, cached motions and uploads"
+        verdict, means = Verdict.OK, "there is room for results and uploads"
     return Check(
         check="disk",
         subject=folders,

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from motiond.drivers.hebi.lookup import open_lookup
-from motiond.formats.cache import default_folder as cache_folder
 
 from ..clock import chrony
 from ..mqtt.bridge import default_folder as state_folder
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from .modules import Look
 
 MOST_BYTES = 4096
-SERVICE_FOLDERS = (Path("/var/lib/motiond"), Path("/var/cache/motiond"))
+SERVICE_FOLDER = Path("/var/lib/motiond")
 """Where the unit of systemd lets the daemon write."""
 
 
@@ -57,8 +56,9 @@ def may_use(path: Path) -> bool:
 
 def folders() -> dict[str, Path]:
     """Return where a daemon of this user writes and, where motiond is a service, where that does."""
-    own = {name: folder for name, folder in (("state", state_folder()), ("cache", cache_folder())) if folder}
-    return own | {f"service {path.parent.name}": path for path in SERVICE_FOLDERS if path.is_dir()}
+    state = state_folder()
+    places = {"state": state} if state else {}
+    return places | ({"service": SERVICE_FOLDER} if SERVICE_FOLDER.is_dir() else {})
 
 
 @dataclass(frozen=True, slots=True)

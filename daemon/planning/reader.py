@@ -12,22 +12,19 @@ import socket
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-import orjson
-
-from motiond.formats import FormatError, Problem
-from motiond.formats.cache import entry
-from motiond.formats.cache.worker import LONGEST_PATH, MOTIONS
+from motiond.formats import FormatError, Problem, load_motions
+from motiond.formats.worker import LONGEST_PATH, MOTIONS, taken
 from motiond.text import printable
 
 from ..ipc.forks import LEAN
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from motiond.formats import Motion
-    from motiond.formats.cache import MotionCache
 
 SMALL_BYTES = 250_000
 PATIENCE_S, BYTES_A_SECOND = 30.0, 1_000_000
@@ -39,8 +36,6 @@ class MotionReader:
 
     Parameters
     ----------
-    cache : MotionCache
-        What was read before is taken from there.
     small_bytes : int
         Files of up to this size are read here.
     patience_s, bytes_a_second : float
@@ -51,14 +46,12 @@ class MotionReader:
 
     def __init__(
         self,
-        cache: MotionCache,
         *,
         small_bytes: int = SMALL_BYTES,
         patience_s: float = PATIENCE_S,
         bytes_a_second: float = BYTES_A_SECOND,
         end_within_s: float = END_WITHIN_S,
     ) -> None:
-        self._cache = cache
         self._small_bytes = small_bytes
         self._patience_s, self._bytes_a_second = patience_s, bytes_a_second
         self._end_within_s = end_within_s
@@ -76,9 +69,7 @@ class MotionReader:
         """
         size = _size_of(path)
         if size <= self._small_bytes or len(os.fsencode(path)) > LONGEST_PATH:
-            return self._cache.load_motions(path)
-        if (known := self._cache.known_motions(path)) is not None:
-            return known
+            return load_motions(path)
         with self._one_at_a_time:
             try:
                 return self._ask(path, self._patience_s + size / self._bytes_a_second)
@@ -118,9 +109,14 @@ class MotionReader:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))  # else it would have come
         (memory,) = memories
         try:
-            return _taken(memory) if kind == MOTIONS else _refuse(memory)
+            answer = taken(memory)
         finally:
             os.close(memory)
+        if kind == MOTIONS:
+            motions: list[Motion] = answer
+            return motions
+        problems, number = answer
+        raise FormatError(problems) from (None if number is None else OSError(number, os.strerror(number)))
 
     def _running(self) -> socket.socket:
         """Return where the process takes requests; start it where there is none."""
@@ -131,14 +127,7 @@ class MotionReader:
         with theirs:
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
-                    [
-                        sys.executable,
-                        "-P",
-                        "-m",
-                        "motiond.formats.cache.worker",
-                        str(theirs.fileno()),
-                        str(self._cache.folder or ""),
-                    ],
+                    [sys.executable, "-P", "-m", "motiond.formats.worker", str(theirs.fileno())],
                     pass_fds=(theirs.fileno(),),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -169,20 +158,6 @@ def _size_of(path: Path) -> int:
     with suppress(OSError, ValueError):
         return path.stat().st_size
     return 0
-
-
-def _taken(memory: int) -> list[Motion]:
-    """Return the motions that the process has put into memory, which is mapped."""
-    _, motions = entry.read(Path(f"/proc/self/fd/{memory}"))
-    return motions
-
-
-def _refuse(memory: int) -> list[Motion]:
-    """Raise what the process has found wrong."""
-    told = orjson.loads(Path(f"/proc/self/fd/{memory}").read_bytes())
-    number = told["errno"]
-    cause = None if number is None else OSError(number, os.strerror(number))
-    raise FormatError([Problem(*parts) for parts in told["problems"]]) from cause
 
 
 def _unread(path: Path, reason: str, hint: str) -> FormatError:

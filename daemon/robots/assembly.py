@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiond.drivers.registry import make_driver, refuse_shared_devices
-from motiond.formats.cache import default_cache
 
 from ..clock.monitor import ClockMonitor
 from ..config.robot import JointSettings
@@ -88,7 +87,6 @@ class Assembly:
         self._hub = hub
         self._forks = forks
         self._clock = clock
-        self._cache = default_cache()
 
     def registry(self, settings: Settings) -> RobotRegistry:
         """Return all robots of a configuration; raises as `all_parts` does."""
@@ -113,7 +111,7 @@ class Assembly:
         bounds = joint_bounds(joint_map, parts.settings)
         for warning in filter(None, (missing_limits(joint_map), never_fails(joint_map, bounds))):
             log.warning("%s: %s", parts.name, warning)
-        reader = MotionReader(self._cache)
+        reader = MotionReader()
         library = MotionLibrary(
             joint_map,
             parts.settings,

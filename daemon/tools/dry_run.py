@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiond.drivers.registry import make_driver
-from motiond.formats.cache import default_cache
 
 from ..api.errors import RequestError, unknown_robot
 from ..ipc import messages, ring
@@ -112,8 +111,7 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     narrowed = joint_map.within(driver.limits)
     if warning := never_fails(narrowed, joint_bounds(narrowed, robot)):
         log.warning("%s: %s", name, warning)
-    load = default_cache().load_motions
-    library = MotionLibrary(narrowed, robot, driver.max_rate_hz, load, min_rate_hz=driver.min_rate_hz)
+    library = MotionLibrary(narrowed, robot, driver.max_rate_hz, min_rate_hz=driver.min_rate_hz)
     library.load_all()
     simulated = _simulated(robot, joint_map, options)
     setup = make_setup(name, robot, settings, joint_map, simulated, allowed=driver.limits)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.formats import FormatError, load_motion, load_motions, load_robots
-from motiond.formats.cache import MotionCache
 from motiond.formats.io.source import MOTION_SIZE, Source
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
     make, reason = STRANGE[kind]
     path = tmp_path / "wave.seq"
     make(path)
-    for load in (load_motions, load_robots, MotionCache(tmp_path / "cache").load_motions):
+    for load in (load_motions, load_robots):
         with pytest.raises(FormatError) as caught:
             load(path)
         assert str(caught.value) == f"{path}: cannot be read; {reason}; check the path"

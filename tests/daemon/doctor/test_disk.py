@@ -35,7 +35,7 @@ def test_file_systems_are_told_once_with_all_that_is_kept_there(tmp_path: Path) 
             subject=f"{state} (state), {uploads} (uploads of arm)",
             verdict=Verdict.OK,
             found="50.0 GB free",
-            means="there is room for results, cached motions and uploads",
+            means="there is room for results and uploads",
             figures={"free_bytes": 50_000_000_000, "free_files": 1_000_000},
         )
     ]
@@ -72,7 +72,7 @@ def test_a_folder_that_may_not_be_looked_at_counts_by_the_one_that_it_is_in(tmp_
             Room(1, 900_000_000, None),
             "warning",
             "0.9 GB free",
-            "large motions soon find no room in the cache, and load slowly",
+            "there is soon no room for results and uploads",
         ),
         (
             Room(1, 49_000_000, 10_000),
@@ -120,4 +120,4 @@ def test_what_is_missing_is_named_first() -> None:
 
 @pytest.mark.usefixtures("nameless")
 def test_a_user_without_a_home_has_no_folder_to_look_at() -> None:
-    assert not {"state", "cache"} & Machine().folders().keys()
+    assert "state" not in Machine().folders()

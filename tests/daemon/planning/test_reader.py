@@ -1,4 +1,4 @@
-"""Small files and those that were read before are read in the daemon; others beside it, in tests/system."""
+"""Small files are read in the daemon; others beside it, in tests/system."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ import os
 import socket
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from motiond.daemon.planning.library import MotionLibrary
 from motiond.daemon.planning.reader import SMALL_BYTES, MotionReader
-from motiond.formats.cache import MotionCache
-from tests.formats.cache.test_store import cache_in
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
@@ -42,26 +38,16 @@ def write(path: Path, rows: int = 3, more: str = "") -> Path:
 
 def test_a_small_file_starts_no_process(tmp_path: Path) -> None:
     assert SMALL_BYTES == 250_000
-    reader = MotionReader(MotionCache(tmp_path / "cache"))
+    reader = MotionReader()
     assert len(reader.load_motions(write(tmp_path / "wave.seq"))) == 1
     assert reader._process is None
-
-
-def test_a_file_that_was_read_before_starts_no_process(tmp_path: Path) -> None:
-    file = write(tmp_path / "wave.seq")
-    cache = cache_in(tmp_path)
-    (read,) = cache.load_motions(file)
-    reader = MotionReader(cache, small_bytes=-1)
-    (again,) = reader.load_motions(file)
-    assert reader._process is None
-    np.testing.assert_array_equal(read.positions, again.positions)
 
 
 def test_without_descriptors_for_a_process_what_was_held_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = write(tmp_path / "wave.seq")
-    reader = MotionReader(MotionCache(tmp_path / "cache"), small_bytes=file.stat().st_size)
+    reader = MotionReader(small_bytes=file.stat().st_size)
     settings = settings_of(ELBOW, motions=[file])
     library = MotionLibrary(map_of(ELBOW), settings, load=reader.load_motions, reader=reader)
     library.load_all()

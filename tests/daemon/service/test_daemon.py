@@ -219,8 +219,5 @@ async def test_a_user_without_a_name_and_a_home_runs_a_daemon_and_asks_it(
 ) -> None:
     caplog.set_level("INFO", "motiond")
     async with daemon_of(rig) as daemon:
-        said = [text for text in caplog.messages if "motions are not cached" in text]
-        assert len(said) == 1
-        assert "this user has no home folder" in said[0]
         for asked in (("play", "arm", "short"), ("reload",), ("play", "arm", "short", "--dry-run")):
             assert (await daemon.cli(*asked)).code == 0

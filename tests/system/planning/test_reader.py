@@ -15,7 +15,6 @@ import pytest
 
 from motiond.daemon.planning.reader import MotionReader
 from motiond.formats import FormatError, load_motions
-from motiond.formats.cache import MotionCache
 from tests.daemon.planning.test_reader import write
 from tests.waiting import PATIENCE_S
 
@@ -27,9 +26,9 @@ BAD = {"lines": b"\n" * 300_000, "deep": b"a: " + b"{a: " * 1000, "binary": b"\x
 
 
 @pytest.fixture
-def reader(tmp_path: Path) -> Iterator[MotionReader]:
+def reader() -> Iterator[MotionReader]:
     """A reader for which no file is small."""
-    made = MotionReader(MotionCache(tmp_path / "cache"), small_bytes=-1, end_within_s=10.0)
+    made = MotionReader(small_bytes=-1, end_within_s=10.0)
     yield made
     made.rest()
     assert made._process is None
@@ -77,9 +76,7 @@ def test_one_process_reads_what_the_readers_return_and_finds_what_they_find(
 
 def test_a_file_that_takes_too_long_is_refused_and_the_next_one_read(tmp_path: Path) -> None:
     file = write(tmp_path / "wave.seq")
-    hasty = MotionReader(
-        MotionCache(tmp_path / "cache"), small_bytes=-1, patience_s=SHORT_S, bytes_a_second=1e12
-    )
+    hasty = MotionReader(small_bytes=-1, patience_s=SHORT_S, bytes_a_second=1e12)
     assert reason(hasty, file) == f"{file}: cannot be read; it takes longer than 0 s; split the motion"
     assert hasty._process is None
     hasty._patience_s = PATIENCE_S
@@ -130,7 +127,7 @@ def test_a_reader_that_is_killed_is_a_refusal_with_a_reason(
 
 
 def test_a_reader_that_hangs_is_killed_where_it_is_to_end(tmp_path: Path) -> None:
-    reader = MotionReader(MotionCache(tmp_path / "cache"), small_bytes=-1, end_within_s=SHORT_S)
+    reader = MotionReader(small_bytes=-1, end_within_s=SHORT_S)
     assert_reads(reader, tmp_path)
     process = reader._process
     assert process is not None

@@ -139,7 +139,7 @@ def _reading_s(pid: int) -> float:
     taken_s = 0.0
     for child in psutil.Process(pid).children():
         with suppress(psutil.Error):
-            if "motiond.formats.cache.worker" in child.cmdline():
+            if "motiond.formats.worker" in child.cmdline():
                 taken_s += child.cpu_times().user
     return taken_s
 
