@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer.main
 
 from motiond import formats
-from motiond.daemon.cli.tree import make_app
+from motiond.daemon.cli.app import app
 from motiond.daemon.config.settings import json_schema
 from motiond.daemon.http.openapi import openapi
 from motiond.daemon.mqtt.asyncapi import asyncapi
@@ -170,7 +170,7 @@ def mqtt() -> str:
 def command_line() -> str:
     """Return the page of the command line: what `--help` tells of each command."""
     told = "Made of what `--help` tells. [The command line](../cli.md) tells how the commands are used."
-    return page("Every command", told, _commands(typer.main.get_command(make_app()), "motiond", None))
+    return page("Every command", told, _commands(typer.main.get_command(app), "motiond", None))
 
 
 def _commands(command: Any, name: str, parent: Any) -> Iterator[str]:

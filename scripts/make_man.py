@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 import typer.main
 
-from motiond.daemon.cli.tree import make_app
+from motiond.daemon.cli.app import app
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ FILES = {
 
 def manual() -> dict[str, str]:
     """Return each page's file name and its text."""
-    command: Any = typer.main.get_command(make_app())
+    command: Any = typer.main.get_command(app)
     return {f"{name.replace(' ', '-')}.1": page for name, page in _pages(PROGRAM, command)}
 
 

@@ -1,8 +1,6 @@
 """The command line, and the demonstration.
 
-- `main`, `__main__`: the program, and how errors end it
-- `subcommands`: which there are; `tree`: puts them together for typer;
-  `help`: lists them without it; `later`: what libraries import and commands seldom use
+- `main`, `__main__`: the program, and how errors end it; `app`: all subcommands
 - `run`: the subcommands that run the daemon
 - `requests`: the subcommands that ask a daemon
 - `monitor`: the subcommand that shows one robot, with keys

@@ -7,7 +7,7 @@ import typer
 
 from .output import DEFAULT_CONFIG, DONE, ConfigFile, own_name
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")]
 

@@ -4,7 +4,6 @@
 - `reconfiguration`: takes what has changed in the configuration
 - `control_socket`: takes requests that concern the daemon as a whole
 - `descriptors`: how many files may be open
-- `interpreter`: how threads and the garbage collector share the interpreter's time
 - `logs`: the robots' reports in the log
 - `systemd`, `status_text`: what systemd is told; what goes on, in one line
 - `log_level`: from which level on the daemon logs

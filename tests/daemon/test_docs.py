@@ -17,7 +17,7 @@ from motiond.daemon.api.errors import ErrorCode
 from motiond.daemon.api.reports import LASTING, SUBJECTS
 from motiond.daemon.api.requests import VERBS
 from motiond.daemon.api.schemas import PlayRequest, Request
-from motiond.daemon.cli.tree import make_app
+from motiond.daemon.cli.app import app
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.robot import CheckSettings, JointSettings, RobotSettings
@@ -181,7 +181,7 @@ def test_a_result_on_the_page_has_the_keys_of_one(tmp_path: Path) -> None:
 
 def test_every_subcommand_has_its_row() -> None:
     told = {text.split()[1] for row in rows_of("cli.md", "Command line") for text in quoted(row[0])}
-    group = typer.main.get_command(make_app())
+    group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
     assert told == set(group.commands)
 
@@ -350,7 +350,7 @@ def test_the_options_of_a_table_are_those_of_commands(page: str, section: str, c
 
 def options_of(command: str) -> list[set[str]]:
     """Return the spellings of each option of a command."""
-    found: Any = typer.main.get_command(make_app())
+    found: Any = typer.main.get_command(app)
     for name in command.split():
         found = found.commands[name]
     named = [{*one.opts, *one.secondary_opts} for one in found.params]

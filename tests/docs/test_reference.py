@@ -7,7 +7,7 @@ import typer.main
 
 from motiond import formats
 from motiond.daemon.api.requests import VERBS
-from motiond.daemon.cli.tree import make_app
+from motiond.daemon.cli.app import app
 from motiond.daemon.config.settings import json_schema
 from motiond.daemon.http.openapi import openapi
 from motiond.drivers.registry import driver_options_schema
@@ -33,7 +33,7 @@ def test_every_option_of_each_driver_has_a_row() -> None:
 
 
 def test_every_command_has_a_section_with_its_options() -> None:
-    group = typer.main.get_command(make_app())
+    group = typer.main.get_command(app)
     commands = getattr(group, "commands", {})
     sections = [f"\n## motiond {name}\n" for name in commands]
     options = [

@@ -9,7 +9,7 @@ import pytest
 import typer
 import typer.main
 
-from motiond.daemon.cli.tree import make_app
+from motiond.daemon.cli.app import app
 from scripts.make_man import manual
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def commands(name: str, command: object) -> Iterator[tuple[str, typer.core.Typer
 
 
 def test_every_subcommand_has_a_page_with_each_of_its_options(pages: dict[str, str]) -> None:
-    every = dict(commands("motiond", typer.main.get_command(make_app())))
+    every = dict(commands("motiond", typer.main.get_command(app)))
     assert {"motiond play", "motiond fleet play", "motiond config example"} <= every.keys()
     for name, command in every.items():
         page = pages[f"{name.replace(' ', '-')}.1"].replace(r"\-", "-")

@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api.names import STOPS
 from motiond.daemon.api.requests import VERBS, RawRequest, parse
 from motiond.daemon.api.schemas import PlayRequest, StopRequest
 
@@ -386,3 +387,7 @@ def test_a_number_in_place_of_a_word_has_bounds_too(key: str, text: str) -> None
 def test_a_number_that_no_double_holds_is_no_json(number: str) -> None:
     told = refused("arm", "play", f'{{"motion": "wave", "loop": {number}}}'.encode())
     assert told.startswith("arm/play: not JSON at line 1 column ")
+
+
+def test_clients_know_the_verbs_that_stop() -> None:
+    assert {name for name, verb in VERBS.items() if verb.stops} == set(STOPS)

@@ -502,14 +502,26 @@ def test_a_robot_with_a_joint_of_several_coordinates_cannot_be_checked(
         *(
             (
                 command,
-                f"motiond: invalid value for {parameter}: it must be {must}; see `motiond --help`",
+                f"motiond: invalid value for {parameter}: Input should be {must}; see `motiond --help`",
             )
             for command, parameter, must in (
-                (("convert", "a.seq", "b.seq", "--rate", "x"), "'--rate'", "a valid number"),
-                (("inspect", "a.seq", "--jobs", "x"), "'--jobs' / '-j'", "a valid integer"),
+                (
+                    ("convert", "a.seq", "b.seq", "--rate", "x"),
+                    "'--rate'",
+                    "a valid number, unable to parse string as a number",
+                ),
+                (
+                    ("inspect", "a.seq", "--jobs", "x"),
+                    "'--jobs' / '-j'",
+                    "a valid integer, unable to parse string as an integer",
+                ),
                 (("inspect", "a.seq", "--jobs", "0"), "'--jobs' / '-j'", "greater than or equal to 1"),
                 (("doctor", "--seconds", "1e999"), "'--seconds'", "less than or equal to 3600"),
-                (("scan", "dynamixel", "--baud", "fast"), "'--baud'", "a valid integer"),
+                (
+                    ("scan", "dynamixel", "--baud", "fast"),
+                    "'--baud'",
+                    "a valid integer, unable to parse string as an integer",
+                ),
             )
         ),
         *(

@@ -92,25 +92,25 @@ KILL_LINE = "\x15"
 
 def test_a_new_shell_completes_subcommands_options_what_they_take_and_files(shell: Shell) -> None:
     (shell.home / "wave_of_a_hand.seq").write_text("type: Nonsense\n")
-    help_of_plot = "Draw each joint's positions"
+    help_of_check = "Plan motions without moving"
     if shell.name == "fish":  # it has a command of its own for what the tab key asks for
         lines = (
-            "motiond emu", "motiond emulate dynamixel --ret", "motiond plo",
+            "motiond emu", "motiond emulate dynamixel --ret", "motiond chec",
             "motiond convert --interpolation ", "motiond inspect wave_",
         )  # fmt: skip
         offered = shell.run("; ".join(f"complete -C '{line}'" for line in lines)).splitlines()
         words = [line.split("\t")[0] for line in offered]
-        assert words[:3] == ["emulate", "--return-delay", "plot"]
+        assert words[:3] == ["emulate", "--return-delay", "check"]
         assert sorted(words[3:-1]) == ["cubic", "hold", "linear", "smooth"]
         assert words[-1] == "wave_of_a_hand.seq"
-        assert help_of_plot in offered[2]
+        assert help_of_check in offered[2]
         return
     shell.type(
         ("motiond emu\t", "emulate "),
         ("dyn\t", "dynamixel "),
         ("--ret\t", "--return-delay "),
         ("x\n", "invalid value for '--return-delay'"),
-        ("motiond pl\t\t", help_of_plot if shell.name == "zsh" else "plot"),
+        ("motiond c\t\t", help_of_check if shell.name == "zsh" else "check"),
         (f"{KILL_LINE}motiond convert --interpolation cu\t", "cubic "),
         (f"{KILL_LINE}motiond inspect wave_\t", "wave_of_a_hand.seq "),
     )

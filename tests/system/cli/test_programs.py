@@ -194,14 +194,8 @@ def test_an_unforeseen_error_is_a_plain_traceback_for_the_journal() -> None:
 # -- what a subcommand loads --------------------------------------------------------------------------------
 
 PLANNER = {"motiond.daemon.planning", "ruckig", "lxml", "numpy"}
-UNUSED = {"email", "http.client", "importlib.metadata._meta"}  # libraries ask for them, and use none
 MQTT = {"aiomqtt", "paho", "motiond.daemon.mqtt"}
-HELPLESS = {"typer", "rich", "asyncio", "pydantic", "importlib.metadata"}
 NOT_BY_STOP = {"motiond.daemon.api.schemas", "motiond.daemon.api.requests", "rich.console"}
-LOADED_BY_STOP = {
-    *("completion", "help", "later", "main", "output", "requests", "streams", "subcommands", "tree"),
-    *("requests.broker", "requests.request", "requests.robots", "requests.words"),
-}
 NAMES_MODULES = """
 import sys
 from motiond.daemon.cli.main import main
@@ -231,37 +225,26 @@ def loaded(*arguments: object, **options: Any) -> Loaded:
 
 
 def test_what_is_not_to_be_loaded_is_there() -> None:
-    named = PLANNER | UNUSED | MQTT | HELPLESS | NOT_BY_STOP
+    named = PLANNER | MQTT | NOT_BY_STOP
     assert [name for name in sorted(named) if find_spec(name) is None] == []
 
 
 @pytest.mark.parametrize("words", [("stop", "arm"), ("status",)])
-def test_asking_a_daemon_loads_no_planner_and_nothing_that_is_not_used(
-    daemon: Daemon, words: tuple[str, ...]
-) -> None:
+def test_asking_a_daemon_loads_no_planner(daemon: Daemon, words: tuple[str, ...]) -> None:
     run = loaded(*words, "-c", daemon.config)
-    assert (run.code, (PLANNER | UNUSED) & run.modules) == (0, set()), run.said
+    assert (run.code, PLANNER & run.modules) == (0, set()), run.said
     assert "arm" in run.said
 
 
-def test_a_stop_where_nobody_answers_loads_no_other_subcommand_no_schemas_and_no_tables() -> None:
+def test_a_stop_where_nobody_answers_loads_no_schemas_and_no_tables() -> None:
     run = loaded("stop", "arm", "--broker", "mqtt://127.0.0.1:1")
-    assert (run.code, (PLANNER | UNUSED | NOT_BY_STOP) & run.modules) == (3, set()), run.said
-    assert {name for name in run.modules if name.startswith("motiond.daemon.cli.")} == {
-        f"motiond.daemon.cli.{name}" for name in LOADED_BY_STOP
-    }
+    assert (run.code, (PLANNER | NOT_BY_STOP) & run.modules) == (3, set()), run.said
 
 
 def test_checking_motions_loads_no_broker_and_no_mqtt_library() -> None:
     run = loaded("check", "-c", DEMO)
     assert (run.code, MQTT & run.modules) == (0, set()), run.said
     assert "arm: nod: ok" in run.said
-
-
-def test_the_list_of_subcommands_loads_nothing_of_typer_and_rich() -> None:
-    run = loaded("--help", env={})
-    assert (run.code, HELPLESS & run.modules) == (0, set())
-    assert run.said.splitlines()[1].strip() == "Usage: motiond [OPTIONS] COMMAND [ARGS]..."
 
 
 def test_a_shell_completes_what_an_option_takes() -> None:
