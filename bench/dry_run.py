@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from bench.programs import MOTIOND, medians, run
-from motiond.daemon.api.schemas import PlayRequest
+from motiond.daemon.api import PlayRequest
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.tools.dry_run import run_dry
 from tests.daemon.rig import Rig, sweep, write_seq

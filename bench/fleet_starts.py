@@ -19,7 +19,7 @@ import numpy as np
 
 from bench import cyclictest
 from bench.machines import GROUP, MOTION, RATE_HZ, machines, until_online
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
 from tests.system.fleet.nats import Cluster

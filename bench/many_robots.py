@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import yaml
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.reports import ReportHub
-from motiond.daemon.api.requests import VERBS
+from motiond.daemon.api import VERBS, Dispatcher, ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import State
 from motiond.daemon.ipc.stream_forks import StreamForks
@@ -74,7 +72,7 @@ class Fleet:
                 await robot.change(None)
 
     async def _ask(self, name: str, verb: str, **values: Any) -> None:
-        await self.registry.handle(name, verb, VERBS[verb].schema.model_validate(values))
+        await self.registry.handle(name, verb, VERBS[verb].request.model_validate(values))
 
     def processor_s(self) -> float:
         """Return the processor time that the stream processes have used so far."""

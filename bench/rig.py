@@ -8,8 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api import Dispatcher, ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.mqtt.bridge import MqttBridge

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.many_robots import Layout, running
-from motiond.daemon.api.schemas import StopRequest
+from motiond.daemon.api import StopRequest
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import sweep
 

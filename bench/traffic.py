@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import orjson
 
-from motiond.daemon.api.reports import LASTING, SUBJECTS
+from motiond.daemon.api import RETAINED, SUBJECTS
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet.member import PULSE_S
 from motiond.daemon.mqtt.bridge import beat_s, qos_of
@@ -84,7 +84,7 @@ def messages(doing: Doing, settings: MqttSettings | None = None) -> list[Message
         subject = topic.rpartition("/")[2]
         if often.get(subject):
             qos = qos_of(subject) if subject in SUBJECTS else 0 if subject in UNKEPT else 1
-            lasts = subject in LASTING
+            lasts = subject in RETAINED
             told.append(Message(topic, orjson.dumps(payload), qos, lasts, often[subject]))
     return sorted(told, key=_weight)
 

@@ -12,7 +12,7 @@ import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fuzz.edits import Edit
-from motiond.daemon.api.requests import MOST_BYTES, VERBS
+from motiond.daemon.api import MOST_BYTES, VERBS
 
 if TYPE_CHECKING:
     import random
@@ -86,7 +86,7 @@ class Hostile:
     def __init__(self, rng: random.Random, leases: Sequence[str]) -> None:
         self._rng = rng
         self._leases = leases
-        self._schemas = {verb: VERBS[verb].schema.model_json_schema() for verb in VERBS}
+        self._schemas = {verb: VERBS[verb].request.model_json_schema() for verb in VERBS}
 
     def request(self) -> Request:
         """Return any request."""

@@ -33,7 +33,7 @@ from paho.mqtt.properties import Properties
 
 from bench.programs import ended, running_daemon
 from fuzz.hostile import HANDSHAKE, ROBOTS, Hostile
-from motiond.daemon.api.requests import MOST_BYTES
+from motiond.daemon.api import MOST_BYTES
 from motiond.daemon.mqtt.client import make_client
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Mosquitto

@@ -26,7 +26,7 @@ import orjson
 
 from bench.machines import GROUP, MOTION, RATE_HZ, machines, until_online
 from bench.programs import MOTIOND
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing

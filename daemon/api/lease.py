@@ -10,15 +10,17 @@ import hmac
 import secrets
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .errors import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .verbs.control import LeaseAnswer
+
 SECRET_BYTES = 16
-TOLD_A_TTL = 4  # renewals that are told: a client may send them as often as it likes
+REPORTED_A_TTL = 4  # renewals that are reported: a client may send them as often as it likes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,38 +83,38 @@ class Lease:
         self._unix_now = unix_now
         self._holder: str | None = None
         self._secret = b""
-        self._ends_s = self._told_s = 0.0
+        self._ends_s = self._reported_s = 0.0
         self.epoch = int(unix_now())
 
     def succeed(self, former: Lease) -> None:
         """Be the lease that another one was: its holder proves it by the same secret."""
         self._holder, self._secret, self.epoch = former._holder, former._secret, former.epoch
-        self._ends_s, self._told_s = former._ends_s, former._told_s
+        self._ends_s, self._reported_s = former._ends_s, former._reported_s
 
     # -- requests; each raises RequestError where it is refused ---------------------------------------------
 
-    def acquire(self, holder: str, lease: str | None = None) -> dict[str, Any]:
+    def acquire(self, holder: str, lease: str | None = None) -> LeaseAnswer:
         """Give control to a client if nobody has it; renew it for the one who has."""
         self.look()
         if self._is_proven_by(lease):
-            return self._renew() | {"lease": lease}
+            return {**self._renew(), "lease": lease or ""}
         if self._holder is not None:
             raise self._not_in_control(f"{self._robot}/lease/acquire")
         return self._grant(holder)
 
-    def renew(self, lease: str | None) -> dict[str, Any]:
+    def renew(self, lease: str | None) -> LeaseAnswer:
         """Let the holder keep control for `ttl_s` from now on."""
         self.admit(f"{self._robot}/lease/renew", lease)
         return self._renew()
 
-    def release(self, lease: str | None) -> dict[str, Any]:
+    def release(self, lease: str | None) -> LeaseAnswer:
         """Take control back from the holder, who wants it so: nothing stops."""
         self.admit(f"{self._robot}/lease/release", lease)
         self._holder, self._secret = None, b""
         self._on_change()
-        return self.told()
+        return self.payload()
 
-    def take(self, holder: str, lease: str | None = None) -> dict[str, Any]:
+    def take(self, holder: str, lease: str | None = None) -> LeaseAnswer:
         """Give control to a client, whoever has it, if that is allowed."""
         self.look()
         before = self._holder
@@ -122,7 +124,7 @@ class Lease:
             problem, reason = f"control cannot be taken from {before}", "lease.takeover is off"
             hint = "ask them to release it, or wait until it runs out"
             raise RequestError(
-                "NOT_ALLOWED", f"{self._robot}/lease/take", problem, reason, hint, **self.told()
+                "NOT_ALLOWED", f"{self._robot}/lease/take", problem, reason, hint, **self.payload()
             )
         granted = self._grant(holder, tell=False)
         self._on_loss(Loss(before, holder))
@@ -162,9 +164,9 @@ class Lease:
             self._on_loss(loss)
             self._on_change()
 
-    # -- what is told ----------------------------------------------------------------------------------------
+    # -- what is reported ------------------------------------------------------------------------------------
 
-    def told(self) -> dict[str, Any]:
+    def payload(self) -> LeaseAnswer:
         """Return who has control, JSON-ready; without the secret."""
         left_s = None if self._holder is None else self._ends_s - self._now()
         return {
@@ -180,24 +182,24 @@ class Lease:
             and hmac.compare_digest(lease.encode(errors="replace"), self._secret)
         )
 
-    def _grant(self, holder: str, *, tell: bool = True) -> dict[str, Any]:
+    def _grant(self, holder: str, *, tell: bool = True) -> LeaseAnswer:
         lease = secrets.token_urlsafe(SECRET_BYTES)
         self._holder, self._secret = holder, lease.encode()
         self.epoch += 1
-        self._ends_s = self._told_s = self._now() + self._ttl_s
+        self._ends_s = self._reported_s = self._now() + self._ttl_s
         if tell:
             self._on_change()
-        return self._granted() | {"lease": lease}
+        return {**self._granted(), "lease": lease}
 
-    def _renew(self) -> dict[str, Any]:
+    def _renew(self) -> LeaseAnswer:
         self._ends_s = self._now() + self._ttl_s
-        if self._ends_s - self._told_s >= self._ttl_s / TOLD_A_TTL:
-            self._told_s = self._ends_s
+        if self._ends_s - self._reported_s >= self._ttl_s / REPORTED_A_TTL:
+            self._reported_s = self._ends_s
             self._on_change(renewed=True)
         return self._granted()
 
-    def _granted(self) -> dict[str, Any]:
-        return self.told() | {"ttl_s": self._ttl_s}
+    def _granted(self) -> LeaseAnswer:
+        return {**self.payload(), "ttl_s": self._ttl_s}
 
     def _not_in_control(self, where: str) -> RequestError:
         problem, hint = "not in control", "acquire it by lease/acquire"
@@ -206,4 +208,4 @@ class Lease:
             reason = f"{self._holder} has it"
             otherwise = "take it by lease/take" if self._takeover else "wait until it runs out"
             hint = f"ask them to release it, or {otherwise}"
-        return RequestError("NOT_IN_CONTROL", where, problem, reason, hint, **self.told())
+        return RequestError("NOT_IN_CONTROL", where, problem, reason, hint, **self.payload())

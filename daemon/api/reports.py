@@ -1,192 +1,438 @@
-"""What the daemon tells the world about its robots, and how listeners get it.
+"""What robots report: one declaration for each subject, of which documents and the page's types are made.
 
-Every listener has a bounded queue, so that a slow one never holds anything up.
+Reports are built as these dictionaries, whose keys mypy checks; nothing checks them again when they are sent.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, get_args
+
+from typing_extensions import TypedDict
+
+from ..ipc.states import ResultCode, State
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import Mapping
 
-Subject = Literal[
-    "availability",
-    "description",
-    "motions",
-    "state",
-    "result",
-    "telemetry",
-    "diagnostics",
-    "event",
-    "lease",
-    "reservation",
-    "samples",  # telemetry at the pace of pages, whatever that of `telemetry` is
+    from motiond.formats.arrays import Floats
+
+    Numbers: TypeAlias = list[float | None] | list[float] | Floats
+else:
+    Numbers = list[float | None]
+
+Unit = Literal["rad", "m"]
+
+
+class AvailabilityReport(TypedDict):
+    """Whether a robot takes requests."""
+
+    state: Literal["online", "offline"]
+
+
+class Displacement(TypedDict):
+    """The joint that was moved furthest from where it was held."""
+
+    joint: str
+    value: float
+    """How far, in its unit."""
+    unit: Unit
+
+
+class RobotStatus(TypedDict):
+    """What a robot does now; from `frame` on only with a goal."""
+
+    state: State
+    torque: bool
+    """Whether any actuator holds by what it reports, whoever has switched it on; where it reports nothing, by
+    what motiond has asked of it."""
+    loose: list[str]
+    """The actuators that do not hold while others do."""
+    estop_latched: bool
+    message: str
+    """Why it is offline or in fault, or which check fails."""
+    displaced: Displacement | None
+    """While it goes back to where it held, as something has moved it: what was moved furthest."""
+    motion: str | None
+    goal_id: str | None
+    queued: int
+    """How many motions wait."""
+    frame: NotRequired[float]
+    """Of the file."""
+    time: NotRequired[float]
+    """In s, at speed 1."""
+    duration: NotRequired[float]
+    """In s, at speed 1."""
+    progress: NotRequired[float]
+    """Of the pass, 0 to 1."""
+    speed: NotRequired[float]
+    loop: NotRequired[int]
+    """The pass that plays."""
+    loops: NotRequired[int | None]
+    """How many there are; null: without end."""
+    start_at: NotRequired[float | None]
+    """Unix time in s at which the first row is due; null where it was not appointed."""
+
+
+class StateReport(RobotStatus):
+    """What a robot does, as it is reported."""
+
+    sequence: int
+    """Counts the states that the robot has reported since the daemon started, from 1."""
+    stamp_utc: str
+    """When it was reported: ISO 8601, in UTC."""
+
+
+class DescribedJoint(TypedDict):
+    """A joint and its limits, in rad or m; null where there is none."""
+
+    name: str
+    unit: Unit
+    lower: float | None
+    upper: float | None
+    velocity: float | None
+    acceleration: float | None
+    effort: float | None
+    limited_by: dict[str, str]
+    """Where the limits come from that an actuator sets, by `lower`, `upper`, `velocity`, …"""
+
+
+class Rates(TypedDict):
+    """Ticks per second."""
+
+    idle_hz: float
+    max_hz: float | None
+    """The highest rate at which the driver takes setpoints; null until it is open."""
+
+
+class DescribedTolerances(TypedDict):
+    """How far each joint may be from its setpoints, in its unit; null where nothing is checked."""
+
+    path: dict[str, float | None]
+    goal: dict[str, float | None]
+
+
+class DescriptionReport(TypedDict):
+    """What a robot is."""
+
+    joints: list[DescribedJoint]
+    actuators: list[str]
+    model: str | None
+    """The name of its description; null where the configuration lists joints alone."""
+    driver: str
+    poses: dict[str, dict[str, float]]
+    """Joint positions by the names of poses, in rad or m."""
+    groups: list[str]
+    """Those that it can be started together with."""
+    tolerances: DescribedTolerances
+    hottest_c: float | None
+    """The temperature beyond which a motion is stopped, in °C; null where none is checked."""
+    upload: bool
+    """Whether motions may be uploaded and deleted."""
+    formats: dict[str, list[str]]
+    rates: Rates
+    version: str
+
+
+class ListedMarker(TypedDict):
+    """A named place on a motion."""
+
+    name: str
+    frame: float
+    time: float
+
+
+class ListedMotion(TypedDict):
+    """A motion; `max_speed` where it can be played, else `reason`."""
+
+    name: str
+    file: str
+    ok: bool
+    duration: float
+    """In s."""
+    frame_rate: float
+    frames: int
+    joints: list[str]
+    holds: list[str]
+    """The joints that it leaves where they are."""
+    markers: list[ListedMarker]
+    warnings: list[str]
+    max_speed: NotRequired[float]
+    uploaded: NotRequired[bool]
+    """Whether it lies in the folder for uploads, so that it may be deleted."""
+    reason: NotRequired[str]
+
+
+class MotionsReport(TypedDict):
+    """The motions of a robot."""
+
+    motions: list[ListedMotion]
+    more: NotRequired[int]
+    """How many are not listed; they can be played, too."""
+    problems: NotRequired[list[str]]
+    """Folders and files that could not be read the last time; what they held before stays."""
+
+
+class LeaseReport(TypedDict):
+    """Who is in control of a robot."""
+
+    required: bool
+    """Whether only who is in control may command it."""
+    holder: str | None
+    """Who is in control; null: no client."""
+    epoch: int | None
+    """Grows with each holder; null where no lease is required."""
+    expires_at: float | None
+    """Unix time in s at which control is lost if it is not renewed; renewals are not all reported."""
+    ttl_s: float
+    """How long a lease lasts without being renewed."""
+    takeover: bool
+    """Whether another client may take it."""
+
+
+ReservationPhase = Literal["reserved", "committed", "ready", "playing", "released"]
+
+
+class ReservationReport(TypedDict):
+    """For which start of its group a robot is reserved; all null while it is for none."""
+
+    start: str | None
+    """The start's id."""
+    phase: ReservationPhase | None
+    """`ready`: on the first row, for its time; `released`: given up before the motion ended well."""
+    start_at: float | None
+    """Unix time in s at which the first row is due; null until that is committed."""
+    reason: str | None
+    """Why it was released."""
+    expires_at: float | None
+    """Unix time in s at which it is released if nothing is committed; null from then on."""
+
+
+class Spread(TypedDict):
+    """How some durations are spread, in s."""
+
+    p50: float
+    p99: float
+    max: float
+
+
+class LatenessHistogram(TypedDict):
+    """How often which lateness came."""
+
+    up_to_s: list[float]
+    """The bounds."""
+    counts: list[int]
+    """Of the ticks up to each bound and beyond the one before; at last, of those beyond all."""
+    sum_s: float
+
+
+class TickTiming(TypedDict):
+    """How ticks were timed."""
+
+    ticks: int
+    tick_rate_hz: float
+    lateness_s: Spread
+    jitter_s: Spread
+    """By how much the time between two ticks differed from the period."""
+    write_s: Spread
+    """Spent in the driver."""
+    read_s: Spread
+    """Spent in the driver."""
+    missed_deadlines: int
+    skipped_rows: int
+    lateness_histogram: LatenessHistogram
+
+
+class GoalDrift(Spread):
+    """How far ticks were from their appointed times, in s; `first` and `last` have a sign."""
+
+    first: float
+    """Of the first row."""
+    last: float
+    """Of the last tick that counts; positive where it came late."""
+
+
+class GoalTiming(TickTiming):
+    """How the ticks of a goal were timed."""
+
+    drift_s: GoalDrift | None
+    """By Unix time; null where no `start_at` appointed the start, or no tick counts."""
+
+
+class ClockReport(TypedDict):
+    """How well the machine's clock is synchronised."""
+
+    synchronised: bool
+    estimated_error_s: float | None
+    """Null where nothing estimates it."""
+    max_error_s: float | None
+    """If its source is right; null where it is not known."""
+    source: str | None
+    """`chrony: ` with an address or a name, or `kernel`."""
+    machine: str | None
+    """The same for all robots of one machine; another after its next boot."""
+
+
+class DiagnosticsReport(TickTiming):
+    """The timing of a second, and what the driver reports; arrays are by joint, null where unknown."""
+
+    missed_deadlines_total: int
+    """Since the driver was opened."""
+    driver_errors: int
+    """Since the driver was opened."""
+    temperature_c: Numbers
+    voltage_v: Numbers
+    records_lost: int
+    """Ticks that the daemon was too slow to read."""
+    clock: ClockReport
+
+
+Follows = Literal["queue", "hold", "release", "park"]
+
+
+class GoalResult(TypedDict):
+    """How a goal ended."""
+
+    goal_id: str
+    motion: str
+    code: ResultCode
+    message: str
+    """For people: what happened, and why."""
+    transaction: str | None
+    """That of the request."""
+    played_s: float | None
+    """Null where it had not begun."""
+    details: dict[str, Any]
+    """The facts behind the code: joint, value, limit, unit, time; `reached_goal`, `final_error`."""
+    timing: GoalTiming | None
+    """Null where it had not begun."""
+    follows: Follows | None
+    """What the robot then does by itself."""
+
+
+class ResultReport(GoalResult):
+    """How a goal ended, as it is reported."""
+
+    sequence: int
+    """Counts the results of the robot since the daemon started, from 1."""
+    stamp_utc: str
+    """When it was reported: ISO 8601, in UTC."""
+
+
+EventKind = Literal[
+    "marker",
+    "warning",
+    "driver",
+    "fault",
+    "deadline_missed",
+    "suspended",
+    "torque",
+    "stream_lost",
+    "back",
+    "not_parked",
+    "not_sought",
+    "fault_refused",
+    "queue_moved",
+    "lease_lost",
+    "lease_taken",
+    "start_released",
+    "check_failed",
+    "check_passed",
+    "displaced",
+    "rested",
 ]
-SUBJECTS: frozenset[Subject] = frozenset(get_args(Subject)) - {"samples"}
-LASTING: frozenset[Subject] = frozenset(
-    {"availability", "description", "motions", "state", "lease", "reservation"}
-)
-STREAMED: frozenset[Subject] = frozenset({"telemetry", "diagnostics"})
-QUEUE_LENGTH = 1000
+
+
+class EventReport(TypedDict):
+    """Something that happened; from `marker` on only of a marker that a motion has passed."""
+
+    kind: EventKind
+    message: str
+    details: NotRequired[dict[str, Any]]
+    """Of a check that fails: `check`, joint or actuator, value, limit, unit, `code` and `state`."""
+    marker: NotRequired[str]
+    """Its name."""
+    payload: NotRequired[Any]
+    """What its file has there."""
+    goal_id: NotRequired[str]
+    loop: NotRequired[int]
+    """The pass."""
+    lateness_s: NotRequired[float]
+    """From when its setpoint was due until it was written."""
+    holder: NotRequired[str]
+    """Who was in control."""
+    taker: NotRequired[str | None]
+    """Who took it; null where the lease has run out."""
+    start: NotRequired[str]
+    """The start of a group for which the robot is not reserved any more."""
+
+
+class Quantities(TypedDict):
+    """By joint, in rad or m, per second, in N·m or N; null where there is none."""
+
+    position: Numbers
+    velocity: Numbers
+    effort: Numbers
+
+
+class TelemetryReport(TypedDict):
+    """One sample; over a WebSocket it comes as an array of numbers (docs/http.md)."""
+
+    stamp_s: float
+    """By the machine's monotonic clock."""
+    frame: float
+    """Of the file."""
+    reference: Quantities
+    feedback: Quantities
+    error: Quantities
+    """Reference less feedback."""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """One message about one robot.
+class ReportKind:
+    """How robots report on one subject.
 
     Attributes
     ----------
-    robot : str
-    subject : Subject
-    data : dict
-        JSON-ready (numpy arrays allowed).
-    renews : bool
-        Whether it says no more than the report before it did, with newer numbers: for a listener that falls
-        behind it takes the place of an earlier one that still waits.
+    model : type
+        The dictionary that a report holds.
+    retained : bool
+        Whether the last report lasts: listeners that come later get it.
+    streamed : bool
+        Whether only the moment matters: a listener that is too slow misses the oldest.
     """
 
-    robot: str
-    subject: Subject
-    data: dict[str, Any]
-    renews: bool = False
-
-    def of(self, robot: str, subject: Subject) -> bool:
-        """Whether it is a robot's report on a subject."""
-        return self.robot == robot and self.subject == subject
+    model: type
+    retained: bool = False
+    streamed: bool = False
 
 
-class Subscription:
-    """One listener's bounded queue.
-
-    When it overflows, the oldest report that can best be missed goes: one of a stream, for the next comes
-    soon; else one that lasts and of which a newer one waits; else an event; else the oldest of all.
-
-    Attributes
-    ----------
-    dropped : int
-        How many reports went that way.
-    lost : bool
-        Whether one of them was the oldest of all, which nothing later makes up for.
-    """
-
-    def __init__(self, subjects: frozenset[Subject] = SUBJECTS, length: int = QUEUE_LENGTH) -> None:
-        self._reports: deque[Report] = deque()
-        self._subjects = subjects
-        self._length = length
-        self._arrived = asyncio.Event()
-        self.dropped = 0
-        self.lost = False
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no report waits."""
-        return not self._reports
-
-    def hears(self, subject: Subject) -> bool:
-        """Return whether a subject is listened to."""
-        return subject in self._subjects
-
-    def put(self, report: Report) -> None:
-        """Queue a report without ever waiting, if its subject is listened to."""
-        if report.subject not in self._subjects:
-            return
-        if report.renews and (waiting := self._last_like(report)) is not None:
-            self._reports[waiting] = report
-            return
-        self._reports.append(report)
-        if len(self._reports) > self._length:
-            del self._reports[self._most_expendable()]
-            self.dropped += 1
-        self._arrived.set()
-
-    def _last_like(self, report: Report) -> int | None:
-        """Return where the last report on the same waits, if it renews one, too."""
-        for index in reversed(range(len(self._reports))):
-            waiting = self._reports[index]
-            if waiting.robot == report.robot and waiting.subject == report.subject:
-                return index if waiting.renews else None
-        return None
-
-    def put_back(self, report: Report) -> None:
-        """Make a report that could not be delivered the next one again."""
-        self._reports.appendleft(report)
-        self._arrived.set()
-
-    def _most_expendable(self) -> int:
-        """Return where the report waits that can best be missed."""
-        newest = {(one.robot, one.subject): index for index, one in enumerate(self._reports)}
-        kinds: tuple[Callable[[int, Report], bool], ...] = (
-            lambda _, one: one.subject in STREAMED,
-            lambda index, one: one.subject in LASTING and newest[one.robot, one.subject] > index,
-            lambda _, one: one.subject == "event",
-        )
-        for is_expendable in kinds:
-            for index, one in enumerate(self._reports):
-                if is_expendable(index, one):
-                    return index
-        self.lost = True
-        return 0
-
-    def discard(self, subjects: frozenset[Subject]) -> None:
-        """Forget the queued reports on some subjects."""
-        self._reports = deque(report for report in self._reports if report.subject not in subjects)
-
-    async def get(self) -> Report:
-        """Wait for the next report."""
-        while not self._reports:
-            self._arrived.clear()
-            await self._arrived.wait()
-        return self._reports.popleft()
-
-    def get_now(self) -> Report | None:
-        """Return the next report, if there is one."""
-        return self._reports.popleft() if self._reports else None
-
-    async def __aiter__(self) -> AsyncIterator[Report]:
-        while True:
-            yield await self.get()
-
-
-class ReportHub:
-    """Hands every report to every listener, and remembers the last of each kind that lasts."""
-
-    def __init__(self) -> None:
-        self._subscriptions: list[Subscription] = []
-        self._latest: dict[tuple[str, Subject], Report] = {}
-
-    def publish(self, report: Report) -> None:
-        """Hand a report to all listeners."""
-        if report.subject in LASTING:
-            self._latest[report.robot, report.subject] = report
-        for subscription in self._subscriptions:
-            subscription.put(report)
-
-    def forget(self, robot: str) -> None:
-        """Forget what a robot has reported that is there no more."""
-        for subject in LASTING:
-            self._latest.pop((robot, subject), None)
-
-    def latest(self) -> list[Report]:
-        """Return the newest of every lasting report, for a listener that has just come (back)."""
-        return list(self._latest.values())
-
-    def is_heard(self, subject: Subject) -> bool:
-        """Return whether anybody listens to a subject, so that it is worth the work of a report."""
-        return any(subscription.hears(subject) for subscription in self._subscriptions)
-
-    @contextmanager
-    def subscribe(
-        self, subjects: frozenset[Subject] = SUBJECTS, length: int = QUEUE_LENGTH
-    ) -> Iterator[Subscription]:
-        """Listen from now on, until the context ends."""
-        subscription = Subscription(subjects, length)
-        self._subscriptions.append(subscription)
-        try:
-            yield subscription
-        finally:
-            self._subscriptions.remove(subscription)
+Subject = Literal[
+    "availability",
+    "state",
+    "description",
+    "motions",
+    "lease",
+    "reservation",
+    "result",
+    "event",
+    "telemetry",
+    "diagnostics",
+    "samples",  # telemetry at the pace of pages, whatever that of `telemetry` is
+]
+REPORTS: Mapping[Subject, ReportKind] = {
+    "availability": ReportKind(AvailabilityReport, retained=True),
+    "state": ReportKind(StateReport, retained=True),
+    "description": ReportKind(DescriptionReport, retained=True),
+    "motions": ReportKind(MotionsReport, retained=True),
+    "lease": ReportKind(LeaseReport, retained=True),
+    "reservation": ReportKind(ReservationReport, retained=True),
+    "result": ReportKind(ResultReport),
+    "event": ReportKind(EventReport),
+    "telemetry": ReportKind(TelemetryReport, streamed=True),
+    "diagnostics": ReportKind(DiagnosticsReport, streamed=True),
+}
+"""Each subject of a robot's reports, over every transport."""
+SUBJECTS: frozenset[Subject] = frozenset(get_args(Subject)) - {"samples"}
+RETAINED: frozenset[Subject] = frozenset(name for name, kind in REPORTS.items() if kind.retained)
+STREAMED: frozenset[Subject] = frozenset(name for name, kind in REPORTS.items() if kind.streamed)

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import orjson
 from rich.live import Live
 
-from ..api.errors import RequestError
-from ..api.reports import ReportHub
-from ..api.schemas import PlayRequest, StatusRequest
+from ..api import PlayRequest, ReportHub, RequestError, StatusRequest
 from ..broker import BrokerError
 from ..config.listening import place, split_place
 from ..ipc.states import State
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ..api.reports import Subscription
+    from ..api import Subscription
     from ..config.http import HttpSettings
     from ..config.mqtt import MqttSettings
     from ..config.settings import Settings

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 import typer
 
-from ..api.requests import RawRequest, parse
+from ..api import RawRequest, parse
 from ..config.settings import load_settings
 from .output import DONE, FAILED, print_json, tell
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..api.schemas import PlayRequest
+    from ..api import PlayRequest
     from ..tools.dry_run import DryRun
 
 

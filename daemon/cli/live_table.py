@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from ..api.reports import Report, Subject, Subscription
+    from ..api import Report, Subject, Subscription
 
 SHOWN: frozenset[Subject] = frozenset({"description", "state", "result", "telemetry", "diagnostics"})
 COLUMNS = ("joint", "reference", "feedback", "error", "unit")

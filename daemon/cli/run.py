@@ -21,7 +21,7 @@ def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int
 
     with StreamForks() as forks:
         forks.start()  # it loads while the daemon does
-        from ..api.reports import ReportHub
+        from ..api import ReportHub
         from ..clock.monitor import ClockMonitor
         from ..config.settings import load_settings
         from ..log.lines import start_logging

@@ -20,9 +20,7 @@ from paho.mqtt.properties import Properties
 
 from motiond.text import listed, nearest
 
-from ..api.errors import RequestError
-from ..api.names import STOPS
-from ..api.reports import STREAMED, SUBJECTS, Report, Subject
+from ..api import STOPS, STREAMED, SUBJECTS, Report, RequestError, Subject
 from ..config.mqtt import MqttSettings
 from ..mqtt.client import REFUSED, NotConnected, PacketTooLong, address_of, make_client, reason_of, speaks_5
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, ResponseTopic, Topics

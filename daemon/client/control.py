@@ -28,7 +28,8 @@ async def who_controls(settings: MqttSettings, robot: str) -> dict[str, Any]:
     await ask(settings, robot, "status")  # what a broker keeps may be of a daemon that is gone
     try:
         async with asyncio.timeout(TOLD_S), aclosing(watch(settings, robot, ("lease",))) as reports:
-            return (await anext(reports)).data
+            lease: dict[str, Any] = (await anext(reports)).data
+            return lease
     except TimeoutError as error:
         reason = "its daemon may be older than this command"
         raise NoAnswer(f"{robot}: nothing is told of its control in {TOLD_S:g} s; {reason}") from error

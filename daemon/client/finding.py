@@ -17,7 +17,7 @@ import orjson
 
 from motiond.text import listed
 
-from ..api.errors import RequestError
+from ..api import RequestError
 from ..mqtt.client import address_of
 from ..mqtt.topics import ANY_ROBOT, ReportTopic, ResponseTopic, Topics
 from .connection import ANSWER_TIMEOUT_S, Connection, NoAnswer, at_broker, expiry

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ..api.reports import Report
+    from ..api import Report
     from ..config.mqtt import MqttSettings
 
 

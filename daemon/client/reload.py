@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import listed
 
-from ..api.errors import RequestError
+from ..api import RequestError
 from .connection import NoAnswer
 from .local import ask_here
 from .session import ask

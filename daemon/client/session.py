@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import aiomqtt
 
-from ..api.errors import RequestError
-from ..api.names import STOPS
-from ..api.reports import SUBJECTS, Report, Subject
+from ..api import STOPS, SUBJECTS, Report, RequestError, Subject
 from ..mqtt.topics import ANY_ROBOT
 from .connection import ANSWER_TIMEOUT_S, Connection, NoAnswer, at_broker
 from .finding import ask_everywhere, broker_of, conversing_with

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from ..api.errors import RequestError
+from ..api import RequestError
 from ..mqtt.topics import ANY_ROBOT
 from .connection import NoAnswer, nobody_at
 from .session import ask, retained
@@ -13,7 +13,7 @@ from .session import ask, retained
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..api.reports import Subject
+    from ..api import Subject
     from ..config.mqtt import MqttSettings
 
 HEARD: tuple[Subject, ...] = ("availability", "motions")

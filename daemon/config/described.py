@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pydantic.json_schema import GenerateJsonSchema
+from typing_extensions import get_original_bases, is_typeddict
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
     from pydantic.json_schema import JsonSchemaValue
-    from pydantic_core.core_schema import ModelSchema
+    from pydantic_core.core_schema import ModelSchema, TypedDictSchema
 
 
 class DescribedSchema(GenerateJsonSchema):
@@ -24,20 +24,24 @@ class DescribedSchema(GenerateJsonSchema):
 
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
         """Return the schema of a model."""
-        made = super().model_schema(schema)
-        for name, said in _field_docstrings(schema["cls"]).items():
+        return _described(super().model_schema(schema), schema["cls"])
+
+    def typed_dict_schema(self, schema: TypedDictSchema) -> JsonSchemaValue:
+        """Return the schema of a typed dictionary."""
+        return _described(super().typed_dict_schema(schema), schema["cls"])
+
+
+def _described(made: JsonSchemaValue, kind: type) -> JsonSchemaValue:
+    """Add the docstrings of fields, inherited ones included, to the schema of a model."""
+    bases = get_original_bases(kind) if is_typeddict(kind) else kind.__mro__[1:]
+    for base in bases:
+        if inspect.get_annotations(base) and base.__module__.startswith("motiond."):
+            made = _described(made, base)
+    if inspect.get_annotations(kind):
+        for name, description in _docstrings_in(kind).items():
             if name in made.get("properties", {}):
-                made["properties"][name].setdefault("description", said)
-        return made
-
-
-def _field_docstrings(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstrings of a model's fields by name, inherited ones included."""
-    said: dict[str, str] = {}
-    for kind in reversed(model.__mro__):
-        if set(inspect.get_annotations(kind)) & set(model.model_fields):
-            said |= _docstrings_in(kind)
-    return said
+                made["properties"][name].setdefault("description", description)
+    return made
 
 
 def _docstrings_in(kind: type) -> dict[str, str]:

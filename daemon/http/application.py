@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -19,13 +20,9 @@ from .security.guard import Guard
 from .security.login import Login
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from ..api.dispatcher import Dispatcher
-    from ..api.groups import Groups
-    from ..api.motions import Motions
-    from ..api.reports import ReportHub
-    from ..api.requests import Commands
+    from ..api import Commands, Dispatcher, Groups, Motions, ReportHub, Verb
     from ..config.http import HttpSettings
     from .metrics.totals import Tally
     from .routes.models import Models
@@ -73,17 +70,17 @@ def make_application(
     application.on_response_prepare.append(tell_browsers)
     application.add_routes(open_to_all)
     application.add_routes(motion_routes(MotionsApi(motions, dispatcher)))
-    application.add_routes(_observer_routes(metrics, live))
+    application.add_routes(_observer_routes(metrics, live, _Description(dispatcher.verbs)))
     application.add_routes(_robot_routes(robots, looks, FleetApi(groups)))
     return application, live
 
 
-def _observer_routes(metrics: MetricsApi, live: Live) -> list[web.RouteDef]:
+def _observer_routes(metrics: MetricsApi, live: Live, description: _Description) -> list[web.RouteDef]:
     """Return the paths of those who look on, and of the interface's own description."""
     return [
         web.get("/metrics", metrics.serve),
         web.get("/api/ws", live.serve),
-        web.get("/api/openapi.json", _serve_openapi),
+        web.get("/api/openapi.json", description.serve),
     ]
 
 
@@ -100,8 +97,18 @@ def _robot_routes(robots: RobotApi, looks: ModelApi, fleet: FleetApi) -> list[we
     ]
 
 
-async def _serve_openapi(_request: web.Request) -> web.Response:
-    """Answer with the document on the interface."""
-    from .openapi import openapi  # noqa: PLC0415 - models of all answers, which hardly anybody asks for
+class _Description:
+    """Serves the document on the interface, which takes a while to make."""
 
-    return answered(openapi())
+    def __init__(self, verbs: Mapping[str, Verb]) -> None:
+        self._verbs = verbs
+        self._document: dict[str, Any] = {}
+
+    async def serve(self, _request: web.Request) -> web.Response:
+        self._document = self._document or await asyncio.to_thread(self._made)
+        return answered(self._document)
+
+    def _made(self) -> dict[str, Any]:
+        from .openapi import openapi  # noqa: PLC0415 - models of all answers, seldom asked for
+
+        return openapi(self._verbs)

@@ -3,22 +3,79 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from pydantic.json_schema import models_json_schema
+from typing_extensions import TypedDict
 
-from ..api.answers import Answer, Refusal
-from ..api.report_models import REPORT_MODELS
-from ..api.requests import GROUP_SCHEMAS, VERBS
-from ..config.described import DescribedSchema
-from .answers import FleetList, GroupAnswer, GroupStartedAnswer, RobotList, UploadAnswer
+from ..api import (
+    GROUP_VERBS,
+    REPORTS,
+    VERBS,
+    Answer,
+    AvailabilityReport,
+    ClockReport,
+    MotionsReport,
+    Refusal,
+    StateReport,
+    first_line,
+    schemas_of,
+)
 from .routes.motions import LEASE_HEADER
 from .routes.robots import KNOWN
 from .security.login import LoginRequest
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from collections.abc import Mapping
+
+    from ..api import Verb
+
+
+class ListedRobot(TypedDict):
+    """A robot; null where nothing was reported yet."""
+
+    name: str
+    availability: AvailabilityReport | None
+    state: StateReport | None
+
+
+class RobotList(TypedDict):
+    """All robots of a daemon."""
+
+    id: str
+    """The daemon's own name."""
+    robots: list[ListedRobot]
+    stale: bool
+    """Whether this is what was known last, as the server has lost the broker that reports come by."""
+
+
+class FleetRobot(TypedDict):
+    """A robot that the broker knows; null where it has reported nothing."""
+
+    robot: str
+    groups: list[str]
+    online: bool
+    absence: str
+    """Why it takes no requests; empty where it takes them."""
+    state: str | None
+    motion: str | None
+    """What it plays."""
+    daemon: str | None
+    """The id of the daemon that reports on it."""
+    host: str | None
+    """The machine of that daemon."""
+    told_utc: str | None
+    """When it reported its state last: ISO 8601, in UTC."""
+    clock: ClockReport | None
+    """How good its clock is."""
+
+
+class FleetList(TypedDict):
+    """All robots that the broker knows."""
+
+    robots: list[FleetRobot]
+    more: int
+    """How many are not listed."""
+
 
 ROBOT = {"name": "robot", "in": "path", "required": True, "schema": {"type": "string"}}
 MOTION = {"name": "motion", "in": "path", "required": True, "schema": {"type": "string"}}
@@ -46,9 +103,8 @@ METRICS = {"text/plain": {"schema": {"type": "string", "description": "docs/metr
 MODEL = {"application/json": {"schema": {"type": "object", "description": "docs/looks.md tells its keys."}}}
 
 
-@cache
-def openapi() -> dict[str, Any]:
-    """Return the document."""
+def openapi(verbs: Mapping[str, Verb] = VERBS) -> dict[str, Any]:
+    """Return the document of a server of some verbs."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -59,7 +115,7 @@ def openapi() -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{}, {"token": []}, {"cookie": []}],
-        "paths": _reading() | _looks() | _verbs() | _motions() | _fleet() | _login(),
+        "paths": _reading() | _looks() | _verbs(verbs) | _motions() | _fleet() | _login(),
         "components": {
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
@@ -73,7 +129,7 @@ def openapi() -> dict[str, Any]:
             "responses": {
                 "Refused": {"description": "Refused, with the reason.", "content": _json(Refusal)},
             },
-            "schemas": _schemas(),
+            "schemas": _schemas(verbs),
         },
     }
 
@@ -83,7 +139,7 @@ def _reading() -> dict[str, Any]:
         "/api/robots": {"get": _operation("All robots.", "listRobots", _json(RobotList))}
     }
     for subject in KNOWN:
-        model = REPORT_MODELS[subject]
+        model = REPORTS[subject].model
         operation = _operation(f"What was reported last: {subject}.", f"get_{subject}", _json(model))
         paths[f"/api/robots/{{robot}}/{subject}"] = {"parameters": [ROBOT], "get": operation}
     upgraded = _operation("A WebSocket: reports, requests and telemetry (docs/http.md).", "connect", {})
@@ -101,15 +157,20 @@ def _looks() -> dict[str, Any]:
     }
 
 
-def _verbs() -> dict[str, Any]:
-    return {
-        f"/api/robots/{{robot}}/{name}": {
-            "parameters": [ROBOT],
-            "post": _operation(_first_line(verb.schema), re.sub(r"\W", "_", name), _json(Answer))
-            | {"requestBody": {"content": _json(verb.schema)}},
-        }
-        for name, verb in VERBS.items()
-    }
+def _verbs(verbs: Mapping[str, Verb]) -> dict[str, Any]:
+    paths = {}
+    for name, verb in verbs.items():
+        content = _answer(verb.answer)
+        operation = _operation(verb.summary, re.sub(r"\W", "_", name), content)
+        body = {"requestBody": {"content": _json(verb.request)}}
+        paths[f"/api/robots/{{robot}}/{name}"] = {"parameters": [ROBOT], "post": operation | body}
+    return paths
+
+
+def _answer(kind: type) -> dict[str, Any]:
+    """Return an answer with some data."""
+    data = {"properties": {"data": _reference(kind)}}
+    return {"application/json": {"schema": {"allOf": [_reference(Answer), data]}}}
 
 
 def _motions() -> dict[str, Any]:
@@ -117,7 +178,7 @@ def _motions() -> dict[str, Any]:
     drawing = {"image/svg+xml": {"schema": {"type": "string"}}}
     thumbnail = _operation("A small drawing of its joints' curves.", "thumbnail", drawing)
     upload = _operation(
-        "Check a file, and keep it if all of it can be played.", "upload", _json(UploadAnswer)
+        "Check a file, and keep it if all of it can be played.", "upload", _answer(MotionsReport)
     )
     body = {"requestBody": {"required": True, "content": BYTES}}
     return {
@@ -130,16 +191,16 @@ def _motions() -> dict[str, Any]:
 def _fleet() -> dict[str, Any]:
     listed = _operation("All robots that the broker knows.", "listFleet", _json(FleetList))
     paths: dict[str, Any] = {"/api/fleet": {"get": listed}}
-    for name, schema in GROUP_SCHEMAS.items():
-        answer = _json(GroupStartedAnswer if name == "play" else GroupAnswer)
-        summary = f"All robots of a group: {_first_line(schema)}"
-        operation = _operation(summary, f"group_{name}", answer) | {"requestBody": {"content": _json(schema)}}
+    for name, verb in GROUP_VERBS.items():
+        summary = f"All robots of a group: {verb.summary}"
+        operation = _operation(summary, f"group_{name}", _answer(verb.answer))
+        operation["requestBody"] = {"content": _json(verb.request)}
         paths[f"/api/fleet/{{group}}/{name}"] = {"parameters": [GROUP], "post": operation}
     return paths
 
 
 def _login() -> dict[str, Any]:
-    login = _operation(_first_line(LoginRequest), "login", _json(Answer))
+    login = _operation(first_line(LoginRequest), "login", _json(Answer))
     body = {"required": True, "content": _json(LoginRequest)}
     document = _operation("This document.", "openapi", {"application/json": {"schema": {"type": "object"}}})
     return {
@@ -159,24 +220,17 @@ def _operation(summary: str, name: str, content: dict[str, Any]) -> dict[str, An
     }
 
 
-def _json(model: type[BaseModel]) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+def _json(kind: type) -> dict[str, Any]:
+    return {"application/json": {"schema": _reference(kind)}}
 
 
-def _first_line(model: type[BaseModel]) -> str:
-    return (model.__doc__ or "").splitlines()[0]
+def _reference(kind: type) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
 
-def _schemas() -> dict[str, Any]:
-    verbs = (verb.schema for verb in VERBS.values())
-    requests: list[type[BaseModel]] = [LoginRequest, GROUP_SCHEMAS["play"], *verbs]
-    known = (REPORT_MODELS[subject] for subject in KNOWN)
-    listings = (RobotList, UploadAnswer, FleetList, GroupStartedAnswer, GroupAnswer)
-    answers: list[type[BaseModel]] = [Answer, Refusal, *listings, *known]
-    _, told = models_json_schema(
-        [(model, "validation") for model in (*requests, *answers)],
-        ref_template="#/components/schemas/{model}",
-        schema_generator=DescribedSchema,
-    )
-    schemas: dict[str, Any] = told["$defs"]
-    return dict(sorted(schemas.items()))
+def _schemas(verbs: Mapping[str, Verb]) -> dict[str, Any]:
+    of_verbs = [
+        kind for verb in (*verbs.values(), *GROUP_VERBS.values()) for kind in (verb.request, verb.answer)
+    ]
+    reports = (REPORTS[subject].model for subject in KNOWN)
+    return schemas_of([*of_verbs, *reports, Answer, Refusal, RobotList, FleetList, LoginRequest])

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from ..api.dispatcher import Dispatcher
-    from ..api.groups import Groups
-    from ..api.motions import Motions
-    from ..api.reports import ReportHub
-    from ..api.requests import Commands
+    from ..api import Commands, Dispatcher, Groups, Motions, ReportHub
     from ..config.http import HttpSettings
     from .live.clients import Live
     from .routes.models import Models

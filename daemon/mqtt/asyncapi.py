@@ -6,27 +6,30 @@ Operations are the daemon's own: it sends reports, and receives requests, each w
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
-from pydantic.json_schema import models_json_schema
+from typing_extensions import TypedDict
 
-from ..api.answers import DATA_MODELS, FLEET_DATA_MODELS, Answer, Refusal
-from ..api.lasting_models import Availability, Told
-from ..api.names import FLEET
-from ..api.report_models import REPORT_MODELS
-from ..api.reports import LASTING, SUBJECTS
-from ..api.requests import FLEET_SCHEMAS, MOST_BYTES, VERBS
-from ..config.described import DescribedSchema
+from ..api import (
+    FLEET,
+    FLEET_VERBS,
+    MOST_BYTES,
+    REPORTS,
+    SUBJECTS,
+    VERBS,
+    Answer,
+    AvailabilityReport,
+    Refusal,
+    first_line,
+    schemas_of,
+)
 from .bridge import qos_of
 from .topics import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from pydantic import BaseModel
-
-    from ..api.reports import Subject
+    from ..api import Verb
 
 TOPICS = Topics("{base}")
 ROBOT, DAEMON = "{robot}", "{daemon}"
@@ -38,16 +41,16 @@ PARAMETERS = {
 BINDING = {"bindingVersion": "0.2.0"}
 
 
-class OwnedAvailability(Availability):
+class OwnedAvailabilityReport(AvailabilityReport):
     """Whether a robot takes requests; it does so only while its daemon is online, too."""
 
     bridge: str | None
-    """The daemon's id; null once the daemon has let the robot's name go."""
-    discovery: str = ""
-    """On which topic Home Assistant is told of the robot, where it is."""
+    """The daemon's id; null once the daemon has released the robot's name."""
+    discovery: NotRequired[str]
+    """On which topic Home Assistant is notified of the robot, where it is."""
 
 
-class DaemonAvailability(Told):
+class DaemonAvailability(TypedDict):
     """Whether a daemon is there; `broken` is its last will."""
 
     state: Literal["online", "offline", "broken"]
@@ -55,19 +58,19 @@ class DaemonAvailability(Told):
     """Its machine's name."""
     instance: str
     """Differs from run to run."""
-    requests_qos: Literal[0, 1] = 1
-    """By which quality of service requests get to it soonest; told while it is online."""
+    requests_qos: NotRequired[Literal[0, 1]]
+    """By which quality of service requests get to it soonest; reported while it is online."""
 
 
-class Heartbeat(Told):
+class Heartbeat(TypedDict):
     """Nothing: that it comes back is all."""
 
 
-class RequestHeartbeat(Told):
+class RequestHeartbeat(TypedDict):
     """Nothing: that it comes back, on each connection, is how the daemon knows that requests come to it."""
 
 
-class Pulse(Told):
+class Pulse(TypedDict):
     """How far a daemon's robots are with a start; several times a second, and at once where that changes."""
 
     start: str | None
@@ -80,13 +83,15 @@ class Pulse(Told):
     """Why robots were released."""
 
 
-MODELS: dict[str, type[Told]] = {**REPORT_MODELS, "availability": OwnedAvailability}
+MODELS: dict[str, type] = {
+    **{subject: kind.model for subject, kind in REPORTS.items()},
+    "availability": OwnedAvailabilityReport,
+}
 
 
-@cache
-def asyncapi() -> dict[str, Any]:
-    """Return the document."""
-    operations = dict([*_daemon(), *_reports(), *_requests(), *_fleet_requests()])
+def asyncapi(verbs: Mapping[str, Verb] = VERBS) -> dict[str, Any]:
+    """Return the document of a daemon of some verbs."""
+    operations = dict([*_daemon(), *_reports(), *_requests(verbs), *_fleet_requests()])
     channels = {name: channel for one in operations.values() for name, channel in one.pop("channels").items()}
     messages = {name: message for one in channels.values() for name, message in one.pop("said").items()}
     return {
@@ -104,7 +109,7 @@ def asyncapi() -> dict[str, Any]:
         "components": {
             "messages": messages,
             "parameters": PARAMETERS,
-            "schemas": _schemas(),
+            "schemas": _schemas(verbs),
             "securitySchemes": {
                 "password": {"type": "userPassword", "description": "`mqtt.username` and its password."},
                 "certificate": {"type": "X509", "description": "`mqtt.cert_file` and `mqtt.key_file`."},
@@ -149,65 +154,67 @@ def _daemon() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _reports() -> Iterator[tuple[str, dict[str, Any]]]:
-    subjects: list[Subject] = sorted(SUBJECTS)
-    for subject in subjects:
-        address, lasts = TOPICS.report(ROBOT, subject), subject in LASTING
-        sent = _sent(subject, address, MODELS.get(subject), qos_of(subject), lasts=lasts)
-        yield f"send_{subject}", sent
+    for subject in sorted(SUBJECTS):
+        address, kept = TOPICS.report(ROBOT, subject), REPORTS[subject].retained
+        yield f"send_{subject}", _sent(subject, address, MODELS[subject], qos_of(subject), lasts=kept)
 
 
-def _sent(name: str, address: str, model: type[Told] | None, qos: int, *, lasts: bool) -> dict[str, Any]:
-    """Return the operation by which the daemon tells something, with its channel."""
-    message = _message(name, _first_line(model), _payload(model))
+def _sent(name: str, address: str, model: type, qos: int, *, lasts: bool) -> dict[str, Any]:
+    """Return the operation by which the daemon reports something, with its channel."""
+    message = _message(name, first_line(model), _payload(model))
     return {
         "action": "send",
         "channel": {"$ref": f"#/channels/{name}"},
-        "summary": _first_line(model),
+        "summary": first_line(model),
         "bindings": {"mqtt": {"qos": qos, "retain": lasts, **BINDING}},
         "messages": [{"$ref": f"#/channels/{name}/messages/{name}"}],
         "channels": {name: _channel(address, message)},
     }
 
 
-def _requests() -> Iterator[tuple[str, dict[str, Any]]]:
-    for verb, about in VERBS.items():
-        told = _told_of_requests(stops=about.stops)
-        received = _received(verb, TOPICS.request(ROBOT, verb), about.schema, _way_back(), told)
-        yield f"receive_{_named(verb)}", received | _answered(verb, received)
+def _requests(verbs: Mapping[str, Verb]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, verb in verbs.items():
+        description = (
+            f"At most {MOST_BYTES} bytes; an empty payload is an empty object. It must not be retained."
+        )
+        if verb.stops:
+            description += " It acts whatever it carries, and each time that it is sent."
+        received = _received(name, TOPICS.request(ROBOT, name), verb, _way_back(), description)
+        yield f"receive_{_named(name)}", received | _answered(verb, received)
 
 
 def _fleet_requests() -> Iterator[tuple[str, dict[str, Any]]]:
-    told = "One message for all robots that it names; each answers for itself. At most 65536 bytes."
-    for verb, schema in FLEET_SCHEMAS.items():
-        received = _received(f"group/{verb}", TOPICS.request(FLEET, verb), schema, {}, told)
-        yield f"receive_group_{verb}", received | _answered(f"{FLEET}/{verb}", received)
+    description = "One message for all robots that it names; each answers for itself. At most 65536 bytes."
+    for name, verb in FLEET_VERBS.items():
+        received = _received(f"group/{name}", TOPICS.request(FLEET, name), verb, {}, description)
+        yield f"receive_group_{name}", received | _answered(verb, received)
 
 
 def _received(
-    verb: str, address: str, schema: type[BaseModel], way_back: dict[str, Any], told: str
+    name: str, address: str, verb: Verb, way_back: dict[str, Any], description: str
 ) -> dict[str, Any]:
     """Return the operation by which the daemon takes requests, with their channel, but for the answer."""
-    asked = f"{_named(verb)}_request"
-    request = _message(asked, _first_line(schema), _payload(schema)) | way_back
+    asked = f"{_named(name)}_request"
+    request = _message(asked, verb.summary, _payload(verb.request)) | way_back
     request["correlationId"] = {"location": "$message.payload#/transaction"}
     return {
         "action": "receive",
         "channel": {"$ref": f"#/channels/{asked}"},
-        "summary": _first_line(schema),
-        "description": told,
+        "summary": verb.summary,
+        "description": description,
         "bindings": {"mqtt": {"qos": 1, "retain": False, **BINDING}},
         "messages": [{"$ref": f"#/channels/{asked}/messages/{asked}"}],
         "channels": {asked: _channel(address, request)},
     }
 
 
-def _answered(verb: str, received: dict[str, Any]) -> dict[str, Any]:
+def _answered(verb: Verb, received: dict[str, Any]) -> dict[str, Any]:
     """Return what an operation says of its answer, and its channels with that of the answer."""
-    name = _named(verb)
+    name = _named(verb.name)
     answered = f"{name}_response"
-    answer = _message(f"{name}_answer", f"The answer to `{verb}`.", _answer(verb))
+    answer = _message(f"{name}_answer", f"The answer to `{verb.name}`.", _answer(verb.answer))
     messages = [{"$ref": f"#/channels/{answered}/messages/{one}"} for one in (f"{name}_answer", "refusal")]
-    channel = _channel(TOPICS.response(ROBOT, verb), answer, _refusal())
+    channel = _channel(TOPICS.response(ROBOT, verb.name), answer, _refusal())
     return {
         "reply": {"channel": {"$ref": f"#/channels/{answered}"}, "messages": messages},
         "channels": received["channels"] | {answered: channel},
@@ -216,12 +223,6 @@ def _answered(verb: str, received: dict[str, Any]) -> dict[str, Any]:
 
 def _named(verb: str) -> str:
     return re.sub(r"\W", "_", verb)
-
-
-def _told_of_requests(*, stops: bool) -> str:
-    told = f"At most {MOST_BYTES} bytes; an empty payload is an empty object. It must not be retained."
-    acts = " It acts whatever it carries, and each time that it is sent." if stops else ""
-    return told + acts
 
 
 def _way_back() -> dict[str, Any]:
@@ -253,40 +254,20 @@ def _message(name: str, summary: str, payload: dict[str, Any]) -> dict[str, Any]
     return {"name": name, "summary": summary, "contentType": "application/json", "payload": payload}
 
 
-def _payload(model: type[BaseModel] | None) -> dict[str, Any]:
-    return {"$ref": f"#/components/schemas/{model.__name__}"} if model else {"type": "object"}
+def _payload(kind: type) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
 
-def _answer(verb: str) -> dict[str, Any]:
-    """Return the schema of an answer with what this verb's tells."""
-    schema = Answer.model_json_schema(
-        ref_template="#/components/schemas/{model}", schema_generator=DescribedSchema
-    )
-    schema["properties"] = schema["properties"] | {
-        "data": _payload((DATA_MODELS | FLEET_DATA_MODELS).get(verb))
-    }
-    return {key: value for key, value in schema.items() if key not in {"title", "description"}}
+def _answer(kind: type) -> dict[str, Any]:
+    """Return the schema of an answer with some data."""
+    answer = schemas_of([Answer])["Answer"]
+    answer["properties"] |= {"data": _payload(kind)}
+    return {key: value for key, value in answer.items() if key not in {"title", "description"}}
 
 
-def _first_line(model: type[BaseModel] | None) -> str:
-    return (model.__doc__ or "").splitlines()[0] if model else "An object."
-
-
-def _schemas() -> dict[str, Any]:
-    requests: list[type[BaseModel]] = [*(verb.schema for verb in VERBS.values()), *FLEET_SCHEMAS.values()]
-    of_daemon: list[type[BaseModel]] = [
-        DaemonAvailability,
-        Heartbeat,
-        RequestHeartbeat,
-        Pulse,
-        Refusal,
+def _schemas(verbs: Mapping[str, Verb]) -> dict[str, Any]:
+    of_verbs = [
+        kind for verb in (*verbs.values(), *FLEET_VERBS.values()) for kind in (verb.request, verb.answer)
     ]
-    answers = [*DATA_MODELS.values(), *FLEET_DATA_MODELS.values()]
-    models = [*of_daemon, *MODELS.values(), *answers, *requests]
-    _, told = models_json_schema(
-        [(model, "validation") for model in dict.fromkeys(models)],
-        ref_template="#/components/schemas/{model}",
-        schema_generator=DescribedSchema,
-    )
-    schemas: dict[str, Any] = told["$defs"]
-    return dict(sorted(schemas.items()))
+    of_daemon = (DaemonAvailability, Heartbeat, RequestHeartbeat, Pulse, Refusal)
+    return schemas_of([*of_daemon, *MODELS.values(), *of_verbs])

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..api.names import FLEET, STOPS
-from ..api.reports import LASTING
+from ..api import FLEET, RETAINED, STOPS
 from ..config.types import LONGEST_NAME, NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..api.reports import Subject
+    from ..api import Subject
 
 ANY_ROBOT = "+"
 
@@ -134,7 +133,7 @@ class Topics:
 
     def lasting(self, robot: str) -> list[str]:
         """Return where a robot reports what lasts."""
-        return self.reports(robot, LASTING)
+        return self.reports(robot, RETAINED)
 
     def reports(self, robot: str, subjects: Iterable[Subject]) -> list[str]:
         """Return where a robot reports on some subjects."""

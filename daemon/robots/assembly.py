@@ -33,7 +33,7 @@ from .telemetry_reporter import TelemetryRates
 if TYPE_CHECKING:
     from motiond.drivers import ActuatorLimits
 
-    from ..api.reports import ReportHub
+    from ..api import ReportHub
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..ipc.stream_forks import StreamForks

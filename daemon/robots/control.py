@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from ..api.errors import RequestError
-from ..api.lease import Lease
+from ..api import Lease, LeaseReport, RequestError
 
 if TYPE_CHECKING:
-    from ..api.lease import Loss
-    from ..api.schemas import HolderRequest, Request
+    from ..api import HolderRequest, LeaseAnswer, Loss, Request
     from .robot import Robot
 
 log = logging.getLogger(__name__)
@@ -56,19 +54,19 @@ class Control:
 
     # -- requests -------------------------------------------------------------------------------------------
 
-    async def acquire(self, request: HolderRequest) -> dict[str, Any]:
+    async def acquire(self, request: HolderRequest) -> LeaseAnswer:
         """Give control to a client, if nobody has it."""
         return self._required().acquire(request.holder, request.lease)
 
-    async def renew(self, request: Request) -> dict[str, Any]:
+    async def renew(self, request: Request) -> LeaseAnswer:
         """Let the holder keep control."""
         return self._required().renew(request.lease)
 
-    async def release(self, request: Request) -> dict[str, Any]:
+    async def release(self, request: Request) -> LeaseAnswer:
         """Take control back from its holder; nothing stops."""
         return self._required().release(request.lease)
 
-    async def take(self, request: HolderRequest) -> dict[str, Any]:
+    async def take(self, request: HolderRequest) -> LeaseAnswer:
         """Give control to a client, whoever has it."""
         return self._required().take(request.holder, request.lease)
 
@@ -93,9 +91,16 @@ class Control:
     def tell(self, *, renewed: bool = False) -> None:
         """Tell the world who has control."""
         settings = self._settings
-        told = self.lease.told() if self.lease else {"holder": None, "epoch": None, "expires_at": None}
-        told |= {"required": settings.required, "ttl_s": settings.ttl_s, "takeover": settings.takeover}
-        self._robot.report("lease", told, renews=renewed)
+        held = self.lease.payload() if self.lease else None
+        report = LeaseReport(
+            required=settings.required,
+            holder=held and held["holder"],
+            epoch=held and held["epoch"],
+            expires_at=held and held["expires_at"],
+            ttl_s=settings.ttl_s,
+            takeover=settings.takeover,
+        )
+        self._robot.report("lease", report, renews=renewed)
         self._robot.wake()
 
     def _lose(self, loss: Loss) -> None:

@@ -4,15 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from motiond.drivers.base import DriverError
 from motiond.drivers.registry import make_driver
 from motiond.text import listed, nearest
 
-from ..api.errors import RequestError
-from ..api.requests import VERBS
-from ..api.schemas import PlayRequest
+from ..api import (
+    VERBS,
+    ClearQueueAnswer,
+    DeletedAnswer,
+    EstopAnswer,
+    FaultAnswer,
+    GoalAnswer,
+    PlayRequest,
+    ProgressAnswer,
+    QueueAnswer,
+    ReachedAnswer,
+    RebootAnswer,
+    RequestError,
+    ResetAnswer,
+    RobotStatus,
+    SpeedAnswer,
+    StopAnswer,
+    TorqueAnswer,
+    Verb,
+)
 from ..ipc import messages
 from ..ipc.states import HALTED, ResultCode, State
 from ..planning.playback import PlaybackError
@@ -20,11 +38,11 @@ from .motions import Uploads
 from .session import OUT_OF_ORDER, Opening, Reboot, new_goal, refuse_speed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Mapping
 
     from motiond.drivers.base import Driver
 
-    from ..api.schemas import (
+    from ..api import (
         DeleteMotionRequest,
         FaultRequest,
         GotoRequest,
@@ -42,13 +60,13 @@ if TYPE_CHECKING:
     from .robot import Robot
     from .session import Goal
 
-    Handler = Callable[[Any], Coroutine[Any, Any, dict[str, Any]]]
+    Handler = Callable[[Any], Awaitable[Mapping[str, Any]]]
 
 log = logging.getLogger(__name__)
 
 
 class RequestHandlers:
-    """Takes or refuses the requests to one robot; `requests.VERBS` names the method for each verb.
+    """Takes or refuses the requests to one robot; `VERBS` names the method for each verb.
 
     Parameters
     ----------
@@ -64,17 +82,21 @@ class RequestHandlers:
         The folder for motions of clients.
     """
 
-    def __init__(self, robot: Robot, control: Control, reservation: Reservation) -> None:
+    def __init__(
+        self, robot: Robot, control: Control, reservation: Reservation, verbs: Mapping[str, Verb] = VERBS
+    ) -> None:
+        self._verbs = verbs
         self._robot, self._session = robot, robot.session
         self.acquire_lease, self.renew_lease = control.acquire, control.renew
         self.release_lease, self.take_lease = control.release, control.take
         self._reservation, self.release_start = reservation, reservation.release
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
         self._handlers: dict[str, Handler] = {
-            name: getattr(self, verb.handler) for name, verb in VERBS.items()
+            name: partial(verb.handler, self) if callable(verb.handler) else getattr(self, verb.handler)
+            for name, verb in verbs.items()
         }
 
-    async def handle(self, verb: str, request: Request) -> dict[str, Any]:
+    async def handle(self, verb: str, request: Request) -> Mapping[str, Any]:
         """Act on a request.
 
         Raises
@@ -82,26 +104,26 @@ class RequestHandlers:
         RequestError
             If it is refused.
         """
-        if VERBS[verb].interferes:
+        if self._verbs[verb].interferes:
             self._reservation.refuse(verb)
         return await self._handlers[verb](request)
 
     # -- begin ----------------------------------------------------------------------------------------------
 
-    async def play(self, request: PlayRequest) -> dict[str, Any]:
+    async def play(self, request: PlayRequest) -> GoalAnswer:
         """Play a motion, now or after those that wait; the answer means accepted."""
         await self._robot.limits.checked()
         playback = self._robot.planner.playback_for(request)
         return await self._begin(new_goal(playback, request), request.on_busy)
 
-    async def goto(self, request: GotoRequest) -> dict[str, Any]:
+    async def goto(self, request: GotoRequest) -> GoalAnswer:
         """Go to a posture."""
         playback = self._robot.planner.playback_to(request)
         goal = new_goal(playback, PlayRequest(motion=playback.plan.motion, transaction=request.transaction))
         goal.from_beyond = request.from_beyond
         return await self._begin(goal, request.on_busy)
 
-    async def _begin(self, goal: Goal, on_busy: str) -> dict[str, Any]:
+    async def _begin(self, goal: Goal, on_busy: str) -> GoalAnswer:
         session, what = self._session, f"{goal.motion} cannot be played"
         session.refuse_unless_able(what)
         if session.goal or session.begin or session.queue:
@@ -109,7 +131,7 @@ class RequestHandlers:
                 return {"goal_id": goal.goal_id, "queued": session.enqueue(goal)}
             if on_busy == "reject":
                 raise session.busy()
-        return await self._robot.settled(session.begin_instead(goal, what))
+        return cast("GoalAnswer", await self._robot.settled(session.begin_instead(goal, what)))
 
     async def prepare(self, request: PrepareRequest) -> dict[str, Any]:
         """Plan a motion from where the robot stands, and reserve the robot for a start of its group."""
@@ -117,13 +139,13 @@ class RequestHandlers:
 
     # -- torque ---------------------------------------------------------------------------------------------
 
-    async def enable(self, _request: Request) -> dict[str, Any]:
+    async def enable(self, _request: Request) -> TorqueAnswer:
         """Switch torque on, holding where the joints are."""
         self._session.refuse_unless_able("torque cannot be switched on")
         await self._robot.obeyed(self._session.enable(), "torque on")
         return self._torque()
 
-    async def disable(self, _request: Request) -> dict[str, Any]:
+    async def disable(self, _request: Request) -> TorqueAnswer:
         """Switch torque off, while nothing plays; what does not answer may hold, so that is no success."""
         session, problem = self._session, "torque cannot be switched off"
         if session.goal is not None:
@@ -138,10 +160,10 @@ class RequestHandlers:
             raise RequestError("OFFLINE", self._robot.name, problem, reason, "use the robot's own switch")
         return self._torque()
 
-    def _torque(self) -> dict[str, Any]:
+    def _torque(self) -> TorqueAnswer:
         return {"state": self._session.state, "torque": self._session.is_on}
 
-    async def switch_torque(self, request: TorqueRequest) -> dict[str, Any]:
+    async def switch_torque(self, request: TorqueRequest) -> TorqueAnswer:
         """Switch torque on or off."""
         return await (self.enable(request) if request.on else self.disable(request))
 
@@ -155,10 +177,10 @@ class RequestHandlers:
             raise RequestError("NOT_PLAYING", self._robot.name, f"nothing to {verb}", reason, "play first")
         return goal
 
-    def _progress(self, goal: Goal) -> dict[str, Any]:
+    def _progress(self, goal: Goal) -> ProgressAnswer:
         return {"state": self._session.state, "goal_id": goal.goal_id}
 
-    async def pause(self, _request: Request) -> dict[str, Any]:
+    async def pause(self, _request: Request) -> ProgressAnswer:
         """Slow down on the path and wait there."""
         goal = self._playing("pause")
         await self._robot.settled(self._session.pause(goal))
@@ -169,13 +191,13 @@ class RequestHandlers:
             raise RequestError("NOT_PLAYING", self._robot.name, ended, hint=fix)
         return self._progress(goal)
 
-    async def resume(self, _request: Request) -> dict[str, Any]:
+    async def resume(self, _request: Request) -> ProgressAnswer:
         """Go on along the path; on the way of a seek, once it is there."""
         goal = self._playing("resume")
         await self._robot.obeyed(self._session.resume(), "the end of the pause")
         return self._progress(goal)
 
-    async def set_speed(self, request: SpeedRequest) -> dict[str, Any]:
+    async def set_speed(self, request: SpeedRequest) -> SpeedAnswer:
         """Play at another speed from now on."""
         goal = self._playing("change the speed of")
         refuse_speed(goal.playback.track, request.speed)
@@ -183,7 +205,7 @@ class RequestHandlers:
         self._robot.report_state()
         return {"speed": request.speed, "goal_id": goal.goal_id}
 
-    async def seek(self, request: SeekRequest) -> dict[str, Any]:
+    async def seek(self, request: SeekRequest) -> ProgressAnswer:
         """Come to rest, go to the place, and on from there unless the motion was paused."""
         goal = self._playing("seek in")
         try:
@@ -195,16 +217,16 @@ class RequestHandlers:
 
     # -- queue ----------------------------------------------------------------------------------------------
 
-    async def list_queue(self, _request: Request) -> dict[str, Any]:
+    async def list_queue(self, _request: Request) -> QueueAnswer:
         """List the goals that wait."""
         return self._queue_payload()
 
-    async def remove_from_queue(self, request: RemoveFromQueueRequest) -> dict[str, Any]:
+    async def remove_from_queue(self, request: RemoveFromQueueRequest) -> QueueAnswer:
         """End one goal that waits, and list the others."""
         self._session.take_out(request.goal_id, "it was taken out of the queue on request")
         return self._queue_payload()
 
-    async def move_in_queue(self, request: MoveInQueueRequest) -> dict[str, Any]:
+    async def move_in_queue(self, request: MoveInQueueRequest) -> QueueAnswer:
         """Let a goal that waits have another place, report that, and list all."""
         self._session.move(request.goal_id, request.place)
         places = {goal.goal_id: (place, goal.motion) for place, goal in enumerate(self._session.queue, 1)}
@@ -213,16 +235,16 @@ class RequestHandlers:
         self._robot.report("event", {"kind": "queue_moved", "message": message, "goal_id": request.goal_id})
         return self._queue_payload()
 
-    def _queue_payload(self) -> dict[str, Any]:
+    def _queue_payload(self) -> QueueAnswer:
         return {"queue": [{"goal_id": goal.goal_id, "motion": goal.motion} for goal in self._session.queue]}
 
-    async def clear_queue(self, _request: Request) -> dict[str, Any]:
+    async def clear_queue(self, _request: Request) -> ClearQueueAnswer:
         """End the goals that wait."""
         return {"cleared": self._session.clear_queue(ResultCode.CANCELED, "the queue was cleared on request")}
 
     # -- end, recovery -------------------------------------------------------------------------------------
 
-    async def stop(self, _request: Request) -> dict[str, Any]:
+    async def stop(self, _request: Request) -> StopAnswer:
         """Stop softly, and say how long it takes at most."""
         session, goal = self._session, self._session.goal
         number = session.stop("stopped on request, softly, on the path")
@@ -231,28 +253,28 @@ class RequestHandlers:
             await self._robot.obeyed(number, awaited, "use the robot's own switch")
         within_s = goal.stops_within_s(self._robot.settings.max_skip_s) if goal else 0.0
         return {
-            "state": session.state,
+            **self._reached(),
             "goal_id": goal.goal_id if goal else None,
             "stops_within_s": round(within_s, 3),
-            **self._unreached(),
         }
 
-    async def estop(self, _request: Request) -> dict[str, Any]:
+    async def estop(self, _request: Request) -> EstopAnswer:
         """Halt and latch."""
         if not self._session.latched:  # it may be sent very often
             self._log("emergency stop; it stays latched until reset")
         await self._robot.obeyed(self._session.estop(), "the halt")
-        return {"state": self._session.state, "latched": self._session.latched, **self._unreached()}
+        return {**self._reached(), "latched": self._session.latched}
 
-    def _unreached(self) -> dict[str, object]:
+    def _reached(self) -> ReachedAnswer:
         """Return whether a stop has reached the actuators, and why not."""
         is_offline = self._session.state is State.OFFLINE
-        return {"reached": not is_offline, "message": self._session.message if is_offline else ""}
+        message = self._session.message if is_offline else ""
+        return {"state": self._session.state, "reached": not is_offline, "message": message}
 
     def _log(self, message: str) -> None:
         log.info("%s: %s", self._robot.name, message, extra={"robot": self._robot.name})
 
-    async def reset(self, _request: Request) -> dict[str, Any]:
+    async def reset(self, _request: Request) -> ResetAnswer:
         """Leave `estopped`, leave `fault` by a new stream process, or try at once to find lost actuators.
 
         What it has begun goes on after the answer.
@@ -277,7 +299,7 @@ class RequestHandlers:
             raise RequestError("OFFLINE", robot.name, problem, session.message, fix)
         return {"state": session.state}
 
-    async def reboot_servos(self, request: RebootServosRequest) -> dict[str, Any]:
+    async def reboot_servos(self, request: RebootServosRequest) -> RebootAnswer:
         """Restart servos of a robot that is offline, in fault, or at rest without torque."""
         robot, session = self._robot, self._session
         if session.begin or session.goal:
@@ -312,7 +334,7 @@ class RequestHandlers:
 
     # -- simulated faults -----------------------------------------------------------------------------------
 
-    async def inject_fault(self, request: FaultRequest) -> dict[str, Any]:
+    async def inject_fault(self, request: FaultRequest) -> FaultAnswer:
         """Check a fault on a driver that is not open, then hand it over."""
         robot = self._robot
         if not robot.settings.fault_requests:
@@ -331,11 +353,11 @@ class RequestHandlers:
 
     # -- look -----------------------------------------------------------------------------------------------
 
-    async def status(self, _request: Request) -> dict[str, Any]:
+    async def status(self, _request: Request) -> RobotStatus:
         """Say what the robot does."""
         return self._robot.state_payload()
 
-    async def delete_motion(self, request: DeleteMotionRequest) -> dict[str, Any]:
+    async def delete_motion(self, request: DeleteMotionRequest) -> DeletedAnswer:
         """Remove a motion's file; what plays of it plays on."""
         deleted = await asyncio.to_thread(self.uploads.delete, request.motion)
         await self._robot.motions.load_again()

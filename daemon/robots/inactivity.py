@@ -11,7 +11,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, NoReturn
 
-from ..api.errors import RequestError
+from ..api import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

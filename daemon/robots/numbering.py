@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from ..api.reports import Subject
+    from ..api import Subject
 
 NUMBERED: frozenset[Subject] = frozenset({"state", "result"})
 
@@ -27,7 +27,7 @@ class Numbering:
         self._now = now
         self._last: Counter[Subject] = Counter()
 
-    def number(self, subject: Subject, data: dict[str, Any]) -> dict[str, Any]:
+    def number(self, subject: Subject, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a report with its number, which counts from 1 for each subject, and with its time.
 
         Only what is in `NUMBERED` has both; anything else is returned as it is.

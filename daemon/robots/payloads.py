@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from motiond.formats.registry import MOTIONS, ROBOTS
 
+from ..ipc.states import ResultCode
 from ..joints.joint_bounds import joint_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..api import DescriptionReport, Displacement, EventReport, Follows, GoalResult, RobotStatus
     from ..config.robot import RobotSettings
     from ..ipc import messages
     from ..joints.joint_map import JointMap
@@ -21,9 +23,7 @@ if TYPE_CHECKING:
     from .session import Goal, RobotSession
 
 
-def state_payload(
-    session: RobotSession, observer: Observer | None, actuators: Sequence[str]
-) -> dict[str, Any]:
+def state_payload(session: RobotSession, observer: Observer | None, actuators: Sequence[str]) -> RobotStatus:
     """Return what a robot does now.
 
     Parameters
@@ -35,42 +35,42 @@ def state_payload(
     """
     goal, holds = session.goal, session.holds
     held = zip(actuators, holds, strict=False) if any(holds) else ()
-    payload: dict[str, Any] = {
+    status: RobotStatus = {
         "state": session.state,
         "torque": session.is_on,
         "loose": [name for name, on in held if not on],
         "estop_latched": session.latched,
         "message": session.reason,
-        "displaced": session.known.displaced,
+        "displaced": cast("Displacement | None", session.known.displaced),
         "motion": None,
         "goal_id": None,
         "queued": len(session.queue),
     }
-    return payload if goal is None else payload | _progress(goal, observer.sample if observer else None)
+    if goal is not None:
+        _add_progress(status, goal, observer.sample if observer else None)
+    return status
 
 
-def _progress(goal: Goal, sample: Sample | None) -> dict[str, Any]:
-    """Return where on its motion a goal is."""
+def _add_progress(status: RobotStatus, goal: Goal, sample: Sample | None) -> None:
+    """Add where on its motion a goal is."""
     row, loop = (sample.scalar("frame"), sample.scalar("loop")) if sample else (0.0, 1.0)
     passes, plan = goal.playback.passes, goal.playback.plan
     first, length = goal.playback.offset + passes.first, passes.last - passes.first
-    return {
-        "motion": goal.motion,
-        "goal_id": goal.goal_id,
-        "frame": row * plan.frames_per_tick,
-        "time": row / plan.rate_hz,
-        "duration": plan.duration_s,
-        "progress": min(1.0, max(0.0, (row - first) / length)) if length else 1.0,
-        "speed": goal.speed,
-        "loop": int(loop),
-        "loops": passes.count or None,
-        "start_at": goal.request.start_at,
-    }
+    status["motion"] = goal.motion
+    status["goal_id"] = goal.goal_id
+    status["frame"] = row * plan.frames_per_tick
+    status["time"] = row / plan.rate_hz
+    status["duration"] = plan.duration_s
+    status["progress"] = min(1.0, max(0.0, (row - first) / length)) if length else 1.0
+    status["speed"] = goal.speed
+    status["loop"] = int(loop)
+    status["loops"] = passes.count or None
+    status["start_at"] = goal.request.start_at
 
 
 def description_payload(
     joint_map: JointMap, settings: RobotSettings, max_rate_hz: float | None
-) -> dict[str, Any]:
+) -> DescriptionReport:
     """Return what a robot is: joints, actuators, driver, poses, tolerances, formats and rates.
 
     Parameters
@@ -78,12 +78,15 @@ def description_payload(
     max_rate_hz : float, optional
         The highest rate at which its driver takes setpoints; None until it is open.
     """
+    about, tolerances = joint_map.payload(), joint_bounds(joint_map, settings).payload(joint_map)
     return {
-        **joint_map.payload(),
+        "joints": about["joints"],
+        "actuators": about["actuators"],
+        "model": about["model"],
         "driver": settings.driver.type,
         "poses": settings.poses,
         "groups": settings.groups,
-        "tolerances": joint_bounds(joint_map, settings).payload(joint_map),
+        "tolerances": {"path": tolerances["path"], "goal": tolerances["goal"]},
         "hottest_c": settings.checks.temperature_c,
         "upload": settings.upload_folder is not None,
         "formats": {kind.name: kind.names for kind in (ROBOTS, MOTIONS)},
@@ -96,9 +99,9 @@ def result_payload(
     goal: Goal,
     ended: messages.Ended,
     timing: Timing | None,
-    follows: str | None = None,
+    follows: Follows | None = None,
     drift: Drift | None = None,
-) -> dict[str, Any]:
+) -> GoalResult:
     """Return how a goal ended.
 
     Parameters
@@ -110,21 +113,21 @@ def result_payload(
     drift : Drift, optional
         Of its ticks from their appointed times; None where its start was not appointed.
     """
-    drift_s = {"drift_s": drift.payload() if drift else None}
+    drift_s = drift.payload() if drift else None
     return {
         "goal_id": goal.goal_id,
         "motion": goal.motion,
-        "code": ended.code,
+        "code": ResultCode(ended.code),
         "message": ended.message,
         "transaction": goal.request.transaction,
         "played_s": ended.played_s,
         "details": ended.details | ({"start": goal.group_start} if goal.group_start else {}),
-        "timing": timing.payload() | drift_s if timing else None,
+        "timing": {**timing.payload(), "drift_s": drift_s} if timing else None,
         "follows": follows,
     }
 
 
-def marker_event(goal: Goal, reached: messages.Reached) -> dict[str, Any]:
+def marker_event(goal: Goal, reached: messages.Reached) -> EventReport:
     """Return the event of a marker that the motion has passed."""
     marker = goal.playback.markers[reached.marker]
     return {

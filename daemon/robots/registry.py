@@ -7,19 +7,17 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..api.errors import unknown_robot
-from ..api.motions import PlannedMotion
+from ..api import PlannedMotion, unknown_robot
 from ..clock.monitor import ClockMonitor
 from ..planning.preview import curves, preview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from motiond.formats import RobotModel
     from motiond.formats.arrays import Floats
 
-    from ..api.lease import Lease
-    from ..api.schemas import Request
+    from ..api import Lease, Request
     from ..joints.joint_map import JointMap
     from .group_start import Reservation
     from .member import Member
@@ -194,7 +192,7 @@ class RobotRegistry:
             except Exception:
                 log.exception("%s: failed inside motiond", name)
 
-    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+    async def handle(self, robot: str, verb: str, request: Request) -> Mapping[str, Any]:
         """Act on a request.
 
         Raises

@@ -11,9 +11,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..api.errors import RequestError
-from ..api.reports import Report
-from ..api.schemas import PlayRequest
+from ..api import PlayRequest, Report, RequestError
 from ..ipc.messages import Seek as SeekCommand
 from ..telemetry.drift import Drift
 from . import payloads
@@ -23,9 +21,9 @@ from .session import SHUTS_DOWN, GoalPlanner, RobotSession, new_goal
 from .telemetry_reporter import TelemetryReporter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from ..api.reports import ReportHub, Subject
+    from ..api import Follows, ReportHub, RobotStatus, Subject
     from ..clock.monitor import ClockMonitor
     from ..config.robot import RobotSettings
     from ..ipc.messages import Command, Ended
@@ -233,7 +231,11 @@ class Robot:
                     return
             turns, awaited = turns + 1 if awaits() == awaited else 0, awaits()
         reason = f"the robot is {self.session.in_words}, and {awaited} is still awaited"
-        data = {"state": self.session.state, "torque": self.session.known.torque, "awaited": awaited}
+        data: dict[str, Any] = {
+            "state": self.session.state,
+            "torque": self.session.known.torque,
+            "awaited": awaited,
+        }
         raise RequestError("TIMEOUT", self.name, f"not done in {timeout_s:g} s", reason, fix, **data)
 
     # -- what the session has decided (`session.Outlet`) ----------------------------------------------------
@@ -275,7 +277,7 @@ class Robot:
 
     # -- reports --------------------------------------------------------------------------------------------
 
-    def report(self, subject: Subject, data: dict[str, Any], *, renews: bool = False) -> None:
+    def report(self, subject: Subject, data: Mapping[str, Any], *, renews: bool = False) -> None:
         """Publish a report; of samples, a page that falls behind wants but the newest."""
         self._publish(subject, data, renews=renews or subject == "samples")
 
@@ -283,16 +285,16 @@ class Robot:
         """Publish what the robot does now; whether only how far it is."""
         self._publish("state", self.state_payload(), renews=renews)
 
-    def report_result(self, goal: Goal, ended: Ended, follows: str | None) -> None:
+    def report_result(self, goal: Goal, ended: Ended, follows: Follows | None) -> None:
         """Publish how a goal ended, and what the robot then does by itself."""
         observer = self.stream.observer if ended.played_s is not None else None
         timing, drift = (observer.goal, observer.drift) if observer else (None, None)
         self.report("result", payloads.result_payload(goal, ended, timing, follows, drift=drift))
 
-    def _publish(self, subject: Subject, data: dict[str, Any], *, renews: bool) -> None:
+    def _publish(self, subject: Subject, data: Mapping[str, Any], *, renews: bool) -> None:
         self._hub.publish(Report(self.name, subject, self._numbering.number(subject, data), renews=renews))
 
-    def state_payload(self) -> dict[str, Any]:
+    def state_payload(self) -> RobotStatus:
         """Return what the robot does now, JSON-ready."""
         return payloads.state_payload(self.session, self.stream.observer, self.library.joint_map.actuators)
 

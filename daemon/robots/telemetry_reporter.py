@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..api.reports import Subject
+    from ..api import Subject
     from ..clock.monitor import ClockMonitor
     from ..telemetry.observer import Observer
 

@@ -20,7 +20,7 @@ import orjson
 
 from motiond.text import listed, nearest, shortened
 
-from ..api.requests import RawRequest
+from ..api import RawRequest
 from ..ipc.control import LONGEST_REQUEST, Refused, address_of
 from ..ipc.listener import listen_unix
 from ..ipc.peers import believed_users, holder_of, named_user, peer_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
-    from ..api.dispatcher import Dispatcher
+    from ..api import Dispatcher
 
     Act = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 

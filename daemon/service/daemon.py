@@ -15,8 +15,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..api.dispatcher import Dispatcher
-from ..api.names import STOPS
+from ..api import STOPS, Dispatcher
 from ..broker import EmbeddedBroker, login_of
 from ..fleet.coordinator import HttpGroups
 from ..fleet.member import Listener
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator, Mapping
     from pathlib import Path
 
-    from ..api.groups import Groups
-    from ..api.reports import ReportHub
+    from ..api import Groups, ReportHub
     from ..config.settings import Settings
     from ..http import HttpServer
     from ..robots import Assembly, RobotRegistry

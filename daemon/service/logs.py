@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 from motiond.text import MOST_LISTED, listed
 
 if TYPE_CHECKING:
-    from ..api.reports import Report, ReportHub, Subject
+    from ..api import Report, ReportHub, Subject
 
 log = logging.getLogger(__name__)
 

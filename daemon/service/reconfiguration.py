@@ -20,7 +20,7 @@ from motiond.drivers.registry import shared_devices
 from motiond.formats import FormatError
 from motiond.text import listed
 
-from ..api.errors import RequestError
+from ..api import RequestError
 from ..config.section import ConfigError, Section
 from ..config.settings import Settings, load_settings
 from ..ipc.control import Refused
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from ..api.reports import ReportHub
+    from ..api import ReportHub
     from ..mqtt.bridge import MqttBridge
     from ..robots import Assembly, Member, Parts, RobotRegistry
 

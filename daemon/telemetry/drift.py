@@ -12,6 +12,8 @@ from .timing import Durations
 if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
+    from ..api import GoalDrift
+
 
 class Drift:
     """How far the ticks of one motion were from their appointed times.
@@ -48,11 +50,12 @@ class Drift:
         self._first_s = drift_s[0] if np.isnan(self._first_s) else self._first_s
         self._last_s = drift_s[-1]
 
-    def payload(self) -> dict[str, float] | None:
+    def payload(self) -> GoalDrift | None:
         """Return it as published, in s: `first` and `last` have a sign; None without a tick."""
         if np.isnan(self._last_s):
             return None
-        return self._distances.payload() | {
+        return {
+            **self._distances.payload(),
             "first": round(float(self._first_s), 6),
             "last": round(float(self._last_s), 6),
         }

@@ -133,7 +133,7 @@ class Observer:
 
     def diagnostics(self) -> dict[str, Any]:
         """Return the timing of the second that ends now, and what the driver reports of itself."""
-        second = self.second.payload()
+        second: dict[str, Any] = {**self.second.payload()}
         if self.sample is None:
             return second
         return second | {

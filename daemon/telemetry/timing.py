@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from ..ipc.ring import COLUMN
 
 if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
+
+    from ..api import LatenessHistogram, Spread, TickTiming
 
 
 # A hundred bins a decade from 1 µs to 10 s: a quantile is right to 2.4 %.
@@ -37,7 +39,7 @@ class Durations:
         index = int(np.searchsorted(np.cumsum(self._counts), share * self._counts.sum()))
         return min(self.max_s, float(_EDGES_S[min(index, len(_EDGES_S) - 1)]))
 
-    def payload(self) -> dict[str, float]:
+    def payload(self) -> Spread:
         """Return the quantiles as published, JSON-ready."""
         return {
             "p50": round(self.quantile_s(0.5), 6),
@@ -45,7 +47,7 @@ class Durations:
             "max": round(self.max_s, 6),
         }
 
-    def histogram(self) -> dict[str, list[float] | list[int] | float]:
+    def histogram(self) -> LatenessHistogram:
         """Return how many were no longer than each bound, and longer than the one before; at last, longer.
 
         Their sum comes with it.
@@ -100,7 +102,7 @@ class Timing:
         span_s = self._last_s - self._first_s
         return (self.ticks - 1) / span_s if self.ticks > 1 and span_s > 0 else 0.0
 
-    def payload(self) -> dict[str, Any]:
+    def payload(self) -> TickTiming:
         """Return the statistics as published, JSON-ready."""
         return {
             "ticks": self.ticks,

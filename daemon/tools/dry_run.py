@@ -18,7 +18,7 @@ import numpy as np
 
 from motiond.drivers.registry import make_driver
 
-from ..api.errors import RequestError, unknown_robot
+from ..api import RequestError, unknown_robot
 from ..ipc import messages, ring
 from ..ipc.channel import Channel
 from ..joints.description import load_model
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ..api.schemas import PlayRequest
+    from ..api import PlayRequest
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints.joint_map import JointMap

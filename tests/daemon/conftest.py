@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import orjson
 import pytest
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.api import Dispatcher, Report, ReportHub, RequestError
 from motiond.daemon.broker import EmbeddedBroker
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
 
     import aiomqtt
 
-    from motiond.daemon.api.lease import Lease
-    from motiond.daemon.api.schemas import Request
+    from motiond.daemon.api import Lease, Request
 
 
 class Embedded:

@@ -22,11 +22,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.reports import Report, ReportHub
-from motiond.daemon.api.requests import RawRequest
-from motiond.daemon.api.schemas import CommitRequest, PlayRequest
+from motiond.daemon.api import (
+    CommitRequest,
+    Dispatcher,
+    PlayRequest,
+    RawRequest,
+    Report,
+    ReportHub,
+    RequestError,
+)
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.robot import DriverSettings, MotionFolderSettings

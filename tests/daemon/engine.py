@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from unittest.mock import patch
 
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.schemas import GotoRequest, PlaceRequest, PlayRequest
+from motiond.daemon.api import GotoRequest, PlaceRequest, PlayRequest, RequestError
 from motiond.daemon.config.settings import Settings
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import yaml
 
-from motiond.daemon.api.reports import ReportHub
-from motiond.daemon.api.requests import VERBS
+from motiond.daemon.api import VERBS, ReportHub
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.stream_forks import StreamForks
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.daemon.api.reports import Report
+    from motiond.daemon.api import Report
     from motiond.daemon.robots.registry import RobotRegistry
 
 FORKS = StreamForks()
@@ -269,6 +268,6 @@ async def ask(registry: RobotRegistry, verb: str, **values: Any) -> dict[str, An
     """Send the robot a request as MQTT or the command line would."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            return await registry.handle("arm", verb, VERBS[verb].schema.model_validate(values))
+            return {**await registry.handle("arm", verb, VERBS[verb].request.model_validate(values))}
     except TimeoutError as error:
         raise AssertionError(f"{verb}: no answer in {PATIENCE_S:g} s") from error

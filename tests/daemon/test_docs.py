@@ -13,10 +13,7 @@ import typer.main
 import yaml
 
 from bench.__main__ import NAMES
-from motiond.daemon.api.errors import ErrorCode
-from motiond.daemon.api.reports import LASTING, SUBJECTS
-from motiond.daemon.api.requests import VERBS
-from motiond.daemon.api.schemas import PlayRequest, Request
+from motiond.daemon.api import RETAINED, SUBJECTS, VERBS, ErrorCode, PlayRequest, Request
 from motiond.daemon.cli.app import app
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.mqtt import MqttSettings
@@ -133,7 +130,7 @@ def test_every_verb_has_its_row_with_its_keys() -> None:
     assert set(told) == set(VERBS)
     for verb, keys in told.items():
         if verb != "play":
-            known = VERBS[verb].schema.model_fields.keys() - Request.model_fields.keys()
+            known = VERBS[verb].request.model_fields.keys() - Request.model_fields.keys()
             assert keys == known | besides.get(verb, set())
 
 
@@ -158,7 +155,7 @@ def test_every_topic_has_its_row() -> None:
     assert told.pop("motiond/bridge/motiond/pulse") == ["0", "no"]
     assert told.pop("motiond/arm/response/<verb>") == ["1 (0 where the broker takes no QoS 2)", "no"]
     assert told == {
-        f"motiond/arm/{subject}": [str(qos_of(subject)), "yes" if subject in LASTING else "no"]
+        f"motiond/arm/{subject}": [str(qos_of(subject)), "yes" if subject in RETAINED else "no"]
         for subject in SUBJECTS
     }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.config.robot import DriverSettings, ModelSettings, RobotSettings
 from motiond.daemon.joints.joint_map import JointMapError, build_joint_map
 from motiond.daemon.planning.library import MotionLibrary

@@ -11,8 +11,7 @@ import pytest
 
 from fuzz.hostile import LET_GO, ROBOTS, Hostile
 from fuzz.requests import Verdict, moved
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.requests import VERBS, RawRequest, parse
+from motiond.daemon.api import VERBS, RawRequest, RequestError, parse
 from motiond.drivers.sim.command_log import row_dtype
 
 if TYPE_CHECKING:

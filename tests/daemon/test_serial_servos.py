@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.stream.locks import DeviceLocks
 from motiond.drivers import registry as drivers
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from motiond.daemon.api import RequestProblem
+
 LIMITS = {"lower": -1.0, "upper": 1.0, "velocity": 2.0, "acceleration": None, "effort": None}
 DESCRIPTION: dict[str, Any] = {
     "joints": [{"name": "elbow", "unit": "rad", **LIMITS, "limited_by": {}}],
@@ -43,6 +45,7 @@ def state(now: str = "idle", **more: Any) -> dict[str, Any]:
     return {
         "state": now,
         "torque": True,
+        "loose": [],
         "estop_latched": False,
         "message": "",
         "displaced": None,
@@ -118,3 +121,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "motions/reload": MOTIONS,
 }
 """What a robot answers to each verb that begins nothing."""
+
+
+def whole(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer without the parts of its message, which have to make up that."""
+    if answer.get("problems"):
+        parts = [RequestProblem(**problem) for problem in answer.pop("problems")]
+        assert answer["error"] == "\n".join(map(str, parts))
+    return answer

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from motiond.daemon.api.requests import VERBS
+from motiond.daemon.api import VERBS
 from motiond.daemon.mqtt.asyncapi import asyncapi
 from tests.docs.blocks import CHECKOUT
 
@@ -70,4 +70,4 @@ def test_what_it_sends_is_a_request_that_is_taken(node: dict[str, Any]) -> None:
     assert is_one_of(node["topic"], topics("receive"))
     (button,) = (one for one in of_type("inject") if [node["id"]] in one["wires"])
     assert button["payloadType"] == "json"
-    VERBS[verb].schema.model_validate(orjson.loads(button["payload"]))
+    VERBS[verb].request.model_validate(orjson.loads(button["payload"]))

@@ -6,7 +6,7 @@ import pytest
 import typer.main
 
 from motiond import formats
-from motiond.daemon.api.requests import VERBS
+from motiond.daemon.api import VERBS
 from motiond.daemon.cli.app import app
 from motiond.daemon.config.settings import json_schema
 from motiond.daemon.http.openapi import openapi

@@ -19,7 +19,7 @@ from .terminal import MOST_AT_ONCE, Keys, raw_keys, refuse_no_terminal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...api.reports import Subject, Subscription
+    from ...api import Subject, Subscription
     from ...config.mqtt import MqttSettings
 
 app = typer.Typer()
@@ -81,7 +81,7 @@ class Monitor:
     """
 
     def __init__(self, mqtt: "MqttSettings", robot: str | None, config: Path | None = None) -> None:
-        from ...api.reports import ReportHub
+        from ...api import ReportHub
         from ...fleet.gateway import Gateway
         from .commander import Commander
         from .robot_view import RobotView
@@ -211,14 +211,13 @@ class Monitor:
         out also to a robot of which nothing was heard, and where nobody answers at the broker, to the daemon
         on this machine.
         """
-        from ...api.errors import RequestError
-        from ...api.requests import SCHEMAS, VERBS
+        from ...api import VERBS, RequestError
         from ...client.session import ask
         from ...client.stopping import stop, stopped_here
 
         stops = VERBS[verb].stops
         try:
-            return await self._site.robots.handle(robot, verb, SCHEMAS[verb]())
+            return await self._site.robots.handle(robot, verb, VERBS[verb].request())
         except RequestError as error:
             is_free = error.code == "NOT_IN_CONTROL" and error.data.get("holder") is None
             unheard = error.code == "UNKNOWN_ROBOT" or not self._site.uplink.connected.is_set()

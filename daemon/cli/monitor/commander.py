@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import printable
 
-from ...api.errors import RequestError
-from ...api.names import STOPS
-from ...api.requests import VERBS
+from ...api import STOPS, VERBS, RequestError
 from ...client.connection import NoAnswer
 from ..requests.words import in_own_words, unreached
 

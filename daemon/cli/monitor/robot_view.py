@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ...api.reports import Report, Subject
+    from ...api import Report, Subject
 
 SILENT_S = 3.0
 """Diagnostics come once a second: something is wrong with a robot that says nothing for so long."""

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ...api.errors import RequestError
-from ...api.names import STOPS
+from ...api import STOPS, RequestError
 from ..output import (
     DONE,
     FAILED,
@@ -26,7 +25,7 @@ from .request import nothing_stopped, number_within, or_nothing_stopped
 from .words import in_own_words, unreached
 
 if TYPE_CHECKING:
-    from ...api.groups import GroupVerb
+    from ...api import GroupVerb
     from ...fleet.coordinator import Gathered, Outcome
 
 fleet = typer.Typer(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderResult
 
-    from ...api.reports import Report, Subject, Subscription
+    from ...api import Report, Subject, Subscription
 
 SHOWN: frozenset[Subject] = frozenset({"availability", "description", "state", "diagnostics"})
 COLUMNS = ("robot", "groups", "state", "motion", "progress", "daemon", "clock", "offline since")

@@ -87,7 +87,7 @@ def monitor(
 async def _monitor(mqtt: "MqttSettings", console: "Console", seconds: float | None) -> None:
     from contextlib import suppress
 
-    from ...api.reports import ReportHub
+    from ...api import ReportHub
     from ...client.finding import reaching
     from ...fleet.gateway import Gateway, ended_by_signals
     from .fleet_table import SHOWN, FleetTable

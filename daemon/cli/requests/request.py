@@ -10,8 +10,7 @@ from typing import Any
 
 import typer
 
-from ...api.errors import RequestError
-from ...api.names import STOPS
+from ...api import STOPS, RequestError
 from ..output import as_listed
 from .broker import Client
 from .words import own_words

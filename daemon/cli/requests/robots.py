@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ..output import (
     DONE,
     FAILED,

@@ -6,7 +6,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...api.errors import RequestError
+from ...api import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,9 +7,9 @@ The members' clocks have to agree, as each of them begins by its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ...robots import TELLING_S
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def appoint(
         late_s = LEAST_MARGIN_S - within_s
         problem = f"start_at is {late_s:.3f} s too early"
         reason = f"{slowest} needs {needs_s:.3f} s to the first row, and the agreement {LEAST_MARGIN_S:g} s"
-        data = {"too_late_s": late_s, "needs_s": needs_s + LEAST_MARGIN_S}
+        data: dict[str, Any] = {"too_late_s": late_s, "needs_s": needs_s + LEAST_MARGIN_S}
         raise RequestError("TOO_LATE", group, problem, reason, "set it later", **data)
     telling_s = min(telling_s, max(0.0, within_s - margin_s))  # all have to hear the commit first
     return Appointment(start_at, within_s - telling_s, needs_s + telling_s)

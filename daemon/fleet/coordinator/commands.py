@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import listed
 
-from ...api.errors import RequestError
-from ...api.requests import VERBS
+from ...api import VERBS, RequestError
 from ...client.connection import NoAnswer
 from ...client.session import holder_of
 from ...mqtt.topics import ANY_ROBOT
@@ -23,7 +22,7 @@ from .leases import Leases
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from ...api.groups import GroupVerb
+    from ...api import GroupVerb
     from ...config.mqtt import MqttSettings
     from .conversation import Conversation
 

@@ -13,7 +13,7 @@ import orjson
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ...client.connection import NoAnswer, at_broker, nobody_at
 from ...client.finding import ALSO_S, NobodyHeard, ask_everywhere, broker_of, first_heard
 from ...mqtt.client import REFUSED, PacketTooLong, address_of

@@ -7,7 +7,7 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ...client.connection import NoAnswer
 from .commands import command, shortfall
 from .conversation import conversing
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-    from ...api.groups import GroupVerb
-    from ...api.schemas import GroupPlayRequest
+    from ...api import GroupPlayRequest, GroupVerb
     from ...config.mqtt import MqttSettings
 
 log = logging.getLogger(__name__)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import listed, nearest, shortened
 
-from ...api.errors import RequestError
-from ...api.schemas import MOST_MEMBERS
+from ...api import MOST_MEMBERS, RequestError
 from ...mqtt.topics import DaemonTopic, ReportTopic
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ import aiomqtt
 
 from motiond.text import listed, nearest
 
-from ...api.errors import RequestError
-from ...api.names import FLEET
+from ...api import FLEET, RequestError
 from ...client.connection import NoAnswer
 from ...client.session import holder_of
 from ...mqtt.topics import ANY_ROBOT

@@ -15,7 +15,7 @@ from .uplink import Uplink
 if TYPE_CHECKING:
     import aiomqtt
 
-    from ...api.reports import ReportHub
+    from ...api import ReportHub
     from ...config.mqtt import MqttSettings
 
 SETTLE_S, FORGET_S = 2.0, 30.0

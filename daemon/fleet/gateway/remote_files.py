@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...api.errors import RequestError
+from ...api import RequestError
 
 if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
-    from ...api.motions import PlannedMotion
+    from ...api import PlannedMotion
     from .remote_reports import RemoteReports
 
 

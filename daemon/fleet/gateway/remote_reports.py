@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import orjson
 
-from ...api.names import FLEET
-from ...api.reports import LASTING, SUBJECTS, Report
+from ...api import FLEET, RETAINED, SUBJECTS, Report
 from ...config.section import SettingError
 from ...config.types import topic_safe
 from ...mqtt.topics import DaemonTopic, ReportTopic, Topics
@@ -19,7 +18,7 @@ from ..coordinator import Robot, Roster
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ...api.reports import ReportHub, Subject
+    from ...api import ReportHub, Subject
 
 log = logging.getLogger(__name__)
 
@@ -192,7 +191,7 @@ class RemoteReports:
         """Whether there is such a robot; what lasts makes one known."""
         if name in self._told:
             return True
-        if subject not in LASTING or name in NO_ROBOTS:
+        if subject not in RETAINED or name in NO_ROBOTS:
             return False
         try:
             topic_safe(name)

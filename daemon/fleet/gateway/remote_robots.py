@@ -9,8 +9,7 @@ from uuid import uuid4
 
 import orjson
 
-from ...api.errors import RequestError, unknown_robot
-from ...api.requests import VERBS
+from ...api import VERBS, RequestError, unknown_robot
 from ...client.connection import STOP_AGAIN_S
 from ...client.finding import ALSO_S, ask_everywhere, first_heard
 from ...mqtt.topics import ANY_ROBOT, ResponseTopic
@@ -18,8 +17,7 @@ from ...mqtt.topics import ANY_ROBOT, ResponseTopic
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...api.lease import Lease
-    from ...api.schemas import Request
+    from ...api import Lease, Request
     from ...mqtt.topics import Topics
     from .remote_reports import RemoteReports
     from .uplink import Uplink

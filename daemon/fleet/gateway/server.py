@@ -7,8 +7,7 @@ import signal
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
-from ...api.dispatcher import Dispatcher
-from ...api.reports import ReportHub
+from ...api import Dispatcher, ReportHub
 from ...clock.monitor import ClockMonitor
 from ...http import HttpServer
 from ...log.terminal import has_terminal

@@ -12,7 +12,7 @@ import orjson
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ...client.connection import asking_qos
 from ...client.finding import broker_of
 from ...mqtt.client import (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from ...api.schemas import CommitRequest
+    from ...api import CommitRequest
     from ...robots import Reservation
     from .heard import Daemons, Failure
 

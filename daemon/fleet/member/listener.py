@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import aiomqtt
 import orjson
 
-from ...api.dispatcher import accepted, refused
-from ...api.errors import RequestError
-from ...api.names import FLEET
-from ...api.pace import Pace
-from ...api.requests import FLEET_SCHEMAS, MOST_BYTES, RawRequest, parse
+from ...api import FLEET, FLEET_VERBS, MOST_BYTES, Pace, RawRequest, RequestError, accepted, parse, refused
 from ...mqtt.bridge import SESSION_S, Inbox, retained_refusal
 from ...mqtt.client import (
     BackOff,
@@ -36,7 +32,7 @@ from .heard import Daemons
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ...api.schemas import CommitRequest, ReleaseStartsRequest, Request
+    from ...api import CommitRequest, ReleaseStartsRequest, Request
     from ...config.mqtt import MqttSettings
     from ...mqtt.bridge import MqttBridge
     from ...mqtt.client import Broker, Client
@@ -239,7 +235,7 @@ class Listener:
         refusal = retained_refusal(f"{FLEET}/{verb}") if message.retain else None
         raw = RawRequest(FLEET, verb, payload, refusal=refusal)
         try:
-            request = parse(raw, FLEET_SCHEMAS)
+            request = parse(raw, FLEET_VERBS)
             _refuse_expired(raw, request)
             answers = self._acts[verb](request)
         except RequestError as error:

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import orjson
 from aiohttp import WSMsgType
 
-from ...api.pace import Pace, cost_of
-from ...api.requests import STOPS, RawRequest, crowded, is_crowded
+from ...api import STOPS, Pace, RawRequest, cost_of, crowded, is_crowded
 from ..routes.exchange import refusal
 from ..security.connections import connection_of
 
@@ -35,9 +34,7 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from ...api.dispatcher import Dispatcher
-    from ...api.errors import ErrorCode
-    from ...api.reports import Report, Subscription
+    from ...api import Dispatcher, ErrorCode, Report, Subscription
 
 MOST_SERVED = 32  # requests of one client at once; stops apart, of which there may be two a robot
 STOPS_A_ROBOT = 2  # so that whoever stops all, and then halts all, waits for none of them

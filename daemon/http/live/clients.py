@@ -16,8 +16,7 @@ from uuid import uuid4
 import orjson
 from aiohttp import web
 
-from ...api.reports import SUBJECTS
-from ...api.requests import MOST_BYTES
+from ...api import MOST_BYTES, SUBJECTS
 from ..routes.exchange import refused
 from .client import Client, Traffic, keep_little_unsent
 from .frames import telemetry_frame
@@ -25,9 +24,7 @@ from .frames import telemetry_frame
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...api.dispatcher import Dispatcher
-    from ...api.reports import Report, ReportHub, Subject
-    from ...api.requests import Commands
+    from ...api import Commands, Dispatcher, Report, ReportHub, Subject
 
 MOST_CLIENTS = 64
 QUEUE_LENGTH, QUEUED_A_ROBOT = 200, 8

@@ -13,7 +13,7 @@ from .totals import Scrape
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...api.reports import ReportHub
+    from ...api import ReportHub
     from ..routes.models import Models
     from .totals import Tally
 

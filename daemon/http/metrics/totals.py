@@ -16,7 +16,7 @@ from ...ipc.states import ResultCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from ...api.reports import Report, ReportHub, Subject
+    from ...api import Report, ReportHub, Subject
 
 log = logging.getLogger(__name__)
 

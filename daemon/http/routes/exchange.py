@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from aiohttp import hdrs, web
 
+from ... import api
+from ...api import RequestError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...api.errors import ErrorCode, RequestError
+    from ...api import ErrorCode
 
 BODY_WITHIN_S = 5.0
 STATUS: Mapping[str, int] = {
@@ -92,18 +95,14 @@ def passed_on(answer: bytes) -> web.Response:
     return web.Response(body=answer, status=status, content_type="application/json", headers=NOT_KEPT)
 
 
-def refusal(
-    code: ErrorCode, message: str, data: Mapping[str, Any] | None = None, transaction: str | None = None
-) -> bytes:
+def refusal(code: ErrorCode, message: str) -> bytes:
     """Return a refusal in the same form as the dispatcher's; what a request quotes may be no text."""
-    text = message.encode(errors="backslashreplace").decode()
-    told = {"status": "error", "code": code, "error": text, "data": data or {}, "transaction": transaction}
-    return orjson.dumps(told)
+    return api.refused(RequestError.of(code, message.encode(errors="backslashreplace").decode()))
 
 
 def refused_by(error: RequestError) -> web.Response:
     """Answer with why a request was refused."""
-    return passed_on(refusal(error.code, str(error), error.data))
+    return passed_on(api.refused(error))
 
 
 def refused(status: int, code: ErrorCode, message: str) -> web.Response:

@@ -6,19 +6,27 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, cast
 
-import orjson
-
-from ...api.dispatcher import IdempotencyCache, fingerprint_of, refuse_expired, used_before
-from ...api.errors import RequestError
-from ...api.requests import GROUP_SCHEMAS, RawRequest, parse
-from ...api.schemas import GroupPlayRequest, Request
-from .exchange import BodyError, answered, passed_on, refusal, refused_by
+from ...api import (
+    GROUP_VERBS,
+    GroupPlayRequest,
+    RawRequest,
+    Request,
+    RequestError,
+    Transactions,
+    accepted,
+    fingerprint_of,
+    parse,
+    refuse_expired,
+    refused,
+    used_before,
+)
+from .exchange import BodyError, answered, passed_on, refused_by
 from .robots import body_of
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from ...api.groups import Groups, GroupVerb
+    from ...api import Groups, GroupVerb
 
 MOST_LISTED = 2000
 STOPS = ("stop", "estop")
@@ -35,7 +43,7 @@ class FleetApi:
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
-        self._answers = IdempotencyCache()
+        self._transactions = Transactions()
 
     async def list_robots(self, _request: web.Request) -> web.Response:
         """Answer with every robot that the broker knows."""
@@ -54,10 +62,10 @@ class FleetApi:
             return error.response
         raw = RawRequest(group, verb, body, caller=request.remote or "")
         try:
-            asked = parse(raw, GROUP_SCHEMAS)
+            asked = parse(raw, GROUP_VERBS)
         except RequestError as error:
             if verb not in STOPS:
-                return passed_on(_refused(error, error.transaction))
+                return passed_on(refused(error, error.transaction))
             asked = Request(transaction=error.transaction)
         return passed_on(await self._act_once(raw, asked))
 
@@ -66,18 +74,12 @@ class FleetApi:
         if asked.transaction is None or not isinstance(asked, GroupPlayRequest):
             return await self._act(raw, asked)
         transaction = f"{raw.robot}/{asked.transaction}"
-        body = fingerprint_of(asked, with_lease=False)
-        if first := self._answers.get(transaction):
-            if not self._answers.is_for(transaction, body):
-                return _refused(used_before(raw.where, asked), asked.transaction)
-            return await asyncio.shield(first)
-        first = self._answers.expect(transaction, body)
-        try:
-            first.set_result(await self._act(raw, asked))
-            self._answers.weigh(transaction)
-        finally:
-            first.cancel()  # only a cancelled request comes here without a result
-        return first.result()
+        fingerprint = fingerprint_of(asked, with_lease=False)
+        if first := self._transactions.first(transaction):
+            if first.fingerprint != fingerprint:
+                return refused(used_before(raw.where, asked), asked.transaction)
+            return await asyncio.shield(first.answer)
+        return await self._transactions.answered_by(lambda: self._act(raw, asked), transaction, fingerprint)
 
     async def _act(self, raw: RawRequest, asked: Request) -> bytes:
         try:
@@ -88,9 +90,5 @@ class FleetApi:
             else:
                 data = await self._groups.command(raw.robot, cast("GroupVerb", raw.verb))
         except RequestError as error:
-            return _refused(error, asked.transaction)
-        return orjson.dumps({"status": "ok", "data": data, "transaction": asked.transaction})
-
-
-def _refused(error: RequestError, transaction: str | None) -> bytes:
-    return refusal(error.code, str(error), error.data, transaction)
+            return refused(error, asked.transaction)
+        return accepted(data, asked.transaction)

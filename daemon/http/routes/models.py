@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from motiond.formats import Frame, Joint, Link, Mesh, RobotModel, Shape
     from motiond.formats.arrays import Floats
 
-    from ...api.requests import Commands
+    from ...api import Commands
     from ...joints.joint_map import JointMap
 
     Models: TypeAlias = Mapping[str, tuple[RobotModel | None, JointMap]]

@@ -10,15 +10,14 @@ from aiohttp import hdrs, web
 
 from motiond.text import shortened
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ..live.frames import motion_frame
 from ..security.connections import connection_of
 from .exchange import NOT_KEPT, BodyError, answered, read_body, refused, refused_by
 from .thumbnail import thumbnail
 
 if TYPE_CHECKING:
-    from ...api.dispatcher import Dispatcher
-    from ...api.motions import Motions
+    from ...api import Dispatcher, Motions
 
 MOST_UPLOAD_BYTES = 32_000_000
 UPLOAD_WITHIN_S = 120.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...api import errors
-from ...api.requests import MOST_BYTES, STOPS, RawRequest, most_bytes
+from ... import api
+from ...api import MOST_BYTES, STOPS, RawRequest, most_bytes
 from .exchange import BodyError, answered, passed_on, read_body, refused
 
 if TYPE_CHECKING:
@@ -13,14 +13,12 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from ...api.dispatcher import Dispatcher
-    from ...api.reports import ReportHub
-    from ...api.requests import Commands
+    from ...api import Commands, Dispatcher, ReportHub, Subject
 
 STOP_WITHIN_S = 0.5
 """So long the body of a stop may take; then the stop acts without it."""
 NOT_READ = b"its body could not be read"
-KNOWN = ("availability", "state", "description", "motions", "lease")
+KNOWN: tuple[Subject, ...] = ("availability", "state", "description", "motions", "lease")
 
 
 class RobotApi:
@@ -99,4 +97,4 @@ async def body_of(request: web.Request, verb: str) -> bytes:
 
 def unknown_robot(robot: str, commands: Commands) -> web.Response:
     """Refuse to speak of a robot that there is none of."""
-    return refused(404, "UNKNOWN_ROBOT", str(errors.unknown_robot(robot, commands.robots)))
+    return refused(404, "UNKNOWN_ROBOT", str(api.unknown_robot(robot, commands.robots)))

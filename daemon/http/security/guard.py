@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
 
-from ...api.pace import Pace, cost_of
-from ...api.requests import MOST_BYTES, STOPS
+from ...api import MOST_BYTES, STOPS, Pace, cost_of
 from ..routes.exchange import refused
 from .connections import connection_of
 

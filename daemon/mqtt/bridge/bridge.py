@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import aiomqtt
 
-from ...api.reports import STREAMED, SUBJECTS
+from ...api import STREAMED, SUBJECTS
 from ..client import (
     NO_RETAINED_WILL,
     BackOff,
@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Coroutine
     from pathlib import Path
 
-    from ...api.dispatcher import Dispatcher
-    from ...api.reports import ReportHub, Subscription
-    from ...api.requests import Commands
+    from ...api import Commands, Dispatcher, ReportHub, Subscription
     from ...config.mqtt import MqttSettings
     from ..client import Broker, Client, Follower
 

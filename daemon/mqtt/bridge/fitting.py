@@ -9,12 +9,12 @@ import orjson
 
 from motiond.text import shortened
 
-from ...api.errors import RequestError
+from ...api import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ...api.reports import Subject
+    from ...api import Subject
 
 LEFT_OUT = "it is left out"
 SHORTEST_TEXT = 20

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ...api.names import STOPS
+from ...api import STOPS
 from ...config.types import LEVELS
 from ...ipc.states import State
 

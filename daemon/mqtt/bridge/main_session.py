@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import aiomqtt
 import orjson
 
-from ...api.requests import MOST_BYTES
+from ...api import MOST_BYTES
 from ..client import EXACTLY_ONCE, granted_qos, heed_cancellation, subscribe, try_to_subscribe
 from ..topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic, RequestHeartbeatTopic
 from .former_robots import FormerRobots

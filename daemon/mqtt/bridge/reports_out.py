@@ -8,7 +8,7 @@ from collections import deque
 from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...api.reports import LASTING, STREAMED, Report
+from ...api import RETAINED, STREAMED, Report
 from ..client import CUT_TO, EXACTLY_ONCE, heed_cancellation
 from .echoes import Echoes
 from .fitting import LEFT_OUT, encode, fit_report
@@ -17,7 +17,7 @@ from .retained import RetainedTopics
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ...api.reports import ReportHub, Subject, Subscription
+    from ...api import ReportHub, Subject, Subscription
     from ..client import Broker, Client
     from ..topics import Topics
     from .claims import Claims
@@ -80,7 +80,7 @@ class ReportsOut:
         now = asyncio.get_running_loop().time
         self._retained = RetainedTopics(now, identity.will)
         self._echoes = Echoes(now)
-        self._echoed = LASTING
+        self._echoed = RETAINED
         self._unheard: dict[int, Report] = {}
         self._told: set[str] = set()
         self._longest_heard: dict[str, int] = {}
@@ -102,11 +102,11 @@ class ReportsOut:
         self._retained.forget()
         self._echoes.forget()
         self._told.clear()
-        self._reports.discard(LASTING)
+        self._reports.discard(RETAINED)
         for number in reversed(client.take_withdrawn()):
             if (report := self._unheard.pop(number, None)) is not None:
                 self._reports.put_back(report)
-        await self._publish_latest(client, self._ours(), LASTING - LONG)
+        await self._publish_latest(client, self._ours(), RETAINED - LONG)
         await self._publish_lasting(client, self._availability, self._identity.online(broker.asking_qos))
 
     async def describe(self, client: Client) -> None:
@@ -135,7 +135,7 @@ class ReportsOut:
     async def _tell_news(self, client: Client) -> None:
         """Publish all that lasts of the robots that have become ours."""
         ours = self._ours()
-        await self._publish_latest(client, ours - self._told, LASTING)
+        await self._publish_latest(client, ours - self._told, RETAINED)
         self._told = ours
 
     async def _publish_latest(
@@ -234,7 +234,7 @@ class ReportsOut:
         qos = min(qos_of(report.subject), self._most_qos)
         if (payload := self._payload(client, report, qos)) is None:
             return None
-        topic, lasts = self._topics.report(report.robot, report.subject), report.subject in LASTING
+        topic, lasts = self._topics.report(report.robot, report.subject), report.subject in RETAINED
         if lasts:
             self._retained.say(topic, payload)
         if report.subject in self._echoed:
@@ -279,7 +279,7 @@ class ReportsOut:
         robot = report.robot
         if self._claims.holder(robot) is not None:
             return None
-        if report.subject in LASTING and not self._claims.knows(robot):  # or it would last for ever
+        if report.subject in RETAINED and not self._claims.knows(robot):  # or it would last for ever
             return None
         data = report.data
         if report.subject == "availability":
@@ -299,7 +299,7 @@ class ReportsOut:
         fitted = fit_report(subject, data, most_bytes, min(most_bytes, client.room(topic, qos, is_cut=True)))
         if topic not in self._longest_heard:
             client.limit.report(topic, len(payload), fitted.remedy)
-        return b"" if fitted.payload is None and subject in LASTING else fitted.payload
+        return b"" if fitted.payload is None and subject in RETAINED else fitted.payload
 
     async def _publish_shorter(self, client: Client, topic: str) -> None:
         """Publish a list of motions again, cut, that has not come back: it may have been too long."""

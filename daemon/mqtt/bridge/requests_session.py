@@ -9,7 +9,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ...api.pace import Pace, cost_of
+from ...api import Pace, cost_of
 from ..client import heed_cancellation, subscribe
 from .inbox import Inbox, size_of
 from .newcomers import Newcomers

@@ -10,8 +10,7 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from ...api.errors import RequestError
-from ...api.requests import VERBS, RawRequest
+from ...api import VERBS, RawRequest, RequestError
 from ...log.rate_limited import RateLimitedLog
 from ..client import RAISE_IT
 from ..topics import RequestTopic
@@ -20,7 +19,7 @@ from .fitting import fit_answer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...api.dispatcher import Dispatcher
+    from ...api import Dispatcher
     from ..client import Client
     from ..topics import Topics
 

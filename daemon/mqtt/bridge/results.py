@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from ...api.reports import Report
+from ...api import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from ...api.pace import Pace
+from ...api import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import aiomqtt
 
-from ...api.reports import LASTING, STREAMED, SUBJECTS
+from ...api import RETAINED, STREAMED, SUBJECTS
 from .connection import address_of, speaks_5
 from .connection_log import ConnectionLog
 from .link import BackOff
@@ -22,7 +22,7 @@ from .packet_limit import PacketLimit
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from ...api.reports import Subject
+    from ...api import Subject
     from ...config.mqtt import MqttSettings
 
 
@@ -79,7 +79,7 @@ class Broker:
         By MQTT 5 a broker says what it refuses, and the embedded one refuses nothing.
         """
         says_so = speaks_5(self.settings) or self.settings.broker == "embedded"
-        return LASTING if says_so else SUBJECTS - STREAMED
+        return RETAINED if says_so else SUBJECTS - STREAMED
 
     @property
     def listening_qos(self) -> int:

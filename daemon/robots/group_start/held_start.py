@@ -8,14 +8,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...api.errors import RequestError
-from ...api.schemas import MotionRequest, PlayRequest, Request
+from ...api import MotionRequest, PlayRequest, Request, RequestError
 from ...ipc.states import HALTED, State
 from ..session import FARTHEST_S, SHUTS_DOWN
 
 if TYPE_CHECKING:
-    from ...api.lasting_models import ReservationPhase
-    from ...api.schemas import CommitRequest, PrepareRequest
+    from ...api import CommitRequest, PrepareRequest, ReservationPhase
     from ...planning.playback import Playback
     from ..robot import Robot
     from ..session import Goal

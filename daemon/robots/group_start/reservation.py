@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ...ipc.states import SLOWING, ResultCode, State
 from ..session import checked_clock, new_goal
 from .held_start import HeldStart, digest_of, play_of
@@ -23,8 +23,7 @@ from .reservation_reporter import ReservationReporter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...api.lasting_models import ReservationPhase
-    from ...api.schemas import CommitRequest, PrepareRequest, ReleaseStartRequest
+    from ...api import CommitRequest, PrepareRequest, ReleaseStartRequest, ReservationPhase
     from ..robot import Robot
     from ..session import Goal
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...api.schemas import CommitRequest
+    from ...api import CommitRequest
     from ..robot import Robot
     from .held_start import HeldStart
 

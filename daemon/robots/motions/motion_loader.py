@@ -13,7 +13,7 @@ from contextlib import suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ..session import SHUTS_DOWN
 
 if TYPE_CHECKING:

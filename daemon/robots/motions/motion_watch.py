@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from motiond.text import printable
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ...planning.library import stamp_of
 from ...planning.listing import MOST_FILES
 from .unwatched import why_unwatched

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from motiond.formats.registry import MOTIONS
 from motiond.text import listed, shortened
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ...planning.markers import marker_file
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...api.errors import RequestError
+from ...api import RequestError
 
 if TYPE_CHECKING:
     from ...clock.monitor import ClockMonitor

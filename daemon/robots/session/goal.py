@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...trajectory.ramp import longest_stop
 
 if TYPE_CHECKING:
-    from ...api.schemas import PlayRequest
+    from ...api import PlayRequest
     from ...planning.playback import Playback
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from motiond.text import listed, nearest, shortened
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ...clock.scales import unix_less_monotonic
 from ...ipc.messages import Play
 from ...joints.joint_bounds import joint_bounds
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ...api.schemas import GotoRequest, PlayRequest
+    from ...api import GotoRequest, PlayRequest
     from ...clock.monitor import ClockMonitor
     from ...config.robot import RobotSettings
     from ...joints.joint_bounds import JointBounds

@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ...ipc import messages
 from ...ipc.states import ACTIVE, HALTED, ResultCode, State
 
 if TYPE_CHECKING:
-    from ...api.reports import Subject
+    from ...api import Follows, Subject
     from .goal import Goal
 
 SHUTS_DOWN = "the daemon shuts down"
@@ -69,7 +69,7 @@ class Outlet(Protocol):
     def report_state(self) -> None:
         """Publish what the robot does now."""
 
-    def report_result(self, goal: Goal, ended: messages.Ended, follows: str | None) -> None:
+    def report_result(self, goal: Goal, ended: messages.Ended, follows: Follows | None) -> None:
         """Publish how a goal ended, and what the robot then does by itself."""
 
     def wake(self) -> None:
@@ -181,7 +181,7 @@ class RobotSession:
         Whether anything was asked or reported since somebody has set it to False.
     """
 
-    def __init__(self, robot: str, *, on_end: str, on_exit: str, outlet: Outlet) -> None:
+    def __init__(self, robot: str, *, on_end: Follows, on_exit: str, outlet: Outlet) -> None:
         self.known = OFFLINE
         self.message = "starting"
         self.alarms: dict[str, str] = {}
@@ -360,7 +360,8 @@ class RobotSession:
             self._outlet.warn(what)
             return None
         self.goal, self.last = None, ended
-        follows, why_not = None, ""
+        follows: Follows | None = None
+        why_not = ""
         if ended.code != ResultCode.SUCCESSFUL:
             why_not = f"{goal.motion}, before it, ended with {ended.code}"
         elif goal.number <= self.stopped:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ...api.errors import RequestError
+from ...api import RequestError
 from ...trajectory.track import share
 
 if TYPE_CHECKING:

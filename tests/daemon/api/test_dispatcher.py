@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import orjson
 import pytest
 
-from motiond.daemon.api.dispatcher import (
-    MOST_REMEMBERED,
-    MOST_REMEMBERED_BYTES,
-    MOST_RUNNING,
-    REMEMBERED_S,
+from motiond.daemon.api import (
+    VERBS,
     Dispatcher,
-    IdempotencyCache,
+    Lease,
+    RawRequest,
+    RequestError,
+    Transactions,
 )
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.lease import Lease
-from motiond.daemon.api.requests import VERBS, RawRequest
+from motiond.daemon.api.dispatcher import MOST_RUNNING
+from motiond.daemon.api.transactions import MOST_REMEMBERED, MOST_REMEMBERED_BYTES, REMEMBERED_S
 from tests.daemon import told
 from tests.daemon.conftest import Robots
+from tests.daemon.told import whole
 
 if TYPE_CHECKING:
-    from motiond.daemon.api.schemas import Request
+    from motiond.daemon.api import Request
 
 NOW_S = 1_700_000_000.0
 
@@ -41,7 +41,7 @@ def refused(code: str, error: str, transaction: str | None = None, **data: Any) 
 
 
 async def answer(dispatcher: Dispatcher, call: RawRequest) -> Any:
-    return orjson.loads(await dispatcher.answer(call))
+    return whole(orjson.loads(await dispatcher.answer(call)))
 
 
 async def test_what_the_commands_refuse_is_passed_on(dispatcher: Dispatcher) -> None:
@@ -79,7 +79,7 @@ async def test_an_expired_request_is_refused(
     keys = {} if late_s is None else {"expires_at": NOW_S - late_s}
     deadline_s = None if lifetime_s is None else NOW_S + lifetime_s
     call = RawRequest("arm", "play", orjson.dumps({"motion": "wave", **keys}), deadline_s=deadline_s)
-    reason = "it was not to be served any more; send it anew, or with more time"
+    reason = "it was not to be served any more; send it again, or with more time"
     message = f"arm/play: expired {told} s ago; {reason}"
     assert await answer(dispatcher, call) == refused("EXPIRED", message, late_s=late_s or 0.0)
     assert robots.handled == []
@@ -258,34 +258,36 @@ async def test_data_that_is_not_json_is_an_internal_error() -> None:
     assert said["code"] == "INTERNAL"
 
 
+async def answered(transactions: Transactions, transaction: object, answer: bytes = b"x") -> None:
+    async def act() -> bytes:
+        return answer
+
+    await transactions.answered_by(act, str(transaction))
+
+
 async def test_first_answers_are_forgotten_by_bytes_and_the_newest_is_kept() -> None:
-    answers = IdempotencyCache()
+    transactions = Transactions()
     for number in range(10):
-        answers.expect(str(number)).set_result(b"x" * (MOST_REMEMBERED_BYTES // 4))
-        answers.weigh(str(number))
-    assert [number for number in range(10) if answers.get(str(number))] == [6, 7, 8, 9]
-    answers.expect("huge").set_result(b"x" * (2 * MOST_REMEMBERED_BYTES))
-    answers.weigh("huge")
-    assert answers.get("9") is None
-    assert answers.get("huge") is not None
-    answers.expect("small").set_result(b"x")
-    answers.weigh("small")
-    assert answers.get("huge") is None
-    assert answers.get("small") is not None
+        await answered(transactions, number, b"x" * (MOST_REMEMBERED_BYTES // 4))
+    assert [number for number in range(10) if transactions.first(str(number))] == [6, 7, 8, 9]
+    await answered(transactions, "huge", b"x" * (2 * MOST_REMEMBERED_BYTES))
+    assert transactions.first("9") is None
+    assert transactions.first("huge") is not None
+    await answered(transactions, "small")
+    assert transactions.first("huge") is None
+    assert transactions.first("small") is not None
 
 
 async def test_first_answers_are_forgotten_by_number_and_by_age() -> None:
     now_s = 0.0
-    answers = IdempotencyCache(lambda: now_s)
-    first = answers.expect("0")
-    assert answers.get("0") is first
-    for number in range(1, MOST_REMEMBERED + 1):
-        answers.expect(str(number))
-    assert answers.get("0") is None
-    assert answers.get("1") is not None
+    transactions = Transactions(lambda: now_s)
+    for number in range(MOST_REMEMBERED + 1):
+        await answered(transactions, number)
+    assert transactions.first("0") is None
+    assert transactions.first("1") is not None
     now_s = REMEMBERED_S + 1.0
-    assert answers.get("1") is None
-    assert answers.get(str(MOST_REMEMBERED)) is None
+    assert transactions.first("1") is None
+    assert transactions.first(str(MOST_REMEMBERED)) is None
 
 
 # -- who is in control --------------------------------------------------------------------------------------
@@ -323,7 +325,7 @@ async def test_what_commands_a_robot_needs_its_lease_where_one_is_required(
 ) -> None:
     body = BODIES.get(verb, {})
     said = await answer(dispatcher, RawRequest("arm", verb, orjson.dumps(body)))
-    assert said == refused("NOT_IN_CONTROL", f"arm/{verb}: {NOBODY_HAS_IT}", **arms_lease.told())
+    assert said == refused("NOT_IN_CONTROL", f"arm/{verb}: {NOBODY_HAS_IT}", **arms_lease.payload())
     assert robots.handled == []
     secret = arms_lease.acquire("ana")["lease"]
     said = await answer(dispatcher, RawRequest("arm", verb, orjson.dumps({**body, "lease": secret + "x"})))
@@ -378,13 +380,13 @@ class Leased(Robots):
         lease, holder = self.leases[robot], getattr(request, "holder", "")
         match verb:
             case "lease/acquire":
-                return lease.acquire(holder, request.lease)
+                return {**lease.acquire(holder, request.lease)}
             case "lease/take":
-                return lease.take(holder, request.lease)
+                return {**lease.take(holder, request.lease)}
             case "lease/renew":
-                return lease.renew(request.lease)
+                return {**lease.renew(request.lease)}
             case "lease/release":
-                return lease.release(request.lease)
+                return {**lease.release(request.lease)}
         return await super().handle(robot, verb, request)
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.lease import Lease, Loss
+from motiond.daemon.api import Lease, Loss, RequestError
 
 UNIX_S = 1_700_000_000
 TTL_S = 5.0
@@ -32,7 +31,7 @@ class Watched(Lease):
         )
 
     def _note(self, *, renewed: bool = False) -> None:
-        self.changes.append((self.told()["holder"], renewed))
+        self.changes.append((self.payload()["holder"], renewed))
 
     def wait(self, duration_s: float) -> None:
         self.now_s += duration_s
@@ -64,7 +63,7 @@ def test_who_comes_first_gets_control_and_a_secret_that_is_told_to_nobody_else(l
     secret = given.pop("lease")
     assert given == {**of_ana(), "ttl_s": TTL_S}
     lease.admit("arm/play", secret)
-    assert lease.told() == of_ana()
+    assert lease.payload() == of_ana()
     assert secret not in str(lease.renew(secret))
     assert lease.changes == [("ana", False)]
     assert lease.losses == []
@@ -127,7 +126,7 @@ def test_a_lease_that_is_renewed_lasts_and_one_that_is_not_is_lost_at_its_time(l
     lease.look()
     assert lease.losses == [Loss("ana")]
     assert lease.changes[-1] == (None, False)
-    assert lease.told() == {**NOBODYS, "epoch": UNIX_S + 1}
+    assert lease.payload() == {**NOBODYS, "epoch": UNIX_S + 1}
     lease.look()
     assert len(lease.losses) == 1
 
@@ -157,7 +156,7 @@ def test_a_clock_that_is_set_neither_ends_nor_prolongs_a_lease(lease: Watched, s
     lease.unix_s += step_s
     lease.wait(4.9)
     lease.admit("arm/play", secret)
-    assert lease.told()["expires_at"] == pytest.approx(lease.unix_s + 0.1)
+    assert lease.payload()["expires_at"] == pytest.approx(lease.unix_s + 0.1)
     lease.wait(0.2)
     assert refused(lease.admit, "arm/play", secret)[0] == "NOT_IN_CONTROL"
 

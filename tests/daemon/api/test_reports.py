@@ -3,11 +3,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from motiond.daemon.api.reports import LASTING, STREAMED, Report, ReportHub
+from motiond.daemon.api import RETAINED, STREAMED, Report, ReportHub
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from motiond.daemon.api.reports import Subject, Subscription
+    from motiond.daemon.api import Subject, Subscription
 
 
 def report(subject: Subject, number: int = 0) -> Report:
@@ -79,7 +79,7 @@ def test_what_was_put_back_comes_next_and_what_was_discarded_does_not_come() -> 
         first = reports.get_now()
         assert first is not None
         reports.put_back(first)
-        reports.discard(LASTING)
+        reports.discard(RETAINED)
         assert queued(reports) == [("result", 0), ("event", 0)]
 
 

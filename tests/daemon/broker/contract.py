@@ -15,7 +15,7 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.mqtt.client import make_client, speaks_5, try_to_subscribe
 from motiond.daemon.mqtt.client.packet_limit import PacketLimit
 from motiond.daemon.mqtt.client.reasons import ANOTHER_OF_OUR_NAME, GONE, NotConnected, reason_of

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.api import ReportHub
     from tests.daemon.broker.wire import Published
     from tests.daemon.conftest import Robots
     from tests.virtual import VirtualLoop

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyte
 from greenlet import getcurrent, greenlet
 
-from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api import ReportHub
 from motiond.daemon.cli.main import main
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api import Report
 from motiond.daemon.cli import demo as demo_module
 from motiond.daemon.cli.demo import on_free_port, trigger_lines
 from motiond.daemon.cli.live_table import LiveTable
@@ -27,7 +27,7 @@ from tests.daemon.virtual_forks import VirtualForks
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from motiond.daemon.api.reports import Subject
+    from motiond.daemon.api import Subject
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.console import Console
 
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api import Report
 from motiond.daemon.cli.requests.fleet_table import FleetTable, clock_words
 from tests.daemon import told
 from tests.daemon.cli.program import Program

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api import Report, RequestError
 from motiond.daemon.cli.monitor import commander as commanding
 from motiond.daemon.cli.monitor.commander import Commander
 from motiond.daemon.cli.monitor.robot_view import RobotView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.cli.requests.words import in_own_words
 from motiond.daemon.joints.beyond import WAY_BACK
 

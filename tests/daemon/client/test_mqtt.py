@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.client import Broker, ConnectionLost, NoAnswer, Refused, connect
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api import Report
 from motiond.daemon.mqtt.client import address_of, make_client, speaks_5
 from tests.daemon.conftest import comes_true
 from tests.daemon.told import state, status
@@ -16,7 +16,7 @@ from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from motiond.client import Daemon
-    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.api import ReportHub
     from tests.daemon.conftest import AnyBroker, Robots
 
 SOON_S = 0.3

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import aiomqtt
 import pytest
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api import Dispatcher, Report, RequestError
 from motiond.daemon.client.connection import STOP_AGAIN_S, Connection, NoAnswer
 from motiond.daemon.client.play import Outcome
 from motiond.daemon.client.session import ask, begin_and_wait, watch
@@ -23,8 +21,7 @@ from tests.daemon.told import state, status
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from motiond.daemon.api.reports import ReportHub, Subject
-    from motiond.daemon.api.schemas import Request
+    from motiond.daemon.api import ReportHub, Request, Subject
     from motiond.daemon.mqtt.client import Client
     from tests.daemon.conftest import AnyBroker
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.clock.chrony import Tracking
 from motiond.daemon.doctor.clock import check_clock
 from motiond.daemon.robots.session.appointments import checked_clock

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import yaml
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api import Dispatcher, ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.fleet.member.listener import Listener
 from motiond.daemon.mqtt.bridge import MqttBridge

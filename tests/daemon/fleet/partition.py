@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from motiond.daemon.api.schemas import CommitRequest
+from motiond.daemon.api import CommitRequest
 from motiond.daemon.fleet.member.group_start import CONFIRM_S, GroupStart
 from motiond.daemon.fleet.member.heard import Daemons
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.fleet.coordinator.appointment import Appointment, Prepared, appoint
 
 NOW = 1_763_800_000.0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from motiond.daemon.api.reports import SUBJECTS
+from motiond.daemon.api import SUBJECTS
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.mqtt.bridge import qos_of
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.client import connection
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.fleet.coordinator import conversation, outcomes

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.schemas import GroupPlayRequest
+from motiond.daemon.api import GroupPlayRequest, RequestError
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet.coordinator.http_groups import HttpGroups
 from tests.daemon.conftest import Embedded

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.reports import ReportHub
-from motiond.daemon.api.requests import SCHEMAS
+from motiond.daemon.api import VERBS, ReportHub, RequestError
 from motiond.daemon.client.connection import NoAnswer, at_broker
 from motiond.daemon.client.finding import broker_of
 from motiond.daemon.config.mqtt import MqttSettings
@@ -166,7 +164,7 @@ async def test_monitor_and_page_stop_a_robot_wherever_its_daemon_has_gone(
     site = Gateway(several, ReportHub())
     listening = asyncio.create_task(site.run())
     await until(lambda: "left" in site.robots.robots)
-    assert await site.robots.handle("left", "stop", SCHEMAS["stop"]()) == STOPPED
+    assert await site.robots.handle("left", "stop", VERBS["stop"].request()) == STOPPED
     listening.cancel()
     await asyncio.wait((listening,))
 

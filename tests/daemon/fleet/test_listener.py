@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.fleet.member.listener import Listener
 from motiond.daemon.mqtt.client import Brokers
 from tests.daemon.conftest import Embedded, listening, said

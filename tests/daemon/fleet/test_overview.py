@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.fleet.coordinator.overview import list_robots
 from tests.daemon import told
 from tests.daemon.conftest import Embedded

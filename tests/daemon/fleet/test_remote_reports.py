@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 import pytest
 
-from motiond.daemon.api.reports import SUBJECTS, Report, ReportHub
+from motiond.daemon.api import SUBJECTS, Report, ReportHub
 from motiond.daemon.fleet.gateway.remote_reports import RemoteReports
 from motiond.daemon.mqtt.topics import Topics
 from tests.daemon import told

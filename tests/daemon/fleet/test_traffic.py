@@ -7,7 +7,7 @@ import pytest
 
 from bench import traffic
 from bench.traffic import messages, recorded
-from motiond.daemon.api.reports import SUBJECTS
+from motiond.daemon.api import SUBJECTS
 from motiond.daemon.fleet.member.group_start import PULSE_S
 from tests.daemon.mqtt import contract
 

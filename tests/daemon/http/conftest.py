@@ -10,8 +10,7 @@ import aiohttp
 import orjson
 import pytest
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api import Dispatcher, ReportHub
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.settings import load_settings
@@ -21,14 +20,13 @@ from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.conftest import Robots
 from tests.daemon.http import contract
 from tests.daemon.rig import make_clock, stream_forks
+from tests.daemon.told import whole
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from motiond.daemon.api.errors import RequestError
-    from motiond.daemon.api.groups import GroupVerb
-    from motiond.daemon.api.schemas import GroupPlayRequest
+    from motiond.daemon.api import GroupPlayRequest, GroupVerb, RequestError
     from motiond.daemon.http.routes.models import Models
     from tests.daemon.rig import Rig
 
@@ -116,7 +114,7 @@ class Site:
             told = orjson.loads(await response.read())
         if response.status != 200 or method == "POST" or not isinstance(self.robots, Robots):
             contract.check(method, path, response.status, told, sent=options.get("json"))
-        return response.status, told
+        return response.status, whole(told)
 
     @asynccontextmanager
     async def live(self, **options: Any) -> AsyncIterator[Page]:
@@ -197,6 +195,7 @@ class Page:
             return bytes(message.data)
         assert message.type is aiohttp.WSMsgType.TEXT, message
         told: dict[str, Any] = orjson.loads(message.data)
+        whole(told.get("answer", {}))
         return told
 
     async def until(self, holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:

@@ -12,9 +12,14 @@ from motiond.daemon.http.openapi import openapi
 
 
 @cache
+def document() -> dict[str, Any]:
+    return openapi()
+
+
+@cache
 def templates() -> list[tuple[re.Pattern[str], str]]:
     """Return what each path of the document matches, the plainest first."""
-    paths = sorted(openapi()["paths"], key=lambda path: path.count("{"))
+    paths = sorted(document()["paths"], key=lambda path: path.count("{"))
     return [(re.compile(re.sub(r"\{\w+\}", "[^/]+", path)), path) for path in paths]
 
 
@@ -24,7 +29,7 @@ def operation_of(method: str, path: str) -> dict[str, Any] | None:
     known = next((template for pattern, template in templates() if pattern.fullmatch(path)), None)
     if known is None:
         return None
-    operation: dict[str, Any] | None = openapi()["paths"][known].get(method.lower())
+    operation: dict[str, Any] | None = document()["paths"][known].get(method.lower())
     return operation
 
 
@@ -45,4 +50,4 @@ def check(method: str, path: str, status: int, told: Any, *, sent: Any = None) -
 
 
 def valid(schema: dict[str, Any], told: Any) -> None:
-    Draft202012Validator({**schema, "components": openapi()["components"]}).validate(told)
+    Draft202012Validator({**schema, "components": document()["components"]}).validate(told)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import orjson
 
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api import Report
 from motiond.daemon.http.live.frames import HEAD
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from motiond.daemon.api.reports import Subject
+    from motiond.daemon.api import Subject
     from tests.daemon.http.conftest import Page, Site
 
 JOINTS = 30

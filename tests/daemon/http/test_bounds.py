@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.api.pace import Pace
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api import Pace, Report
 from motiond.daemon.http.security.connections import USUAL_BOUNDS, Bounds
 from tests.daemon.http.conftest import Site, all_of, serving, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.api import ReportHub
     from motiond.daemon.config.http import HttpSettings
     from tests.daemon.conftest import Robots
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.api import ReportHub
     from tests.daemon.conftest import Robots
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from tests.daemon.http.conftest import until
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ async def test_a_request_that_has_expired_reaches_nobody(site: Site) -> None:
     body = {"motion": "wave", "expires_at": time.time() - 2.0, "transaction": "t1"}
     status, told = await site.post("/api/fleet/choir/play", body)
     late_s = told["data"]["late_s"]
-    reason = "it was not to be served any more; send it anew, or with more time"
+    reason = "it was not to be served any more; send it again, or with more time"
     error = f"choir/play: expired {late_s:.3f} s ago; {reason}"
     assert (status, told) == (409, refusal("EXPIRED", error, "t1", late_s=late_s))
     assert site.choir.asked == []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.api import ReportHub
     from tests.daemon.conftest import Robots
 
 TOKEN = "0123456789abcdef"  # noqa: S105 - of these tests

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 import pytest
 
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api import Report
 from motiond.daemon.http.live.frames import HEAD
 from tests.daemon.http.conftest import Page, Site, serving, until
 from tests.daemon.http.slow import Stopped, has_all, publish, report, sample, samples_in, told_in
@@ -20,7 +20,7 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.api import ReportHub
     from motiond.daemon.config.http import HttpSettings
     from tests.daemon.conftest import Robots
 

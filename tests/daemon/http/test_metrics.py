@@ -14,7 +14,7 @@ import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.config.robot import JointSettings
 from motiond.daemon.http.metrics.route import KIND
 from motiond.daemon.ipc.ring import COLUMN, SCALARS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api import Report
 from motiond.daemon.log import journal
 from motiond.daemon.log.lines import start_logging
 from motiond.daemon.service.logs import log_report

@@ -13,8 +13,7 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.api import Dispatcher, Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.bridge.main_session import FORMER_S
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 BRIDGE = "motiond/bridge/d1/availability"
-LASTING: dict[str, Any] = {
+RETAINED: dict[str, Any] = {
     BRIDGE: {"state": "online", "requests_qos": 1},
     "motiond/arm/availability": {"state": "online", "bridge": "d1"},
     "motiond/arm/description": told.DESCRIPTION,
@@ -84,7 +83,7 @@ async def is_told(broker: AnyBroker, topics: dict[str, Any]) -> None:
 
 @pytest.mark.usefixtures("bridge")
 async def test_a_newcomer_is_told_all_that_lasts(broker: AnyBroker) -> None:
-    await is_told(broker, LASTING)
+    await is_told(broker, RETAINED)
 
 
 async def test_all_that_lasts_comes_back_after_the_broker_was_killed(
@@ -96,7 +95,7 @@ async def test_all_that_lasts_comes_back_after_the_broker_was_killed(
     hub.publish(Report("arm", "state", told.state("paused")))
     await broker.start()
     await is_connected(bridge)
-    await is_told(broker, LASTING | {"motiond/arm/state": told.state("paused")})
+    await is_told(broker, RETAINED | {"motiond/arm/state": told.state("paused")})
 
 
 async def test_what_ends_without_a_broker_is_told_afterwards_and_streams_are_not(
@@ -306,7 +305,7 @@ async def test_a_will_that_comes_late_does_not_leave_the_daemon_offline(broker: 
     await ear.until(BRIDGE, lambda said: said["state"] == "broken")
     ear.heard.clear()
     await ear.until(BRIDGE, lambda said: said["state"] == "online")
-    await is_told(broker, {BRIDGE: LASTING[BRIDGE]})
+    await is_told(broker, {BRIDGE: RETAINED[BRIDGE]})
 
 
 async def test_nothing_is_left_when_cancelled_while_a_broker_does_not_answer(
@@ -487,7 +486,7 @@ async def test_what_others_clear_or_overwrite_is_told_again(broker: AnyBroker, e
         await ear.client.publish("motiond/arm/state", payload, 1, True)
         ear.heard.clear()
         await ear.until("motiond/arm/state", lambda said: said == told.state())
-    await is_told(broker, LASTING)
+    await is_told(broker, RETAINED)
 
 
 async def test_a_robot_that_comes_is_served_and_of_one_that_goes_nothing_is_kept(
@@ -584,7 +583,7 @@ async def test_a_robot_that_came_is_served_after_a_new_connection_too(
     hub.publish(Report("leg", "availability", {"state": "online"}))
     await broker.start()
     await is_connected(bridge)
-    await is_told(broker, LASTING | {"motiond/leg/availability": {"state": "online", "bridge": "d1"}})
+    await is_told(broker, RETAINED | {"motiond/leg/availability": {"state": "online", "bridge": "d1"}})
     async with listening(broker.settings) as ear:
         assert (await ear.ask("motiond/leg/request/status", b""))["status"] == "ok"
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.api import Dispatcher, Report, ReportHub
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.finding import broker_of
 from motiond.daemon.client.session import ask

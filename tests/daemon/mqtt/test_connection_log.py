@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from aiomqtt import MqttCodeError, MqttError
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.api import Dispatcher, Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.bridge.retained import SETTLED_S
@@ -39,7 +38,7 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from motiond.daemon.api.reports import Subject
+    from motiond.daemon.api import Subject
     from tests.daemon.mqtt.stand_in import StandIn
 
 

@@ -10,7 +10,7 @@ from tests.daemon import told
 from tests.daemon.mqtt import contract
 
 if TYPE_CHECKING:
-    from motiond.daemon.api.reports import Subject
+    from motiond.daemon.api import Subject
 
 MOTION = told.MOTIONS["motions"][0]
 MOTIONS = {"motions": [{**MOTION, "name": f"wave_{number:03d}"} for number in range(100)]}

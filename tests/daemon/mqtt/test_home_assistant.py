@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from motiond.daemon.api.requests import RawRequest, parse
+from motiond.daemon.api import RawRequest, parse
 from motiond.daemon.config.home_assistant import HomeAssistantSettings
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.section import ConfigError

@@ -10,8 +10,7 @@ import jsonschema
 import orjson
 import pytest
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.api import Dispatcher, Report, ReportHub
 from motiond.daemon.client.forget import forget
 from motiond.daemon.config.home_assistant import HomeAssistantSettings
 from motiond.daemon.mqtt.bridge import MqttBridge

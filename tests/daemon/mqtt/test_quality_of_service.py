@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.mqtt.client import Client, granted_qos, make_client
 from tests import ports
 from tests.daemon.conftest import Ear, WatchedBridge, listening, running, said, started_broker

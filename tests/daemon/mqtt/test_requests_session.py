@@ -11,8 +11,7 @@ import aiomqtt
 import orjson
 import pytest
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.requests import VERBS
+from motiond.daemon.api import VERBS, Dispatcher
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge.requests_session import MOST_AT_ONCE, RequestsSession
 from motiond.daemon.mqtt.bridge.responder import Responder
@@ -190,6 +189,14 @@ async def test_while_the_main_connection_is_away_nothing_begins(
             "error": "arm/play: not begun; the daemon's connection for stops is not there; "
             "send it again once the robot is online",
             "data": {},
+            "problems": [
+                {
+                    "subject": "arm/play",
+                    "problem": "not begun",
+                    "reason": "the daemon's connection for stops is not there",
+                    "hint": "send it again once the robot is online",
+                }
+            ],
             "transaction": None,
         },
     )

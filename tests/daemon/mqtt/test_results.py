@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api import Report
 from motiond.daemon.mqtt.bridge.results import MOST_KEPT, UntoldResults, default_folder
 
 RESULTS = [Report("arm", "result", {"goal_id": f"g{number}"}) for number in range(3)]

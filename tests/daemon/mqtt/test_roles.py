@@ -15,10 +15,7 @@ import aiomqtt
 import orjson
 import pytest
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.lease import Lease
-from motiond.daemon.api.reports import SUBJECTS, Report
-from motiond.daemon.api.requests import FLEET_SCHEMAS, VERBS
+from motiond.daemon.api import FLEET_VERBS, SUBJECTS, VERBS, Dispatcher, Lease, Report
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.bridge import MqttBridge
@@ -30,7 +27,7 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.api import ReportHub
     from motiond.daemon.config.mqtt import MqttSettings
     from tests.daemon.conftest import Mosquitto
 
@@ -56,7 +53,7 @@ class Controlled(Robots):
 
     async def handle(self, robot: str, verb: str, request: Any) -> dict[str, Any]:
         if verb == "lease/acquire":
-            return self.lease.acquire(request.holder)
+            return {**self.lease.acquire(request.holder)}
         return await super().handle(robot, verb, request)
 
 
@@ -127,7 +124,7 @@ async def test_an_observer_asks_for_stops_and_looks_and_for_nothing_else(
             if await is_let(observer, f"motiond/arm/request/{verb}", orjson.dumps(BODIES.get(verb, {})))
         }
         assert let == FREE
-        for verb in FLEET_SCHEMAS:
+        for verb in FLEET_VERBS:
             assert not await is_let(observer, f"motiond/fleet/request/{verb}"), verb
         for verb in ("stop", "estop"):
             answer = await observer.until(f"motiond/arm/response/{verb}")
@@ -151,7 +148,7 @@ async def test_an_operator_commands(guarded: dict[str, MqttSettings], robots: Ro
         assert answer["data"] == {"goal_id": "g1"}
         for verb in VERBS:
             assert await is_let(operator, f"motiond/arm/request/{verb}", b"not for anybody"), verb
-        for verb in FLEET_SCHEMAS:
+        for verb in FLEET_VERBS:
             assert await is_let(operator, f"motiond/fleet/request/{verb}"), verb
     assert "play" in robots.verbs()
 

@@ -8,7 +8,7 @@ from collections import Counter
 import aiomqtt
 import pytest
 
-from motiond.daemon.api.pace import Pace
+from motiond.daemon.api import Pace
 from motiond.daemon.mqtt.bridge import stop_intake
 from motiond.daemon.mqtt.bridge.stop_intake import BURST, MERGED_S, StopIntake
 from motiond.daemon.mqtt.topics import RequestTopic

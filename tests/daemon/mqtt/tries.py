@@ -6,8 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api import Dispatcher, ReportHub
 from motiond.daemon.mqtt.bridge import MqttBridge
 from tests.daemon.conftest import Robots
 from tests.waiting import PATIENCE_S

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.requests import RawRequest
+from motiond.daemon.api import Dispatcher, RawRequest
 from motiond.daemon.robots.control import Control
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FULL_SWING, Rig, comes_to_rest_softly
@@ -219,7 +218,7 @@ async def test_a_failure_to_stop_ends_no_watch(
         for _ in range(2):
             await ok(registry, "lease/acquire", holder="ana")
             run_out(registry)
-            while registry.leases["arm"].told()["holder"] is not None:  # noqa: ASYNC110 - nobody tells
+            while registry.leases["arm"].payload()["holder"] is not None:  # noqa: ASYNC110 - nobody tells
                 await asyncio.sleep(0.01)
         await rig.until("event", lambda data: data["kind"] == "lease_lost")
     assert "arm: failed inside motiond" in caplog.text

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.faults import FAULTS
 from motiond.drivers.sim.plant_file import read_plant

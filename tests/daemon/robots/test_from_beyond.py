@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.joints.beyond import FROM_BEYOND
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import Rig, ask

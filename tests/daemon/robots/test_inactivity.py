@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.robots.inactivity import Inactivity
 from tests.daemon.rig import Rig, ask

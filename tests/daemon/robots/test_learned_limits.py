@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api import ReportHub, RequestError
 from motiond.daemon.config.settings import Settings, load_settings
 from motiond.daemon.ipc import messages
 from motiond.daemon.robots.assembly import make_registry, make_setup
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from motiond.daemon.api.reports import Subscription
+    from motiond.daemon.api import Subscription
 
 HELD = [0.1, 0.1]
 OFF = messages.Changed("idle", torque=False, goal_id=None, reference=None)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.joints.description import make_joint_map
 from motiond.daemon.planning.library import Entry, MotionLibrary

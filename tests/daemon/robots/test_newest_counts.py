@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from tests.daemon.rig import FULL_SWING, Rig, ask
 
 if TYPE_CHECKING:

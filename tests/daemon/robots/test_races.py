@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import HALTED, ResultCode, State
 from tests.daemon.robots.two_halves import LONGEST, RAMP, ROWS, STILL, Halves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from motiond.daemon.api import Follows
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +33,7 @@ WHY = "stopped on request"
 # -- what is going on ---------------------------------------------------------------------------------------
 
 
-def playing(on_end: str, *delays: int, on_exit: str = "hold") -> Halves:
+def playing(on_end: Follows, *delays: int, on_exit: str = "hold") -> Halves:
     """Return both halves while `wave` plays, by what the session knows."""
     halves = Halves(on_end, on_exit, *delays)
     halves.until(State.IDLE)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.client.connection import ANSWER_TIMEOUT_S
 from tests.daemon.rig import FULL_SWING, Rig, ask
 

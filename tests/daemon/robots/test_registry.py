@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.schemas import StatusRequest
+from motiond.daemon.api import RequestError, StatusRequest
 from motiond.daemon.config.robot import LeaseSettings
 from motiond.daemon.robots import member as module
 from motiond.daemon.robots.member import Member

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.reports import ReportHub
+from motiond.daemon.api import ReportHub, RequestError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc import messages
 from motiond.daemon.robots.assembly import make_registry

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.requests import VERBS, RawRequest
-from motiond.daemon.api.schemas import CommitRequest
+from motiond.daemon.api import VERBS, CommitRequest, Dispatcher, RawRequest, RequestError
 from motiond.daemon.robots.group_start.reservation import GUARD_S, TELLING_S
 from motiond.daemon.robots.group_start.reservation_reporter import UNTOLD
 from motiond.drivers.sim.command_log import read_trace

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.reports import ReportHub
-from motiond.daemon.api.schemas import StatusRequest
+from motiond.daemon.api import ReportHub, RequestError, StatusRequest
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc import messages
 from motiond.daemon.robots.assembly import make_registry

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
 from tests.daemon.robots.two_halves import ROWS, Halves
 
 if TYPE_CHECKING:
+    from motiond.daemon.api import Follows
     from motiond.daemon.robots.session.robot_session import Begin, Pending
 
 
-def playing(on_end: str = "hold", *delays: int, on_exit: str = "hold") -> Halves:
+def playing(on_end: Follows = "hold", *delays: int, on_exit: str = "hold") -> Halves:
     halves = Halves(on_end, on_exit, *(delays or (0, 0)))
     halves.until(State.IDLE)
     replace(halves, "wave")
@@ -43,7 +44,7 @@ WELL = "the last row is out and held"
 @pytest.mark.parametrize(
     ("on_end", "places"), [("hold", ["wave"]), ("release", ["wave"]), ("park", ["wave", "park"])]
 )
-def test_a_motion_is_followed_by_what_was_configured(on_end: str, places: list[str]) -> None:
+def test_a_motion_is_followed_by_what_was_configured(on_end: Follows, places: list[str]) -> None:
     halves = playing(on_end)
     halves.run_out()
     assert results(halves) == [
@@ -65,7 +66,7 @@ def test_what_waits_plays_after_it_and_is_followed_in_its_turn() -> None:
 
 
 @pytest.mark.parametrize("on_end", ["park", "release"])
-def test_a_stop_just_before_the_end_is_known_leaves_the_robot_where_it_is(on_end: str) -> None:
+def test_a_stop_just_before_the_end_is_known_leaves_the_robot_where_it_is(on_end: Follows) -> None:
     halves = playing(on_end, 2, 2)
     while not halves.engine.ends:
         halves.step()

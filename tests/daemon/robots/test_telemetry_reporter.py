@@ -14,7 +14,7 @@ from motiond.daemon.robots.telemetry_reporter import TelemetryRates, TelemetryRe
 from motiond.daemon.telemetry.observer import Observer
 
 if TYPE_CHECKING:
-    from motiond.daemon.api.reports import Subject
+    from motiond.daemon.api import Subject
 
 
 async def test_nothing_is_reported_before_the_first_record_and_diagnostics_are_whole_from_then_on() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from motiond.daemon.api.errors import RequestError
+from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.robots.session.robot_session import RobotSession
@@ -28,6 +28,7 @@ from motiond.daemon.trajectory.passes import Passes
 from motiond.daemon.trajectory.track import Track, share
 
 if TYPE_CHECKING:
+    from motiond.daemon.api import Follows
     from motiond.daemon.robots.session.goal import Goal
     from motiond.daemon.robots.session.robot_session import Seek
 
@@ -166,7 +167,7 @@ class Halves:
         A motion that cannot begin.
     """
 
-    def __init__(self, on_end: str, on_exit: str, command_ticks: int, notice_ticks: int) -> None:
+    def __init__(self, on_end: Follows, on_exit: str, command_ticks: int, notice_ticks: int) -> None:
         self.engine = Engine()
         self.tick = 0
         self.sent: list[tuple[int, messages.Command]] = []

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.service.logs import log_report, write_journal
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from motiond.daemon.api.reports import Subject
+    from motiond.daemon.api import Subject
 
 MOTIONS = [
     {"name": "nod", "ok": True},

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.reports import ReportHub
-from motiond.daemon.api.schemas import EstopRequest
+from motiond.daemon.api import EstopRequest, ReportHub, RequestError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.control import Refused
 from motiond.daemon.robots.assembly import Assembly
@@ -456,6 +454,6 @@ async def test_a_daemon_that_leaves_adds_nobody(rig: Rig) -> None:
 
 
 def _request(verb: str, **values: Any) -> Any:
-    from motiond.daemon.api.requests import VERBS  # noqa: PLC0415
+    from motiond.daemon.api import VERBS  # noqa: PLC0415
 
-    return VERBS[verb].schema.model_validate(values)
+    return VERBS[verb].request.model_validate(values)

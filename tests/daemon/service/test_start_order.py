@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from motiond.daemon.api.reports import Report, ReportHub
+from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.service.daemon import _until_on_line
 from tests.daemon.cli.program import daemon_of
 from tests.daemon.rig import Rig

@@ -12,8 +12,7 @@ import numpy as np
 import orjson
 import pytest
 
-from motiond.daemon.api.errors import RequestError
-from motiond.daemon.api.schemas import PlayRequest
+from motiond.daemon.api import PlayRequest, RequestError
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.telemetry.npz import save_trace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api.schemas import PlayRequest
+from motiond.daemon.api import PlayRequest
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.tools.check import check_motions
 from motiond.daemon.tools.dry_run import run_dry

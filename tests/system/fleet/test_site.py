@@ -11,8 +11,7 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from motiond.daemon.api.dispatcher import Dispatcher
-from motiond.daemon.api.reports import LASTING, Report
+from motiond.daemon.api import RETAINED, Dispatcher, Report
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import make_client
 from tests.daemon.conftest import Ear, Robots, listening, running, said
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from motiond.daemon.api.reports import ReportHub
+    from motiond.daemon.api import ReportHub
 
 DAEMON = "motiond/bridge/arm-pc/availability"
 RESULT = "motiond/arm/result"
@@ -88,7 +87,7 @@ async def test_a_robot_is_asked_from_its_site_with_all_that_mqtt_5_says_and_its_
         assert (said(answer)["status"], correlation) == ("ok", b"\x00me")
         hub.publish(Report("arm", "result", {"goal_id": "g1"}))
         assert said(await ear.until(RESULT)) == {"goal_id": "g1"}
-        for subject in LASTING & {"description", "motions", "state"}:
+        for subject in RETAINED & {"description", "motions", "state"}:
             await ear.until(f"motiond/arm/{subject}")
         # What is asked at the robot itself is not asked again by way of the site.
         await at_robot.ask("motiond/arm/request/status", b"{}")

@@ -8,7 +8,7 @@ import ssl
 from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING
 
-from motiond.daemon.api.reports import Report
+from motiond.daemon.api import Report
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.security.connections import Bounds
 from motiond.daemon.service import descriptors

@@ -1,0 +1,70 @@
+"""Torque, servos, and simulated faults."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
+
+from ...ipc.states import State
+from .verb import CHECKED, MOST_BYTES, Name, Request, Verb
+
+MOST_SERVOS = 253
+
+
+class EnableRequest(Request):
+    """Switch torque on, holding where the joints are."""
+
+
+class DisableRequest(Request):
+    """Switch torque off; only while no motion plays."""
+
+
+class TorqueRequest(Request):
+    """Switch torque on or off: `enable` and `disable` for those who have one topic for both."""
+
+    on: bool
+
+
+class TorqueAnswer(TypedDict):
+    """Whether the actuators hold."""
+
+    state: State
+    torque: bool
+
+
+class RebootServosRequest(Request):
+    """Restart servos, by the names of their joints or actuators; only where the robot does not hold."""
+
+    servos: Annotated[list[Name], Field(min_length=1, max_length=MOST_SERVOS)]
+
+
+class RebootAnswer(TypedDict):
+    """Servos were restarted, and answer again."""
+
+    actuators: list[str]
+    state: State
+
+
+class FaultRequest(Request):
+    """Let a fault of simulated actuators happen; other keys are the driver's own (docs/faults.md)."""
+
+    model_config = ConfigDict(**{**CHECKED, "extra": "allow"})
+    fault: Name
+    joint: Name | None = None
+
+
+class FaultAnswer(TypedDict):
+    """A simulated fault was handed over."""
+
+    fault: dict[str, Any]
+
+
+VERBS = (
+    Verb("enable", EnableRequest, TorqueAnswer, "enable", begins=True, interferes=True),
+    Verb("disable", DisableRequest, TorqueAnswer, "disable", interferes=True),
+    Verb("torque", TorqueRequest, TorqueAnswer, "switch_torque", begins=True, interferes=True),
+    Verb("servo/reboot", RebootServosRequest, RebootAnswer, "reboot_servos", interferes=True),
+    Verb("fault", FaultRequest, FaultAnswer, "inject_fault", most_bytes=MOST_BYTES),
+)

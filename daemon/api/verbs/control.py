@@ -1,0 +1,66 @@
+"""Control of a robot: who may command it."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired
+
+from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
+
+from .verb import Request, Verb
+
+LONGEST_HOLDER = 60
+
+
+def _printable(name: str) -> str:
+    """Refuse what would not be seen, or would change what is seen beside it, as line ends do."""
+    if not name.isprintable() or name != name.strip():
+        raise ValueError("it must be a name without control characters, and without blanks around it")
+    return name
+
+
+class HolderRequest(Request):
+    """A request for control."""
+
+    holder: Annotated[str, Field(min_length=1, max_length=LONGEST_HOLDER), AfterValidator(_printable)]
+    """By which others see the client."""
+
+
+class AcquireLeaseRequest(HolderRequest):
+    """Get control of the robot if no client has it; with the lease of the one who has, renew it."""
+
+
+class RenewLeaseRequest(Request):
+    """Keep control of the robot for as long again."""
+
+
+class ReleaseLeaseRequest(Request):
+    """Return control of the robot; what plays or waits plays on."""
+
+
+class TakeLeaseRequest(HolderRequest):
+    """Get control of the robot, whoever has it; the other loses it."""
+
+
+class LeaseAnswer(TypedDict):
+    """Who is in control of the robot; `lease` and `ttl_s` where that is the client that asked."""
+
+    holder: str | None
+    epoch: int
+    expires_at: float | None
+    ttl_s: NotRequired[float]
+    """How long it lasts without being renewed, in s."""
+    lease: NotRequired[str]
+    """What requests have to carry."""
+
+
+VERBS = (
+    Verb(
+        "lease/acquire", AcquireLeaseRequest, LeaseAnswer, "acquire_lease", needs_lease=False, has_secret=True
+    ),
+    Verb("lease/renew", RenewLeaseRequest, LeaseAnswer, "renew_lease", needs_lease=False, has_secret=True),
+    Verb(
+        "lease/release", ReleaseLeaseRequest, LeaseAnswer, "release_lease", needs_lease=False, has_secret=True
+    ),
+    Verb("lease/take", TakeLeaseRequest, LeaseAnswer, "take_lease", needs_lease=False, has_secret=True),
+)

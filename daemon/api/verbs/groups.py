@@ -1,0 +1,187 @@
+"""Starts of several robots together.
+
+A robot is asked to prepare; `FLEET_VERBS` are one message to all robots that it names; `GROUP_VERBS` are what
+whoever coordinates a group is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
+
+from ..reports import ClockReport
+from . import playing, stopping
+from .playing import MotionRequest
+from .verb import LONGEST_LEASE, MOST_BYTES, MotionName, Request, UnixTime, Verb
+
+LONGEST_START, MOST_MEMBERS = 60, 200
+LONGEST_WAIT_S = 86_400.0
+
+
+def _group_start(start: str) -> str:
+    """Refuse what would not be seen, or could be no part of a topic."""
+    if not start.isprintable() or set(start) & set("/+#"):
+        raise ValueError("it must be of printable characters other than /, + and #")
+    return start
+
+
+def _no_robot_twice(robots: list[str]) -> list[str]:
+    twice = next((robot for robot in robots if robots.count(robot) > 1), None)
+    if twice is not None:
+        raise ValueError(f"it must name each robot once; {twice} stands twice")
+    return robots
+
+
+StartId = Annotated[str, Field(min_length=1, max_length=LONGEST_START), AfterValidator(_group_start)]
+RobotName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
+StartToken = Annotated[str, Field(min_length=1, max_length=LONGEST_LEASE)]
+StartTokens = Annotated[dict[RobotName, StartToken], Field(min_length=1, max_length=MOST_MEMBERS)]
+Members = Annotated[
+    list[RobotName], Field(min_length=1, max_length=MOST_MEMBERS), AfterValidator(_no_robot_twice)
+]
+OnMemberFailure = Literal["stop", "continue"]
+
+
+class PrepareRequest(MotionRequest):
+    """Plan a motion from where the robot stands, and reserve the robot for a start of its group.
+
+    `start` names that start; the reservation is released after `expires_s` if nothing is committed till then.
+    `token_sha256` is the SHA-256 digest, in hexadecimal, of a secret that the commit will show; without it
+    the daemon makes one and answers it. `token` is that of the time before, where the start was prepared
+    already. The other keys are those of `MotionRequest`.
+    """
+
+    start: StartId
+    token: StartToken | None = None
+    token_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    expires_s: Annotated[float, Field(ge=1, le=60)] = 10.0
+
+
+class PrepareAnswer(TypedDict):
+    """The robot is reserved for a start of its group."""
+
+    start: str
+    token: str | None
+    """What a commit or a release of the start has to carry; null where the client has it already."""
+    ready_in_s: float
+    """How long before the first row a start has to be committed, in s."""
+    duration_s: float | None
+    """How long its passes take, in s; null where they never end."""
+    expires_at: float
+    """Unix time in s at which the reservation is released if nothing is committed."""
+    clock: ClockReport
+
+
+class ReleaseStartRequest(Request):
+    """Release the reservation for a start of a group; `token` is the secret of `fleet/prepare`."""
+
+    start: StartId
+    token: StartToken
+
+
+class ReleaseStartAnswer(TypedDict):
+    """The robot is not reserved any more."""
+
+    start: str
+
+
+VERBS = (
+    Verb(
+        "fleet/prepare",
+        PrepareRequest,
+        PrepareAnswer,
+        "prepare",
+        begins=True,
+        has_secret=True,
+        most_bytes=MOST_BYTES,
+    ),
+    Verb("fleet/release", ReleaseStartRequest, ReleaseStartAnswer, "release_start"),
+)
+
+
+class ReleaseStartsRequest(Request):
+    """Release several robots' reservations for a start, as one message to `fleet`; `tokens` are by robot."""
+
+    start: StartId
+    tokens: StartTokens
+
+
+class CommitRequest(Request):
+    """Start the robots that are reserved for it together: one message for all of them, to `fleet`.
+
+    The first rows are due at `start_at`, in Unix time; no robot begins its approach later than `ready_in_s`
+    before. `tokens` are the secrets of `fleet/prepare`, by robot. `on_member_failure` tells what the others
+    do where one fails after the first row.
+    """
+
+    start: StartId
+    robots: Members
+    tokens: StartTokens
+    start_at: UnixTime
+    ready_in_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S)]
+    on_member_failure: OnMemberFailure = "stop"
+
+
+class CommitAnswer(TypedDict):
+    """The robot plays with the others."""
+
+    start: str
+    start_at: float
+
+
+FLEET_VERBS = {
+    "commit": Verb("fleet/commit", CommitRequest, CommitAnswer),
+    "release": Verb("fleet/release", ReleaseStartsRequest, ReleaseStartAnswer),
+}
+"""What is sent to `fleet`, for all robots that it names; each of them answers."""
+
+
+class GroupPlayRequest(MotionRequest):
+    """Play a motion at one time on all robots of a group, or on none of them.
+
+    `motions` names those of robots that play another one. `start_at` is the Unix time, in s, at which the
+    first row is due; without it, that is as soon as all can be there. `on_member_failure` tells what the
+    others do where one fails after the first row. The other keys are those of `MotionRequest`.
+    """
+
+    motions: Annotated[dict[RobotName, MotionName], Field(max_length=MOST_MEMBERS)] = Field(default={})
+    start_at: UnixTime | None = None
+    on_member_failure: OnMemberFailure = "stop"
+
+
+class GroupPlayAnswer(TypedDict):
+    """All robots of a group have accepted a start; the end of each comes as a result."""
+
+    start: str
+    """The start's id, which stands in `details` of the results."""
+    start_at: float
+    """Unix time in s of the first row."""
+    robots: list[str]
+
+
+class MemberAnswer(TypedDict):
+    """What a robot has answered; `data` where it has accepted the command, else `code` and `error`."""
+
+    robot: str
+    ok: bool
+    data: NotRequired[dict[str, Any] | None]
+    code: NotRequired[str]
+    error: NotRequired[str]
+
+
+class GroupAnswer(TypedDict):
+    """What all robots of a group have answered."""
+
+    robots: list[MemberAnswer]
+
+
+GROUP_VERBS = {
+    "play": Verb("play", GroupPlayRequest, GroupPlayAnswer, most_bytes=MOST_BYTES),
+    "stop": Verb("stop", stopping.StopRequest, GroupAnswer, stops=True),
+    "estop": Verb("estop", stopping.EstopRequest, GroupAnswer, stops=True),
+    "pause": Verb("pause", playing.PauseRequest, GroupAnswer),
+    "resume": Verb("resume", playing.ResumeRequest, GroupAnswer),
+}
+"""What a group of robots can be asked for by HTTP."""

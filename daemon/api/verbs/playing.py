@@ -1,0 +1,143 @@
+"""Playing motions, and going to postures."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired, Self
+
+from pydantic import BaseModel, Field, model_validator
+from typing_extensions import TypedDict
+
+from ...ipc.states import State
+from ...trajectory.passes import Place, SeamPolicy
+from ..reports import Unit
+from .verb import CHECKED, MOST_BYTES, MotionName, Name, OnBusy, Request, UnixTime, Verb
+
+JointPosition = Annotated[float, Field(ge=-1e6, le=1e6)]
+JointTolerance = Annotated[float, Field(ge=-1, le=1e3)]
+Speed = Annotated[float, Field(ge=0.1, le=10.0)]
+
+
+class PlaceRequest(BaseModel):
+    """A place on a motion: one of the three."""
+
+    model_config = CHECKED
+    frame: Annotated[int, Field(ge=0, le=1_000_000_000)] | None = None
+    time: Annotated[float, Field(ge=0, le=1_000_000)] | None = None
+    marker: Name | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if sum(value is not None for value in (self.frame, self.time, self.marker)) != 1:
+            raise ValueError("it must name one of frame, time and marker")
+        return self
+
+    @property
+    def place(self) -> Place:
+        """The place itself."""
+        return Place(self.frame, self.time, self.marker)
+
+
+class MotionRequest(Request):
+    """Which motion to play, and how.
+
+    `first` and `last` narrow it to a range. Of several passes, `ping_pong` plays every second one backwards;
+    otherwise `seam` tells what becomes of a last row from which the first cannot be reached in one tick.
+
+    Tolerances are by joint, in rad or m; 0 stands for the configured one and -1 for none, for the time (in s)
+    too, where none means to wait without end.
+    """
+
+    motion: MotionName
+    speed: Speed = 1.0
+    loop: Annotated[int, Field(ge=1, le=1_000_000_000)] | Literal["forever"] = 1
+    ping_pong: bool = False
+    first: PlaceRequest | None = None
+    last: PlaceRequest | None = None
+    seam: SeamPolicy = "reject"
+    path_tolerance: dict[Name, JointTolerance] = Field(default={})
+    goal_tolerance: dict[Name, JointTolerance] = Field(default={})
+    goal_time_tolerance: Annotated[float, Field(ge=0, le=3600)] | Literal[-1] = 0.0
+
+
+class PlayRequest(MotionRequest):
+    """Play a motion; the answer means accepted, and the end arrives as a result.
+
+    `start_at` is the Unix time, in s, at which the first row is due, no more than a day ahead. The other keys
+    are those of `MotionRequest`.
+    """
+
+    start_at: UnixTime | None = None
+    on_busy: OnBusy = "reject"
+
+
+class GotoRequest(Request):
+    """Go to a posture: a configured one by its name, or joint positions in rad or m.
+
+    `from_beyond` lets joints that are far outside their limits move back, slowly; without it that is refused.
+    """
+
+    pose: Name | None = None
+    joints: Annotated[dict[Name, JointPosition], Field(min_length=1)] | None = None
+    from_beyond: bool = False
+    on_busy: OnBusy = "reject"
+
+
+class StartDistance(TypedDict):
+    """The joint that has the longest way to the first row."""
+
+    joint: str
+    value: float
+    unit: Unit
+
+
+class GoalAnswer(TypedDict):
+    """A goal was accepted; its end comes as a result. Either it begins now, or it is `queued`."""
+
+    goal_id: str
+    approach_s: NotRequired[float]
+    """How long the way to its first row takes."""
+    start_distance: NotRequired[StartDistance | None]
+    queued: NotRequired[int]
+    """Its place in the queue."""
+
+
+class PauseRequest(Request):
+    """Slow down on the path and wait there."""
+
+
+class ResumeRequest(Request):
+    """Go on along the path."""
+
+
+class SpeedRequest(Request):
+    """Play at another speed from now on; 1 is the file's."""
+
+    speed: Speed
+
+
+class SeekRequest(PlaceRequest, Request):
+    """Go to another place of the motion, by a way of its own, and play on from there if it played."""
+
+
+class ProgressAnswer(TypedDict):
+    """What the goal that plays does now."""
+
+    state: State
+    goal_id: str
+
+
+class SpeedAnswer(TypedDict):
+    """At what speed the goal plays from now on."""
+
+    speed: float
+    goal_id: str
+
+
+VERBS = (
+    Verb("play", PlayRequest, GoalAnswer, "play", begins=True, interferes=True, most_bytes=MOST_BYTES),
+    Verb("goto", GotoRequest, GoalAnswer, "goto", begins=True, interferes=True, most_bytes=MOST_BYTES),
+    Verb("pause", PauseRequest, ProgressAnswer, "pause"),
+    Verb("resume", ResumeRequest, ProgressAnswer, "resume", begins=True, interferes=True),
+    Verb("speed", SpeedRequest, SpeedAnswer, "set_speed", begins=True, interferes=True),
+    Verb("seek", SeekRequest, ProgressAnswer, "seek", begins=True, interferes=True),
+)

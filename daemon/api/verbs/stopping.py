@@ -1,0 +1,61 @@
+"""Stopping, and going on after an emergency stop or a fault."""
+
+from __future__ import annotations
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from ...ipc.states import State
+from .verb import Request, Verb
+
+
+class StopRequest(Request):
+    """Stop softly, on the path, and clear the queue; allowed at any time."""
+
+
+class EstopRequest(Request):
+    """Halt in the next tick and latch; not a safety-rated stop."""
+
+
+class ResetRequest(Request):
+    """Leave `estopped` or `fault`."""
+
+
+class ReachedAnswer(TypedDict):
+    """Whether a stop was reached by actuators."""
+
+    state: State
+    reached: bool
+    """Whether there are actuators to stop: false where the robot is offline."""
+    message: str
+    """Why they were not reached."""
+    ignored: NotRequired[str]
+    """What was wrong with the request."""
+
+
+class StopAnswer(ReachedAnswer):
+    """A stop was accepted; the end of the goal comes as a result."""
+
+    goal_id: str | None
+    """Null where nothing played."""
+    stops_within_s: float
+
+
+class EstopAnswer(ReachedAnswer):
+    """An emergency stop was accepted."""
+
+    latched: bool
+
+
+class ResetAnswer(TypedDict):
+    """What the robot does now."""
+
+    state: State
+
+
+VERBS = (
+    Verb("stop", StopRequest, StopAnswer, "stop", stops=True, needs_lease=False),
+    Verb("estop", EstopRequest, EstopAnswer, "estop", stops=True, needs_lease=False),
+    Verb("reset", ResetRequest, ResetAnswer, "reset", begins=True, interferes=True),
+)

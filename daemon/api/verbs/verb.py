@@ -1,0 +1,144 @@
+"""What a verb is, and what its requests share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from ..errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    Handler: TypeAlias = Callable[[Any, Any], Awaitable[Mapping[str, Any]]]
+
+MOST_BYTES, MOST_BYTES_WITHOUT_JOINTS = 65_536, 16_384
+LATEST_UNIX_S = 1e10  # in the year 2286
+# Units in which a time of our days has so many digits: the least of each.
+FINER_UNITS = ((1e17, "nanoseconds"), (1e14, "microseconds"), (1e11, "milliseconds"))
+LONGEST_LEASE = 100
+# A file's name has at most 255 bytes, each of which may stand as an escape of four characters.
+LONGEST_MOTION, LONGEST_NAME = 1_020, 255
+
+
+def _unix_time(value: float) -> float:
+    """Refuse what is no Unix time in s, and name the unit in which it could be one."""
+    if 0.0 <= value <= LATEST_UNIX_S:
+        return value
+    unit = next(
+        (f", and looks like {name}" for least, name in FINER_UNITS if least <= value < 1e3 * least), ""
+    )
+    raise ValueError(f"it must be Unix time in s, from 0 to {LATEST_UNIX_S:g}{unit}")
+
+
+UnixTime = Annotated[float, AfterValidator(_unix_time)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+MotionName = Annotated[str, Field(min_length=1, max_length=LONGEST_MOTION)]
+OnBusy = Literal["reject", "queue", "replace"]
+CHECKED = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
+
+
+class Request(BaseModel):
+    """What every request may carry; unknown keys are refused."""
+
+    model_config = CHECKED
+    transaction: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Comes back in the answer; a repeated one gets its first answer again and acts once."""
+    expires_at: UnixTime | None = None
+    """Unix time in s after which the request is refused."""
+    lease: Annotated[str, Field(min_length=1, max_length=LONGEST_LEASE)] | None = None
+    """What was given to the client with control of the robot, where that is required."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One thing that a robot can be asked for, declared once for every transport and document.
+
+    Attributes
+    ----------
+    name : str
+        A part of topics and paths.
+    request : type of Request
+        What its JSON object holds; the first line of its docstring describes the verb.
+    answer : type
+        The dictionary that the answer's `data` holds.
+    handler : str or callable
+        The method of the robot's request handlers that acts on it; or, of a verb from outside motiond, a
+        coroutine function of these and the request.
+    stops : bool
+        Whether it stops the robot: served however many requests are being served, as often as it is sent,
+        and whatever it carries, since whoever sends it wants the robot to stop.
+    begins : bool
+        Whether it may set the robot going, so that a stop that was sent later must not find it done.
+    interferes : bool
+        Whether it is refused while the robot is reserved for a start of its group.
+    needs_lease : bool
+        Whether only who is in control may ask for it, where a lease is required.
+    has_secret : bool
+        Whether its answer holds a secret: it is repeated only to who proves control as before.
+    most_bytes : int
+        How long its payload may be.
+    """
+
+    name: str
+    request: type[Request]
+    answer: type
+    handler: str | Handler = ""
+    stops: bool = False
+    begins: bool = False
+    interferes: bool = False
+    needs_lease: bool = True
+    has_secret: bool = False
+    most_bytes: int = MOST_BYTES_WITHOUT_JOINTS
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one line."""
+        return first_line(self.request)
+
+
+def first_line(kind: type) -> str:
+    """Return the first line of a docstring."""
+    return (kind.__doc__ or "").partition("\n")[0]
+
+
+class Answer(TypedDict):
+    """A request was served."""
+
+    status: Literal["ok"]
+    data: dict[str, Any]
+    """By the verb, see docs/mqtt.md."""
+    transaction: str | None
+    """That of the request."""
+
+
+class RefusedProblem(TypedDict):
+    """One thing that is wrong, in parts; those that are empty are left out."""
+
+    subject: NotRequired[str]
+    """The robot, the robot and the verb, or the motion."""
+    problem: str
+    reason: NotRequired[str]
+    hint: NotRequired[str]
+    """What the client can do."""
+    field: NotRequired[str]
+    """The key of the request."""
+
+
+class Refusal(TypedDict):
+    """A request was refused."""
+
+    status: Literal["error"]
+    code: ErrorCode
+    """For programs."""
+    error: str
+    """For people: what is wrong, why, and how to fix it; one line for each problem."""
+    problems: NotRequired[list[RefusedProblem]]
+    """The same in parts, where it is not the message of what was asked for there."""
+    data: dict[str, Any]
+    """What a program may want to know besides."""
+    transaction: str | None
+    """That of the request, where it could be read."""
