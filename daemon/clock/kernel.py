@@ -1,6 +1,6 @@
-"""What the kernel knows of its clock: adjtimex(2), which tells everybody and here changes nothing.
+"""What the kernel knows of its clock: read with adjtimex(2), which changes nothing here.
 
-The machine's NTP client says it to the kernel: ntpd, and chrony with `rtcsync`, tell both errors;
+The machine's NTP client sets it: ntpd, and chrony with `rtcsync`, set both errors;
 systemd-timesyncd and others set both to 0, and the kernel lets the greatest error alone grow, by 500 ppm.
 """
 
@@ -63,11 +63,11 @@ def read() -> KernelClock:
     if _LIBC.adjtimex(ctypes.byref(timex)) < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
-    return told(timex)
+    return decode(timex)
 
 
-def told(timex: Timex) -> KernelClock:
-    """Return what a filled structure says."""
+def decode(timex: Timex) -> KernelClock:
+    """Return the clock of a filled structure."""
     return KernelClock(
         synchronised=not timex.status & STA_UNSYNC,
         estimated_error_s=timex.esterror * _MICROSECOND_S or None,

@@ -68,7 +68,7 @@ class ClockMonitor:
     def state(self) -> ClockState:
         """The clock's state now: chrony's word where it synchronises the clock, else the kernel's.
 
-        Chrony's goes first, as it tells the kernel only where its configuration says `rtcsync`.
+        Chrony comes first, as it updates the kernel's state only with `rtcsync`.
         """
         machine, tracking = machine_id(), self._tracking
         if tracking is not None:
@@ -81,19 +81,18 @@ class ClockMonitor:
                 machine=machine,
             )
         try:
-            told = self._read_kernel()
+            reading = self._read_kernel()
         except OSError:
-            told = None
-        if (
-            told is None or not told.synchronised
-        ):  # its errors then are limits of the kernel's, and say nothing
+            reading = None
+        # The errors of a clock that is not synchronised are limits of the kernel and mean nothing.
+        if reading is None or not reading.synchronised:
             return ClockState(
                 synchronised=False, estimated_error_s=None, max_error_s=None, source=None, machine=machine
             )
         return ClockState(
             synchronised=True,
-            estimated_error_s=told.estimated_error_s,
-            max_error_s=told.max_error_s,
+            estimated_error_s=reading.estimated_error_s,
+            max_error_s=reading.max_error_s,
             source="kernel",
             machine=machine,
         )

@@ -1,4 +1,4 @@
-"""The state of a machine's clock, as it is told: in diagnostics, in refusals, to coordinators."""
+"""The state of a machine's clock, as published in diagnostics, refusals and to coordinators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ClockState:
     source : str or None
         `chrony: 10.0.0.1`, or `kernel` where only that says that it is synchronised.
     machine : str or None
-        The same for all whose clock this is; None where the kernel does not tell.
+        The same for all whose clock this is; None where the kernel has none.
     """
 
     synchronised: bool
@@ -42,7 +42,7 @@ class ClockState:
 
 @cache
 def machine_id(boot_id: Path = BOOT_ID) -> str | None:
-    """Return an id of this machine since its boot, or None where the kernel does not tell.
+    """Return an id of this machine since its boot, or None where the kernel has none.
 
     It is a hash, as the kernel's own id is not to leave the machine.
     """

@@ -1,6 +1,6 @@
 """From when until when certificates are valid, and which of them end soon.
 
-Of X.509 (RFC 5280, 4.1) it reads the validity alone: Python's `ssl` tells it of an authority's or a peer's
+Of X.509 (RFC 5280, 4.1) it reads the validity alone: Python's `ssl` reads it of an authority's or a peer's
 certificate, but of no other file.
 """
 

@@ -1,4 +1,4 @@
-"""The section `http` of the configuration: where the page is served, and to whom."""
+"""The section `http` of the configuration: where the page is served, and who may use it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOST = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$"
 
 
 class HttpSettings(Section):
-    """Where the page and the HTTP interface are served, and to whom."""
+    """Where the page and the HTTP interface are served, and who may use them."""
 
     listen: Annotated[str, Field(pattern=LISTEN), BeforeValidator(listening_place(LISTEN))] = "127.0.0.1:8080"
     """Address and port; beyond the loopback, a token is demanded."""

@@ -80,7 +80,7 @@ class MqttSettings(Section):
     stop_when_lost_s: Annotated[float, Field(strict=True, ge=0.1, le=3600)] | None = 2.0
     """A motion stops softly once the broker has been away for so long; `null` plays on."""
     home_assistant: HomeAssistantSettings | None = None
-    """Let Home Assistant find the robots; `{}` takes its defaults, `null` tells it nothing."""
+    """Let Home Assistant find the robots; `{}` takes its defaults, `null` publishes nothing to it."""
 
     @property
     def url(self) -> str:

@@ -51,7 +51,7 @@ IDLE_TICKS_A_TIMEOUT = 4
 
 
 class MotionFolderSettings(Section):
-    """A folder of motions, where a plain path does not tell all."""
+    """A folder of motions, where a plain path does not suffice."""
 
     folder: FilePath
     """The folder."""
@@ -149,7 +149,7 @@ class JointSettings(Section):
     actuator: Text | None = None
     """The driver's name of the actuator, the joint's own by default; `none` for a mimic joint without one."""
     unit: Literal["rad", "m"] | None = None
-    """Unit of the joint's position where no model tells it; rad by default."""
+    """Unit of the joint's position where no model defines it; rad by default."""
     reduction: Place = 1.0
     """Turns of the actuator for one of the joint; negative where they turn against each other."""
     offset: Place = 0.0
@@ -330,9 +330,9 @@ class RobotSettings(Section):
     idle_rate_hz: Annotated[float, Field(strict=True, ge=1, le=2000)] = 100.0
     """Ticks per second while no motion plays."""
     stream_timeout_s: Annotated[float, Field(strict=True, ge=0.05, le=600)] = 1.0
-    """A stream process that does not tick for so long is killed and started anew."""
+    """A stream process that does not tick for so long is killed and started again."""
     daemon_timeout_s: Annotated[float, Field(strict=True, ge=0.1)] | None = 2.0
-    """A motion stops softly when the daemon has not been heard for so long; `null`: never."""
+    """A motion stops softly when nothing has come from the daemon for so long; `null`: never."""
 
     @property
     def motion_places(self) -> list[Path]:
@@ -353,18 +353,20 @@ class RobotSettings(Section):
     def _complete(self) -> Self:
         """Take what is left out from the file that the driver's options name, such as HEBI's `cfg.yaml`."""
         try:
-            told = describe_robot(self.driver.type, self.driver.options)
+            description = describe_robot(self.driver.type, self.driver.options)
         except DriverError as error:
             wrong = error.problems if isinstance(error, OptionsError) else (error,)
             problems = [OptionProblem(self.driver.type, ("driver",), str(problem)) for problem in wrong]
             raise SettingError("driver", str(error), problems) from error
-        if told is None:
+        if description is None:
             return self
         found: dict[str, Any] = {}
-        if told.model is not None and "model" not in self.model_fields_set:
-            found["model"] = ModelSettings(file=told.model, joint_names=list(told.joints) or None)
-        joints = told.joints if "model" in found else self.joints
-        poses = {name: dict(pose) for name, pose in told.poses.items() if pose.keys() <= set(joints)}
+        if description.model is not None and "model" not in self.model_fields_set:
+            found["model"] = ModelSettings(
+                file=description.model, joint_names=list(description.joints) or None
+            )
+        joints = description.joints if "model" in found else self.joints
+        poses = {name: dict(pose) for name, pose in description.poses.items() if pose.keys() <= set(joints)}
         return self.model_copy(update=found | {"poses": poses | self.poses})
 
     @model_validator(mode="after")

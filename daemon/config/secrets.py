@@ -36,7 +36,7 @@ def without_password(text: str) -> str:
 
 
 def has_password(url: str) -> bool:
-    """Whether a URL tells a password."""
+    """Whether a URL holds a password."""
     return bool(urlsplit(url).password)
 
 

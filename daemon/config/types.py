@@ -25,7 +25,7 @@ LEVELS = r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*"
 
 
 def topic_safe(name: str) -> str:
-    """Refuse a name that cannot be a part of a topic on every broker (docs/mqtt.md tells which cannot)."""
+    """Refuse a name that cannot be a part of a topic on every broker (see docs/mqtt.md)."""
     if not NAME.fullmatch(name):
         raise SettingError(
             "", f"'{echoed(name)}' cannot be a part of a topic; letters, digits, _ and - can; rename it"

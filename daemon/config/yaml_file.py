@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Loc = tuple[str, ...]
 
 CONFIG_SIZE = SizeBound(1_000_000, "a configuration", "check that it is the right file")
-MOST_TOLD = 100  # wording a mistake takes up to some milliseconds
+MOST_PROBLEMS = 100  # wording a mistake takes up to some milliseconds
 MOST_DIGITS = 40  # of a whole number; turning more into a number takes time that grows with their square
 TOO_DEEP = ("nests too deeply", f"{YamlBounds().levels} levels do", "flatten it")
 
@@ -113,12 +113,14 @@ def load_yaml(
         checked = kind.model_validate(values, context=context)
     except ValidationError as error:
         found = error.errors(include_url=False)
-        problems += [one for some in found[:MOST_TOLD] for one in _told(some, kind, lines, source.name)]
+        problems += [
+            one for some in found[:MOST_PROBLEMS] for one in _as_problems(some, kind, lines, source.name)
+        ]
     if problems:
-        told = sorted(problems[:MOST_TOLD], key=lambda problem: problem.line)
-        if more := len(problems[MOST_TOLD:]) + len(found[MOST_TOLD:]):
-            told.append(Problem(source.name, 0, f"{more} more problems", "", "correct these first"))
-        raise FormatError(told)
+        shown = sorted(problems[:MOST_PROBLEMS], key=lambda problem: problem.line)
+        if more := len(problems[MOST_PROBLEMS:]) + len(found[MOST_PROBLEMS:]):
+            shown.append(Problem(source.name, 0, f"{more} more problems", "", "correct these first"))
+        raise FormatError(shown)
     return checked
 
 
@@ -134,19 +136,19 @@ def _parse(data: bytes, file: str, *, aliases: bool) -> tuple[Any, Mapping[Loc, 
     except YamlBoundError as error:
         raise FormatError([Problem(file, error.line, error.problem, error.reason, error.hint)]) from error
     except yaml.MarkedYAMLError as error:
-        told = explained(error, data)
-        line = told.line + 1 if error.problem_mark else 0
+        explanation = explained(error, data)
+        line = explanation.line + 1 if error.problem_mark else 0
         if nests_too_deeply(error):
             raise FormatError([Problem(file, line, *TOO_DEEP)]) from error
-        reason = without_password(told.reason)
-        raise FormatError([Problem(file, line, "not valid YAML", reason, told.hint)]) from error
+        reason = without_password(explanation.reason)
+        raise FormatError([Problem(file, line, "not valid YAML", reason, explanation.hint)]) from error
     except yaml.reader.ReaderError as error:
         raise FormatError([_unreadable(error, data, file)]) from error
     twice: set[Loc] = set()
     for path, line in _keys(node, ()):
         if path in lines:
             twice.add(path)
-            if path[:-1] not in twice and len(problems) < MOST_TOLD:
+            if path[:-1] not in twice and len(problems) < MOST_PROBLEMS:
                 first = f"it stands on line {lines[path]} too"
                 problem = f"key '{_quoted(path[-1])}' stands twice"
                 problems.append(Problem(file, line, problem, first, "remove one"))
@@ -186,8 +188,10 @@ _KINDS = {
 }
 
 
-def _told(details: ErrorDetails, kind: type[BaseModel], lines: Mapping[Loc, int], file: str) -> list[Problem]:
-    """Say in the house's form what pydantic found, at the line of the nearest key that exists."""
+def _as_problems(
+    details: ErrorDetails, kind: type[BaseModel], lines: Mapping[Loc, int], file: str
+) -> list[Problem]:
+    """Return what pydantic found as problems, at the line of the nearest key that exists."""
     loc = tuple(str(part) for part in details["loc"] if part not in _NO_PLACES)
     error = details.get("ctx", {}).get("error")
     if not isinstance(error, SettingError):
@@ -205,8 +209,8 @@ def _line(loc: Loc, lines: Mapping[Loc, int]) -> int:
 
 
 def _parts(details: ErrorDetails, loc: Loc, kind: type[BaseModel]) -> tuple[str, str, str]:
-    told = tuple(map(_quoted, loc))
-    name, where = ".".join(told) or "the file", ".".join(told[:-1]) or "the file"
+    keys = tuple(map(_quoted, loc))
+    name, where = ".".join(keys) or "the file", ".".join(keys[:-1]) or "the file"
     value = details["input"]
     what = f"{name} is of the wrong kind"
     if isinstance(value, str | int | float):
@@ -216,9 +220,9 @@ def _parts(details: ErrorDetails, loc: Loc, kind: type[BaseModel]) -> tuple[str,
     match details["type"]:
         case "extra_forbidden":
             known = sorted(_section_at(loc[:-1], kind).model_fields)
-            return f"unknown key '{told[-1]}'", f"{where} knows {', '.join(known)}", nearest(loc[-1], known)
+            return f"unknown key '{keys[-1]}'", f"{where} knows {', '.join(known)}", nearest(loc[-1], known)
         case "missing":
-            return f"'{told[-1]}' is missing", f"{where} needs it", "add it"
+            return f"'{keys[-1]}' is missing", f"{where} needs it", "add it"
         case "literal_error":
             choices = re.findall(r"'(.*?)'", details["ctx"]["expected"])
             return what, f"it must be {', '.join(choices)}", nearest(str(value), choices)

@@ -1,7 +1,7 @@
 """What the daemon and its fork server say to each other: requests for processes, and what becomes of these.
 
-A request is one packet with two sockets: the channel of the new process, and where the daemon is told of it.
-There the server tells its id, with a descriptor of the process (pidfd), and how it ended; or why there is
+A request is one packet with two sockets: the channel of the new process, and one for reports to the daemon.
+There the server reports its id, with a descriptor of the process (pidfd), and how it ended; or why there is
 none. A request may come before, to load a driver while the daemon does other things.
 """
 
@@ -17,7 +17,7 @@ LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYDANTIC_DISABLE_P
 copies threads, and no look through all that is installed for plugins of pydantic's."""
 REQUEST_BYTES = 4096
 TOLD = Struct("=cq")
-"""What is told, and a number: the process's id, its exit code (negative: the signal), or an errno."""
+"""The kind of report, and a number: the process's id, its exit code (negative: the signal), or an errno."""
 BORN, ENDED, REFUSED = b"b", b"e", b"r"
 
 

@@ -18,7 +18,7 @@ from ..trajectory.passes import Passes
 OFF = -1.0
 """The tolerance of a joint that has none, and the time of a wait for ever."""
 HURRY = signal.SIGUSR1
-"""Beside `Shutdown`: ends a process that still opens its driver, and so hears no command."""
+"""Beside `Shutdown`: ends a process that still opens its driver and receives no command yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class Play:
     offset : int
         The row of the plan that is the first of the motion's track.
     markers : list of float
-        Places to tell of as they are passed, in rows of the plan, ascending.
+        Places that are reported as they are passed, in rows of the plan, ascending.
     start_s : float or None
         Monotonic time at which the first row is due; None for as soon as possible.
     needs_go : bool

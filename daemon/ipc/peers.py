@@ -1,4 +1,4 @@
-"""Who is at the other end of a Unix socket, and whom a program believes.
+"""Who is at the other end of a Unix socket, and which of them a program trusts.
 
 Every user of a machine may bind an abstract name, so a name proves nothing. The kernel knows who connected,
 and who listened when a connection was taken (unix(7), SO_PEERCRED); of a socket that takes no connection it

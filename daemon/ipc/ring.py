@@ -36,7 +36,7 @@ SCALARS = (
     "frame",  # place on the motion, in rows of the plan
     "loop",  # pass over the motion, from 1
     "clock_rate",
-    "moved",  # ticks along the motion since its first row; NaN where that tells no time, as after a pause
+    "moved",  # ticks along the motion since its first row; NaN where that is no time, as after a pause
     "missed",  # deadlines missed since the start
     "skipped",  # rows passed over because of them
     "errors",  # driver errors since the start

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 END_PATIENCE_S = 5.0
 OWES_S = 0.4
-"""A server hangs that has not told for so long how a process ended, which is started again after 0.5 s."""
+"""A server that has not reported for so long how a process ended hangs; it is started again after 0.5 s."""
 
 
 class StreamForks:
@@ -97,7 +97,7 @@ class StreamForks:
             for driver in drivers:
                 server.send(LoadRequest(driver).encode())
 
-    def fork(self, request: ForkRequest, channel: socket.socket, told: socket.socket) -> None:
+    def fork(self, request: ForkRequest, channel: socket.socket, report: socket.socket) -> None:
         """Ask for a process, without waiting for it.
 
         Parameters
@@ -105,8 +105,8 @@ class StreamForks:
         request : ForkRequest
         channel : socket
             Its end of the channel.
-        told : socket
-            Where the server tells of it.
+        report : socket
+            Where the server reports on it.
 
         Raises
         ------
@@ -116,26 +116,26 @@ class StreamForks:
         if self._hangs():
             self.kill()
             self.end()
-        packet, fds = request.encode(), (channel.fileno(), told.fileno())
+        packet, fds = request.encode(), (channel.fileno(), report.fileno())
         try:
             socket.send_fds(self.start(), [packet], fds)
         except (BrokenPipeError, ConnectionResetError):  # it has just ended
             self.end()
             socket.send_fds(self.start(), [packet], fds)
 
-    def expect(self, told: socket.socket) -> None:
-        """Take a socket on which the server has yet to tell how a process ended, which has."""
-        self._owed.append((told, time.monotonic()))
+    def expect(self, report: socket.socket) -> None:
+        """Take a socket on which the server has yet to report how a process ended."""
+        self._owed.append((report, time.monotonic()))
 
     def _hangs(self) -> bool:
-        """Whether the server owes for too long what it has to tell of processes that have ended."""
+        """Whether the server has owed the report of an ended process for too long."""
         owed, self._owed = self._owed, []
-        for told, since_s in owed:
+        for report, since_s in owed:
             try:
-                told.recv(1)
-                told.close()
+                report.recv(1)
+                report.close()
             except BlockingIOError:
-                self._owed.append((told, since_s))
+                self._owed.append((report, since_s))
         return any(time.monotonic() - since_s > OWES_S for _, since_s in self._owed)
 
     def signal(self, _pid: int, pidfd: int, number: signal.Signals) -> None:
@@ -155,8 +155,8 @@ class StreamForks:
 
     def end(self) -> None:
         """End the server; any number of times."""
-        for told, _ in self._owed:
-            told.close()
+        for report, _ in self._owed:
+            report.close()
         self._owed = []
         if self._requests is not None:
             self._requests.close()

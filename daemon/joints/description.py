@@ -45,15 +45,15 @@ def missing_limits(joint_map: JointMap) -> str:
         "position": np.isinf(limits.lower) | np.isinf(limits.upper),
         "acceleration": np.isinf(limits.acceleration),
     }
-    told = [
+    parts = [
         f"no {kind} limit for {'any joint' if lacking.all() else _named(joint_map, lacking)}"
         for kind, lacking in kinds.items()
         if lacking.any()
     ]
-    if not told:
+    if not parts:
         return ""
     reason = "nothing keeps a motion from asking too much there"
-    return f"{', and '.join(told)}; {reason}; set `joints.NAME.limits`"
+    return f"{', and '.join(parts)}; {reason}; set `joints.NAME.limits`"
 
 
 def _named(joint_map: JointMap, chosen: Booleans) -> str:

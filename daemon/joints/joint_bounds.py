@@ -159,15 +159,15 @@ class _Resolver:
 
 def never_fails(joint_map: JointMap, bounds: JointBounds) -> str:
     """Return a warning that names the joints with a tolerance that can hardly fail; '' if there are none."""
-    told = [
+    parts = [
         f"{_KINDS[option]} of {listed(joints)}"
         for option in _KINDS
         if (joints := list(_too_wide(joint_map, bounds, option)))
     ]
-    if not told:
+    if not parts:
         return ""
     reason = "a joint that does not move at all would pass for one that has arrived"
-    return f"{' and '.join(told)}: half of the range or more; {reason}; lower `joints.NAME.tolerances`"
+    return f"{' and '.join(parts)}: half of the range or more; {reason}; lower `joints.NAME.tolerances`"
 
 
 _KINDS = {

@@ -33,7 +33,7 @@ class Transmission:
     reduction, offset : ndarray, shape (actuators,)
         Of each actuator; the offset in rad or m.
     actuator_of : ndarray of int, shape (joints,)
-        The actuator that tells each joint's position; of a mimic joint without one, the leader's.
+        The actuator that measures each joint's position; of a mimic joint without one, the leader's.
     joint_reduction, joint_offset : ndarray, shape (joints,)
         From that actuator to the joint.
     effort_factor : ndarray, shape (joints,)

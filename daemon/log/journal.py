@@ -18,7 +18,7 @@ SOCKET = "/run/systemd/journal/socket"
 PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
 """As syslog(3) counts them."""
 FIELDS = {"robot": "MOTIOND_ROBOT", "goal": "MOTIOND_GOAL", "code": "MOTIOND_CODE"}
-"""What a record may be told besides its message, as `extra`, and how the journal calls it."""
+"""Names of `extra` in a record, and their names in the journal."""
 
 
 class JournalHandler(logging.Handler):
@@ -45,7 +45,7 @@ class JournalHandler(logging.Handler):
             self._socket.sendto(entry, socket.MSG_DONTWAIT, self._address)
         except OSError:
             self._instead.handle(record)
-        except Exception:  # noqa: BLE001 - logging's own way to tell of what cannot be logged
+        except Exception:  # noqa: BLE001 - logging's own way to report what cannot be logged
             self.handleError(record)
 
     def _fields(self, record: logging.LogRecord) -> Iterator[tuple[str, str]]:
@@ -64,5 +64,5 @@ class JournalHandler(logging.Handler):
 
 
 def _field(name: str, value: str) -> bytes:
-    told = value.encode(errors="backslashreplace")
-    return b"%s\n%s%s\n" % (name.encode(), struct.pack("<Q", len(told)), told)
+    encoded = value.encode(errors="backslashreplace")
+    return b"%s\n%s%s\n" % (name.encode(), struct.pack("<Q", len(encoded)), encoded)

@@ -109,11 +109,11 @@ class Observer:
         self.drift: Drift | None = None
 
     def start_second(self) -> None:
-        """Count the ticks of `second` anew."""
+        """Begin `second` again."""
         self.second = Timing()
 
     def start_goal(self, drift: Drift | None = None) -> None:
-        """Count the ticks of `goal` anew, and of `drift`."""
+        """Begin `goal` and `drift` again."""
         self.take()
         self.goal, self.drift = Timing(), drift
 
@@ -146,5 +146,5 @@ class Observer:
 
 
 def _grown(before: float, now: float) -> tuple[int, float]:
-    """Return by how much a count has grown; it begins anew with each opening of the driver."""
+    """Return by how much a count has grown; it begins again with each opening of the driver."""
     return int(now - before if now >= before else now), float(now)

@@ -12,7 +12,7 @@ import pytest
 
 from motiond.daemon.clock import chrony, kernel, monitor
 from motiond.daemon.clock.chrony import Tracking
-from motiond.daemon.clock.kernel import Timex, told
+from motiond.daemon.clock.kernel import Timex, decode
 from motiond.daemon.clock.scales import unix_less_monotonic
 from motiond.daemon.clock.state import machine_id
 from tests.daemon.clock.clocks import ADRIFT, GOOD, HandedClock
@@ -36,12 +36,12 @@ NOBODY = "00000000,,0,0.0,0.0,0.0,0.0,0.000,0.000,0.000,1.000000000,1.000000000,
 
 def test_the_kernel_tells_errors_in_microseconds_and_a_status() -> None:
     synchronised = Timex(esterror=250, maxerror=4000, status=0x2001)
-    assert told(synchronised) == pytest.approx((True, 250e-6, 0.004))
-    assert not told(Timex(esterror=250, maxerror=4000, status=0x2041)).synchronised
+    assert decode(synchronised) == pytest.approx((True, 250e-6, 0.004))
+    assert not decode(Timex(esterror=250, maxerror=4000, status=0x2041)).synchronised
 
 
 def test_an_error_of_nought_is_one_that_nobody_has_estimated() -> None:
-    assert told(Timex(esterror=0, maxerror=500, status=0x2001)).estimated_error_s is None
+    assert decode(Timex(esterror=0, maxerror=500, status=0x2001)).estimated_error_s is None
 
 
 def test_this_machines_kernel_can_be_asked_and_nothing_is_set() -> None:
