@@ -91,15 +91,9 @@ class FormatError(ValueError):
 
 @dataclass(slots=True)
 class Problems:
-    """Collects what is wrong with one file, to be raised at once.
+    """Collects what is wrong with one file, to be raised at once."""
 
-    Attributes
-    ----------
-    file : str
-        The file as the user named it.
-    """
-
-    file: str
+    file: str  # the file as the user named it
     found: list[Problem] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 

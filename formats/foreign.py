@@ -16,14 +16,9 @@ if TYPE_CHECKING:
 
 
 class Foreign(NamedTuple):
-    """A file of a format that is not read.
+    """A file of a format that is not read."""
 
-    Attributes
-    ----------
-    problem, reason, hint : str
-        The parts of a message.
-    """
-
+    # problem, reason, hint: the parts of a message
     problem: str
     reason: str
     hint: str

@@ -57,16 +57,10 @@ class MotionWriter(Format["Motion"], Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
-    """All formats of one kind of content.
-
-    Attributes
-    ----------
-    name : str
-    modules : mapping of str to str
-        The module of each format by its `NAME`, so that naming the formats imports none of them.
-    """
+    """All formats of one kind of content."""
 
     name: str
+    # the module of each format by its `NAME`, so that naming the formats imports none of them
     modules: Mapping[str, str]
     size: SizeBound = OTHER_SIZE
 

@@ -23,20 +23,12 @@ _LOCAL = "7F7F0101"
 
 
 class Tracking(NamedTuple):
-    """What chronyd says of the clock that it synchronises.
+    """What chronyd says of the clock that it synchronises."""
 
-    Attributes
-    ----------
-    source : str
-        Address or name of what it follows.
-    estimated_error_s : float
-        What is still to be corrected, and the mean of what had to be (`System time`, `RMS offset`).
-    max_error_s : float
-        Of chrony's manual: what is still to be corrected, the root dispersion and half of the root delay.
-    """
-
-    source: str
+    source: str  # address or name of what it follows
+    # what is still to be corrected, and the mean of what had to be (`System time`, `RMS offset`)
     estimated_error_s: float
+    # of chrony's manual: what is still to be corrected, the root dispersion and half of the root delay
     max_error_s: float
 
 

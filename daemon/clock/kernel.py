@@ -34,21 +34,11 @@ class Timex(ctypes.Structure):
 
 
 class KernelClock(NamedTuple):
-    """What the kernel says of its clock.
+    """What the kernel says of its clock."""
 
-    Attributes
-    ----------
-    synchronised : bool
-        Without STA_UNSYNC in `timex.status`.
-    estimated_error_s : float or None
-        `timex.esterror`; None where it is 0, as nobody has estimated it then.
-    max_error_s : float
-        `timex.maxerror`.
-    """
-
-    synchronised: bool
-    estimated_error_s: float | None
-    max_error_s: float
+    synchronised: bool  # without STA_UNSYNC in `timex.status`
+    estimated_error_s: float | None  # `timex.esterror`; None where it is 0, as nobody has estimated it then
+    max_error_s: float  # `timex.maxerror`
 
 
 def read() -> KernelClock:

@@ -13,27 +13,13 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @dataclass(frozen=True, slots=True)
 class ClockState:
-    """How well the clock of one machine is synchronised.
+    """How well the clock of one machine is synchronised."""
 
-    Attributes
-    ----------
-    synchronised : bool
-        Whether something keeps it to the time of others.
-    estimated_error_s : float or None
-        How far it probably is off; None where nobody estimates that.
-    max_error_s : float or None
-        How far it is off at most, if its source is right; None where nobody knows.
-    source : str or None
-        `chrony: 10.0.0.1`, or `kernel` where only that says that it is synchronised.
-    machine : str or None
-        The same for all whose clock this is; None where the kernel has none.
-    """
-
-    synchronised: bool
-    estimated_error_s: float | None
-    max_error_s: float | None
-    source: str | None
-    machine: str | None
+    synchronised: bool  # whether something keeps it to the time of others
+    estimated_error_s: float | None  # how far it probably is off; None where nobody estimates that
+    max_error_s: float | None  # how far it is off at most, if its source is right; None where nobody knows
+    source: str | None  # `chrony: 10.0.0.1`, or `kernel` where only that says that it is synchronised
+    machine: str | None  # the same for all whose clock this is; None where the kernel has none
 
     def payload(self) -> dict[str, Any]:
         """Return it as published, JSON-ready."""

@@ -39,27 +39,19 @@ METRES_A_RADIAN = 0.05
 
 @dataclass(frozen=True, slots=True)
 class JointBounds:
-    """Tolerances and bounds of approaches, in each joint's unit.
+    """Tolerances and bounds of approaches, in each joint's unit."""
 
-    Attributes
-    ----------
-    path, goal : tuple of float or None
-        How far the feedback of each joint may be from its setpoint; None where nothing is checked.
-    stall_error, start_tolerance : ndarray, shape (joints,)
-    velocity, acceleration, jerk : ndarray, shape (joints,)
-        Of the way to a motion's first row.
-    ranges : ndarray, shape (joints,)
-        How far each joint can move; infinite where a limit is missing.
-    """
-
+    # path, goal: how far the feedback of each joint may be from its setpoint; None where nothing is checked
     path: Values
     goal: Values
+    # stall_error, start_tolerance: shape (joints,)
     stall_error: Floats
     start_tolerance: Floats
+    # velocity, acceleration, jerk: shape (joints,); of the way to a motion's first row
     velocity: Floats
     acceleration: Floats
     jerk: Floats
-    ranges: Floats
+    ranges: Floats  # shape (joints,); how far each joint can move; infinite where a limit is missing
 
     def payload(self, joint_map: JointMap) -> dict[str, dict[str, float | None]]:
         """Return the tolerances by joint, JSON-ready."""

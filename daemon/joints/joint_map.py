@@ -57,14 +57,10 @@ class JointMapError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of all joints, infinite where there is none.
+    """Limits of all joints, infinite where there is none."""
 
-    Attributes
-    ----------
-    lower, upper, velocity, acceleration, effort : ndarray, shape (joints,)
-        In rad, rad/s, rad/s², N·m, or m, m/s, m/s², N.
-    """
-
+    # lower, upper, velocity, acceleration, effort: shape (joints,); in rad, rad/s, rad/s², N·m, or m, m/s,
+    # m/s², N
     lower: Floats
     upper: Floats
     velocity: Floats
@@ -84,39 +80,19 @@ class MimicColumn:
 
 @dataclass(frozen=True, slots=True)
 class JointMap:
-    """The columns of a robot's arrays, on the joints' side and on the actuators' side.
+    """The columns of a robot's arrays, on the joints' side and on the actuators' side."""
 
-    Attributes
-    ----------
-    robot : str
-        For messages.
-    joints, units : tuple of str
-        In the model's or the configured order; a unit is rad or m.
-    actuators : tuple of str
-        In the order of the driver's arrays.
-    limits : Limits
-        Of the joints.
-    configured_limits : frozenset of (str, str)
-        Joint and kind of each limit that the configuration sets.
-    limit_sources : mapping of (str, str) to str
-        By joint and kind, where each limit that an actuator sets comes from; the others are the model's.
-    mimics : tuple of MimicColumn
-        Joints that follow others, whose columns a plan fills.
-    transmission : Transmission
-        Between the two sides.
-    model : str or None
-        The name of the robot's description; None where the configuration lists joints alone.
-    """
-
-    robot: str
+    robot: str  # for messages
+    # joints, units: in the model's or the configured order; a unit is rad or m
     joints: tuple[str, ...]
     units: tuple[Unit, ...]
-    actuators: tuple[str, ...]
-    limits: Limits
-    configured_limits: frozenset[tuple[str, str]]
-    mimics: tuple[MimicColumn, ...]
-    transmission: Transmission
-    model: str | None
+    actuators: tuple[str, ...]  # in the order of the driver's arrays
+    limits: Limits  # of the joints
+    configured_limits: frozenset[tuple[str, str]]  # joint and kind of each limit that the configuration sets
+    mimics: tuple[MimicColumn, ...]  # joints that follow others, whose columns a plan fills
+    transmission: Transmission  # between the two sides
+    model: str | None  # the name of the robot's description; None where the configuration lists joints alone
+    # by joint and kind, where each limit that an actuator sets comes from; the others are the model's
     limit_sources: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def within(self, allowed: ActuatorLimits) -> JointMap:

@@ -24,28 +24,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Transmission:
-    """Which actuator moves which joint, and by how much.
+    """Which actuator moves which joint, and by how much."""
 
-    Attributes
-    ----------
-    joint_of : ndarray of int, shape (actuators,)
-        The joint that each actuator moves.
-    reduction, offset : ndarray, shape (actuators,)
-        Of each actuator; the offset in rad or m.
-    actuator_of : ndarray of int, shape (joints,)
-        The actuator that measures each joint's position; of a mimic joint without one, the leader's.
-    joint_reduction, joint_offset : ndarray, shape (joints,)
-        From that actuator to the joint.
-    effort_factor : ndarray, shape (joints,)
-        From that actuator's effort to the joint's; NaN of a joint without an actuator of its own.
-    """
-
-    joint_of: Indexes
+    joint_of: Indexes  # shape (actuators,); the joint that each actuator moves
+    # reduction, offset: shape (actuators,); of each actuator; the offset in rad or m
     reduction: Floats
     offset: Floats
+    # shape (joints,); the actuator that tells each joint's position; of a mimic joint without one, the
+    # leader's
     actuator_of: Indexes
+    # joint_reduction, joint_offset: shape (joints,); from that actuator to the joint
     joint_reduction: Floats
     joint_offset: Floats
+    # shape (joints,); from that actuator's effort to the joint's; NaN of a joint without an actuator of its
+    # own
     effort_factor: Floats
     _plain: bool = field(init=False, repr=False)
     _to_actuators: Floats = field(init=False, repr=False)

@@ -20,29 +20,18 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """Passes over a track.
+    """Passes over a track."""
 
-    Attributes
-    ----------
-    first, last : int
-        The rows of the track to play.
-    count : int
-        How often; 0 is for ever.
-    ping_pong : bool
-        Whether every second pass goes backwards.
-    seamless : bool
-        Whether a pass goes into the next without stopping: the track then ends with the row at which the next
-        pass begins.
-    eases_in, eases_out : bool
-        Whether the motion is in full motion on its first and last row, so that the clock has to speed up from
-        rest and slow down to it.
-    """
-
+    # first, last: the rows of the track to play
     first: int
     last: int
-    count: int = 1
-    ping_pong: bool = False
+    count: int = 1  # how often; 0 is for ever
+    ping_pong: bool = False  # whether every second pass goes backwards
+    # whether a pass goes into the next without stopping: the track then ends with the row at which the next
+    # pass begins
     seamless: bool = False
+    # eases_in, eases_out: whether the motion is in full motion on its first and last row, so that the clock
+    # has to speed up from rest and slow down to it
     eases_in: bool = False
     eases_out: bool = False
 

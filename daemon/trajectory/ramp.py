@@ -44,25 +44,13 @@ class Ramp:
 
     From `shifted_from` on, with u the share of the rest that has passed, `shift` times
     `u³ (10 - 15 u + 6 u²)` is added to the place; that leaves the rate and its slope at both ends alone.
-
-    Attributes
-    ----------
-    segments : tuple of Segment
-    ticks : float
-        How long it takes.
-    end : float
-        The place where it ends, in rows.
-    shift : float
-        How far the place is carried on besides, in rows.
-    shifted_from : float
-        In ticks.
     """
 
     segments: tuple[Segment, ...]
-    ticks: float
-    end: float
-    shift: float = 0.0
-    shifted_from: float = 0.0
+    ticks: float  # how long it takes
+    end: float  # the place where it ends, in rows
+    shift: float = 0.0  # how far the place is carried on besides, in rows
+    shifted_from: float = 0.0  # in ticks
 
     def at(self, elapsed: float) -> tuple[float, float, float]:
         """Return the place, the rate and its slope after so many ticks."""

@@ -14,30 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One way over a track, from row `first` to row `last`, forwards or backwards.
-
-    Attributes
-    ----------
-    eases_in, eases_out : bool
-        Whether the clock has to speed up from rest at its beginning, and slow down to rest at its end,
-        because the rows there are in full motion.
-    seamless : bool
-        Whether it passes into the next one without stopping.
-    length : int
-        In rows.
-    direction : int
-        1 forwards, -1 backwards.
-    """
+    """One way over a track, from row `first` to row `last`, forwards or backwards."""
 
     track: Track
     first: int
     last: int
+    # eases_in, eases_out: whether the clock has to speed up from rest at its beginning, and slow down to rest
+    # at its end, because the rows there are in full motion
     eases_in: bool = False
     eases_out: bool = False
-    seamless: bool = False
+    seamless: bool = False  # whether it passes into the next one without stopping
 
-    length: int = field(init=False)
-    direction: int = field(init=False)
+    length: int = field(init=False)  # in rows
+    direction: int = field(init=False)  # 1 forwards, -1 backwards
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", abs(self.last - self.first))
@@ -50,21 +39,14 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """An approach, and passes over a motion.
+    """An approach, and passes over a motion."""
 
-    Attributes
-    ----------
-    approach, motion, return_track : Track
-        All at the same rate. The return track leads from the last row back to the first; it and the approach
-        may be empty.
-    passes : Passes
-        Over the motion.
-    """
-
+    # approach, motion, return_track: all at the same rate. The return track leads from the last row back to
+    # the first; it and the approach may be empty.
     approach: Track
     motion: Track
     return_track: Track
-    passes: Passes
+    passes: Passes  # over the motion
 
     def leg(self, number: int, begin: int | None = None) -> Leg:
         """Return a pass, counted from 0.

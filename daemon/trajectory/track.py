@@ -33,25 +33,17 @@ _HEADER = np.dtype(
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """Setpoints at equal intervals of time.
+    """Setpoints at equal intervals of time."""
 
-    Attributes
-    ----------
-    positions, velocities : ndarray, shape (rows, joints)
-        In rad or m and rad/s or m/s; row k is due k / `rate_hz` seconds after row 0.
-    driven : ndarray of bool, shape (joints,)
-        The joints that the rows move; the others keep the setpoint they have.
-    clock_acceleration : float
-        In 1/s: how fast the clock's rate, which has no unit, may change on this track.
-    interpolation : str
-        What lies between two rows: `linear`, `hold`, or with `cubic` and `smooth` the cubic Hermite curve.
-    """
-
+    # positions, velocities: shape (rows, joints); in rad or m and rad/s or m/s; row k is due k / `rate_hz`
+    # seconds after row 0
     positions: Floats
     velocities: Floats
-    driven: Booleans
+    driven: Booleans  # shape (joints,); the joints that the rows move; the others keep the setpoint they have
     rate_hz: float
+    # in 1/s: how fast the clock's rate, which has no unit, may change on this track
     clock_acceleration: float
+    # what lies between two rows: `linear`, `hold`, or with `cubic` and `smooth` the cubic Hermite curve
     interpolation: Interpolation = "cubic"
     _drives_all: bool = field(init=False, repr=False)
 

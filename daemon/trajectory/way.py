@@ -30,15 +30,9 @@ class WayError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way from rest to rest.
+    """A way from rest to rest."""
 
-    Attributes
-    ----------
-    start, target : ndarray, shape (joints,)
-        In rad or m.
-    trajectory : Trajectory
-    """
-
+    # start, target: shape (joints,); in rad or m
     start: Floats
     target: Floats
     trajectory: Trajectory

@@ -25,39 +25,25 @@ X, Y = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A rigid part, in the frame of its input interface.
+    """A rigid part, in the frame of its input interface."""
 
-    Attributes
-    ----------
-    mass : float
-        In kg.
-    com, output : ndarray, shape (4, 4)
-        The poses of its mass centre and its output interface.
-    input_interface, output_interface : str
-        Type and polarity, as `X-AO-B`; '' fits anything.
-    velocity_limit, effort_limit : float
-        Of its joint, in rad/s and N·m; infinite where it has none.
-    """
-
-    mass: float = 0.0
+    mass: float = 0.0  # in kg
+    # com, output: shape (4, 4); the poses of its mass centre and its output interface
     com: Floats = field(default_factory=identity_pose)
     output: Floats = field(default_factory=identity_pose)
+    # input_interface, output_interface: type and polarity, as `X-AO-B`; '' fits anything
     input_interface: str = ""
     output_interface: str = ""
+    # velocity_limit, effort_limit: of its joint, in rad/s and N·m; infinite where it has none
     velocity_limit: float = np.inf
     effort_limit: float = np.inf
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """All parts, by the names that they have in HRDF.
+    """All parts, by the names that they have in HRDF."""
 
-    Attributes
-    ----------
-    actuators, links, brackets, end_effectors : dict of str to dict
-        The columns of `catalog.yaml`.
-    """
-
+    # actuators, links, brackets, end_effectors: the columns of `catalog.yaml`
     actuators: dict[str, Any]
     links: dict[str, Any]
     brackets: dict[str, Any]

@@ -41,47 +41,24 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One robot element.
+    """One robot element."""
 
-    Attributes
-    ----------
-    kind : str
-        Its name in the file: `rigid-body`.
-    values : dict
-        Its attributes as float, array (3,) or (3, 3), or str. An enum has the case of the specification.
-    outputs : tuple of Output
-        Empty where the file has no `<output>` in it.
-    mesh : Mesh, optional
-        The file that its `mesh_path` names.
-    """
-
-    kind: str
+    kind: str  # its name in the file: `rigid-body`
     where: Where
+    # its attributes as float, array (3,) or (3, 3), or str. An enum has the case of the specification.
     values: Mapping[str, Any] = field(default_factory=dict)
-    outputs: tuple[Output, ...] = ()
-    mesh: Mesh | None = None
+    outputs: tuple[Output, ...] = ()  # empty where the file has no `<output>` in it
+    mesh: Mesh | None = None  # the file that its `mesh_path` names
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The content of a file and those it includes.
+    """The content of a file and those it includes."""
 
-    Attributes
-    ----------
-    version : str
-        Of the file itself.
-    values : dict
-        The attributes of its `<robot>`.
-    chain : tuple of Element
-        Included files in place.
-    problems : Problems
-        Of all files; the caller adds to them and raises them.
-    """
-
-    version: str
-    values: Mapping[str, Any]
-    chain: tuple[Element, ...]
-    problems: Problems
+    version: str  # of the file itself
+    values: Mapping[str, Any]  # the attributes of its `<robot>`
+    chain: tuple[Element, ...]  # included files in place
+    problems: Problems  # of all files; the caller adds to them and raises them
 
 
 def read_document(data: bytes, source: Source) -> Document:

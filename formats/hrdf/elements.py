@@ -21,42 +21,23 @@ LAST_IMPLICIT_END_EFFECTOR = "1.1.0"
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """The rule for an attribute.
+    """The rule for an attribute."""
 
-    Attributes
-    ----------
-    type : str
-        How its text is read.
-    since : str
-        The first version that knows it.
-    required : bool
-        Whether its element needs it.
-    choices : dict of str to str
-        For an enum or an axis, each value and the first version that knows it.
-    """
-
+    # how its text is read
     type: Literal["number", "translation", "rotation", "enum", "axis", "text", "path", "mesh_path"]
-    since: str = VERSIONS[0]
-    required: bool = False
+    since: str = VERSIONS[0]  # the first version that knows it
+    required: bool = False  # whether its element needs it
+    # for an enum or an axis, each value and the first version that knows it
     choices: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The rule for an element.
-
-    Attributes
-    ----------
-    since : str
-        The first version that knows it.
-    attributes : dict of str to Attribute
-    children : tuple of str
-        The elements that it may hold.
-    """
+    """The rule for an element."""
 
     attributes: Mapping[str, Attribute]
-    since: str = VERSIONS[0]
-    children: tuple[str, ...] = ()
+    since: str = VERSIONS[0]  # the first version that knows it
+    children: tuple[str, ...] = ()  # the elements that it may hold
 
 
 def _each(names: str, attribute: Attribute) -> dict[str, Attribute]:

@@ -109,27 +109,13 @@ def _all_elements(chain: Iterable[Element]) -> Iterable[Element]:
 
 @dataclass(frozen=True, slots=True)
 class _Mount:
-    """Where the next element attaches.
+    """Where the next element attaches."""
 
-    Attributes
-    ----------
-    link : str
-        The link that it becomes part of; '' at the root.
-    pose : ndarray, shape (4, 4)
-        In that link's frame.
-    interface : str
-        What the next element must fit; '' fits anything.
-    owner : Element, optional
-        The element whose output it is.
-    closed : str
-        Why nothing can be attached here; '' where something can.
-    """
-
-    link: str = ""
-    pose: Floats = field(default_factory=lambda: np.eye(4))
-    interface: str = ""
-    owner: Element | None = None
-    closed: str = ""
+    link: str = ""  # the link that it becomes part of; '' at the root
+    pose: Floats = field(default_factory=lambda: np.eye(4))  # shape (4, 4); in that link's frame
+    interface: str = ""  # what the next element must fit; '' fits anything
+    owner: Element | None = None  # the element whose output it is
+    closed: str = ""  # why nothing can be attached here; '' where something can
 
 
 class _Robot:

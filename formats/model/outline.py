@@ -56,21 +56,12 @@ def derived_shapes(model: RobotModel) -> Mapping[str, tuple[Shape, ...]]:
 
 @dataclass(slots=True)
 class _Limb:
-    """A link, and what matters for its looks, in its own frame.
-
-    Attributes
-    ----------
-    start : ndarray, shape (3,)
-        Where it is carried.
-    ends : list of ndarray, shape (3,)
-        Where something hangs on it.
-    joints : list of (ndarray, Joint)
-        The joints whose housings are part of it, with their poses, shape (4, 4).
-    """
+    """A link, and what matters for its looks, in its own frame."""
 
     link: Link
-    start: Floats
-    ends: list[Floats] = field(default_factory=list)
+    start: Floats  # shape (3,); where it is carried
+    ends: list[Floats] = field(default_factory=list)  # shape (3,); where something hangs on it
+    # the joints whose housings are part of it, with their poses, shape (4, 4)
     joints: list[tuple[Floats, Joint]] = field(default_factory=list)
 
     @property

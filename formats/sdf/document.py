@@ -40,21 +40,11 @@ PARAMETERS = re.compile(r"experimental:params|\{.*\}params", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The content of a file and those it includes.
+    """The content of a file and those it includes."""
 
-    Attributes
-    ----------
-    version : str
-        Of the file itself.
-    worlds : tuple of WorldElement
-        The last one has no name and holds the model that is in no `<world>`.
-    problems : Problems
-        Of all files; the caller adds to them and raises them.
-    """
-
-    version: str
-    worlds: tuple[WorldElement, ...]
-    problems: Problems
+    version: str  # of the file itself
+    worlds: tuple[WorldElement, ...]  # the last one has no name and holds the model that is in no `<world>`
+    problems: Problems  # of all files; the caller adds to them and raises them
 
 
 def read_document(data: bytes, source: Source) -> Document:

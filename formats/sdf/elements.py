@@ -121,23 +121,16 @@ class JointElement:
 
 @dataclass(frozen=True, slots=True)
 class ModelElement:
-    """A `<model>`; its pose is that of its `placement_frame`, if it has one.
-
-    Attributes
-    ----------
-    minor : int
-        The second number of its file's version.
-    content : tuple of Element
-        Its elements in document order, with included models and the content of merged ones in their places.
-    """
+    """A `<model>`; its pose is that of its `placement_frame`, if it has one."""
 
     name: str
     where: Where
-    minor: int
+    minor: int  # the second number of its file's version
     pose: Pose = Pose()
     static: bool = False
     canonical_link: str = ""
     placement_frame: str = ""
+    # its elements in document order, with included models and the content of merged ones in their places
     content: tuple[Element, ...] = ()
 
     def models(self) -> list[ModelElement]:

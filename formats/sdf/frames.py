@@ -42,23 +42,14 @@ def full(scope: str, name: str) -> str:
 
 @dataclass(slots=True)
 class _Place:
-    """A vertex of both graphs; its edges are full names, or None if there is none or it is not known yet.
+    """A vertex of both graphs; its edges are full names, or None if there is none or it is not known yet."""
 
-    Attributes
-    ----------
-    kind, name : str
-        As the file has them, for messages.
-    pose : ndarray, shape (4, 4)
-        In the frame of `relative_to`; of the place's `placement`, where it has one.
-    is_body : bool
-        Whether the attached-to graph may end here.
-    """
-
+    # kind, name: as the file has them, for messages
     kind: str
     name: str
     where: Where
-    pose: Floats
-    is_body: bool = False
+    pose: Floats  # shape (4, 4); in the frame of `relative_to`; of the place's `placement`, where it has one
+    is_body: bool = False  # whether the attached-to graph may end here
     relative_to: str | None = None
     attached_to: str | None = None
     placement: str | None = None

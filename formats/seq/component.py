@@ -60,27 +60,15 @@ KEYS = SHARED_KEYS | {"numParts", "partLabels", "SE3Format", "format", "isRootRe
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One component as read.
+    """One component as read."""
 
-    Attributes
-    ----------
-    name : str
-        The neutral name of its content.
-    values : ndarray or anything
-        Shape (frames, ...); for an unknown type, its frames as they stand in the file.
-    times : ndarray, shape (frames,)
-        In s; empty for an unknown type.
-    about : dict
-        What else the file says of it.
-    """
-
-    name: str
+    name: str  # the neutral name of its content
     line: int
-    values: Any
-    times: Floats
+    values: Any  # shape (frames, ...); for an unknown type, its frames as they stand in the file
+    times: Floats  # shape (frames,); in s; empty for an unknown type
     frame_rate: float
     part_labels: tuple[str, ...]
-    about: dict[str, Any]
+    about: dict[str, Any]  # what else the file says of it
 
 
 def read_component(node: Node, version: float) -> Series | None:

@@ -25,23 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The layout of a row: a time if `timed`, then `parts` numbers or poses.
-
-    Attributes
-    ----------
-    parts_rule : str
-        Why the file has so many, for messages, such as `numParts is 29`.
-    parts_key : str
-        The key that the row must agree with, or '' where the type fixes the number.
-    pose_width : int
-        The numbers of a pose; 0 where each part is a single number.
-    """
+    """The layout of a row: a time if `timed`, then `parts` numbers or poses."""
 
     timed: bool
     parts: int
-    parts_rule: str
-    parts_key: str = ""
-    pose_width: int = 0
+    parts_rule: str  # why the file has so many, for messages, such as `numParts is 29`
+    parts_key: str = ""  # the key that the row must agree with, or '' where the type fixes the number
+    pose_width: int = 0  # the numbers of a pose; 0 where each part is a single number
     pose_format: str = ""
 
     @property
@@ -58,17 +48,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Rows of numbers.
+    """Rows of numbers."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (frames, width)
-    line_of : callable
-        Returns the line of the file on which a row begins.
-    """
-
-    values: Floats
-    line_of: Callable[[int], int]
+    values: Floats  # shape (frames, width)
+    line_of: Callable[[int], int]  # returns the line of the file on which a row begins
 
 
 def read_frames(frames: Sequence, layout: Layout, problems: Problems) -> Frames | None:

@@ -51,19 +51,12 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """The top node or a component.
-
-    Attributes
-    ----------
-    label : str
-        The node's name in messages.
-    own, inherited : dict of str to Field
-        By camelCase key; a component takes every key that it lacks from the top node.
-    """
+    """The top node or a component."""
 
     problems: Problems
-    label: str
+    label: str  # the node's name in messages
     line: int
+    # own, inherited: by camelCase key; a component takes every key that it lacks from the top node
     own: dict[str, Field]
     inherited: dict[str, Field] = field(default_factory=dict)
 

@@ -90,20 +90,11 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """All rows of a series.
-
-    Attributes
-    ----------
-    text : bytes
-    indent : bytes or None
-        What stands before the dash of each row; None where the rows stand in brackets.
-    line : int
-        The line on which the text begins.
-    """
+    """All rows of a series."""
 
     text: bytes
-    indent: bytes | None
-    line: int
+    indent: bytes | None  # what stands before the dash of each row; None where the rows stand in brackets
+    line: int  # the line on which the text begins
 
     def arrays(self, shape: Shape, parser: simdjson.Parser) -> Iterator[Floats]:
         """Yield the rows, in arrays of shape (rows, numbers).

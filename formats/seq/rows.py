@@ -45,18 +45,10 @@ IN_ROWS = BETWEEN_BRACKETS + b"[],\n"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive lines that begin with the same prefix and hold a row each.
+    """Consecutive lines that begin with the same prefix and hold a row each."""
 
-    Attributes
-    ----------
-    text : memoryview
-        The whole lines, in the memory of the file's text.
-    prefix : bytes
-        The indentation and the dash.
-    """
-
-    text: memoryview
-    prefix: bytes
+    text: memoryview  # the whole lines, in the memory of the file's text
+    prefix: bytes  # the indentation and the dash
 
     def chunks(self) -> Iterator[bytes]:
         """Return the lines in pieces of bounded size."""

@@ -56,17 +56,12 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A sequence.
-
-    Attributes
-    ----------
-    cut : Block, Region or None
-        A block stands for the sequence and for the rows below it that were cut out of the text, a region for
-        all the items of the sequence.
-    """
+    """A sequence."""
 
     line: int
     items: list[Value]
+    # a block stands for the sequence and for the rows below it that were cut out of the text, a region for
+    # all the items of the sequence
     cut: Block | Region | None = None
 
 

@@ -57,23 +57,16 @@ class Keywords(TypedDict, total=False):
 class WriteOptions:
     """How a .seq file is written.
 
-    Attributes
-    ----------
-    version : int, optional
-        1 to 4; the newest unless given.
-    precision : int, optional
-        Significant digits, 1 to 12; None writes as many as give the same bits back.
-    drop : collection of str
-        What may be lost, by the names that a refusal has; also components that are not wanted.
-
     Raises
     ------
     ValueError
         If there is no such version or precision.
     """
 
-    version: int | None = None
+    version: int | None = None  # 1 to 4; the newest unless given
+    # significant digits, 1 to 12; None writes as many as give the same bits back
     precision: int | None = DEFAULT_DIGITS
+    # what may be lost, by the names that a refusal has; also components that are not wanted
     drop: Collection[str] = ()
 
     def __post_init__(self) -> None:
@@ -114,26 +107,15 @@ def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) ->
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """One component as it will be in the file.
-
-    Attributes
-    ----------
-    values : ndarray, shape (frames, parts) or (frames, parts, 7), or list
-        A list for an unknown type.
-    times : ndarray, shape (frames,), or None
-        None if frames are at the frame rate.
-    keys : mapping
-        Further keys by their camelCase names.
-    unknown : mapping
-        Further keys, as in the file that the motion was read from.
-    """
+    """One component as it will be in the file."""
 
     name: str
     type: str
     content: str
-    values: Any
-    times: Floats | None = None
-    keys: Mapping[str, Any] = field(default_factory=dict)
+    values: Any  # shape (frames, parts); a list for an unknown type
+    times: Floats | None = None  # shape (frames,); none if frames are at the frame rate
+    keys: Mapping[str, Any] = field(default_factory=dict)  # further keys by their camelCase names
+    # further keys, as in the file that the motion was read from
     unknown: Mapping[str, Any] = field(default_factory=dict)
 
     def header(self, version: int) -> bytes:

@@ -44,21 +44,15 @@ _WORDS = {
 
 @dataclass(slots=True)
 class Node:
-    """One element.
-
-    Attributes
-    ----------
-    values : dict
-        Its attributes and its child elements of text, as float, bool, str or array; a pose has 6 numbers.
-        What could not be read is left out.
-    groups : dict of str to list of Node
-        Its child elements that hold elements, by name.
-    """
+    """One element."""
 
     problems: Problems
     tag: str
     line: int
+    # its attributes and its child elements of text, as float, bool, str or array; a pose has 6 numbers. What
+    # could not be read is left out.
     values: dict[str, Any] = field(default_factory=dict)
+    # its child elements that hold elements, by name
     groups: dict[str, list[Node]] = field(default_factory=dict)
 
     def all(self, tag: str) -> list[Node]:

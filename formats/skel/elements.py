@@ -16,28 +16,16 @@ ValueType = Literal["number", "limit", "vector", "pose", "numbers", "truth", "te
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The rule for an element.
+    """The rule for an element."""
 
-    Attributes
-    ----------
-    values : mapping of str to ValueType
-        Child elements that hold text.
-    groups : tuple of str
-        Child elements that hold elements.
-    attributes : mapping of str to ValueType
-    unused : frozenset of str
-        Child elements that DART knows and that do not matter for how a robot moves.
-    skipped : mapping of str to str
-        Child elements that DART knows and SKEL does not, with the reason for the warning.
-    old : mapping of str to str
-        Old or wrong spellings of child elements to the right ones.
-    """
-
-    values: Mapping[str, ValueType] = field(default_factory=dict)
-    groups: tuple[str, ...] = ()
+    values: Mapping[str, ValueType] = field(default_factory=dict)  # child elements that hold text
+    groups: tuple[str, ...] = ()  # child elements that hold elements
     attributes: Mapping[str, ValueType] = field(default_factory=dict)
+    # child elements that DART knows and that do not matter for how a robot moves
     unused: frozenset[str] = frozenset()
+    # child elements that DART knows and SKEL does not, with the reason for the warning
     skipped: Mapping[str, str] = field(default_factory=dict)
+    # old or wrong spellings of child elements to the right ones
     old: Mapping[str, str] = field(default_factory=dict)
 
 

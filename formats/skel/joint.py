@@ -25,23 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A joint type.
+    """A joint type."""
 
-    Attributes
-    ----------
-    type : JointType
-        Its neutral name.
-    suffixes : tuple of str
-        What is added to the joint's name to name each coordinate, as DART does.
-    directions : int
-        The number of axes whose direction the file must state.
-    has_axes : bool
-        Whether `<axis>`, `<axis2>` and `<axis3>` set limits and dynamics of the coordinates.
-    """
-
-    type: JointType
-    suffixes: tuple[str, ...]
-    directions: int = 0
+    type: JointType  # its neutral name
+    suffixes: tuple[str, ...]  # what is added to the joint's name to name each coordinate, as DART does
+    directions: int = 0  # the number of axes whose direction the file must state
+    # whether `<axis>`, `<axis2>` and `<axis3>` set limits and dynamics of the coordinates
     has_axes: bool = True
 
 

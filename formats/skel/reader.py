@@ -126,27 +126,16 @@ class _Carrier:
 
 @dataclass(slots=True)
 class _Skeleton:
-    """Reads one skeleton: its bodies, then the joints that carry them.
-
-    Attributes
-    ----------
-    bodies : dict of str to Node
-    places : dict of str to ndarray, shape (4, 4)
-        Where each body is in the skeleton with all coordinates at zero.
-    carriers : dict of str to _Carrier
-        By the body that is the joint's child.
-    joints : dict of str to int
-        The line of every joint by name.
-    root_names : iterator of str
-        Names for joints of bodies that nothing carries, each given once.
-    """
+    """Reads one skeleton: its bodies, then the joints that carry them."""
 
     node: Node
     source: Source
     bodies: dict[str, Node] = field(default_factory=dict)
+    # shape (4, 4); where each body is in the skeleton with all coordinates at zero
     places: dict[str, Floats] = field(default_factory=dict)
-    carriers: dict[str, _Carrier] = field(default_factory=dict)
-    joints: dict[str, int] = field(default_factory=dict)
+    carriers: dict[str, _Carrier] = field(default_factory=dict)  # by the body that is the joint's child
+    joints: dict[str, int] = field(default_factory=dict)  # the line of every joint by name
+    # names for joints of bodies that nothing carries, each given once
     root_names: Iterator[str] = field(default_factory=lambda: map(_root_name, count()))
 
     def robot(self, version: str, physics: Mapping[str, object]) -> RobotModel:

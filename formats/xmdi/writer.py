@@ -50,28 +50,19 @@ class Keywords(TypedDict, total=False):
 class WriteOptions:
     """How an XMDI file is written.
 
-    Attributes
-    ----------
-    tolerance : float, optional
-        In rad or m: how far from a row the line between two key frames may pass; 1e-6 unless given. 0 keeps
-        every row that does not lie on such a line to the last bit.
-    frame_period_s : float, optional
-        What a frame stands for; 0.032 s unless given.
-    precision : int, optional
-        Significant digits of positions, 1 to 12; None writes all. Rounding adds to the tolerance.
-    drop : collection of str
-        What may be lost, by the names that a refusal has.
-
     Raises
     ------
     ValueError
         If an option has no such value.
     """
 
+    # in rad or m: how far from a row the line between two key frames may pass; 1e-6 unless given. 0 keeps
+    # every row that does not lie on such a line to the last bit.
     tolerance: float | None = None
-    frame_period_s: float | None = None
+    frame_period_s: float | None = None  # what a frame stands for; 0.032 s unless given
+    # significant digits of positions, 1 to 12; None writes all. Rounding adds to the tolerance.
     precision: int | None = DEFAULT_DIGITS
-    drop: Collection[str] = ()
+    drop: Collection[str] = ()  # what may be lost, by the names that a refusal has
 
     def __post_init__(self) -> None:
         if not 0 <= self.effective_tolerance < np.inf:
