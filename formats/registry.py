@@ -114,10 +114,7 @@ def motion_writers() -> Iterator[MotionWriter]:
 def refuse_foreign(data: bytes, source: Source) -> None:
     """Refuse a file that no reader could read, if it is of a format that is known, with what to do about it.
 
-    Raises
-    ------
-    FormatError
-        If it is one.
+    Raises `FormatError` if it is one.
     """
     if foreign := foreign_format(data):
         raise FormatError([Problem(source.name, 0, *foreign)])

@@ -39,10 +39,7 @@ ALIGNMENT = 64
 def put(value: object) -> int:
     """Pickle plain data into memory, arrays as they are and beside the pickle, and return its descriptor.
 
-    Raises
-    ------
-    OverflowError
-        If there is too much besides arrays.
+    Raises `OverflowError` if there is too much besides arrays.
     """
     buffers: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)

@@ -55,10 +55,8 @@ async def ask(program: str = PROGRAM, timeout_s: float = TIMEOUT_S) -> Tracking 
 async def _first_line(path: str, timeout_s: float) -> str:
     """Return the first line that chronyc writes; it is ended whatever happens.
 
-    Raises
-    ------
-    OSError, TimeoutError, ValueError
-        If it cannot be started, takes too long, or writes too much.
+    Raises `OSError` or `TimeoutError` or `ValueError` if it cannot be started, takes too long, or writes too
+    much.
     """
     process = await _started(path)
     try:

@@ -33,12 +33,8 @@ if TYPE_CHECKING:
 class AttributeReader:
     """Reads the attributes of a file's elements.
 
-    Parameters
-    ----------
-    problems : Problems
-        Gets what cannot be read, and what other readers may read otherwise.
-    version : str
-        Of the file.
+    `problems`: gets what cannot be read, and what other readers may read otherwise.
+    `version`: of the file.
     """
 
     def __init__(self, problems: Problems, version: str) -> None:

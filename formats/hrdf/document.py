@@ -64,11 +64,8 @@ class Document:
 def read_document(data: bytes, source: Source) -> Document:
     """Read a file and all it includes.
 
-    Raises
-    ------
-    FormatError
-        If the file cannot be read at all: it is no XML, no HRDF, or of an unknown version. Other problems are
-        collected in the document.
+    Raises `FormatError` if the file cannot be read at all: it is no XML, no HRDF, or of an unknown version.
+    Other problems are collected in the document.
     """
     problems = Problems(source.name)
     file = _File(source, problems, {source.identity(): source.name}, _Budget())
@@ -93,10 +90,8 @@ class _Budget:
 class _File:
     """Reads one file; each included file is read by another of these, which shares its problems and budget.
 
-    Parameters
-    ----------
-    trail : dict of Path to str
-        The real paths and the names of the files that include each other down to this one, which is the last.
+    `trail`: the real paths and the names of the files that include each other down to this one, which is the
+    last.
     """
 
     def __init__(

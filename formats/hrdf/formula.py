@@ -46,13 +46,7 @@ class FormulaError(BadText):
 
 
 def parse_number(text: str) -> float:
-    """Read a plain number: `-3.24e2`.
-
-    Raises
-    ------
-    FormulaError
-        If it is none, or too large for a float.
-    """
+    """Read a plain number: `-3.24e2`. Raises `FormulaError` if it is none, or too large for a float."""
     if not _PLAIN_NUMBER.fullmatch(text.strip(WHITESPACE)):
         raise FormulaError(f"{quoted(text)} is no number", "a number is written as 3.24, -.5 or 32e-4")
     return _finite(float(text), text)
@@ -61,10 +55,7 @@ def parse_number(text: str) -> float:
 def parse_formula(text: str) -> float:
     """Read a formula: `(100 + 45) / (3*pi)`.
 
-    Raises
-    ------
-    FormulaError
-        If the grammar does not allow it, or if it divides by zero or overflows.
+    Raises `FormulaError` if the grammar does not allow it, or if it divides by zero or overflows.
     """
     parser = _Parser(text)
     value = parser.formula()
@@ -75,10 +66,7 @@ def parse_formula(text: str) -> float:
 def parse_translation(text: str, element: Callable[[str], float] = parse_formula) -> Floats:
     """Read `x y z` in metres, shape (3,); each is read by `element` and has no blanks in it.
 
-    Raises
-    ------
-    FormulaError
-        If there are not three, or one is wrong.
+    Raises `FormulaError` if there are not three, or one is wrong.
     """
     words = _WORD.findall(text)
     if len(words) != 3:
@@ -104,10 +92,7 @@ def leading_numbers(text: str) -> list[float]:
 def parse_rotation(text: str) -> Floats:
     """Read `Rx(pi/2)*Rz(1)` or nine numbers row by row, shape (3, 3).
 
-    Raises
-    ------
-    FormulaError
-        If it is neither, or if the nine numbers are no rotation.
+    Raises `FormulaError` if it is neither, or if the nine numbers are no rotation.
     """
     if not re.search(r"[A-DF-Za-df-z(]", text):
         return parse_matrix(text)
@@ -122,10 +107,7 @@ def parse_rotation(text: str) -> Floats:
 def parse_matrix(text: str) -> Floats:
     """Read a rotation of nine numbers row by row, shape (3, 3).
 
-    Raises
-    ------
-    FormulaError
-        If there are not nine, or they are no rotation.
+    Raises `FormulaError` if there are not nine, or they are no rotation.
     """
     words = _WORD.findall(text)
     if len(words) != 9:

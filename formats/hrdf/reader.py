@@ -48,10 +48,7 @@ def sniff(head: bytes) -> bool:
 def load(data: bytes, source: Source) -> list[RobotModel]:
     """Read the robot of an HRDF file, with all the files it includes.
 
-    Raises
-    ------
-    FormatError
-        With every problem found in these files.
+    Raises `FormatError` with every problem found in these files.
     """
     document = read_document(data, source)
     robot = _Robot(_tags(document.chain))
@@ -121,10 +118,7 @@ class _Mount:
 class _Robot:
     """Builds a robot element by element, in document order, depth first.
 
-    Parameters
-    ----------
-    tags : dict of str to Where
-        All tags of the robot, whose names no untagged element may take.
+    `tags`: all tags of the robot, whose names no untagged element may take.
     """
 
     def __init__(self, tags: Mapping[str, Where]) -> None:

@@ -31,11 +31,7 @@ def check_digits(digits: int | None) -> None:
 def rounded(values: Floats, digits: int) -> Floats:
     """Round finite values to significant digits.
 
-    Parameters
-    ----------
-    values : ndarray of float64
-    digits : int
-        1 to 12. A number too small for a full double (2e-308) becomes 0.
+    `digits`: 1 to 12. A number too small for a full double (2e-308) becomes 0.
     """
     values = np.ascontiguousarray(values)
     exponents = (values.view(np.int64) >> _EXPONENT_BITS) & 0x7FF

@@ -36,21 +36,11 @@ def refuse_losses(
 ) -> None:
     """Refuse to write if something would be lost that may not be dropped.
 
-    Parameters
-    ----------
-    losses : mapping of str to str
-        What would be lost, and why.
-    drop : collection of str
-        What may be lost.
-    held : collection of str
-        What the motion holds that can be dropped; any other name in `drop` is a mistake.
-
-    Raises
-    ------
-    FormatError
-        With everything that would be lost, and every name in `drop` that is a mistake.
-    NothingToDropError
-        If the latter is all.
+    `losses`: what would be lost, and why.
+    `drop`: what may be lost.
+    `held`: what the motion holds that can be dropped; any other name in `drop` is a mistake.
+    Raises `FormatError` with everything that would be lost, and every name in `drop` that is a mistake.
+    Raises `NothingToDropError` if the latter is all.
     """
     lost = [
         Problem(str(path), 0, f"{name} would be lost", reason, f"to lose it, name it in drop: '{name}'")

@@ -37,11 +37,8 @@ KNOWN = "STL, OBJ, glTF, GLB and COLLADA (.dae) are"
 def find_mesh(source: Source) -> Mesh:
     """Return the mesh in a file, which is not opened unless it is a glTF that may want others.
 
-    Raises
-    ------
-    BadText
-        If it may not be shown: it lies where nothing may be read, is missing, too large, or of another
-        format, or is a glTF with buffers in other files.
+    Raises `BadText` if it may not be shown: it lies where nothing may be read, is missing, too large, or of
+    another format, or is a glTF with buffers in other files.
     """
     name = f"mesh '{source.name}'"
     format_ = FORMATS.get(source.path.suffix.lower())
@@ -68,10 +65,7 @@ def find_mesh(source: Source) -> Mesh:
 def open_mesh(mesh: Mesh) -> BinaryIO:
     """Open a mesh's file, if it still is what it may be; what lies under its name may have been changed.
 
-    Raises
-    ------
-    BadText
-        If it cannot be read, or may not be.
+    Raises `BadText` if it cannot be read, or may not be.
     """
     name = f"mesh '{mesh.path.name}'"
     try:
@@ -91,10 +85,7 @@ def open_mesh(mesh: Mesh) -> BinaryIO:
 def refuse_damaged(mesh: Mesh) -> None:
     """Look into the file of an STL mesh; of the others, only whether it can be read.
 
-    Raises
-    ------
-    BadText
-        If it cannot be read, or nobody could draw it.
+    Raises `BadText` if it cannot be read, or nobody could draw it.
     """
     with open_mesh(mesh) as file:
         if mesh.format == "stl" and not _is_whole_stl(file, os.fstat(file.fileno()).st_size):

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a stream whose content replaces a file when the block ends without an error.
 
-    Raises
-    ------
-    FormatError
-        If the file cannot be written, with the system's reason.
+    Raises `FormatError` if the file cannot be written, with the system's reason.
     """
     # A symbolic link stays; the file that it leads to is replaced.
     target = Path(os.path.realpath(path))

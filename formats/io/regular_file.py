@@ -45,12 +45,8 @@ _STATFS_BYTES = 256
 def open_regular(path: Path) -> BinaryIO:
     """Open a file for reading, without waiting for anybody.
 
-    Raises
-    ------
-    OSError
-        If there is none, or it may not be read, or it is no regular file; `strerror` says so.
-    ValueError
-        If the path holds a NUL.
+    Raises `OSError` if there is none, or it may not be read, or it is no regular file; `strerror` says so.
+    Raises `ValueError` if the path holds a NUL.
     """
     # Opening a device may already have an effect, and the name may come to stand for another file meanwhile.
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)

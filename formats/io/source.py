@@ -99,10 +99,7 @@ class Source:
     def read(self, bound: SizeBound = OTHER_SIZE) -> bytes:
         """Read the file whole, if it is a regular file and no larger than it may be.
 
-        Raises
-        ------
-        FormatError
-            If it cannot be read, with the system's reason.
+        Raises `FormatError` if it cannot be read, with the system's reason.
         """
         try:
             with open_regular(self.path) as file:

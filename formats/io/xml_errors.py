@@ -74,12 +74,8 @@ _ADVICE = re.compile(r",? (?:use|try) XML_PARSE_HUGE.*", re.DOTALL)
 def no_xml(problems: Problems, kind: int, line: int, words: str) -> FormatError:
     """Return the error for what is no well-formed XML.
 
-    Parameters
-    ----------
-    kind : int
-        One of lxml's `ErrorTypes`.
-    words : str
-        Those of the parser.
+    `kind`: one of lxml's `ErrorTypes`.
+    `words`: those of the parser.
     """
     reason = re.sub(r"\s*, line \d+, column \d+.*", "", words, flags=re.DOTALL)
     reason = _ADVICE.sub("", reason)

@@ -59,18 +59,12 @@ def parse_xml(
 ) -> Xml:
     """Parse a whole file and return its root element; slips that other readers let pass are warned of.
 
-    Parameters
-    ----------
-    free_prefixes : bool
-        Whether names may have a prefix that is not bound to a namespace; such a name keeps it: `gz:speed`.
-    long_texts : bool
-        Whether a text may be longer than 10 MB. Depth is then unbounded, so that no reader may recurse.
-
-    Raises
-    ------
-    FormatError
-        If it is no well-formed XML, has a document type, more tags or attributes than any file of use, or
-        longer names.
+    `free_prefixes`: whether names may have a prefix that is not bound to a namespace; such a name keeps it:
+    `gz:speed`.
+    `long_texts`: whether a text may be longer than 10 MB. Depth is then unbounded, so that no reader may
+    recurse.
+    Raises `FormatError` if it is no well-formed XML, has a document type, more tags or attributes than any
+    file of use, or longer names.
     """
     if _marks_in(data) > MOST_MARKS:
         reason = f"{MOST_MARKS} are read"

@@ -65,11 +65,8 @@ class _Place:
 class Frames:
     """The places of one world.
 
-    Parameters
-    ----------
-    world : WorldElement
-        Problems with its names and graphs are noted at its elements; poses may be asked for only if there are
-        none.
+    `world`: problems with its names and graphs are noted at its elements; poses may be asked for only if
+    there are none.
     """
 
     def __init__(self, world: WorldElement) -> None:

@@ -50,15 +50,8 @@ def minor_version(text: str) -> int | None:
 def find(uri: str, source: Source, warnings: list[str], read: Read) -> Source:
     """Return the file that a URI in `source` means, and add what is odd about it to the warnings.
 
-    Parameters
-    ----------
-    read : callable
-        Reads the `model.config` of a folder.
-
-    Raises
-    ------
-    ValueProblem
-        If there is none, if it lies where nothing may be read, or if it is not a file.
+    `read`: reads the `model.config` of a folder.
+    Raises `ValueProblem` if there is none, if it lies where nothing may be read, or if it is not a file.
     """
     try:
         return _file_of(_first(uri, list(_candidates(uri, source))), uri, warnings, read)
@@ -70,10 +63,7 @@ def find(uri: str, source: Source, warnings: list[str], read: Read) -> Source:
 def find_mesh_file(uri: str, source: Source) -> Mesh:
     """Return the mesh that a URI in `source` means, looked up as a model is.
 
-    Raises
-    ------
-    BadText
-        If there is none, or none that may be shown.
+    Raises `BadText` if there is none, or none that may be shown.
     """
     candidates = list(_candidates(uri, source))
     for candidate in candidates:

@@ -38,10 +38,7 @@ UNIQUE_SINCE = 7
 class Names:
     """The names that are taken in a scope.
 
-    Parameters
-    ----------
-    renames : bool
-        Whether an element with the name of one of another kind is renamed rather than refused.
+    `renames`: whether an element with the name of one of another kind is renamed rather than refused.
     """
 
     def __init__(self, *, renames: bool = False) -> None:

@@ -42,10 +42,7 @@ def sniff(head: bytes) -> bool:
 def load(data: bytes, source: Source) -> list[RobotModel]:
     """Read the robots of an SDFormat file, with all the files it includes.
 
-    Raises
-    ------
-    FormatError
-        With every problem found in these files.
+    Raises `FormatError` with every problem found in these files.
     """
     document = read_document(data, source)
     robots = [

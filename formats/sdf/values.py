@@ -39,10 +39,7 @@ class ValueProblem(BadText):
 def parse_number(text: str, *, infinite: bool = False) -> float:
     """Read a number; `infinite` allows `inf`.
 
-    Raises
-    ------
-    ValueProblem
-        If it is none, or not finite where it must be.
+    Raises `ValueProblem` if it is none, or not finite where it must be.
     """
     if infinite and _INFINITE.fullmatch(text):
         return float(text)
@@ -55,13 +52,7 @@ def parse_number(text: str, *, infinite: bool = False) -> float:
 
 
 def parse_truth(text: str) -> bool:
-    """Read `true`, `false`, `1` or `0`, in any case.
-
-    Raises
-    ------
-    ValueProblem
-        If it is none of them.
-    """
+    """Read `true`, `false`, `1` or `0`, in any case. Raises `ValueProblem` if it is none of them."""
     truth = _TRUTH.get(text.lower())
     if truth is None:
         raise ValueProblem(f"{quoted(text)} is neither true nor false", "write true, false, 1 or 0")
@@ -69,13 +60,7 @@ def parse_truth(text: str) -> bool:
 
 
 def parse_vector(text: str) -> Floats:
-    """Read `x y z`, shape (3,).
-
-    Raises
-    ------
-    ValueProblem
-        If there are not three, or one is no finite number.
-    """
+    """Read `x y z`, shape (3,). Raises `ValueProblem` if there are not three, or one is no finite number."""
     return np.array(parse_numbers(text, 3, "a vector is three numbers, x y z"))
 
 
@@ -84,10 +69,7 @@ def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = Fals
 
     Roll, pitch and yaw turn about fixed axes: `R = Rz(yaw) Ry(pitch) Rx(roll)`.
 
-    Raises
-    ------
-    ValueProblem
-        If the numbers are too few, too many or no rotation, or the format is unknown.
+    Raises `ValueProblem` if the numbers are too few, too many or no rotation, or the format is unknown.
     """
     if rotation_format not in {_EULER, _QUATERNION}:
         raise ValueProblem(
@@ -106,10 +88,7 @@ def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = Fals
 def parse_numbers(text: str, count: int, reason: str) -> list[float]:
     """Read so many numbers; `reason` tells a reader of the message what they are.
 
-    Raises
-    ------
-    ValueProblem
-        If there are more or fewer, or one is no finite number or too large.
+    Raises `ValueProblem` if there are more or fewer, or one is no finite number or too large.
     """
     words = text.split()
     if len(words) != count:

@@ -57,10 +57,7 @@ class Frames:
 def read_frames(frames: Sequence, layout: Layout, problems: Problems) -> Frames | None:
     """Read all rows of a component; return None where some are wrong, each of which has been noted.
 
-    Raises
-    ------
-    NotRows
-        If rows that were cut out whole are not all of the layout.
+    Raises `NotRows` if rows that were cut out whole are not all of the layout.
     """
     reader = _Reader(layout, layout.in_brackets, problems)
     if isinstance(frames.cut, Region):
@@ -220,10 +217,7 @@ def _lacks_comma(row: Sequence) -> bool:
 def as_it_stood(value: Value, problems: Problems) -> Any:
     """Return a value as plain data; numbers in a regular shape are an array.
 
-    Raises
-    ------
-    NotRows
-        If rows were cut out of it whole, whose layout nobody knows.
+    Raises `NotRows` if rows were cut out of it whole, whose layout nobody knows.
     """
     plain = _plain(value, problems)
     if not isinstance(plain, list) or not plain or not _all_numbers(plain):

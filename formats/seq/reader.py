@@ -51,13 +51,7 @@ def sniff(head: bytes) -> bool:
 
 
 def load(data: bytes, source: Source) -> list[Motion]:
-    """Read the motion in a file.
-
-    Raises
-    ------
-    FormatError
-        With every problem found in it.
-    """
+    """Read the motion in a file. Raises `FormatError` with every problem found in it."""
     problems = Problems(source.name)
     text, name = _utf8(data, problems), printable(source.path.stem)
     tried = len(text) > FEW_CHARACTERS and not begins_with_plain_rows(text)

@@ -97,13 +97,7 @@ class Region:
     line: int  # the line on which the text begins
 
     def arrays(self, shape: Shape, parser: simdjson.Parser) -> Iterator[Floats]:
-        """Yield the rows, in arrays of shape (rows, numbers).
-
-        Raises
-        ------
-        NotRows
-            If there is anything else.
-        """
+        """Yield the rows, in arrays of shape (rows, numbers). Raises `NotRows` if there is anything else."""
         for chunk in self._chunks(nested=shape.pose_width > 0):
             plain = _plain(chunk)
             if self.indent is not None and _TAB_BEFORE_COMMENT.search(chunk):

@@ -55,13 +55,7 @@ class Keywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """How a .seq file is written.
-
-    Raises
-    ------
-    ValueError
-        If there is no such version or precision.
-    """
+    """How a .seq file is written. Raises `ValueError` if there is no such version or precision."""
 
     version: int | None = None  # 1 to 4; the newest unless given
     # significant digits, 1 to 12; None writes as many as give the same bits back
@@ -83,10 +77,7 @@ DEFAULT_OPTIONS = WriteOptions()
 def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) -> None:
     """Write a motion; an existing file is replaced once all is written.
 
-    Raises
-    ------
-    FormatError
-        If something would be lost that may not, or the file cannot be written.
+    Raises `FormatError` if something would be lost that may not, or the file cannot be written.
     """
     version = VERSIONS[-1] if options.version is None else options.version
     precision, drop = options.precision, options.drop

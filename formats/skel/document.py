@@ -80,10 +80,8 @@ class Node:
 def read_document(data: bytes, problems: Problems) -> Node:
     """Read a whole file and return its root; wrong values are noted in the problems.
 
-    Raises
-    ------
-    FormatError
-        If it is no XML, its root is not `<skel>`, or it has more elements than any file of use.
+    Raises `FormatError` if it is no XML, its root is not `<skel>`, or it has more elements than any file of
+    use.
     """
     root = parse_xml(data, problems)
     if root.tag != "skel":

@@ -45,13 +45,7 @@ def sniff(head: bytes) -> bool:
 
 
 def load(data: bytes, source: Source) -> list[RobotModel]:
-    """Read every skeleton in a file.
-
-    Raises
-    ------
-    FormatError
-        With every problem found in it.
-    """
+    """Read every skeleton in a file. Raises `FormatError` with every problem found in it."""
     problems = Problems(source.name)
     document = read_document(data, problems)
     version = document.values.get("version", VERSION)

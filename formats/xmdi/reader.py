@@ -66,10 +66,7 @@ def sniff(head: bytes) -> bool:
 def load(data: bytes, source: Source) -> list[Motion]:
     """Read every motion in a file, in rows as `source.key_frames` says.
 
-    Raises
-    ------
-    FormatError
-        With every problem found in it.
+    Raises `FormatError` with every problem found in it.
     """
     problems = Problems(source.name)
     root = parse_xml(data, problems, long_texts=True)

@@ -48,13 +48,7 @@ class Keywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteOptions:
-    """How an XMDI file is written.
-
-    Raises
-    ------
-    ValueError
-        If an option has no such value.
-    """
+    """How an XMDI file is written. Raises `ValueError` if an option has no such value."""
 
     # in rad or m: how far from a row the line between two key frames may pass; 1e-6 unless given. 0 keeps
     # every row that does not lie on such a line to the last bit.
@@ -87,10 +81,7 @@ DEFAULT_OPTIONS = WriteOptions()
 def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) -> None:
     """Write a motion; an existing file is replaced once all is written.
 
-    Raises
-    ------
-    FormatError
-        If something would be lost that may not, or the file cannot be written.
+    Raises `FormatError` if something would be lost that may not, or the file cannot be written.
     """
     held = [*motion.components, *(["unknown"] if motion.metadata.get("unknown") else [])]
     refuse_losses(path, dict.fromkeys(held, "XMDI holds joint positions alone"), options.drop, held)
