@@ -26,7 +26,7 @@ for part in (
 
 def _print_version(*, wanted: bool) -> None:
     if wanted:
-        from ..doctor.own_version import own_version
+        from ..doctor.versions import own_version
 
         typer.echo(f"motiond {own_version()}")
         raise typer.Exit

@@ -31,8 +31,7 @@ def doctor(
 
     from ..config.section import ConfigError
     from ..doctor.examination import STEPS, examine
-    from ..doctor.report import Verdict
-    from ..doctor.wording import lines_of
+    from ..doctor.report import Verdict, lines_of
     from ..tools.batch import progress_if_slow
 
     if not isfinite(seconds):  # typer's bounds let it pass

@@ -203,22 +203,26 @@ def convert(
         allow_short=allow_short,
         overwrite=force,
     )
-    with _own_words(), progress_if_slow(Console(stderr=True), f"converting {source.name}", None):
+    with _hints_for_options(), progress_if_slow(Console(stderr=True), f"converting {source.name}", None):
         written = convert_file(source, target, wanted)
     _tell_written(target, written)
 
 
 @contextmanager
-def _own_words() -> Iterator[None]:
+def _hints_for_options() -> Iterator[None]:
     """Raise a refusal to lose something with the option that permits it."""
     from motiond.formats import FormatError
+    from motiond.formats.io import Loss
 
     try:
         yield
     except FormatError as error:
-        hints = (one.hint.replace("name it in drop: ", "add --drop ") for one in error.problems)
-        told = [replace(one, hint=hint) for one, hint in zip(error.problems, hints, strict=True)]
-        raise FormatError(told) from error
+        raise FormatError(
+            [
+                replace(one, hint=f"to lose it, add --drop '{one.name}'") if isinstance(one, Loss) else one
+                for one in error.problems
+            ]
+        ) from error
 
 
 def _tell_written(target: Path, written: "Motion") -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ..clock.monitor import ClockMonitor
     from ..clock.state import ClockState
 
-MEND = "run chronyd, and check with `chronyc tracking` that it follows somebody"
+HINT = "run chronyd, and check with `chronyc tracking` that it follows somebody"
 APPOINTED = "starts at an appointed time (`start_at`, groups)"
 
 
@@ -32,7 +32,7 @@ async def check_clock(monitor: ClockMonitor) -> Check:
             verdict=Verdict.WARNING if allowed_s is None else Verdict.FAILURE,
             found="not synchronised",
             means=means,
-            hint=MEND,
+            hint=HINT,
             figures=figures,
         )
     found = f"synchronised by {state.source}; {_error_of(state)}"

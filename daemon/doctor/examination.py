@@ -12,13 +12,19 @@ from .broker import check_brokers
 from .certificates import check_certificates
 from .clock import check_clock
 from .disk import check_disk
-from .kernel import check_governor, check_kernel
 from .machine import Machine
 from .modules import check_modules
-from .patient import check_config, examine_config
 from .ports import check_ports
-from .punctuality import NotMeasured, check_punctuality, measure, task_of
+from .punctuality import (
+    NotMeasured,
+    check_governor,
+    check_kernel,
+    check_punctuality,
+    measure,
+    task_of,
+)
 from .report import Check, Report, gravest
+from .target import check_config, examine_config
 from .versions import check_versions
 
 if TYPE_CHECKING:
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..config.mqtt import MqttSettings
-    from .patient import Patient
+    from .target import Target
     from .wakeups import Measured, Task
 
 STEPS = 10
@@ -68,11 +74,11 @@ async def examination(
     machine = machine or Machine()
     stamp = datetime.now(UTC).isoformat()
     checks: list[Check] = []
-    patient = examine_config(config)
-    async for found in _checks(patient, mqtt, machine):
+    target = examine_config(config)
+    async for found in _checks(target, mqtt, machine):
         checks += found
         done()
-    task = task_of(patient.settings.realtime if patient.settings else RealtimeSettings(), seconds)
+    task = task_of(target.settings.realtime if target.settings else RealtimeSettings(), seconds)
     try:
         checks += check_punctuality(task, measured(task))
     except NotMeasured as error:
@@ -82,25 +88,23 @@ async def examination(
     return Report(version=version, stamp_utc=stamp, verdict=gravest(checks), checks=checks)
 
 
-async def _checks(
-    patient: Patient, mqtt: MqttSettings | None, machine: Machine
-) -> AsyncIterator[list[Check]]:
-    settings = patient.settings
+async def _checks(target: Target, mqtt: MqttSettings | None, machine: Machine) -> AsyncIterator[list[Check]]:
+    settings = target.settings
     drivers = [robot.driver for robot in settings.robots.values()] if settings else []
-    yield [check_config(patient)]
+    yield [check_config(target)]
     daemon_id = settings.id if settings else host_name()
-    yield await check_brokers(mqtt, daemon_id) if mqtt and _is_asked_for(mqtt, patient) else []
+    yield await check_brokers(mqtt, daemon_id) if mqtt and _is_asked_for(mqtt, target) else []
     yield check_certificates(mqtt, settings.http if settings else None)
     max_error_s = settings.max_clock_error_s if settings else None
     yield [await check_clock(ClockMonitor(max_error_s, ask_chrony=machine.ask_chrony))]
     yield [check_kernel(machine), check_governor(machine)]
-    yield check_ports(patient.devices, machine)
-    yield [await check_modules(patient.devices, drivers, machine.look)]
+    yield check_ports(target.devices, machine)
+    yield [await check_modules(target.devices, drivers, machine.look)]
     yield check_disk(settings, machine)
     yield [check_versions(machine.version_of)]
 
 
-def _is_asked_for(mqtt: MqttSettings, patient: Patient) -> bool:
+def _is_asked_for(mqtt: MqttSettings, target: Target) -> bool:
     """Whether a broker is meant: of a configuration that cannot be read, none that only a default names."""
-    can_be_read = patient.config is None or patient.settings is not None
+    can_be_read = target.config is None or target.settings is not None
     return can_be_read or bool(mqtt.model_fields_set & {"broker", "listen"})

@@ -5,14 +5,17 @@ from __future__ import annotations
 import platform
 import re
 from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.resources import files
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, SubprocessError, run
 from typing import TYPE_CHECKING
 
-from .own_version import own_version
 from .report import Check, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+PATIENCE_S = 10.0
 OPTIONAL = ("hebi-py", "pyserial", "matplotlib")
 
 
@@ -44,6 +47,28 @@ def check_versions(version_of: Callable[[str], str | None] = installed) -> Check
         verdict=Verdict.FAILURE if missing else Verdict.OK,
         found=f"missing: {', '.join(missing)}; there: {there}" if missing else there,
         means="motiond fails where it needs them" if missing else "name them when you report a defect",
-        hint="install motiond anew, in the way that it was installed" if missing else None,
+        hint="install motiond again, in the way that it was installed" if missing else None,
         figures=figures,
     )
+
+
+def own_version() -> str:
+    """Return the version of what runs.
+
+    In an editable installation the package's version is that of the commit at which it was installed, and
+    does not show what is edited since.
+    """
+    checkout = Path(str(files("motiond"))).parent
+    if (checkout / ".git").exists() and (described := _described(checkout)):
+        return f"{described} (checkout in {checkout})"
+    return version("motiond")
+
+
+def _described(checkout: Path) -> str:
+    """Return the nearest tag, the commits since, and `-dirty` if files are changed; nothing without git."""
+    command = ["git", "-C", str(checkout), "describe", "--tags", "--always", "--dirty", "--match", "v[0-9]*"]
+    try:
+        described = run(command, stdout=PIPE, stderr=DEVNULL, text=True, timeout=PATIENCE_S, check=True)  # noqa: S603
+    except (OSError, SubprocessError):
+        return ""
+    return described.stdout.strip().removeprefix("v")

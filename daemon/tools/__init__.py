@@ -5,7 +5,6 @@
 - `convert`: from one motion file to another
 - `describe`, `describe_tables`: what is in a file, for programs and for people
 - `plot`: a motion as a picture
-- `setup`: a first configuration
 - `tables`: tables for a terminal
 - `example`: the example that is installed, laid down to begin with
 - `batch`: work on many files

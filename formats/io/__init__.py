@@ -15,7 +15,7 @@
 - `output`: files that are replaced whole or not at all
 """
 
-from .losses import NothingToDropError
+from .losses import Loss, NothingToDropError
 from .mesh_file import open_mesh, refuse_damaged
 from .output import remove, replacing
 from .regular_file import open_regular
@@ -24,6 +24,7 @@ from .yaml_errors import explained, nests_too_deeply, unreadable
 
 __all__ = [
     "KeyFrames",
+    "Loss",
     "NothingToDropError",
     "SizeBound",
     "Source",

@@ -6,6 +6,7 @@ FormatError
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from motiond.text import listed, nearest
@@ -15,6 +16,13 @@ from ..errors import FormatError, Problem
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Loss(Problem):
+    """Something that would be lost, by the name that permits it in `drop`."""
+
+    name: str = ""
 
 
 class NothingToDropError(FormatError):
@@ -42,8 +50,8 @@ def refuse_losses(
     Raises `FormatError` with everything that would be lost, and every name in `drop` that is a mistake.
     Raises `NothingToDropError` if the latter is all.
     """
-    lost = [
-        Problem(str(path), 0, f"{name} would be lost", reason, f"to lose it, name it in drop: '{name}'")
+    lost: list[Problem] = [
+        Loss(str(path), 0, f"{name} would be lost", reason, f"to lose it, name it in drop: '{name}'", name)
         for name, reason in losses.items()
         if name not in drop
     ]

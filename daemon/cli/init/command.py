@@ -9,117 +9,117 @@ import typer
 from ..output import DONE, FAILED, Force, own_name, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from motiond.formats import FormatError
+
     from ...tools.check import Finding
-    from ...tools.setup.choices import Choices
 
 app = typer.Typer()
 
 NAME = "motiond.yaml"
 
-Folder = Annotated[Path, typer.Argument(metavar="[DIR]", help="Where it is written.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take each default.")]
-Robot = Annotated[str | None, typer.Option(help="The robot's name in topics.")]
-Model = Annotated[
-    str | None, typer.Option(metavar="FILE|none", help="The robot's description, from where you are.")
-]
-ModelName = Annotated[str | None, typer.Option(help="Which robot of it, where it holds several.")]
-Joints = Annotated[
-    str | None, typer.Option(metavar="A,B,…", help="The joints, where there is no description.")
-]
-Lower = Annotated[str | None, typer.Option(metavar="RAD", help="Their lowest position.")]
-Upper = Annotated[str | None, typer.Option(metavar="RAD", help="Their highest position.")]
-Velocity = Annotated[str | None, typer.Option(metavar="RAD/S", help="Their highest speed.")]
-DriverName = Annotated[
-    Literal["sim", "hebi", "dynamixel"] | None, typer.Option(help="Look for such actuators alone.")
-]
-Ports = Annotated[
-    list[str] | None, typer.Option(help="A serial port to look at for servos; may be repeated.")
-]
-BaudRate = Annotated[int | None, typer.Option(help="The servos' baud rate; without it, common ones.")]
-Actuators = Annotated[
-    list[str] | None,
-    typer.Option(metavar="JOINT=ID|NAME", help="The servo or module of a joint; may be repeated."),
-]
-Motions = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PATH|none", help="A file or folder of motions; may be repeated."),
-]
-Broker = Annotated[str | None, typer.Option(metavar="URL|embedded", help="The broker.")]
-Http = Annotated[str | None, typer.Option(metavar="HOST:PORT|none", help="Where its page is.")]
-
 
 @app.command()
 def init(
-    folder: Folder = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where it is written.")] = Path(),
     *,
-    yes: Yes = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take each default.")] = False,
     force: Force = False,
-    robot: Robot = None,
-    model: Model = None,
-    model_name: ModelName = None,
-    joints: Joints = None,
-    lower: Lower = None,
-    upper: Upper = None,
-    velocity: Velocity = None,
-    driver: DriverName = None,
-    port: Ports = None,
-    baud: BaudRate = None,
-    actuator: Actuators = None,
-    motions: Motions = None,
-    broker: Broker = None,
-    http: Http = None,
+    robot: Annotated[str | None, typer.Option(help="The robot's name in topics.")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="FILE|none", help="The robot's description, from where you are.")
+    ] = None,
+    model_name: Annotated[str | None, typer.Option(help="Which robot of it, where it holds several.")] = None,
+    joints: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="The joints, where there is no description.")
+    ] = None,
+    lower: Annotated[float | None, typer.Option(metavar="RAD", help="Their lowest position.")] = None,
+    upper: Annotated[float | None, typer.Option(metavar="RAD", help="Their highest position.")] = None,
+    velocity: Annotated[float | None, typer.Option(metavar="RAD/S", help="Their highest speed.")] = None,
+    driver: Annotated[
+        Literal["sim", "hebi", "dynamixel"] | None, typer.Option(help="Look for such actuators alone.")
+    ] = None,
+    port: Annotated[
+        list[str] | None, typer.Option(help="A serial port to look at for servos; may be repeated.")
+    ] = None,
+    baud: Annotated[
+        int | None,
+        typer.Option(min=9600, max=10_500_000, help="The servos' baud rate; without it, common ones."),
+    ] = None,
+    actuator: Annotated[
+        list[str] | None,
+        typer.Option(metavar="JOINT=ID|NAME", help="The servo or module of a joint; may be repeated."),
+    ] = None,
+    motions: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH|none", help="A file or folder of motions; may be repeated."),
+    ] = None,
+    broker: Annotated[str | None, typer.Option(metavar="URL|embedded", help="The broker.")] = None,
+    http: Annotated[str | None, typer.Option(metavar="HOST:PORT|none", help="Where its page is.")] = None,
 ) -> int:
     """Write a first configuration, checked, with comments; looks for hardware and files and moves nothing."""
-    from ...tools.setup.proof import already_there
-    from .actuator_questions import GivenActuators
-    from .interview import Given, Interview
+    from . import robot as about
+    from .actuators import Hardware
+    from .document import Choices, document
+    from .hardware import look_into
     from .questions import Questions
 
     target = folder / NAME
-    questions = Questions(takes_defaults=yes)
-    replaces = force
+    questions = Questions(yes=yes)
+    may_replace = force
     if target.exists() and not force:
-        replaces = not yes and questions.confirm(f"{target} exists already; replace it?", default=False)
-        if not replaces:
+        question = f"{target} exists already; replace it?"
+        may_replace = not yes and questions.confirm(question, default=False)
+        if not may_replace:
             raise already_there(target)
     if not folder.is_dir():
         raise typer.BadParameter(f"{folder} is no folder; make it first", param_hint="DIR")
-    given = Given(
-        robot, model, model_name, _names(joints), lower, upper, velocity,
-        tuple(motions) if motions else None, broker, http,
-    )  # fmt: skip
-    actuators = GivenActuators(driver, tuple(port or ()), baud, _pairs(actuator or []))
-    choices = Interview(folder, given, actuators, questions).run()
-    return _write(target, choices, may_replace=replaces)
-
-
-def _write(target: Path, choices: "Choices", *, may_replace: bool) -> int:
-    """Write what was chosen, and say what can be played and what to type next."""
-    from motiond.text import printable
-
-    from ...tools.setup.document import document
-    from ...tools.setup.proof import write_checked
-
+    models, motion_folders = look_into(folder)
+    described = about.described(questions, folder, models, model, model_name)
+    if described is not None:
+        beside = {"--joints": joints, "--lower": lower, "--upper": upper, "--velocity": velocity}
+        about.refuse(beside, described)
+    name = about.name(questions, described, robot)
+    hardware = Hardware(questions, driver, port or [], baud, actuator or [])
+    kind = hardware.choose(described)
+    given = joints or hardware.given_joints
+    moving: Sequence[str] = (
+        described.joint_map.joints
+        if described
+        else about.joints(questions, hardware.joints(kind), motion_folders, given)
+    )
+    actuators, are_guessed = hardware.assign(kind, moving, described)
+    choices = Choices(
+        name,
+        about.model(described, folder),
+        moving,
+        actuators,
+        are_guessed,
+        None if described else about.limits(questions, lower, upper, velocity),
+        about.motions(questions, folder, motion_folders, motions),
+        about.broker(questions, broker),
+        about.page(questions, http),
+    )
     if choices.are_guessed:
         typer.echo("which actuator moves which joint was taken by their order; the file says how to check it")
-    findings = write_checked(target, document(choices, _schema()), may_replace=may_replace, tell=typer.echo)
-    typer.echo(f"{printable(str(target))}: written, and checked")
-    code = _tell_findings(findings)
-    program = shlex.quote(own_name())
-    typer.echo(f"next: {program} run -c {shlex.quote(str(target))}")
+    findings = write_checked(target, document(choices, _schema()), may_replace=may_replace)
+    typer.echo(f"{shown(target)}: written, and checked")
+    code = _report(findings)
+    typer.echo(f"next: {shlex.quote(own_name())} run -c {shlex.quote(str(target))}")
     return code
 
 
-def _tell_findings(findings: "list[Finding]") -> int:
-    playable = [one for one in findings if not one.problems]
-    for one in playable:
-        typer.echo(f"{one.robot}: {one.motion}: ok; {one.duration_s:g} s")
+def _report(findings: "list[Finding]") -> int:
+    for one in findings:
+        if not one.problems:
+            typer.echo(f"{one.robot}: {one.motion}: ok; {one.duration_s:g} s")
     for one in findings:
         for warning in one.warnings:
             typer.echo(f"{one.robot}: warning: {warning}")
         for problem in one.problems:
             tell(f"{one.robot}: {problem}", FAILED)
-    return DONE if len(playable) == len(findings) else FAILED
+    return FAILED if any(one.problems for one in findings) else DONE
 
 
 def _schema() -> Path | None:
@@ -135,16 +135,44 @@ def _schema() -> Path | None:
     return schema if schema.is_file() else None
 
 
-def _names(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(name.strip() for name in text.split(","))
+def write_checked(target: Path, text: str, *, may_replace: bool) -> "list[Finding]":
+    """Check a configuration as the daemon does, plan all motions, and write it: whole, or not at all.
+
+    Motions that cannot be played do not prevent it, as the configuration may be right.
+    """
+    from dataclasses import replace
+
+    from motiond.formats.io import replacing
+
+    from ...config.section import ConfigError
+    from ...config.settings import load_settings
+    from ...tools.check import check_motions, nothing_to_check
+
+    with replacing(target) as stream:
+        stream.write(text.encode())
+        stream.flush()
+        try:
+            settings = load_settings(Path(stream.name))
+        except ConfigError as error:
+            raise ConfigError([replace(one, file=str(target)) for one in error.problems]) from error
+        findings = check_motions(settings, (), typer.echo)
+        for line in nothing_to_check(settings, findings):
+            typer.echo(line)
+        if target.exists() and not may_replace:  # it has appeared meanwhile
+            raise already_there(target)
+    return findings
 
 
-def _pairs(texts: list[str]) -> tuple[tuple[str, str], ...]:
-    """Take `joint=label` apart; a label may hold further signs, a joint none."""
-    pairs = [text.partition("=") for text in texts]
-    for text, (joint, _, label) in zip(texts, pairs, strict=True):
-        if not joint or not label:
-            raise typer.BadParameter(
-                f"'{text}' is no JOINT=ID or JOINT=NAME; write both", param_hint="--actuator"
-            )
-    return tuple((joint, label) for joint, _, label in pairs)
+def already_there(target: Path) -> "FormatError":
+    """Return that a file is not replaced unasked."""
+    from motiond.formats import FormatError, Problem
+
+    hint = "name another folder, or --force it; docs/init.md says how to add a robot"
+    return FormatError([Problem(shown(target), 0, "exists already", "it would be replaced", hint)])
+
+
+def shown(path: Path) -> str:
+    """Return a path as it is printed."""
+    from motiond.text import printable
+
+    return printable(str(path))

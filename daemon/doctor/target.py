@@ -24,19 +24,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
-    """A configuration and its devices.
+class Target:
+    """A configuration, None where it is not there or cannot be read, and its problem, '' where it has none.
 
-    Attributes
-    ----------
-    config : Path or None
-        The file; None where there is none.
-    settings : Settings or None
-        What stands in it; None where it cannot be read.
-    devices : dict of str to tuple of str
-        What each robot drives, as `Driver.devices` has it.
-    problem : str
-        What is wrong with the configuration or its robots; '' where nothing is.
+    The devices are by robot, as `Driver.devices` has them.
     """
 
     config: Path | None
@@ -45,14 +36,14 @@ class Patient:
     problem: str = ""
 
 
-def examine_config(config: Path | None) -> Patient:
+def examine_config(config: Path | None) -> Target:
     """Read a configuration and make its drivers, without opening one."""
     if config is None:
-        return Patient(None, None, {})
+        return Target(None, None, {})
     try:
         settings = load_settings(config)
     except ConfigError as error:
-        return Patient(config, None, {}, str(error))
+        return Target(config, None, {}, str(error))
     drivers: dict[str, Driver] = {}
     problems: list[str] = []
     for name, robot in settings.robots.items():
@@ -66,12 +57,12 @@ def examine_config(config: Path | None) -> Patient:
     except DriverError as error:
         problems.append(str(error))
     devices = {name: driver.devices for name, driver in drivers.items()}
-    return Patient(config, settings, devices, "\n".join(problems))
+    return Target(config, settings, devices, "\n".join(problems))
 
 
-def check_config(patient: Patient) -> Check:
+def check_config(target: Target) -> Check:
     """Say whether the configuration can be used."""
-    if patient.config is None:
+    if target.config is None:
         return Check(
             check="configuration",
             verdict=Verdict.NOT_APPLICABLE,
@@ -79,20 +70,20 @@ def check_config(patient: Patient) -> Check:
             means="ports, HEBI modules and folders that one would name are not looked at",
             hint="name one with --config",
         )
-    if patient.problem:
+    if target.problem:
         return Check(
             check="configuration",
-            subject=str(patient.config),
+            subject=str(target.config),
             verdict=Verdict.FAILURE,
-            found=patient.problem,
+            found=target.problem,
             means="the daemon does not start with it",
-            hint=f"correct it, and hold it against `motiond check -c {patient.config}`",
+            hint=f"correct it, and hold it against `motiond check -c {target.config}`",
         )
-    robots = [] if patient.settings is None else list(patient.settings.robots)
+    robots = [] if target.settings is None else list(target.settings.robots)
     return Check(
         check="configuration",
-        subject=str(patient.config),
+        subject=str(target.config),
         verdict=Verdict.OK,
         found=f"robots {', '.join(robots)}",
-        means="it can be read, and drivers take their options; `motiond check` tells of motions",
+        means="it can be read, and drivers take their options; `motiond check` looks at motions",
     )
