@@ -93,13 +93,7 @@ def _free_port(host: str, port: int) -> int | None:
 
 
 def trigger_lines(mqtt: MqttSettings, robot: str, motions: list[str], program: str) -> Iterator[str]:
-    """Yield two commands for another terminal: by the command line, and by any MQTT client.
-
-    Parameters
-    ----------
-    program : str
-        How to call motiond there.
-    """
+    """Yield two commands for another terminal: by the command line, and by any MQTT client."""
     address = address_of(mqtt)
     options = "" if mqtt.listen == type(mqtt)().listen else f" --broker {address}"
     yield f"{shlex.quote(program)} play {robot} {shlex.quote(motions[0])} --replace{options}"
@@ -109,18 +103,7 @@ def trigger_lines(mqtt: MqttSettings, robot: str, motions: list[str], program: s
 
 
 class Demo:
-    """One run of the demonstration, on the first robot of the configuration.
-
-    Parameters
-    ----------
-    settings : Settings
-    console : Console
-        A terminal gets the live table, anything else a line a second.
-    program : str
-        How another terminal calls motiond.
-    forks : StreamForks
-        Who forks the stream processes.
-    """
+    """One run of the demonstration, on the first robot of the configuration."""
 
     def __init__(self, settings: Settings, console: Console, program: str, forks: StreamForks) -> None:
         self._mqtt = settings.mqtt

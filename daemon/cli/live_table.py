@@ -20,12 +20,7 @@ _STYLES = {"playing": "green", "approaching": "cyan", "stopping": "yellow", "est
 
 
 class LiveTable:
-    """The latest reports of one robot, as a renderable of rich.
-
-    Parameters
-    ----------
-    robot : str
-    """
+    """The latest reports of one robot, as a renderable of rich."""
 
     def __init__(self, robot: str) -> None:
         self._robot = robot

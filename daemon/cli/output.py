@@ -93,13 +93,7 @@ def _load_tables() -> None:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], texts: Container[str] | None = None
 ) -> None:
-    """Write a table to stdout.
-
-    Parameters
-    ----------
-    texts : container of str, optional
-        The columns whose cells are no numbers; all by default.
-    """
+    """Write a table to stdout; cells of columns besides `texts` are numbers, where that is given."""
     from rich.console import Console
 
     from ..tools.tables import Column, print_rows

@@ -20,13 +20,7 @@ class Unwritable(Exception):
 
 
 class _Stdout(io.FileIO):
-    """The descriptor of stdout; what is written after a failure goes nowhere, so that it fails once.
-
-    Attributes
-    ----------
-    failed : Unwritable or None
-        How, if it has, as libraries swallow what their trial writes raise.
-    """
+    """The descriptor of stdout; what is written after a failure goes nowhere, so that it fails once."""
 
     failed: Unwritable | None = None
 

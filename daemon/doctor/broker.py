@@ -31,14 +31,7 @@ class _NoEcho(Exception):
 
 
 async def check_brokers(settings: MqttSettings, daemon_id: str) -> list[Check]:
-    """Try each broker of the configuration.
-
-    Parameters
-    ----------
-    settings : MqttSettings
-    daemon_id : str
-        Whose topics are used: what is sent lies where access lists let a daemon write and read.
-    """
+    """Try each broker, on the topics of a daemon, where access lists let it write and read."""
     return [check for one in settings.each() for check in await _check(one, daemon_id)]
 
 

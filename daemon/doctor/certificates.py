@@ -64,13 +64,7 @@ def _check(name: str, file: Path, of: Callable[[Path], Validity]) -> Check:
 
 
 def judged(subject: str, validity: Validity) -> Check:
-    """Return what is to be said of a certificate.
-
-    Parameters
-    ----------
-    subject : str
-        Which one.
-    """
+    """Return what is to be said of a certificate."""
     now = datetime.now(UTC)
     return Check(
         check="certificate",

@@ -54,23 +54,7 @@ async def examination(
     *,
     measured: Callable[[Task], Measured] = measure,
 ) -> Report:
-    """Look at everything; nothing moves, and a daemon that runs is not disturbed.
-
-    Parameters
-    ----------
-    config : Path or None
-        The configuration.
-    mqtt : MqttSettings or None
-        How to reach the broker; None where the configuration cannot say it.
-    seconds : float
-        How long wake-ups are measured; 0 leaves that out.
-    done : callable
-        Called after each of `STEPS` steps.
-    machine : Machine, optional
-        By default this one.
-    measured : callable
-        Measures wake-ups; raises `NotMeasured`.
-    """
+    """Look at everything; nothing moves, and a daemon that runs is not disturbed."""
     machine = machine or Machine()
     stamp = datetime.now(UTC).isoformat()
     checks: list[Check] = []

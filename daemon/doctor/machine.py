@@ -26,21 +26,11 @@ SERVICE_FOLDER = Path("/var/lib/motiond")
 
 
 class Room(NamedTuple):
-    """What is free on the file system that holds a path.
-
-    Attributes
-    ----------
-    device : int
-        The same for all paths on it.
-    free_bytes : int
-        For processes without special rights.
-    free_files : int or None
-        How many more files there can be; None where it sets no limit.
-    """
+    """What is free on the file system that holds a path."""
 
     device: int
-    free_bytes: int
-    free_files: int | None
+    free_bytes: int  # for processes without special rights
+    free_files: int | None  # None where it sets no limit
 
 
 def room_at(path: Path) -> Room:
@@ -63,25 +53,7 @@ def folders() -> dict[str, Path]:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine to look at; by default this one.
-
-    Attributes
-    ----------
-    sys, proc : Path
-        As the kernel fills /sys and /proc.
-    may_use : callable
-        Whether this user may read and write a file.
-    room_at : callable
-        What is free at a path that is there.
-    folders : callable
-        Where motiond writes, by what for.
-    ask_chrony : callable
-        Asks chronyd; returns None where it does not synchronise the clock.
-    look : callable
-        Begins to look for HEBI modules on network interfaces; on all where there are none.
-    version_of : callable
-        The version of a package; None without it.
-    """
+    """A machine to look at; by default this one."""
 
     sys: Path = Path("/sys")
     proc: Path = Path("/proc")

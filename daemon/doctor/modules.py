@@ -26,17 +26,7 @@ PATIENCE_S = 3.0
 async def check_modules(
     devices: Mapping[str, Sequence[str]], drivers: Iterable[DriverSettings], look: Look = open_lookup
 ) -> Check:
-    """Look for the modules of all robots; looking moves nothing, and takes no module from a daemon.
-
-    Parameters
-    ----------
-    devices : mapping of str to sequence of str
-        What each robot drives.
-    drivers : iterable of DriverSettings
-        Whose options name the network interfaces.
-    look : callable
-        Begins to look on network interfaces; on all where there are none.
-    """
+    """Look for the modules of all robots; looking moves nothing, and takes no module from a daemon."""
     names = [name.removeprefix(KIND) for each in devices.values() for name in each if name.startswith(KIND)]
     wanted = [Module(*name.split("/", 1)) for name in names]
     if not wanted:

@@ -25,17 +25,7 @@ SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to measure.
-
-    Attributes
-    ----------
-    seconds : float
-        For how long; 0 asks the kernel for real time alone.
-    rate_hz : float
-        How often to wake.
-    priority, core, lock_memory
-        As of `realtime.prepare`.
-    """
+    """What to measure; for 0 seconds the kernel is asked for real time alone."""
 
     seconds: float
     rate_hz: float
@@ -46,27 +36,13 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured.
+    """What was measured."""
 
-    Attributes
-    ----------
-    refused : list of str
-        What the kernel refused, as `problem; reason; hint`.
-    limits : dict of str to (int or None)
-        This process's own soft limits: RLIMIT_RTPRIO, and RLIMIT_MEMLOCK in bytes, None where unlimited.
-    ticks : int
-        How many deadlines there were.
-    missed : int
-        Those that had passed before it woke for the one before.
-    late_s : dict of str to float
-        How late it woke, by the names of `SHARES`; empty where nothing was measured.
-    """
-
-    refused: list[str]
-    limits: dict[str, int | None]
+    refused: list[str]  # by the kernel, as `problem; reason; hint`
+    limits: dict[str, int | None]  # RLIMIT_RTPRIO, and RLIMIT_MEMLOCK in bytes; None where unlimited
     ticks: int
-    missed: int
-    late_s: dict[str, float]
+    missed: int  # deadlines that had passed before it woke for the one before
+    late_s: dict[str, float]  # by the names of `SHARES`; empty where nothing was measured
 
 
 def measure(task: Task, clock: Clock) -> tuple[int, int, dict[str, float]]:

@@ -37,16 +37,6 @@ class ReaderDied(Exception):
 def for_each_file(work: Work[R], files: Sequence[Path], jobs: int, console: Console) -> list[R]:
     """Do the same with each of many files.
 
-    Parameters
-    ----------
-    work : callable
-        From a file to a result; what it raises ends everything. With several jobs, it and its results go
-        from process to process.
-    jobs : int
-        How many processes work at once; with 1, this one does.
-    console : Console
-        Where progress is shown, if it is a terminal.
-
     Raises
     ------
     ReaderDied
@@ -78,18 +68,7 @@ def _results(work: Work[R], files: Sequence[Path], jobs: int) -> Iterable[R]:
 
 @contextmanager
 def progress_if_slow(console: Console, what: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show progress on a terminal once something has taken a second.
-
-    Parameters
-    ----------
-    total : int or None
-        How many steps there are; None where nobody knows.
-
-    Yields
-    ------
-    callable
-        To be called after each step.
-    """
+    """Show progress on a terminal once something has taken a second."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     shown = columns if total else (columns[0], columns[1], columns[3])
     progress = Progress(*shown, console=console, transient=True, disable=not console.is_terminal)

@@ -44,26 +44,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One motion on one robot.
-
-    Attributes
-    ----------
-    problems : tuple of str
-        Every reason why it cannot be played; empty where it can.
-    violations : tuple of Violation
-        Those of the problems that are limits.
-    warnings : tuple of str
-        What would be changed or left out, and joints that could stand still unnoticed; in a robot's first
-        finding also which joints have no limits, or tolerances that hardly fail.
-    """
+    """One motion on one robot."""
 
     robot: str
     motion: str
     file: str
     duration_s: float
     max_speed: float | None
-    problems: tuple[str, ...] = ()
-    violations: tuple[Violation, ...] = ()
+    problems: tuple[str, ...] = ()  # every reason why it cannot be played
+    violations: tuple[Violation, ...] = ()  # those of the problems that are limits
     warnings: tuple[str, ...] = ()
 
     def payload(self) -> dict[str, Any]:
@@ -73,15 +62,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """A robot description to hold motions against.
-
-    Attributes
-    ----------
-    name : str or None
-        Which robot of the file, where it holds several.
-    motion_joints : list of str or None
-        The joints of motions that carry no names, in the order of their columns.
-    """
+    """A robot description to hold motions against."""
 
     robot: Path
     name: str | None = None
@@ -91,14 +72,7 @@ class Against:
 def check_motions(
     settings: Settings, names: Sequence[str] = (), tell: Callable[[str], object] = log.info
 ) -> list[Finding]:
-    """Plan motions on each robot.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The motions to plan; none means all.
-    tell : callable
-        Gets how each driver understood its options, one line at a time.
+    """Plan motions, all by default, on each robot; `tell` gets how drivers understood their options.
 
     Raises
     ------
@@ -192,13 +166,6 @@ def _without_motions(robot: RobotSettings) -> str:
 
 def check_files(against: Against, motions: Sequence[Path], jobs: int, console: Console) -> list[Finding]:
     """Plan motion files on a robot as its description has it, each row as it stands.
-
-    Parameters
-    ----------
-    jobs : int
-        How many processes read and plan.
-    console : Console
-        Where progress is shown, if it is a terminal.
 
     Raises
     ------

@@ -42,43 +42,19 @@ class ConversionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What becomes of a motion between one file and another; None and empty leave it as it is.
+    """What becomes of a motion between one file and another; None and empty leave it as it is."""
 
-    Attributes
-    ----------
-    motion : str or None
-        Which motion of the file, where it holds several.
-    joint_names : sequence of str
-        Names for the joints of a motion that has none, in the order of its columns.
-    joints : sequence of str
-        The joints to keep, in their order, by the names they have in the file.
-    renamed : mapping of str to str
-        Old name to new.
-    rate_hz : float or None
-        Frames per second of the file written.
-    interpolation : str or None
-        Between rows and between key frames; by default cubic and, for key frames, linear.
-    format, version, precision, tolerance, drop
-        As `motiond.formats.dump_motion` takes them.
-    frame_period_s : float or None
-        Of XMDI, read or written.
-    allow_short : bool
-        Whether a series may end before the frames that the file states; what is written states fewer.
-    overwrite : bool
-        Whether a file that is there already may be replaced.
-    """
-
-    motion: str | None = None
-    joint_names: Sequence[str] = ()
-    joints: Sequence[str] = ()
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    motion: str | None = None  # which one, where the file holds several
+    joint_names: Sequence[str] = ()  # for a motion that has none
+    joints: Sequence[str] = ()  # to keep, by their names in the file
+    renamed: Mapping[str, str] = field(default_factory=dict)  # old name to new
     rate_hz: float | None = None
-    interpolation: Interpolation | None = None
+    interpolation: Interpolation | None = None  # by default cubic, and linear between key frames
     format: str | None = None
     version: int | None = None
     precision: int | None = 9
     tolerance: float | None = None
-    frame_period_s: float | None = None
+    frame_period_s: float | None = None  # of XMDI, read or written
     drop: Sequence[str] = ()
     allow_short: bool = False
     overwrite: bool = False

@@ -40,17 +40,6 @@ def example_config() -> Path:
 def lay_down(folder: Path, *, forced: bool) -> list[Path]:
     """Copy the example into a folder, which is made if need be.
 
-    Parameters
-    ----------
-    folder : Path
-    forced : bool
-        Whether files that are there already may be replaced.
-
-    Returns
-    -------
-    list of Path
-        The files that were written, the configuration first.
-
     Raises
     ------
     FormatError

@@ -66,10 +66,7 @@ class PlottingUnavailable(RuntimeError):
 class _Curve:
     """What one joint's pair of panels shows; `times`, `positions` and `velocities` are (samples,).
 
-    Attributes
-    ----------
-    slack : float
-        The share of a position limit by which rounding between rows may pass it.
+    `slack` is the share of a position limit by which rounding between rows may pass it.
     """
 
     name: str
@@ -85,18 +82,10 @@ class _Curve:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What is drawn of a motion.
+    """What is drawn of a motion: joints by name, or by the number of the column from 0; () stands for all.
 
-    Attributes
-    ----------
-    joints : sequence of str
-        By name, or by the number of the column, from 0; () stands for all.
-    interpolation : str
-        What lies between the rows, as in the configuration.
-    markers : sequence of Marker
-    robot : RobotModel or None
-        Whose units and limits are drawn too, for the joints that it shares with the motion. A motion without
-        names shares all, in order, if it has as many.
+    A robot's units and limits are drawn for the joints that it shares with the motion; a motion without names
+    shares all, in order, if it has as many.
     """
 
     joints: Sequence[str] = ()
@@ -119,17 +108,7 @@ def markers_beside(file: Path, motion: Motion) -> tuple[Marker, ...]:
 
 
 def plot_motion(motion: Motion, target: Path, drawing: Drawing | None = None) -> tuple[str, ...]:
-    """Draw a motion into a file; one that is there already is replaced once all is drawn.
-
-    Parameters
-    ----------
-    target : Path
-        With the suffix .png or .svg.
-
-    Returns
-    -------
-    tuple of str
-        The motion's joints that the robot lacks.
+    """Draw a motion into a .png or .svg, and return the joints that the robot lacks.
 
     Raises
     ------

@@ -21,17 +21,7 @@ GAPS = (3, 2, 1)  # between columns, as far as there is room
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table.
-
-    Attributes
-    ----------
-    title : str
-        Stands above it.
-    right : bool
-        Whether its cells are numbers.
-    folds : bool
-        Whether its words may be broken: texts do, names do not.
-    """
+    """One column of a table."""
 
     title: str
     right: bool = False

@@ -66,19 +66,7 @@ def _forget_terminal() -> None:
 
 
 class Monitor:
-    """The screen, the keys, and what is heard.
-
-    Parameters
-    ----------
-    robot : str or None
-        Who is shown first; the first one by name where nobody is named.
-    config : Path, optional
-        The configuration of a daemon on this machine that stops a robot where nobody at the broker does.
-
-    Attributes
-    ----------
-    commander : Commander
-    """
+    """The screen, the keys, and what is heard."""
 
     def __init__(self, mqtt: "MqttSettings", robot: str | None, config: Path | None = None) -> None:
         from ...api import ReportHub

@@ -31,28 +31,16 @@ TOLD_S = 10.0
 
 @dataclass(slots=True)
 class Sent:
-    """One request, and what became of it.
-
-    Attributes
-    ----------
-    said : str
-        Of its end; '' while its answer is waited for.
-    said_s : float
-        When that was.
-    is_bad : bool
-        Whether the robot may not do what was asked.
-    is_over : bool
-        Whether the robot has told since that it is halted, so that no stop is wanted any more.
-    """
+    """One request, and what became of it."""
 
     robot: str
     verb: str
     since_s: float
-    said: str = ""
+    said: str = ""  # of its end
     said_s: float = 0.0
-    is_bad: bool = False
+    is_bad: bool = False  # the robot may not do what was asked
     is_late: bool = False
-    is_over: bool = False
+    is_over: bool = False  # the robot is halted since, so that no stop is wanted any more
 
     @property
     def stops(self) -> bool:
@@ -73,25 +61,8 @@ class Sent:
 class Commander:
     """Sends what keys ask for.
 
-    Parameters
-    ----------
-    ask : callable
-        Sends a verb to a robot and returns the data of the answer; raises as `daemon.client.session.ask`.
-    changed : callable
-        Is called whenever there is something new to show.
-    now : callable
-        Returns monotonic time in s.
-
-    Attributes
-    ----------
-    question : tuple of (str, str) or None
-        The robot and the verb that somebody has to agree to.
-    last : Sent or None
-        The latest request, as long as what became of it is news.
-    alarm : Sent or None
-        A stop that was not accepted, until one is or the robot is halted.
-    notice : str
-        Of the latest key, where it does nothing; else ''.
+    `question` is what somebody has to agree to, `last` the latest request as long as it is news, `alarm` a
+    stop that was not accepted, until one is or the robot is halted, and `notice` that a key does nothing.
     """
 
     def __init__(

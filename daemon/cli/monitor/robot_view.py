@@ -27,22 +27,7 @@ LIVING = frozenset({"samples", "diagnostics", "state"})
 
 
 class RobotView:
-    """The latest reports of one robot, and how its joints have moved.
-
-    Parameters
-    ----------
-    now : callable
-        Returns monotonic time in s.
-    clock : callable
-        Returns the time of day, as events tell it.
-
-    Attributes
-    ----------
-    events : deque of str
-        With results among them, the newest last.
-    position, error, effort : History
-        By joint.
-    """
+    """The latest reports of one robot, and how its joints have moved."""
 
     def __init__(
         self,

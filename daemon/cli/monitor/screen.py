@@ -48,15 +48,7 @@ _STYLES = {
 
 
 class Column(NamedTuple):
-    """A column of the joints' table.
-
-    Attributes
-    ----------
-    title : str
-    width : int
-    cell : callable
-        From a joint's number to its text.
-    """
+    """A column of the joints' table."""
 
     title: str
     width: int
@@ -65,18 +57,7 @@ class Column(NamedTuple):
 
 
 class MonitorScreen:
-    """Everything that is shown, as a renderable of rich.
-
-    Parameters
-    ----------
-    robots : callable
-        Returns the names of all robots.
-    broker : callable
-        Returns the address of the broker, and whether there is a connection.
-    shown : callable
-        Returns the robot that is looked at, if any is known.
-    commander : Commander
-    """
+    """Everything that is shown, as a renderable of rich."""
 
     def __init__(
         self,

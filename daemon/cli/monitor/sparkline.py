@@ -21,14 +21,9 @@ GREATEST = 1e9
 
 
 def sparkline(values: Floats, least_span: float, blocks: str = BLOCKS) -> str:
-    """Return one character for each value, between the least and the greatest of them.
+    """Return one character for each value, shape (n,); NaN is a gap.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        NaN is drawn as a gap.
-    least_span : float
-        Values that differ by less than this are drawn as if they did by so much, so that noise stays small.
+    Values that differ by less than `least_span` are drawn as if they did by so much: noise stays small.
     """
     values = np.where(np.abs(values) < GREATEST, values, np.nan)
     known = values[np.isfinite(values)]

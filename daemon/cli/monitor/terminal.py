@@ -34,15 +34,7 @@ class NoTerminal(Exception):
 
 
 def refuse_no_terminal(problem: str, instead: str) -> None:
-    """Raise `NoTerminal` unless keys can be read, and text be placed.
-
-    Parameters
-    ----------
-    what : str
-        What needs the terminal.
-    instead : str
-        What to use where there is none.
-    """
+    """Raise `NoTerminal` unless keys can be read, and text be placed."""
     for stream, name in ((sys.stdin, "standard input"), (sys.stdout, "standard output")):
         if not stream.isatty():
             raise NoTerminal(f"motiond: {problem} needs a terminal; {name} is none; use {instead}")

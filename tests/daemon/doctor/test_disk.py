@@ -114,7 +114,7 @@ def test_what_is_missing_is_named_first() -> None:
     assert "hebi-py" not in found.figures
     assert (found.means, found.hint) == (
         "motiond fails where it needs them",
-        "install motiond anew, in the way that it was installed",
+        "install motiond again, in the way that it was installed",
     )
 
 
