@@ -20,13 +20,13 @@ import numpy as np
 from bench import cyclictest, null_driver
 from bench.busy import busy
 from bench.many_robots import Layout, running
-from motiond.daemon.trajectory.track import Track
+from motiond.daemon.trajectory import Track
 from tests.daemon.rig import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from motiond.daemon.telemetry.timing import Timing
+    from motiond.daemon.telemetry import Timing
     from motiond.drivers.base import Floats
 
     Work = Callable[[int], None]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from motiond.daemon.robots.registry import RobotRegistry
     from motiond.daemon.robots.robot import Robot
-    from motiond.daemon.telemetry.observer import Observer
+    from motiond.daemon.telemetry import Observer
 
     Motions = Mapping[str, tuple[NDArray[Any], float]]
 

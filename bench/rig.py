@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from motiond.daemon.telemetry.observer import Observer
+    from motiond.daemon.telemetry import Observer
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from bench.many_robots import Layout, running
 from tests.daemon.rig import sweep
 
 if TYPE_CHECKING:
-    from motiond.daemon.telemetry.timing import Timing
+    from motiond.daemon.telemetry import Timing
 
 SECONDS = 60
 RATE_HZ = 200

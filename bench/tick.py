@@ -18,12 +18,10 @@ import numpy as np
 from bench.null_driver import NAME, NullDriver
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
-from motiond.daemon.joints.transmission import Transmission
 from motiond.daemon.stream.engine.loop import StreamLoop
 from motiond.daemon.stream.timing import realtime
 from motiond.daemon.stream.timing.clocks import VirtualClock
-from motiond.daemon.trajectory.passes import Passes
-from motiond.daemon.trajectory.track import Track, share
+from motiond.daemon.trajectory import Passes, Track, Transmission, share
 from motiond.drivers.registry import make_driver
 from tests.daemon.rig import sweep
 

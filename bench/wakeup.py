@@ -19,7 +19,7 @@ from bench.rig import playing_robot
 from tests.daemon.rig import sweep
 
 if TYPE_CHECKING:
-    from motiond.daemon.telemetry.timing import Timing
+    from motiond.daemon.telemetry import Timing
 
 SECONDS = 60
 RATE_HZ = 1000

@@ -11,7 +11,7 @@ from motiond.daemon.broker.limits import Limits
 from motiond.daemon.broker.packets import PacketError, frame_at
 from motiond.daemon.broker.registry import ConnectionRegistry
 from motiond.daemon.broker.router import Router
-from motiond.daemon.log.rate_limited import RateLimitedLog
+from motiond.daemon.log import RateLimitedLog
 from tests.daemon.broker.wire import (
     DISCONNECT,
     PINGREQ,

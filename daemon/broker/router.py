@@ -10,7 +10,7 @@ from .packets import FAILURE
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..log.rate_limited import RateLimitedLog
+    from ..log import RateLimitedLog
     from .packets import Message
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from ..config.listening import split_place
 from ..ipc.listener import Listener, listen
-from ..log.rate_limited import RateLimitedLog
+from ..log import RateLimitedLog
 from .connection import Connection
 from .limits import Limits
 from .registry import ConnectionRegistry

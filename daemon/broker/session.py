@@ -12,7 +12,7 @@ from .packets import Kind, Message, PacketError, write_ack, write_publish
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..log.rate_limited import RateLimitedLog
+    from ..log import RateLimitedLog
     from .limits import Limits, Memory
 
 AT_ONCE = 64  # messages that are sent before others have their turn

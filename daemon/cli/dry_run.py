@@ -26,7 +26,7 @@ def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | No
     trace : Path, optional
         Where to write every tick.
     """
-    from ..telemetry.npz import save_trace
+    from ..telemetry import save_trace
     from ..tools.dry_run import run_dry
 
     checked = cast("PlayRequest", parse(RawRequest(robot, "play", orjson.dumps(request))))

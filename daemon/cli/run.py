@@ -22,9 +22,9 @@ def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int
     with StreamForks() as forks:
         forks.start()  # it loads while the daemon does
         from ..api import ReportHub
-        from ..clock.monitor import ClockMonitor
+        from ..clock import ClockMonitor
         from ..config.settings import load_settings
-        from ..log.lines import start_logging
+        from ..log import start_logging
         from ..robots import Assembly
         from ..service.daemon import Source, serve
 
@@ -55,7 +55,7 @@ def demo(
     from rich.console import Console
 
     from ..config.settings import load_settings
-    from ..log.lines import start_logging
+    from ..log import start_logging
     from ..tools.example import example_config
     from .demo import run_demo
 

@@ -1,8 +1,13 @@
 """The machine's clock: how well it is synchronised, and Unix time beside the time of setpoints.
 
-- `state`: what is published of it
+- `state`: what is published of it, and Unix time less monotonic time
 - `kernel`: what the kernel knows of it, by adjtimex(2)
 - `chrony`: what chronyd knows of it, by `chronyc`
 - `monitor`: its state, kept fresh
-- `scales`: Unix time less monotonic time
 """
+
+from .chrony import Tracking, ask_chrony
+from .monitor import ClockMonitor
+from .state import ClockState, unix_less_monotonic
+
+__all__ = ["ClockMonitor", "ClockState", "Tracking", "ask_chrony", "unix_less_monotonic"]

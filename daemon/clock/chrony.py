@@ -32,7 +32,7 @@ class Tracking(NamedTuple):
     max_error_s: float
 
 
-async def ask(program: str = PROGRAM, timeout_s: float = TIMEOUT_S) -> Tracking | None:
+async def ask_chrony(program: str = PROGRAM, timeout_s: float = TIMEOUT_S) -> Tracking | None:
     """Ask chronyd; None where it or its program is not there, is too slow, or is not synchronised.
 
     Parameters

@@ -39,7 +39,7 @@ class ClockMonitor:
         max_error_s: float | None = None,
         *,
         read_kernel: Callable[[], KernelClock] = kernel.read,
-        ask_chrony: Callable[[], Awaitable[Tracking | None]] = chrony.ask,
+        ask_chrony: Callable[[], Awaitable[Tracking | None]] = chrony.ask_chrony,
     ) -> None:
         self.max_error_s = max_error_s
         self._read_kernel = read_kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -36,3 +37,14 @@ def machine_id(boot_id: Path = BOOT_ID) -> str | None:
         return hashlib.sha256(boot_id.read_bytes().strip()).hexdigest()[:16]
     except OSError:
         return None
+
+
+def unix_less_monotonic() -> float:
+    """Return Unix time less CLOCK_MONOTONIC, which setpoints keep to, in s: the closest of a few readings.
+
+    Whatever disciplines the clock slews both, so the difference stays; a step sets Unix time alone. So it is
+    read where a Unix time becomes a deadline, and again and again while a motion plays to it.
+    """
+    readings = [(time.monotonic(), time.time(), time.monotonic()) for _ in range(5)]
+    before_s, unix_s, after_s = min(readings, key=lambda reading: reading[2] - reading[0])
+    return unix_s - (before_s + after_s) / 2

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from .report import Check, Verdict
 
 if TYPE_CHECKING:
-    from ..clock.monitor import ClockMonitor
-    from ..clock.state import ClockState
+    from ..clock import ClockMonitor, ClockState
 
 HINT = "run chronyd, and check with `chronyc tracking` that it follows somebody"
 APPOINTED = "starts at an appointed time (`start_at`, groups)"

@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ..clock.monitor import ClockMonitor
+from ..clock import ClockMonitor
 from ..config.settings import RealtimeSettings, host_name
 from .broker import check_brokers
 from .certificates import check_certificates

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from motiond.drivers.hebi.lookup import open_lookup
 
-from ..clock import chrony
+from ..clock import ask_chrony
 from ..mqtt.bridge import default_folder as state_folder
 from .versions import installed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from ..clock.chrony import Tracking
+    from ..clock import Tracking
     from .modules import Look
 
 MOST_BYTES = 4096
@@ -60,7 +60,7 @@ class Machine:
     may_use: Callable[[Path], bool] = field(default=may_use)
     room_at: Callable[[Path], Room] = field(default=room_at)
     folders: Callable[[], dict[str, Path]] = field(default=folders)
-    ask_chrony: Callable[[], Awaitable[Tracking | None]] = field(default=chrony.ask)
+    ask_chrony: Callable[[], Awaitable[Tracking | None]] = field(default=ask_chrony)
     look: Look = field(default=open_lookup)
     version_of: Callable[[str], str | None] = field(default=installed)
 

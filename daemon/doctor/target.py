@@ -11,8 +11,7 @@ from motiond.formats import FormatError
 
 from ..config.section import ConfigError
 from ..config.settings import load_settings
-from ..joints.description import make_joint_map
-from ..joints.joint_map import JointMapError
+from ..joints import JointMapError, make_joint_map
 from .report import Check, Verdict
 
 if TYPE_CHECKING:

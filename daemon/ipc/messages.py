@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
-from ..trajectory.passes import Passes
+from ..trajectory import Passes
 
 OFF = -1.0
 """The tolerance of a joint that has none, and the time of a wait for ever."""

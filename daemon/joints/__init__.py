@@ -1,9 +1,31 @@
 """The robot's joints, and the actuators that move them.
 
 - `joint_map`: the columns of every array, with limits and mimic joints
-- `joint_bounds`: tolerances and bounds of approaches, by the unit and the range of each joint
-- `beyond`: what lies far outside a joint's limits, and how slowly it comes back
-- `transmission`: between joints and actuators
+- `bounds`: tolerances and bounds of approaches, by the unit and the range of each joint
+- `description`: the robot's description, and its joint map
 - `gravity`: the weight of a simulated robot, from its description
 - `stops`: the stops of simulated joints, from their limits
 """
+
+from .bounds import NEVER_FAILS, JointBounds, joint_bounds, never_fails
+from .description import load_model, make_joint_map, missing_limits
+from .gravity import with_gravity
+from .joint_map import JointMap, JointMapError, Limits, Unit, build_joint_map
+from .stops import with_stops
+
+__all__ = [
+    "NEVER_FAILS",
+    "JointBounds",
+    "JointMap",
+    "JointMapError",
+    "Limits",
+    "Unit",
+    "build_joint_map",
+    "joint_bounds",
+    "load_model",
+    "make_joint_map",
+    "missing_limits",
+    "never_fails",
+    "with_gravity",
+    "with_stops",
+]

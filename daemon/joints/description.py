@@ -11,7 +11,7 @@ import numpy as np
 from motiond.formats import load_robot
 from motiond.text import listed
 
-from .joint_bounds import joint_bounds
+from .bounds import joint_bounds
 from .joint_map import JointMapError, build_joint_map, moving_joints
 
 if TYPE_CHECKING:

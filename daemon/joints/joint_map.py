@@ -22,7 +22,7 @@ from motiond.formats import Mimic
 from motiond.text import listed, nearest, quoted_briefly
 
 from ..config.robot import JointSettings
-from .transmission import Transmission
+from ..trajectory import Transmission
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -93,3 +93,12 @@ def _is_journal() -> bool:
     except OSError:
         return False
     return os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
+
+
+def has_terminal() -> bool:
+    """Whether a terminal controls this process, which sends SIGHUP when it closes (tty(4))."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True

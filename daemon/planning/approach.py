@@ -15,10 +15,8 @@ import numpy as np
 
 from motiond.text import listed
 
-from ..joints.beyond import FROM_BEYOND, WAY_BACK, far_outside, slack_of
-from ..joints.joint_bounds import joint_bounds
-from ..trajectory.track import Track
-from ..trajectory.way import WayError, plan_way
+from ..joints import joint_bounds
+from ..trajectory import FROM_BEYOND, WAY_BACK, Track, WayError, far_outside, plan_way, slack_of
 from .speed_limits import clock_acceleration
 
 if TYPE_CHECKING:
@@ -27,9 +25,8 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Booleans, Floats
 
     from ..config.robot import RobotSettings
-    from ..joints.joint_bounds import JointBounds
-    from ..joints.joint_map import JointMap
-    from ..trajectory.way import Way
+    from ..joints import JointBounds, JointMap
+    from ..trajectory import Way
 
 
 MOST_ROWS, MOST_VALUES = 500_000, 8_000_000

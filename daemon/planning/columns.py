@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Booleans, Floats
 
     from ..config.robot import RobotSettings
-    from ..joints.joint_map import JointMap
+    from ..joints import JointMap
 
 
 FURTHEST = 1e6  # in rad or m, as in the configuration: sums and quotients of such numbers are still numbers

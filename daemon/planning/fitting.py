@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..config.robot import RobotSettings
-    from ..joints.joint_map import JointMap
+    from ..joints import JointMap
     from .columns import MotionRows
     from .ticks import Ticks
     from .violations import Violation

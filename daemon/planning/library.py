@@ -21,7 +21,7 @@ import orjson
 from motiond.formats import MOST_PROBLEMS, FormatError, load_motions
 from motiond.text import listed, nearest, printable, quoted_briefly, shortened
 
-from ..joints.joint_map import JointMapError
+from ..joints import JointMapError
 from .listing import list_places
 from .markers import SUFFIX, marker_file, read_markers
 from .planner import Plan, plan
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from motiond.formats import Motion
 
     from ..config.robot import RobotSettings
-    from ..joints.joint_map import JointMap
+    from ..joints import JointMap
     from .listing import Listing
     from .markers import Marker
     from .reader import MotionReader

@@ -16,7 +16,7 @@ import numpy as np
 
 from motiond.formats import Motion
 
-from ..trajectory.track import Track
+from ..trajectory import Track
 from .columns import MotionRows, clipped, in_columns
 from .fitting import fitted
 from .speed_limits import clock_acceleration, max_speed_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Booleans, Floats
 
     from ..config.robot import RobotSettings
-    from ..joints.joint_map import JointMap, Limits
+    from ..joints import JointMap, Limits
 
 
 SMOOTH_HZ = 20.0

@@ -15,7 +15,7 @@ import numpy as np
 
 from motiond.text import listed, nearest
 
-from ..trajectory.passes import Passes
+from ..trajectory import Passes
 from .curve import peak_speeds, slopes_of
 from .speed_limits import fastest_factor
 from .violations import accelerations_of, speeds_of
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ..joints.joint_map import JointMap
-    from ..trajectory.passes import Place, SeamPolicy
+    from ..api import Place, SeamPolicy
+    from ..joints import JointMap
     from .markers import Marker
     from .planner import Plan
 

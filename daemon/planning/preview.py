@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ..joints.joint_map import JointMap
+    from ..joints import JointMap
     from .planner import Plan
     from .playback import Playback
 

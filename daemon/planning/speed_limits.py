@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trajectory.ramp import FULL_RAMP
+from ..trajectory import FULL_RAMP
 from .curve import peak_accelerations, peak_speeds
 
 if TYPE_CHECKING:
     from motiond.formats import Interpolation
     from motiond.formats.arrays import Booleans, Floats
 
-    from ..joints.joint_map import JointMap
+    from ..joints import JointMap
 
 
 FASTEST = 10.0  # the highest speed factor that a play request may ask for

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from motiond.text import listed, nearest
 
 from ..ipc.messages import OFF
-from ..joints.joint_bounds import NEVER_FAILS
+from ..joints import NEVER_FAILS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from motiond.formats.arrays import Floats
 
-    from ..joints.joint_bounds import JointBounds
-    from ..joints.joint_map import JointMap
+    from ..joints import JointBounds, JointMap
 
 
 SMALLEST = 1e-6  # rad or m; no feedback is that fine

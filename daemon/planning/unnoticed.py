@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Booleans
 
     from ..config.robot import RobotSettings
-    from ..joints.joint_bounds import JointBounds
-    from ..joints.joint_map import JointMap
+    from ..joints import JointBounds, JointMap
     from .planner import Plan
 
 

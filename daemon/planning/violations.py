@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ..joints.joint_map import JointMap, Unit
+    from ..joints import JointMap, Unit
 
 
 Kind = Literal["lower", "upper", "velocity", "acceleration", "effort"]

@@ -12,17 +12,21 @@ import numpy as np
 
 from motiond.drivers.registry import make_driver, refuse_shared_devices
 
-from ..clock.monitor import ClockMonitor
+from ..clock import ClockMonitor
 from ..config.robot import JointSettings
 from ..ipc.messages import CheckLimits, Setup, WayBounds
-from ..joints.description import load_model, missing_limits
-from ..joints.gravity import with_gravity
-from ..joints.joint_bounds import joint_bounds, never_fails
-from ..joints.joint_map import build_joint_map
-from ..joints.stops import with_stops
+from ..joints import (
+    build_joint_map,
+    joint_bounds,
+    load_model,
+    missing_limits,
+    never_fails,
+    with_gravity,
+    with_stops,
+)
 from ..planning.library import MotionLibrary
 from ..planning.reader import MotionReader
-from ..trajectory.ramp import FULL_RAMP
+from ..trajectory import FULL_RAMP
 from .member import Member
 from .parts import Parts
 from .process import StreamProcess, StreamSupervisor
@@ -37,8 +41,7 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..ipc.stream_forks import StreamForks
-    from ..joints.joint_bounds import JointBounds
-    from ..joints.joint_map import JointMap
+    from ..joints import JointBounds, JointMap
 
 log = logging.getLogger(__name__)
 

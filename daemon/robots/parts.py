@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..config.robot import RobotSettings
     from ..ipc.messages import Setup
-    from ..joints.joint_map import JointMap
+    from ..joints import JointMap
     from .telemetry_reporter import TelemetryRates
 
 

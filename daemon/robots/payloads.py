@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from motiond.formats.registry import MOTIONS, ROBOTS
 
 from ..ipc.states import ResultCode
-from ..joints.joint_bounds import joint_bounds
+from ..joints import joint_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from ..api import DescriptionReport, Displacement, EventReport, Follows, GoalResult, RobotStatus
     from ..config.robot import RobotSettings
     from ..ipc import messages
-    from ..joints.joint_map import JointMap
-    from ..telemetry.drift import Drift
-    from ..telemetry.observer import Observer, Sample
-    from ..telemetry.timing import Timing
+    from ..joints import JointMap
+    from ..telemetry import Drift, Observer, Sample, Timing
     from .session import Goal, RobotSession
 
 

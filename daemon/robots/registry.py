@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..api import PlannedMotion, unknown_robot
-from ..clock.monitor import ClockMonitor
+from ..clock import ClockMonitor
 from ..planning.preview import curves, preview
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from ..api import Lease, Request
-    from ..joints.joint_map import JointMap
+    from ..joints import JointMap
     from .group_start import Reservation
     from .member import Member
     from .robot import Robot

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..api import PlayRequest, Report, RequestError
 from ..ipc.messages import Seek as SeekCommand
-from ..telemetry.drift import Drift
+from ..telemetry import Drift
 from . import payloads
 from .motions import LearnedLimits, MotionLoader
 from .numbering import Numbering
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ..api import Follows, ReportHub, RobotStatus, Subject
-    from ..clock.monitor import ClockMonitor
+    from ..clock import ClockMonitor
     from ..config.robot import RobotSettings
     from ..ipc.messages import Command, Ended
-    from ..joints.joint_map import JointMap
+    from ..joints import JointMap
     from ..planning.library import MotionLibrary
     from .process import Listener, StreamSupervisor
     from .session import Goal, Pending, Seek

@@ -14,7 +14,7 @@ from . import payloads
 from .session import SHUTS_DOWN
 
 if TYPE_CHECKING:
-    from ..telemetry.observer import Observer
+    from ..telemetry import Observer
     from .robot import Robot
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..api import Subject
-    from ..clock.monitor import ClockMonitor
-    from ..telemetry.observer import Observer
+    from ..clock import ClockMonitor
+    from ..telemetry import Observer
 
 WATCH_PERIOD_S = 0.05
 """How often the records are looked at, or more often: a process that hangs is noticed by them as well."""

@@ -19,7 +19,7 @@ from ..api import STOPS, Dispatcher
 from ..broker import EmbeddedBroker, login_of
 from ..fleet.coordinator import HttpGroups
 from ..fleet.member import Listener
-from ..log.terminal import has_terminal
+from ..log import has_terminal
 from ..mqtt.bridge import MqttBridge, default_folder
 from . import descriptors, systemd
 from .control_socket import ControlSocket, serve_stop

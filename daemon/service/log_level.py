@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from motiond.text import listed, nearest, shortened
 
 from ..ipc.control import Refused
-from ..log.lines import LEVELS, level_name, set_level
+from ..log import LEVELS, level_name, set_level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

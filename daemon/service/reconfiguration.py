@@ -24,7 +24,7 @@ from ..api import RequestError
 from ..config.section import ConfigError, Section
 from ..config.settings import Settings, load_settings
 from ..ipc.control import Refused
-from ..joints.joint_map import JointMapError
+from ..joints import JointMapError
 from ..mqtt.client import address_of
 from . import systemd
 

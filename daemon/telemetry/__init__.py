@@ -5,3 +5,10 @@
 - `drift`: how far the ticks of a motion were from their appointed times
 - `npz`: every tick of a play as a file
 """
+
+from .drift import Drift
+from .npz import PlayTrace, save_trace
+from .observer import Observer, Sample
+from .timing import Timing
+
+__all__ = ["Drift", "Observer", "PlayTrace", "Sample", "Timing", "save_trace"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..clock.scales import unix_less_monotonic
+from ..clock import unix_less_monotonic
 from ..ipc.ring import COLUMN, slices
 from ..ipc.states import ACTIVE, STATES, State
 from .timing import Timing

@@ -17,9 +17,7 @@ from motiond.formats.io import refuse_damaged
 from motiond.text import listed, printable
 
 from ..config.robot import DriverSettings, ModelSettings, RobotSettings
-from ..joints.description import load_model, missing_limits
-from ..joints.joint_bounds import joint_bounds, never_fails
-from ..joints.joint_map import build_joint_map
+from ..joints import build_joint_map, joint_bounds, load_model, missing_limits, never_fails
 from ..planning.library import MotionLibrary
 from ..planning.unnoticed import unnoticed
 from .batch import for_each_file
@@ -34,8 +32,7 @@ if TYPE_CHECKING:
     from motiond.formats import RobotModel
 
     from ..config.settings import Settings
-    from ..joints.joint_bounds import JointBounds
-    from ..joints.joint_map import JointMap
+    from ..joints import JointBounds, JointMap
     from ..planning.library import Entry
     from ..planning.violations import Violation
 

@@ -21,18 +21,13 @@ from motiond.drivers.registry import make_driver
 from ..api import RequestError, unknown_robot
 from ..ipc import messages, ring
 from ..ipc.channel import Channel
-from ..joints.description import load_model
-from ..joints.gravity import with_gravity
-from ..joints.joint_bounds import joint_bounds, never_fails
-from ..joints.joint_map import build_joint_map
-from ..joints.stops import with_stops
+from ..joints import build_joint_map, joint_bounds, load_model, never_fails, with_gravity, with_stops
 from ..planning.library import MotionLibrary
 from ..planning.unnoticed import unnoticed
 from ..robots import GoalPlanner, make_setup, new_goal, result_payload
 from ..stream.engine import StreamLoop
 from ..stream.timing import VirtualClock
-from ..telemetry.npz import PlayTrace
-from ..telemetry.timing import Timing
+from ..telemetry import PlayTrace, Timing
 
 if TYPE_CHECKING:
     import socket
@@ -45,7 +40,7 @@ if TYPE_CHECKING:
     from ..api import PlayRequest
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
-    from ..joints.joint_map import JointMap
+    from ..joints import JointMap
     from ..planning.planner import Plan
     from ..robots import Goal
 

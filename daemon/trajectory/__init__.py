@@ -1,9 +1,39 @@
 """Rows of setpoints, passes over them, and the clock that moves along: what planning and stream share.
 
 - `track`: rows in shared memory, and the setpoint at any place on them
-- `passes`: which rows are played, how often, in which direction
-- `route`: an approach and passes, leg by leg
+- `route`: an approach and passes over a motion, leg by leg
 - `clock`: where on a leg the robot is, and how fast that place moves
 - `way`: from rest to rest, as fast as its bounds allow
 - `ramp`: jerk-limited changes of that rate
+- `transmission`: between joints and actuators
+- `beyond`: what lies far outside a joint's limits, and how slowly it comes back
 """
+
+from .beyond import FAR_OUTSIDE, FROM_BEYOND, WAY_BACK, far_outside, slack_of
+from .clock import TrajectoryClock
+from .ramp import FULL_RAMP, longest_stop
+from .route import Leg, Passes, Route
+from .track import Track, map_shared, share
+from .transmission import Transmission
+from .way import Way, WayError, plan_way
+
+__all__ = [
+    "FAR_OUTSIDE",
+    "FROM_BEYOND",
+    "FULL_RAMP",
+    "WAY_BACK",
+    "Leg",
+    "Passes",
+    "Route",
+    "Track",
+    "TrajectoryClock",
+    "Transmission",
+    "Way",
+    "WayError",
+    "far_outside",
+    "longest_stop",
+    "map_shared",
+    "plan_way",
+    "share",
+    "slack_of",
+]

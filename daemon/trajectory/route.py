@@ -8,8 +8,29 @@ from typing import TYPE_CHECKING
 from .ramp import longest_stop
 
 if TYPE_CHECKING:
-    from .passes import Passes
     from .track import Track
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """Passes over a track."""
+
+    # first, last: the rows of the track to play
+    first: int
+    last: int
+    count: int = 1  # how often; 0 is for ever
+    ping_pong: bool = False  # whether every second pass goes backwards
+    # whether a pass goes into the next without stopping: the track then ends with the row at which the next
+    # pass begins
+    seamless: bool = False
+    # eases_in, eases_out: whether the motion is in full motion on its first and last row, so that the clock
+    # has to speed up from rest and slow down to it
+    eases_in: bool = False
+    eases_out: bool = False
+
+    def end_with(self, number: int) -> bool:
+        """Whether a pass, counted from 0, is the last one."""
+        return number + 1 == self.count
 
 
 @dataclass(frozen=True, slots=True)

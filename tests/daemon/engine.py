@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from unittest.mock import patch
 
-from motiond.daemon.api import GotoRequest, PlaceRequest, PlayRequest, RequestError
+from motiond.daemon.api import GotoRequest, Place, PlaceRequest, PlayRequest, RequestError
 from motiond.daemon.config.settings import Settings
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
@@ -30,7 +30,6 @@ from motiond.daemon.robots.session.goal_planner import GoalPlanner, refuse_speed
 from motiond.daemon.stream.engine.execution import ON_MOTION
 from motiond.daemon.stream.engine.loop import StreamLoop
 from motiond.daemon.stream.timing.clocks import VirtualClock
-from motiond.daemon.trajectory.passes import Place
 from motiond.daemon.trajectory.ramp import FULL_RAMP
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
 from motiond.drivers.sim.driver import SimDriver, SimOptions

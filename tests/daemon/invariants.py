@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from motiond.daemon.ipc.states import TRANSITIONS, State
-from motiond.daemon.joints.beyond import FAR_OUTSIDE, FROM_BEYOND
-from motiond.daemon.joints.joint_bounds import joint_bounds
+from motiond.daemon.joints.bounds import joint_bounds
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
+from motiond.daemon.trajectory.beyond import FAR_OUTSIDE, FROM_BEYOND
 from motiond.daemon.trajectory.ramp import FULL_RAMP, longest_stop
 
 if TYPE_CHECKING:

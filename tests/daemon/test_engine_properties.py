@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from motiond.daemon.ipc.states import State
-from motiond.daemon.joints.beyond import FAR_OUTSIDE
 from motiond.daemon.planning import approach
 from motiond.daemon.robots.session import goal_planner
+from motiond.daemon.trajectory.beyond import FAR_OUTSIDE
 from tests.daemon.engine import account_of
 from tests.daemon.invariants import broken
 from tests.daemon.sequences import Act, sequence

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, Self
+from typing import Annotated, Literal, NamedTuple, NotRequired, Self
 
 from pydantic import BaseModel, Field, model_validator
 from typing_extensions import TypedDict
 
 from ...ipc.states import State
-from ...trajectory.passes import Place, SeamPolicy
 from ..reports import Unit
 from .verb import CHECKED, MOST_BYTES, MotionName, Name, OnBusy, Request, UnixTime, Verb
 
 JointPosition = Annotated[float, Field(ge=-1e6, le=1e6)]
 JointTolerance = Annotated[float, Field(ge=-1, le=1e3)]
 Speed = Annotated[float, Field(ge=0.1, le=10.0)]
+
+SeamPolicy = Literal["reject", "approach"]
+"""What becomes of a last row from which the first cannot be reached in one tick within the limits: `reject`
+such a loop, or `approach` the first row each time."""
+
+
+class Place(NamedTuple):
+    """A place on a motion, by one of the three."""
+
+    frame: int | None = None
+    time_s: float | None = None
+    marker: str | None = None
 
 
 class PlaceRequest(BaseModel):

@@ -20,12 +20,12 @@ from motiond.formats import FormatError, load_motions, load_robots
 from motiond.formats.registry import MOTIONS, ROBOTS
 from motiond.text import printable
 
-from ...joints.joint_map import JointMapError, build_joint_map
+from ...joints import JointMapError, build_joint_map
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...joints.joint_map import JointMap
+    from ...joints import JointMap
 
 LOOK_S = 2.0
 """HEBI modules announce themselves several times a second."""

@@ -18,7 +18,7 @@ from ...config.http import HttpSettings
 from ...config.mqtt import MqttSettings
 from ...config.secrets import has_password
 from ...config.settings import robot_name
-from ...joints.joint_map import JointMapError
+from ...joints import JointMapError
 from .hardware import joints_named_in, robots_of
 
 if TYPE_CHECKING:

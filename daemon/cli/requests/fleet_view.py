@@ -44,7 +44,7 @@ def serve(
 ) -> int:
     """Serve a page of all robots at the broker, on any machine, until SIGTERM or SIGINT."""
     from ...fleet.gateway import FleetServer
-    from ...log.lines import start_logging
+    from ...log import start_logging
 
     given = {"token_file": token_file, "cert_file": cert_file, "key_file": key_file, "hosts": hosts}
     http = _http({"listen": listen} | {name: value for name, value in given.items() if value is not None})

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 from ...api import Dispatcher, ReportHub
-from ...clock.monitor import ClockMonitor
+from ...clock import ClockMonitor
 from ...http import HttpServer
-from ...log.terminal import has_terminal
+from ...log import has_terminal
 from ...mqtt.client import CertificateWatch
 from ..coordinator import HttpGroups
 from .gateway import Gateway

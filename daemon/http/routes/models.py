@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from ...api import Commands
-    from ...joints.joint_map import JointMap
+    from ...joints import JointMap
 
     Models: TypeAlias = Mapping[str, tuple[RobotModel | None, JointMap]]
 

@@ -11,7 +11,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from ...api import VERBS, RawRequest, RequestError
-from ...log.rate_limited import RateLimitedLog
+from ...log import RateLimitedLog
 from ..client import RAISE_IT
 from ..topics import RequestTopic
 from .fitting import fit_answer

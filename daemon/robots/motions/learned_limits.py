@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 if TYPE_CHECKING:
     from motiond.drivers import ActuatorLimits
 
-    from ...joints.joint_map import JointMap
+    from ...joints import JointMap
     from ...planning.library import MotionLibrary
     from .motion_loader import MotionLoader
 

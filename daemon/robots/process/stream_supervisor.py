@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ...ipc.messages import HURRY, Failed, Heartbeat, Lost, Ready, Reboot, Rebooted, Reset, Shutdown
-from ...telemetry.observer import Observer
+from ...telemetry import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from ...api import RequestError
 
 if TYPE_CHECKING:
-    from ...clock.monitor import ClockMonitor
-    from ...clock.state import ClockState
+    from ...clock import ClockMonitor, ClockState
 
 TIME_MEND = "let chrony keep its time, or raise max_clock_error_s"
 

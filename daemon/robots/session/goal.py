@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...trajectory.ramp import longest_stop
+from ...trajectory import longest_stop
 
 if TYPE_CHECKING:
     from ...api import PlayRequest

@@ -15,10 +15,9 @@ import numpy as np
 from motiond.text import listed, nearest, shortened
 
 from ...api import RequestError
-from ...clock.scales import unix_less_monotonic
+from ...clock import unix_less_monotonic
 from ...ipc.messages import Play
-from ...joints.joint_bounds import joint_bounds
-from ...joints.joint_map import JointMapError
+from ...joints import JointMapError, joint_bounds
 from ...planning.approach import ApproachError, farthest, plan_approach
 from ...planning.planner import plan_pose
 from ...planning.playback import PlaybackError, plan_playback, whole
@@ -34,15 +33,14 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from ...api import GotoRequest, PlayRequest
-    from ...clock.monitor import ClockMonitor
+    from ...clock import ClockMonitor
     from ...config.robot import RobotSettings
-    from ...joints.joint_bounds import JointBounds
-    from ...joints.joint_map import JointMap
+    from ...joints import JointBounds, JointMap
     from ...planning.library import MotionLibrary
     from ...planning.planner import Plan
     from ...planning.playback import Playback
     from ...planning.tolerances import GoalTolerances
-    from ...trajectory.track import Track
+    from ...trajectory import Track
     from .goal import Goal
 
 

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...api import RequestError
-from ...trajectory.track import share
+from ...trajectory import share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ...planning.planner import Plan
-    from ...trajectory.track import Track
+    from ...trajectory import Track
 
 MOST = 16  # each holds a descriptor and the rows of its motion
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverError
 
-from ...joints.transmission import Transmission
+from ...trajectory import Transmission
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Driver

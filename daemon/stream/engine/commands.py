@@ -12,9 +12,7 @@ from motiond.drivers.base import DriverError
 
 from ...ipc import messages
 from ...ipc.states import ResultCode, State
-from ...trajectory.route import Route
-from ...trajectory.track import map_shared
-from ...trajectory.way import WayError
+from ...trajectory import Route, WayError, map_shared
 from .execution import Execution
 from .tolerances import Tolerances
 from .ways_back import joined
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from motiond.drivers.base import Driver
     from motiond.formats.arrays import Floats
 
-    from ...trajectory.track import Track
+    from ...trajectory import Track
     from ..timing import Schedule
     from .actuators import Actuators
     from .player import Player

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from ...ipc.states import ResultCode
-    from ...trajectory.route import Route
+    from ...trajectory import Route
     from .tolerances import Tolerances
 
 

@@ -12,8 +12,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...ipc.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
-from ...trajectory.clock import TrajectoryClock
-from ...trajectory.route import Leg
+from ...trajectory import Leg, TrajectoryClock
 from .execution import ON_MOTION, PassedMarker, Phase, Result
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ...trajectory.track import Track
+    from ...trajectory import Track
     from .execution import Execution
 
 

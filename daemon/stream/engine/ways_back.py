@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...joints.beyond import FROM_BEYOND, WAY_BACK, far_outside, slack_of
-from ...joints.transmission import Transmission
-from ...trajectory.track import Track
-from ...trajectory.way import WayError, plan_way
+from ...trajectory import (
+    FROM_BEYOND,
+    WAY_BACK,
+    Track,
+    Transmission,
+    WayError,
+    far_outside,
+    plan_way,
+    slack_of,
+)
 
 if TYPE_CHECKING:
     from motiond.drivers import ActuatorLimits

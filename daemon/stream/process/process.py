@@ -16,7 +16,7 @@ from motiond.drivers.registry import make_driver
 from ...ipc import messages
 from ...ipc.channel import Channel, ChannelClosed
 from ...ipc.ring import RingWriter
-from ...log.lines import start_logging
+from ...log import start_logging
 from ..engine import StreamLoop
 from ..locks import DeviceLocks, wait_readable
 from ..timing import Clock, FastForwardClock, RealClock, prepare

@@ -6,7 +6,7 @@ import pytest
 
 from motiond.daemon.api import RequestError
 from motiond.daemon.cli.requests.words import in_own_words
-from motiond.daemon.joints.beyond import WAY_BACK
+from motiond.daemon.trajectory.beyond import WAY_BACK
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ import pytest
 from motiond.daemon.clock import chrony, kernel, monitor
 from motiond.daemon.clock.chrony import Tracking
 from motiond.daemon.clock.kernel import Timex, decode
-from motiond.daemon.clock.scales import unix_less_monotonic
-from motiond.daemon.clock.state import machine_id
+from motiond.daemon.clock.state import machine_id, unix_less_monotonic
 from tests.daemon.clock.clocks import ADRIFT, GOOD, HandedClock
 from tests.waiting import PATIENCE_S
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.daemon.config.robot import ApproachSettings
-from motiond.daemon.joints.beyond import FROM_BEYOND
-from motiond.daemon.joints.joint_bounds import joint_bounds
+from motiond.daemon.joints.bounds import joint_bounds
 from motiond.daemon.planning.approach import ApproachError, _way, plan_approach
+from motiond.daemon.trajectory.beyond import FROM_BEYOND
 from motiond.daemon.trajectory.way import sample
 from tests.robots import map_of, settings_of
 

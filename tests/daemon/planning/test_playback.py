@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from motiond.daemon.api import Place
 from motiond.daemon.planning.markers import Marker
 from motiond.daemon.planning.planner import plan
 from motiond.daemon.planning.playback import Playback, PlaybackError, plan_playback, whole
-from motiond.daemon.trajectory.passes import Place
 from motiond.formats import Motion
 from tests.robots import map_of, settings_of
 

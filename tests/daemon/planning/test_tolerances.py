@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from motiond.daemon.ipc.messages import OFF
-from motiond.daemon.joints.joint_bounds import ranges_of
+from motiond.daemon.joints.bounds import ranges_of
 from motiond.daemon.planning.tolerances import ToleranceError, resolve
 from tests.robots import WIDE, map_of
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from motiond.daemon.api import Place
 from motiond.daemon.planning.curve import peak_accelerations, peak_positions
 from motiond.daemon.planning.planner import Plan, plan
 from motiond.daemon.planning.playback import Playback, PlaybackError, plan_playback, whole
 from motiond.daemon.planning.violations import PlanError
-from motiond.daemon.trajectory.passes import Place
 from motiond.formats import Motion
 from motiond.formats.model import curve, hermite, spline_slopes
 from tests.robots import map_of, settings_of

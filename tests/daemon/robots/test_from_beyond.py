@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.api import RequestError
-from motiond.daemon.joints.beyond import FROM_BEYOND
+from motiond.daemon.trajectory.beyond import FROM_BEYOND
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import Rig, ask
 

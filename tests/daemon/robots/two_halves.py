@@ -24,7 +24,7 @@ from motiond.daemon.stream.engine.execution import Phase
 from motiond.daemon.stream.engine.player import Player
 from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.daemon.stream.timing.schedule import Schedule
-from motiond.daemon.trajectory.passes import Passes
+from motiond.daemon.trajectory.route import Passes
 from motiond.daemon.trajectory.track import Track, share
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import SCALARS, RingReader, RingWriter
 from motiond.daemon.ipc.states import State
-from motiond.daemon.joints.transmission import Transmission
 from motiond.daemon.stream.engine.loop import StreamLoop
 from motiond.daemon.stream.timing.clocks import VirtualClock
-from motiond.daemon.trajectory.passes import Passes
+from motiond.daemon.trajectory.route import Passes
 from motiond.daemon.trajectory.track import Track, share
+from motiond.daemon.trajectory.transmission import Transmission
 from motiond.drivers.base import (
     ActuatorCommand,
     ActuatorState,

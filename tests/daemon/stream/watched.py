@@ -12,7 +12,7 @@ from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
 from motiond.daemon.stream.engine.execution import Phase
 from motiond.daemon.stream.timing.clocks import VirtualClock
-from motiond.daemon.trajectory.passes import Passes
+from motiond.daemon.trajectory.route import Passes
 from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.registry import make_driver
 from tests.daemon.stream.test_loop import JOINTS, START, UNLIMITED, Bench, setup_of

@@ -12,7 +12,7 @@ from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
 from motiond.daemon.telemetry.drift import Drift
 from motiond.daemon.telemetry.observer import Observer
-from motiond.daemon.trajectory.passes import Passes
+from motiond.daemon.trajectory.route import Passes
 from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.clock.clocks import Machine

@@ -13,8 +13,7 @@ from motiond.daemon.stream.engine.execution import Execution, Result
 from motiond.daemon.stream.engine.player import Player
 from motiond.daemon.stream.engine.tolerances import Tolerances
 from motiond.daemon.stream.engine.watch import watch_tolerances
-from motiond.daemon.trajectory.passes import Passes
-from motiond.daemon.trajectory.route import Route
+from motiond.daemon.trajectory.route import Passes, Route
 from motiond.daemon.trajectory.track import Track
 
 RATE_HZ = 100.0

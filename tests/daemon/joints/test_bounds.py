@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiond.daemon.joints.joint_bounds import JointBounds, joint_bounds, never_fails
+from motiond.daemon.joints.bounds import JointBounds, joint_bounds, never_fails
 from motiond.daemon.joints.joint_map import JointMapError
 from tests.robots import map_of, settings_of
 
