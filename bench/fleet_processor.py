@@ -24,7 +24,7 @@ import psutil
 
 from bench.many_robots import Layout, configuration
 from bench.programs import free_port, running_daemon, used_s
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.stream.locks import TITLE
 from motiond.daemon.stream.timing.schedule import CHECK_PERIOD_S, ROUNDING
 from tests.daemon.conftest import Mosquitto
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from motiond.daemon.mqtt.client import Client
     from motiond.formats.arrays import Floats
 
 SECONDS = 10.0
@@ -213,7 +212,7 @@ class Robots:
 
     Parameters
     ----------
-    client : Client
+    client : MqttConnection
     names : tuple of str
 
     Attributes
@@ -222,7 +221,7 @@ class Robots:
         What they have reported of each second.
     """
 
-    def __init__(self, client: Client, names: tuple[str, ...]) -> None:
+    def __init__(self, client: MqttConnection, names: tuple[str, ...]) -> None:
         self._client = client
         self._states = dict.fromkeys(names, "")
         self._changed = asyncio.Event()
@@ -271,7 +270,7 @@ async def _measure(seconds: float) -> list[Share]:
                 layout = Layout(names, JOINTS, motions, broker=mosquitto.settings.url)
                 with running_daemon(configuration(folder, layout)) as daemon:
                     process = psutil.Process(daemon.pid)
-                    async with make_client(mosquitto.settings) as client:
+                    async with MqttConnection(mosquitto.settings) as client:
                         shares += await _shares(Robots(client, names), count, process, seconds)
             finally:
                 await mosquitto.kill()

@@ -23,7 +23,7 @@ import psutil
 from bench import cyclictest
 from bench.programs import running_daemon
 from motiond.daemon.http.live.frames import HEAD
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.programs import use
 from tests.daemon.rig import Rig, sweep, write_seq
@@ -246,7 +246,7 @@ async def _page(session: aiohttp.ClientSession, late_s: list[float], connected: 
 
 
 async def _mqtt(settings: MqttSettings, late_s: list[float], connected: asyncio.Event) -> None:
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         await client.subscribe(f"{settings.base}/arm/telemetry")
         async for message in client.messages:
             assert isinstance(message.payload, bytes)

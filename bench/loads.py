@@ -13,7 +13,7 @@ import aiomqtt
 import orjson
 import psutil
 
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _run(name: str, settings: MqttSettings, http_port: int, ready: multiprocessi
 
 async def flood(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
     """Ask for the status, `FLOOD_HZ` times a second."""
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         ready.set()
         before_s = time.monotonic()
         while True:
@@ -97,7 +97,7 @@ async def flood(settings: MqttSettings, ready: multiprocessing.synchronize.Event
 
 async def bombs(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
     """Send `BOMBS` requests of 65 kB with thousands of unknown keys, again and again."""
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         ready.set()
         while True:
             for _ in range(BOMBS):
@@ -107,7 +107,7 @@ async def bombs(settings: MqttSettings, ready: multiprocessing.synchronize.Event
 
 async def reload(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
     """Have a robot's motions read again, and again."""
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         await client.subscribe("motiond/library/response/#", qos=1)
         ready.set()
         while True:
@@ -119,7 +119,7 @@ async def observers(settings: MqttSettings, ready: multiprocessing.synchronize.E
     """Listen to everything, `OBSERVERS` times."""
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as tasks:
         for _ in range(OBSERVERS):
-            client = await stack.enter_async_context(make_client(settings))
+            client = await stack.enter_async_context(MqttConnection(settings))
             await client.subscribe("motiond/#")
             tasks.create_task(_listen(client))
         ready.set()
@@ -167,6 +167,6 @@ async def _send_slowly(port: int, begun: bytes) -> None:
         await asyncio.sleep(0.1)
 
 
-async def _listen(client: aiomqtt.Client) -> None:
+async def _listen(client: MqttConnection) -> None:
     async for _ in client.messages:
         pass

@@ -21,7 +21,7 @@ import numpy as np
 import orjson
 
 from bench.programs import ended, running_daemon
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Mosquitto, listening, said
 from tests.daemon.programs import use
@@ -95,7 +95,7 @@ async def echo_times(settings: MqttSettings) -> list[float]:
 
 async def _round_trips(settings: MqttSettings) -> list[float]:
     times = []
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         await client.subscribe("echo/back", qos=1)
         for _ in range(TIMES):
             asked_s = time.monotonic()
@@ -111,7 +111,7 @@ def _echo(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> N
 
 
 async def _serve_echo(settings: MqttSettings, ready: multiprocessing.synchronize.Event) -> None:
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         await client.subscribe("echo/there", qos=1)
         ready.set()
         async for message in client.messages:

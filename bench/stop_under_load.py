@@ -23,7 +23,7 @@ from bench.loads import BOMBS, FLOOD_HZ, HOSTILE, OBSERVERS, SLOW, load
 from bench.programs import running_daemon
 from bench.request import SILENCE_S, echo_times, halt_times
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Ear, Mosquitto, said
 from tests.daemon.programs import use
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from bench.loads import Load
-    from motiond.daemon.mqtt.client import Client
 
     Trace = np.ndarray[tuple[int], np.dtype[np.void]]
 
@@ -140,12 +139,12 @@ def _memory(daemon: subprocess.Popen[bytes]) -> float:
 
 
 @asynccontextmanager
-async def _connected(settings: MqttSettings) -> AsyncIterator[Client]:
+async def _connected(settings: MqttSettings) -> AsyncIterator[MqttConnection]:
     """Connect, once the daemon's broker is there."""
     deadline_s = time.monotonic() + PATIENCE_S
     while True:
         try:
-            client = await make_client(settings).__aenter__()
+            client = await MqttConnection(settings).__aenter__()
             break
         except aiomqtt.MqttError:
             if time.monotonic() > deadline_s:

@@ -34,7 +34,7 @@ from paho.mqtt.properties import Properties
 from bench.programs import ended, running_daemon
 from fuzz.hostile import HANDSHAKE, ROBOTS, Hostile
 from motiond.daemon.api import MOST_BYTES
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.programs import use
@@ -45,8 +45,6 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Awaitable, Callable
-
-    import aiomqtt
 
     from motiond.daemon.config.mqtt import MqttSettings
 
@@ -135,7 +133,7 @@ class Attack:
                     tasks.create_task(_awaited(ways[way](max(1, round(count * share / SENDERS[way])))))
 
     async def _by_mqtt(self, count: int) -> None:
-        async with make_client(self._settings) as asking, make_client(self._settings) as hearing:
+        async with MqttConnection(self._settings) as asking, MqttConnection(self._settings) as hearing:
             for topic in ("motiond/+/response/#", ANSWER_TOPICS[0]):
                 await hearing.subscribe(topic, qos=1)
             for begin in range(0, count, BATCH):
@@ -158,7 +156,7 @@ class Attack:
             properties.MessageExpiryInterval = rng.choice((0, 1, 2**32 - 1))
         return properties
 
-    async def _hear(self, client: aiomqtt.Client, last: str) -> None:
+    async def _hear(self, client: MqttConnection, last: str) -> None:
         """Count answers up to one of ours."""
         async for message in client.messages:
             told = orjson.loads(bytes(message.payload))
@@ -333,7 +331,7 @@ async def _what_does_not_answer(
     wrong = []
     for robot in ROBOTS:
         answers = {"HTTP": await _post(session, robot, "status")}
-        async with make_client(settings) as client:
+        async with MqttConnection(settings) as client:
             await client.subscribe(f"motiond/{robot}/response/status", qos=1)
             await client.publish(f"motiond/{robot}/request/status", b'{"transaction":"judge"}', 1)
             with suppress(TimeoutError):

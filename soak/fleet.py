@@ -30,7 +30,7 @@ from motiond.daemon.api import RequestError
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from soak.fleet_judge import Killed, Part, Verdict, judged
 from tests.system.fleet.nats import Cluster
 from tests.waiting import PATIENCE_S
@@ -86,7 +86,7 @@ class Site:
         """Note results, and which daemons are told to have ended, for ever."""
         while True:
             with suppress(aiomqtt.MqttError):
-                async with make_client(self.settings) as client:
+                async with MqttConnection(self.settings) as client:
                     await client.subscribe([(topic, 0) for topic in HEARD])
                     async for message in client.messages:
                         self._hear(message.topic.value.split("/"), orjson.loads(message.payload))

@@ -19,7 +19,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from motiond.daemon.http.routes.robots import KNOWN
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.robots.group_start.reservation_reporter import UNTOLD
 from tests.daemon.conftest import said
 from tests.waiting import PATIENCE_S
@@ -232,7 +232,7 @@ async def _known(session: aiohttp.ClientSession, robots: Iterable[str]) -> dict[
 async def _kept(settings: MqttSettings, expected: int) -> dict[str, dict[str, Any]]:
     """Return what a broker has retained, as soon as there is as much as expected."""
     kept: dict[str, dict[str, Any]] = {}
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         await client.subscribe("motiond/#", qos=1)
         with suppress(TimeoutError):
             async with asyncio.timeout(KEPT_WITHIN_S):

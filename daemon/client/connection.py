@@ -22,13 +22,20 @@ from motiond.text import listed, nearest
 
 from ..api import STOPS, STREAMED, SUBJECTS, Report, RequestError, Subject
 from ..config.mqtt import MqttSettings
-from ..mqtt.client import REFUSED, NotConnected, PacketTooLong, address_of, make_client, reason_of, speaks_5
+from ..mqtt.client import (
+    REFUSED,
+    MqttConnection,
+    NotConnected,
+    PacketTooLong,
+    address_of,
+    reason_of,
+    speaks_5,
+)
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, Meaning, ReportTopic, ResponseTopic, Topics
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from ..mqtt.client import Client
 
 ANSWER_TIMEOUT_S = 5.0
 STOP_AGAIN_S = 0.5
@@ -47,11 +54,11 @@ class NoAnswer(Exception):
     exit_code: ClassVar[int] = 3
 
 
-async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> Client:
+async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> MqttConnection:
     """Connect; a broker that hangs up while it takes the connection is tried again, an absent one is not."""
     for tries_left in reversed(range(CONNECT_TRIES)):
         try:
-            client = await stack.enter_async_context(make_client(settings))
+            client = await stack.enter_async_context(MqttConnection(settings))
         except aiomqtt.MqttError as error:
             if not tries_left or (isinstance(error, NotConnected) and error.absent):
                 raise
@@ -63,7 +70,7 @@ async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> Client:
 
 
 @asynccontextmanager
-async def at_broker(broker: MqttSettings) -> AsyncIterator[Client]:
+async def at_broker(broker: MqttSettings) -> AsyncIterator[MqttConnection]:
     """Connect to one broker for as long as the context lasts.
 
     Raises
@@ -118,7 +125,7 @@ class Connection:
 
     Parameters
     ----------
-    client : Client
+    client : MqttConnection
     settings : MqttSettings
         The one broker that the client is connected to.
     robot : str
@@ -128,7 +135,7 @@ class Connection:
 
     def __init__(
         self,
-        client: Client,
+        client: MqttConnection,
         settings: MqttSettings,
         robot: str,
         *,

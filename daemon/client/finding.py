@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import aiomqtt
 
     from ..config.mqtt import MqttSettings
-    from ..mqtt.client import Client
+    from ..mqtt.client import MqttConnection
 
     Heard = TypeVar("Heard")
 
@@ -52,7 +52,7 @@ class NobodyHeard(Exception):
 
 
 @asynccontextmanager
-async def reaching(settings: MqttSettings, robot: str = ANY_ROBOT) -> AsyncIterator[Client]:
+async def reaching(settings: MqttSettings, robot: str = ANY_ROBOT) -> AsyncIterator[MqttConnection]:
     """Connect to the broker for as long as the context lasts; of several to the one where the robot is.
 
     Raises

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import aiomqtt
 
     from ..config.mqtt import MqttSettings
+    from ..mqtt.client import MqttConnection
 
 FIRST_S, MORE_S = 3.0, 0.3
 CLEARED_S = 5.0
@@ -82,7 +83,7 @@ class _Kept:
         self._bridges: dict[str, str] = {}
         self._online: set[str] = set()
 
-    async def heard(self, client: aiomqtt.Client) -> _Kept:
+    async def heard(self, client: MqttConnection) -> _Kept:
         """Listen until the broker falls silent."""
         others = self._names.report(ANY_ROBOT, "availability")
         for topic in (*sorted(self._lasting), others, self._names.daemon()):
@@ -113,7 +114,7 @@ class _Kept:
             hint = "take it out of that daemon's configuration and start it again; it clears it then itself"
             raise NotForgotten(f"{problem}; {hint}")
 
-    async def until_cleared(self, client: aiomqtt.Client) -> str:
+    async def until_cleared(self, client: MqttConnection) -> str:
         """Wait until the broker tells that all is cleared; return a topic that is not, or ''."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CLEARED_S):

@@ -10,14 +10,13 @@ from uuid import uuid4
 import aiomqtt
 
 from ..config.certificates import NoCertificate, of_der
-from ..mqtt.client import NotConnected, address_of, make_client, reason_of
+from ..mqtt.client import MqttConnection, NotConnected, address_of, reason_of
 from ..mqtt.topics import Topics
 from .certificates import judged
 from .report import Check, Verdict
 
 if TYPE_CHECKING:
     from ..config.mqtt import MqttSettings
-    from ..mqtt.client import Client
 
 MESSAGES = 200
 MOST_S = 2.0
@@ -41,7 +40,7 @@ async def _check(settings: MqttSettings, daemon_id: str) -> list[Check]:
     now = asyncio.get_running_loop().time
     begun_s = now()
     try:
-        async with make_client(settings) as client:
+        async with MqttConnection(settings) as client:
             connect_s = now() - begun_s
             shown = _certificate_of(client, address)
             trips_s = await _round_trips(client, topic)
@@ -60,7 +59,7 @@ async def _check(settings: MqttSettings, daemon_id: str) -> list[Check]:
     return [_judged(address, connect_s, sorted(trips_s)), *shown]
 
 
-def _certificate_of(client: Client, address: str) -> list[Check]:
+def _certificate_of(client: MqttConnection, address: str) -> list[Check]:
     """Judge the certificate that a broker has shown, if it has."""
     if client.broker_certificate is None:
         return []
@@ -69,7 +68,7 @@ def _certificate_of(client: Client, address: str) -> list[Check]:
     return []
 
 
-async def _round_trips(client: aiomqtt.Client, topic: str) -> list[float]:
+async def _round_trips(client: MqttConnection, topic: str) -> list[float]:
     """Send messages, each when the one before has come back, and return how long each took in s.
 
     Raises

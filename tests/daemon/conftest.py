@@ -18,7 +18,7 @@ from motiond.daemon.api import Dispatcher, Report, ReportHub, RequestError
 from motiond.daemon.broker import EmbeddedBroker
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests import ports
 from tests.conftest import runs_on_a_loop, uses_the_system
 from tests.daemon import told
@@ -364,7 +364,7 @@ class Ear:
 
     of_tests: ClassVar[set[tuple[str, bytes]]] = set()
 
-    def __init__(self, client: aiomqtt.Client, base: str = "motiond", *, checked: bool = True) -> None:
+    def __init__(self, client: MqttConnection, base: str = "motiond", *, checked: bool = True) -> None:
         self.client = client
         self.heard: list[aiomqtt.Message] = []
         self._base = base
@@ -421,7 +421,7 @@ def said(message: aiomqtt.Message) -> Any:
 
 @asynccontextmanager
 async def listening(settings: MqttSettings, *, checked: bool = True) -> AsyncIterator[Ear]:
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         await client.subscribe(f"{settings.base}/#", qos=1)
         yield Ear(client, settings.base, checked=checked)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from ...config.mqtt import MqttSettings
-    from ...mqtt.client import Client
+    from ...mqtt.client import MqttConnection
 
 ANSWER_S = 5.0
 FIRST_S, MORE_S, UNTOLD_S = 3.0, 0.3, 1.5
@@ -37,7 +37,7 @@ class Conversation:
 
     Parameters
     ----------
-    client : Client
+    client : MqttConnection
     settings : MqttSettings
         The one broker that the client is connected to.
     others : sequence of MqttSettings
@@ -53,7 +53,9 @@ class Conversation:
         Are told what daemons tell of starts.
     """
 
-    def __init__(self, client: Client, settings: MqttSettings, others: Sequence[MqttSettings] = ()) -> None:
+    def __init__(
+        self, client: MqttConnection, settings: MqttSettings, others: Sequence[MqttSettings] = ()
+    ) -> None:
         self.topics = Topics(settings.base)
         self.roster = Roster()
         self.listeners: list[Callable[[ReportTopic, dict[str, Any]], None]] = []

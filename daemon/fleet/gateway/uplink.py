@@ -19,10 +19,10 @@ from ...mqtt.client import (
     BackOff,
     ConnectionLog,
     Link,
+    MqttConnection,
     PacketTooLong,
     address_of,
     heed_cancellation,
-    make_client,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...config.mqtt import MqttSettings
-    from ...mqtt.client import Client
 
 MOST_UNCONFIRMED = 10
 """Requests that the broker has not confirmed; it takes twice as many at once, so that stops find room."""
@@ -75,7 +74,7 @@ class Uplink:
         self._settings = self._present = settings
         self._hear = hear
         self._is_deserted = is_deserted
-        self._client: Client | None = None
+        self._client: MqttConnection | None = None
         self._lasting: frozenset[str] = frozenset()
         self._wanted: frozenset[str] = frozenset()
         self._may_send = asyncio.Semaphore(MOST_UNCONFIRMED)
@@ -113,14 +112,14 @@ class Uplink:
         self._present = await broker_of(self._settings)
         yield
 
-    def _make(self) -> Client:
-        return make_client(self._present, receive=self._hear)
+    def _make(self) -> MqttConnection:
+        return MqttConnection(self._present, receive=self._hear)
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
         self._logs[self.address].lose(reason)
         await asyncio.sleep(wait_s)
 
-    async def _serve(self, client: Client) -> None:
+    async def _serve(self, client: MqttConnection) -> None:
         for begin in self.begun:
             begin()
         await self._subscribe(client, self._lasting)
@@ -141,7 +140,7 @@ class Uplink:
             for lose in self.lost:
                 lose()
 
-    async def _follow_wishes(self, client: Client) -> NoReturn:
+    async def _follow_wishes(self, client: MqttConnection) -> NoReturn:
         """Subscribe to what somebody wants at present, and to nothing else."""
         has: frozenset[str] = frozenset()
         while True:
@@ -154,7 +153,7 @@ class Uplink:
             heed_cancellation()
             await asyncio.sleep(LOOK_S)
 
-    async def _subscribe(self, client: Client, topics: Iterable[str]) -> None:
+    async def _subscribe(self, client: MqttConnection, topics: Iterable[str]) -> None:
         await client.subscribe([(topic, self.qos) for topic in sorted(topics)], timeout=SUBSCRIBE_S)
 
     async def _look_elsewhere(self) -> NoReturn:

@@ -18,9 +18,9 @@ from ...mqtt.client import (
     ConnectionLog,
     Link,
     MovedOn,
+    MqttConnection,
     address_of,
     heed_cancellation,
-    make_client,
     speaks_5,
     subscribe,
     try_to_subscribe,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...api import CommitRequest, ReleaseStartsRequest, Request
     from ...config.mqtt import MqttSettings
     from ...mqtt.bridge import MqttBridge
-    from ...mqtt.client import Broker, Client
+    from ...mqtt.client import Broker
     from ...robots import RobotRegistry
 
 log = logging.getLogger(__name__)
@@ -71,8 +71,8 @@ class Listener:
         self._daemons = Daemons()
         self._starts: dict[str, GroupStart] = {}
         self._inbox = Inbox()
-        self._client: Client | None = None
-        self._made: tuple[Broker, Client] | None = None
+        self._client: MqttConnection | None = None
+        self._made: tuple[Broker, MqttConnection] | None = None
         self._left: set[str] = set()
         self._acts: dict[str, Callable[[Any], dict[str, bytes]]] = {
             "commit": self._commit,
@@ -97,7 +97,7 @@ class Listener:
 
     # -- one connection -------------------------------------------------------------------------------------
 
-    def _make(self) -> Client:
+    def _make(self) -> MqttConnection:
         """Return the client that is to connect.
 
         By MQTT 3.1.1 it has a will, and a session: nats-server, which speaks nothing else, tells a will that
@@ -106,10 +106,10 @@ class Listener:
         """
         broker = self._follower.broker
         if speaks_5(broker.settings):
-            return make_client(broker.settings, self._name, receive=self._take, limit=broker.limit)
+            return MqttConnection(broker.settings, self._name, receive=self._take, limit=broker.limit)
         if self._made is None or self._made[0] is not broker:
             will = aiomqtt.Will(self._topics.pulse(self._daemon_id), WILL, qos=0, retain=False)
-            client = make_client(
+            client = MqttConnection(
                 broker.settings,
                 self._name,
                 will,
@@ -120,7 +120,7 @@ class Listener:
             self._made = broker, client
         return self._made[1]
 
-    async def _serve(self, client: Client) -> None:
+    async def _serve(self, client: MqttConnection) -> None:
         broker = self._follower.broker
         self._client = client
         try:
@@ -140,7 +140,7 @@ class Listener:
         broker = self._follower.broker
         return broker.listening_qos if speaks_5(broker.settings) else 0
 
-    async def _listen(self, client: Client, broker: Broker) -> NoReturn:
+    async def _listen(self, client: MqttConnection, broker: Broker) -> NoReturn:
         pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
         await subscribe(client, [self._topics.pulse()], qos=0)
         for start in self._starts.values():
@@ -228,7 +228,7 @@ class Listener:
         elif (told := self._starts.get(str(data.get("start")))) is not None:
             told.hear_pulse(daemon_id, data)
 
-    def _serve_one(self, message: aiomqtt.Message, client: Client, qos: int) -> None:
+    def _serve_one(self, message: aiomqtt.Message, client: MqttConnection, qos: int) -> None:
         """Act on what is asked of all robots that it names, then answer for each of ours."""
         verb = message.topic.value.rpartition("/")[2]
         payload = message.payload if isinstance(message.payload, bytes) else b""

@@ -21,9 +21,9 @@ from ..client import (
     ConnectionUseless,
     Link,
     MovedOn,
+    MqttConnection,
     NotConnected,
     address_of,
-    make_client,
     speaks_5,
 )
 from ..topics import Topics
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from ...api import Commands, Dispatcher, ReportHub, Subscription
     from ...config.mqtt import MqttSettings
-    from ..client import Broker, Client, Follower
+    from ..client import Broker, Follower
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class MqttBridge:
         )
         self._main: MainSession | None = None
         self._others: RequestsSession | None = None
-        self._client: Client | None = None
+        self._client: MqttConnection | None = None
         self._client_of: Broker | None = None
         self._certificates = CertificateWatch(settings)
         self.connected = asyncio.Event()
@@ -242,7 +242,7 @@ class MqttBridge:
         """Whether a motion may begin: whether stops come through, and will go on to."""
         return self._main is not None and self._main.may_begin
 
-    def _main_client(self, session: MainSession, reports: ReportsOut) -> Client:
+    def _main_client(self, session: MainSession, reports: ReportsOut) -> MqttConnection:
         """Return the client that is to connect: with its session that of before, unless it is elsewhere."""
         broker = self._brokers.present
         if self._client is None or self._client_of is not broker:
@@ -252,22 +252,22 @@ class MqttBridge:
             will = aiomqtt.Will(topic, self._identity.will, qos=1, retain=True)
             name = f"motiond-{self._identity.daemon_id}"
             self._client_of = broker
-            self._client = make_client(
+            self._client = MqttConnection(
                 broker.settings, name, will, receive=session.take, session_s=SESSION_S, limit=broker.limit
             )
         return self._client
 
-    async def _serve_main(self, session: MainSession, client: Client) -> None:
+    async def _serve_main(self, session: MainSession, client: MqttConnection) -> None:
         self._brokers.reach()
         self._certificates.see(client, self._brokers.present.settings)
         await session.run(client, self._brokers.present)
 
-    def _requests_client(self, session: RequestsSession) -> Client:
+    def _requests_client(self, session: RequestsSession) -> MqttConnection:
         name = f"motiond-{self._identity.daemon_id}-requests"
         broker = self._brokers.present
-        return make_client(broker.settings, name, receive=session.take, limit=broker.limit)
+        return MqttConnection(broker.settings, name, receive=session.take, limit=broker.limit)
 
-    async def _serve_requests(self, session: RequestsSession, client: Client) -> None:
+    async def _serve_requests(self, session: RequestsSession, client: MqttConnection) -> None:
         async with asyncio.TaskGroup() as tasks:  # each ends the other
             tasks.create_task(self._requests.has_to_move(), name="mqtt.moves")
             await session.run(client, self._brokers.present)

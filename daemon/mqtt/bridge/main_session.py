@@ -22,7 +22,7 @@ from .stop_intake import StopIntake
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from ..client import Broker, Client
+    from ..client import Broker, MqttConnection
     from ..topics import Topics
     from .claims import Claims
     from .home_assistant import HomeAssistant
@@ -103,7 +103,7 @@ class MainSession:
         self._responder = responder
         self._order = order
         self._requests_ready = requests_ready
-        self._client: Client | None = None
+        self._client: MqttConnection | None = None
         self._broker: Broker | None = None
         self._hears_stops = False
         self._heartbeat = self._new_heartbeat(robots)
@@ -188,7 +188,7 @@ class MainSession:
 
     # -- one connection -------------------------------------------------------------------------------------
 
-    async def run(self, client: Client, broker: Broker) -> None:
+    async def run(self, client: MqttConnection, broker: Broker) -> None:
         """Serve until the connection breaks (MqttError, alone or in a group) or the task is cancelled."""
         self._client, self._broker = client, broker
         self.connections += 1
@@ -208,7 +208,7 @@ class MainSession:
             self._client = None
             self._newcomers.end()
 
-    async def _serve(self, client: Client, broker: Broker) -> None:
+    async def _serve(self, client: MqttConnection, broker: Broker) -> None:
         robots = list(self._robots)  # others may come meanwhile
         self._heartbeat = self._new_heartbeat(robots)
         await self._listen(client, broker, robots)
@@ -235,14 +235,14 @@ class MainSession:
             tasks.create_task(self._clear_former(client), name="mqtt.former")
             tasks.create_task(self._heed_home_assistant(client), name="mqtt.home_assistant")
 
-    async def _heed_home_assistant(self, client: Client) -> None:
+    async def _heed_home_assistant(self, client: MqttConnection) -> None:
         """Tell Home Assistant of the robots whenever it has started."""
         while True:
             await self._home_assistant_began.wait()
             self._home_assistant_began.clear()
             await self._reports.tell_home_assistant(client)
 
-    async def _clear_former(self, client: Client) -> None:
+    async def _clear_former(self, client: MqttConnection) -> None:
         """Clear what the broker keeps of robots that were taken out of the configuration."""
         await asyncio.sleep(FORMER_S)
         if not self._rival:
@@ -250,7 +250,7 @@ class MainSession:
                 self._former.expect_cleared(robot)
                 await self._reports.clear(client, robot)
 
-    async def _listen(self, client: Client, broker: Broker, robots: Collection[str]) -> None:
+    async def _listen(self, client: MqttConnection, broker: Broker, robots: Collection[str]) -> None:
         """Subscribe to stops and to ourselves, which must be heard, and to who has which name."""
         ourselves = self._topics.daemon(self._identity.daemon_id)
         broker.learn(await granted_qos(client, ourselves, EXACTLY_ONCE))
@@ -268,7 +268,7 @@ class MainSession:
         beats = self._topics.heartbeat(self._identity.daemon_id)
         await subscribe(client, [beats, *self._request_heartbeats_of(robots)], qos=0)
 
-    async def _listen_to(self, client: Client, broker: Broker, robots: Collection[str]) -> None:
+    async def _listen_to(self, client: MqttConnection, broker: Broker, robots: Collection[str]) -> None:
         """Subscribe to who else has the names of robots that have come, and then to their stops."""
         await try_to_subscribe(client, self._echoed_of(robots, broker), broker.listening_qos)
         heartbeats = self._request_heartbeats_of(robots)
@@ -308,7 +308,7 @@ class MainSession:
             self._heartbeat.leave(heartbeats)
             await client.unsubscribe(self._stops_of([robot]) + heartbeats + self._echoed_of([robot], broker))
 
-    async def _say_goodbye(self, client: Client) -> None:
+    async def _say_goodbye(self, client: MqttConnection) -> None:
         """Say what is still to be said, within a bounded time."""
         try:
             async with asyncio.timeout(FAREWELL_S):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from ...api import ReportHub, Subject, Subscription
-    from ..client import Broker, Client
+    from ..client import Broker, MqttConnection
     from ..topics import Topics
     from .claims import Claims
     from .home_assistant import HomeAssistant
@@ -93,7 +93,7 @@ class ReportsOut:
         self._retained.hear(topic, payload)
         self._echoes.hear(topic)
 
-    async def announce(self, client: Client, broker: Broker) -> None:
+    async def announce(self, client: MqttConnection, broker: Broker) -> None:
         """Publish of all robots whether they take requests and what they do, then that the daemon is online.
 
         What may be long comes later (`describe`): it keeps nobody from a robot.
@@ -109,14 +109,14 @@ class ReportsOut:
         await self._publish_latest(client, self._ours(), RETAINED - LONG)
         await self._publish_lasting(client, self._availability, self._identity.online(broker.asking_qos))
 
-    async def describe(self, client: Client) -> None:
+    async def describe(self, client: MqttConnection) -> None:
         """Publish what the robots are, and then what they can play."""
         ours = self._ours()
         for subject in sorted(LONG):
             await self._publish_latest(client, ours, {subject})
         self._told = ours
 
-    async def look_after(self, client: Client, period_s: float) -> NoReturn:
+    async def look_after(self, client: MqttConnection, period_s: float) -> NoReturn:
         """Tell again what others have cleared or overwritten, and of robots whose name was let go."""
         while True:
             await asyncio.sleep(period_s)
@@ -132,14 +132,14 @@ class ReportsOut:
         """Return the robots whose names are ours."""
         return {one.robot for one in self._hub.latest() if self._claims.holder(one.robot) is None}
 
-    async def _tell_news(self, client: Client) -> None:
+    async def _tell_news(self, client: MqttConnection) -> None:
         """Publish all that lasts of the robots that have become ours."""
         ours = self._ours()
         await self._publish_latest(client, ours - self._told, RETAINED)
         self._told = ours
 
     async def _publish_latest(
-        self, client: Client, robots: Collection[str], subjects: Collection[Subject]
+        self, client: MqttConnection, robots: Collection[str], subjects: Collection[Subject]
     ) -> None:
         """Publish the latest of what lasts; the first of a robot is its availability, by which it is ours."""
         for robot in sorted(robots):
@@ -148,26 +148,26 @@ class ReportsOut:
             if report.robot in robots and report.subject in subjects:
                 await self._publish(client, report)
 
-    async def tell_home_assistant(self, client: Client) -> None:
+    async def tell_home_assistant(self, client: MqttConnection) -> None:
         """Tell it of all robots, as it has started and may not keep what it was told."""
         for robot in sorted(self._told):
             self._hand_over_device(client, robot)
         await client.all_delivered()
 
-    async def _clear_outdated(self, client: Client, robot: str) -> None:
+    async def _clear_outdated(self, client: MqttConnection, robot: str) -> None:
         """Clear where Home Assistant was told of a robot before, by another configuration."""
         topic = self._home_assistant.outdated(robot)
         if topic is not None:
             await client.publish(topic, b"", 1, True, timeout=PUBLISH_TIMEOUT_S)
 
-    async def let_go(self, client: Client, robot: str) -> None:
+    async def let_go(self, client: MqttConnection, robot: str) -> None:
         """Clear what the broker keeps of a robot that was ours until now, and look after it no more."""
         self._told.discard(robot)
         self._retained.leave(self._topics.lasting(robot))
         self._echoes.leave(self._topics.reports(robot, self._echoed))
         await self.clear(client, robot)
 
-    async def clear(self, client: Client, robot: str) -> None:
+    async def clear(self, client: MqttConnection, robot: str) -> None:
         """Let a robot's name go, and clear what the broker keeps of it."""
         await self._clear_outdated(client, robot)
         released = encode({"state": "offline", "bridge": None})
@@ -177,7 +177,7 @@ class ReportsOut:
             await client.publish(topic, b"", 1, True, timeout=PUBLISH_TIMEOUT_S)
         heed_cancellation()
 
-    async def publish_reports(self, client: Client) -> NoReturn:
+    async def publish_reports(self, client: MqttConnection) -> NoReturn:
         """Publish reports in order, a few ahead of what the broker has confirmed: it may be slow at it."""
         unconfirmed = deque[int]()
         while True:
@@ -188,7 +188,7 @@ class ReportsOut:
                 await client.delivered(unconfirmed.popleft(), PUBLISH_TIMEOUT_S)
             heed_cancellation()
 
-    async def publish_streams(self, client: Client) -> None:
+    async def publish_streams(self, client: MqttConnection) -> None:
         """Publish what only the moment matters of; nothing of it waits for a new connection."""
         with self._hub.subscribe(STREAMED, STREAMED_LENGTH) as streams:
             async for report in streams:
@@ -197,7 +197,7 @@ class ReportsOut:
                     await client.publish(topic, payload, 0, timeout=PUBLISH_TIMEOUT_S)
                 heed_cancellation()
 
-    async def say_goodbye(self, client: Client) -> None:
+    async def say_goodbye(self, client: MqttConnection) -> None:
         """Publish what is still to be said, then offline, and wait until the broker has all of it."""
         while report := self._reports.get_now():
             await self._publish(client, report)
@@ -206,7 +206,7 @@ class ReportsOut:
         await self._publish_lasting(client, self._availability, self._identity.availability("offline"))
         await client.all_delivered()
 
-    def take_back(self, client: Client) -> None:
+    def take_back(self, client: MqttConnection) -> None:
         """Make what a broker has not confirmed the next that is published: there will be another broker.
 
         One that was cut off after the broker had it comes twice, alike in all: that none is lost counts more.
@@ -216,20 +216,20 @@ class ReportsOut:
             if client.is_outstanding(mid):
                 self._reports.put_back(unheard[mid])
 
-    def keep_untold(self, client: Client | None) -> None:
+    def keep_untold(self, client: MqttConnection | None) -> None:
         """Keep the results that the broker has not got."""
         untold = [report for mid, report in self._unheard.items() if client and client.is_outstanding(mid)]
         while report := self._reports.get_now():
             untold.append(report)
         self._results.keep(report for report in untold if report.subject == "result")
 
-    async def _publish(self, client: Client, report: Report) -> None:
+    async def _publish(self, client: MqttConnection, report: Report) -> None:
         """Publish a report, and wait until the broker has it."""
         number = self._hand_over(client, report)
         if number is not None:
             await client.delivered(number, PUBLISH_TIMEOUT_S)
 
-    def _hand_over(self, client: Client, report: Report) -> int | None:
+    def _hand_over(self, client: MqttConnection, report: Report) -> int | None:
         """Have a report delivered; return its number at the client, None where there is none to publish."""
         qos = min(qos_of(report.subject), self._most_qos)
         if (payload := self._payload(client, report, qos)) is None:
@@ -247,7 +247,7 @@ class ReportsOut:
             self._unheard[number] = report
         return number
 
-    def _hand_over_device(self, client: Client, robot: str) -> None:
+    def _hand_over_device(self, client: MqttConnection, robot: str) -> None:
         """Tell Home Assistant of a robot, as soon as its motions are known.
 
         What becomes of it there is not looked after: whoever deletes the device in Home Assistant clears it.
@@ -258,7 +258,7 @@ class ReportsOut:
             playable = [motion["name"] for motion in motions.data["motions"] if motion.get("ok")]
             self._hand_over_config(client, robot, topic, playable)
 
-    def _hand_over_config(self, client: Client, robot: str, topic: str, playable: list[str]) -> None:
+    def _hand_over_config(self, client: MqttConnection, robot: str, topic: str, playable: list[str]) -> None:
         """Do so, with as many of the motions to choose from as the broker takes."""
         room, shown = client.room(topic, 1), len(playable)
         payload = _encode(topic, self._home_assistant.config(robot, playable))
@@ -274,7 +274,7 @@ class ReportsOut:
         if payload is not None:
             client.hand_over(topic, payload, 1, retain=True)
 
-    def _payload(self, client: Client, report: Report, qos: int) -> bytes | None:
+    def _payload(self, client: MqttConnection, report: Report, qos: int) -> bytes | None:
         """Return what is published of a report, None if nothing."""
         robot = report.robot
         if self._claims.holder(robot) is not None:
@@ -289,7 +289,7 @@ class ReportsOut:
         return self._fitted(client, report.subject, self._topics.report(robot, report.subject), data, qos)
 
     def _fitted(
-        self, client: Client, subject: Subject, topic: str, data: dict[str, Any], qos: int
+        self, client: MqttConnection, subject: Subject, topic: str, data: dict[str, Any], qos: int
     ) -> bytes | None:
         """Return a report as the broker takes it, None if it does not; what it keeps is then cleared."""
         payload = _encode(topic, data)
@@ -301,7 +301,7 @@ class ReportsOut:
             client.limit.report(topic, len(payload), fitted.remedy)
         return b"" if fitted.payload is None and subject in RETAINED else fitted.payload
 
-    async def _publish_shorter(self, client: Client, topic: str) -> None:
+    async def _publish_shorter(self, client: MqttConnection, topic: str) -> None:
         """Publish a list of motions again, cut, that has not come back: it may have been too long."""
         for report in self._hub.latest():
             if report.subject == "motions" and self._topics.report(report.robot, report.subject) == topic:
@@ -310,7 +310,7 @@ class ReportsOut:
                 self._echoes.leave([topic])
                 await self._publish(client, report)
 
-    async def _publish_lasting(self, client: Client, topic: str, data: dict[str, Any]) -> None:
+    async def _publish_lasting(self, client: MqttConnection, topic: str, data: dict[str, Any]) -> None:
         payload = _encode(topic, data)
         if payload is not None:
             self._retained.say(topic, payload)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import aiomqtt
 
-    from ..client import Broker, Client
+    from ..client import Broker, MqttConnection
     from ..topics import Topics
     from .responder import Responder
     from .stop_order import StopOrder
@@ -81,7 +81,7 @@ class RequestsSession:
         self._is_main_connected = is_main_connected
         self._may_begin = may_begin
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
-        self._client: Client | None = None
+        self._client: MqttConnection | None = None
         self._broker: Broker | None = None
         self._newcomers = Newcomers(robots)
         self._pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
@@ -100,7 +100,7 @@ class RequestsSession:
         elif self._is_ours(asked.robot):
             self.inbox.put(message, self._order.place(asked.robot))
 
-    async def run(self, client: Client, broker: Broker) -> None:
+    async def run(self, client: MqttConnection, broker: Broker) -> None:
         """Serve until the connection breaks; the log is told when requests are taken."""
         self._client, self._broker = client, broker
         self.is_connected = True
@@ -122,7 +122,7 @@ class RequestsSession:
             self.ready.clear()
             self._newcomers.end()
 
-    async def _listen_to(self, client: Client, broker: Broker, robots: Collection[str]) -> None:
+    async def _listen_to(self, client: MqttConnection, broker: Broker, robots: Collection[str]) -> None:
         """Subscribe to the requests to some robots."""
         await subscribe(client, [self._topics.requests(robot) for robot in robots], broker.listening_qos)
 
@@ -136,7 +136,7 @@ class RequestsSession:
         if self._client is not None and self.ready.is_set():
             await self._client.unsubscribe(self._topics.requests(robot))
 
-    async def _serve(self, client: Client, qos: int) -> None:
+    async def _serve(self, client: MqttConnection, qos: int) -> None:
         while True:
             message, place = await self.inbox.get()
             await self._room.acquire()
@@ -149,7 +149,9 @@ class RequestsSession:
         if self._client is not None and self._broker is not None:
             await self._responder.serve(message, self._client, self._broker.asking_qos)
 
-    async def _serve_one(self, message: aiomqtt.Message, place: int, client: Client, qos: int) -> None:
+    async def _serve_one(
+        self, message: aiomqtt.Message, place: int, client: MqttConnection, qos: int
+    ) -> None:
         """Answer; nothing is raised but cancellation."""
         asked = self._topics.request_of(message.topic.value)
         overtaken = asked is not None and self._order.is_overtaken(asked.robot, place)

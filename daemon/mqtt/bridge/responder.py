@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ...api import Dispatcher
-    from ..client import Client
+    from ..client import MqttConnection
     from ..topics import Topics
 
 PUBLISH_TIMEOUT_S = 5.0
@@ -52,7 +52,7 @@ class Responder:
     async def serve(
         self,
         message: aiomqtt.Message,
-        client: Client,
+        client: MqttConnection,
         qos: int,
         *,
         overtaken: bool = False,

@@ -1,10 +1,10 @@
 """Connections to MQTT brokers.
 
-- `connection`: clients for the configured broker
-- `sending`: the half of a client that sends, no more than the broker takes
+- `address`: where the configured broker is, and how to log in there
+- `connection`: a connection to it
+- `dialling`: what an attempt to connect meets, and TLS
 - `packet_limit`: how long a packet may be, by what the broker states or does
 - `certificates`: which of them end soon
-- `attempt`: what one of them meets as it connects
 - `refusals`: topics on which the broker takes nothing, reported together
 - `connection_log`: a connection made, lost and made again, each logged once
 - `reasons`: why there is no connection, in words
@@ -13,9 +13,10 @@
 - `subscriptions`: subscribes, and reports what the broker refuses
 """
 
+from .address import address_of, speaks_5
 from .brokers import EXACTLY_ONCE, Broker, Brokers, Follower, MovedOn
 from .certificates import CertificateWatch, files_of
-from .connection import Client, address_of, make_client, speaks_5
+from .connection import MqttConnection
 from .connection_log import ConnectionLog
 from .link import BackOff, Link, heed_cancellation
 from .packet_limit import CUT_TO, RAISE_IT, PacketTooLong
@@ -33,19 +34,18 @@ __all__ = [
     "Broker",
     "Brokers",
     "CertificateWatch",
-    "Client",
     "ConnectionLog",
     "ConnectionUseless",
     "Follower",
     "Link",
     "MovedOn",
+    "MqttConnection",
     "NotConnected",
     "PacketTooLong",
     "address_of",
     "files_of",
     "granted_qos",
     "heed_cancellation",
-    "make_client",
     "reason_of",
     "speaks_5",
     "subscribe",

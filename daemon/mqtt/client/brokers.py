@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import aiomqtt
 
 from ...api import RETAINED, STREAMED, SUBJECTS
-from .connection import address_of, speaks_5
+from .address import address_of, speaks_5
 from .connection_log import ConnectionLog
 from .link import BackOff
 from .packet_limit import PacketLimit
@@ -76,10 +76,12 @@ class Broker:
     def echoed(self) -> frozenset[Subject]:
         """Subjects on which the daemon hears itself: what lasts, and what may be refused without a word.
 
-        By MQTT 5 a broker says what it refuses, and the embedded one refuses nothing.
+        With MQTT 5 a broker reports what it refuses, but paho does not pass on its report for QoS 2; the
+        embedded one refuses nothing.
         """
-        says_so = speaks_5(self.settings) or self.settings.broker == "embedded"
-        return RETAINED if says_so else SUBJECTS - STREAMED
+        if self.settings.broker == "embedded":
+            return RETAINED
+        return RETAINED | {"result"} if speaks_5(self.settings) else SUBJECTS - STREAMED
 
     @property
     def listening_qos(self) -> int:

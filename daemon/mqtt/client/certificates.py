@@ -7,14 +7,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from ...config.certificates import CertificateLog, NoCertificate, Validity, of_authorities, of_chain, of_der
-from .connection import address_of
+from .address import address_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from ...config.mqtt import MqttSettings
-    from .connection import Client
+    from .connection import MqttConnection
 
 LOOK_S = 3600.0
 
@@ -39,7 +39,7 @@ class CertificateWatch:
                     self._log.report(f"{name} {file}", await asyncio.to_thread(of, file))
             await asyncio.sleep(LOOK_S)
 
-    def see(self, client: Client, broker: MqttSettings) -> None:
+    def see(self, client: MqttConnection, broker: MqttSettings) -> None:
         """Look at the certificate that a broker has shown."""
         if client.broker_certificate is not None:
             with suppress(NoCertificate):

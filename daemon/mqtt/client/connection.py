@@ -1,4 +1,7 @@
-"""Makes MQTT clients for the configured broker: address, login, TLS, and nothing left behind by a failure."""
+"""A connection of the daemon to its broker, on paho's loop interface (docs/decisions/paho-loop.md).
+
+MQTT 5.0 and 3.1.1 (OASIS), over TCP, TLS and WebSocket.
+"""
 
 from __future__ import annotations
 
@@ -6,168 +9,211 @@ import asyncio
 import logging
 import select
 import socket
-import threading
+from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn, Self
-from urllib.parse import unquote, urlsplit
 
 import aiomqtt
-from paho.mqtt.enums import MQTTErrorCode
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
+from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from ...config.listening import place, reached_at, split_place
-from ...config.mqtt import ENCRYPTED, PORTS, WEB_SOCKETS
-from ...config.secrets import NoCredential, secret_file
-from .attempt import Attempt
-from .packet_limit import PacketLimit
-from .reasons import HungUp, NotConnected, TlsFilesUnusable, not_connected
-from .sending import SendingClient
+from ...config.mqtt import ENCRYPTED, WEB_SOCKETS
+from .address import address_of, login_of, speaks_5
+from .dialling import Attempt, load_certificates
+from .packet_limit import RAISE_IT, PacketLimit, PacketTooLong, SentPackets, packet_bytes
+from .reasons import PACKET_TOO_LARGE, HungUp, not_connected
+from .refusals import Refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Callable, Sequence
     from types import TracebackType
 
-    import paho.mqtt.client as paho
+    from paho.mqtt.reasoncodes import ReasonCode
 
     from ...config.mqtt import MqttSettings
 
 log = logging.getLogger(__name__)
 
 TIMEOUT_S = 5.0
-FORGET_WITHIN_S = 1.0
+MISC_PERIOD_S = 1.0
 PACKETS_AT_ONCE = 50
-MOST_IN_FLIGHT = 64  # messages that the broker sends before it waits for acknowledgements (MQTT 5)
+MOST_RECEIVED = 64  # messages that the broker sends before it waits for acknowledgements (MQTT 5)
+MOST_SENT = 20  # the same of ours, or fewer if the broker takes fewer (MQTT 5)
 MOST_PACKET_BYTES = 262_144
-MOST_PASSWORD_BYTES = 1024
-MQTT_PATH = "/mqtt"
-"""The path of a WebSocket where the URL names none, as brokers and clients have it."""
-NO_DELAY = ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),)
+LENGTH_GROWS_BY = 3
+"""A packet's length is written in one to four bytes."""
+QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
+NO_DELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 # What waits for us waits in our own broker, which queues by publisher, and not in the system behind a flood.
-LITTLE_READ_AHEAD = ((socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384),)
+LITTLE_READ_AHEAD = (socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where the broker is; `str()` is safe to log.
+@dataclass(slots=True)
+class Outgoing:
+    """A message until the broker has it; its length is that of the packet, in bytes."""
 
-    Attributes
-    ----------
-    scheme, host, port : str, str, int
-    path : str
-        Of a WebSocket; '' for any other connection.
-    """
-
-    scheme: str
-    host: str
-    port: int
-    path: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.scheme}://{place(self.host, self.port)}{self.path}"
+    topic: str
+    payload: bytes | None
+    qos: int
+    retain: bool
+    properties: Properties | None
+    length: int = 0
+    confirmed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Client(SendingClient):
-    """A client that leaves nothing behind when it cannot connect, and that acknowledges at once.
+class MqttConnection:
+    """A connection to the configured broker, the first of several; `async with` makes it.
 
-    It may be connected again and again; one with a session delivers what was cut off before, as MQTT says.
+    It may be made again and again. One with a session then delivers what was cut off before, as MQTT
+    specifies: what is handed over with QoS 2 arrives exactly once.
 
     Parameters
     ----------
     settings : MqttSettings
-    receive : callable or None
-        Takes each message as it arrives; None lets them wait in `messages`.
+    identifier : str, optional
+        The client identifier; without one the broker makes one up.
+    will : aiomqtt.Will, optional
+        What the broker publishes when the connection breaks.
+    receive : callable, optional
+        Is called with each message as it arrives; without it they wait in `messages`.
     session_s : int
         How long the broker keeps the session when the connection has broken (MQTT 5), in s; 0 keeps none.
     limit : PacketLimit, optional
         Of the broker, where several connections share it.
-    **options : object
-        As of aiomqtt's client.
-    """
 
-    _dialled: asyncio.Event
-    _is_dialling = _is_given_up = False
+    Attributes
+    ----------
+    identifier : str
+    limit : PacketLimit
+    version_5 : bool
+        Whether it is MQTT 5.
+    refused : set of str
+        Topics on which the broker has refused what was published (MQTT 5), the first of them.
+    logs_refusals : bool
+        Whether the log names them.
+    """
 
     def __init__(
         self,
         settings: MqttSettings,
+        identifier: str | None = None,
+        will: aiomqtt.Will | None = None,
+        *,
         receive: Callable[[aiomqtt.Message], None] | None = None,
         session_s: int = 0,
-        *,
         limit: PacketLimit | None = None,
-        **options: Any,
     ) -> None:
-        address, v5 = address_of(settings), speaks_5(settings)
-        self._attempt = Attempt()
-        super().__init__(
-            limit or PacketLimit(),
-            v5=v5,
-            hostname=address.host,
-            port=address.port,
-            properties=_connect_properties(session_s) if v5 else None,
-            logger=self._attempt.logger(log),
-            **options,
-        )
+        self.identifier = identifier or ""
+        self.limit = limit or PacketLimit()
+        self.version_5 = speaks_5(settings)
+        self.logs_refusals = True
+        self._refusals = Refusals()
+        self.refused = self._refusals.topics
         self._settings = settings
-        self._loop_thread = threading.get_ident()
-        self._receive = receive
-        self._keeps_session = session_s > 0
-        self._was_connected = False
-        for step in ("_create_socket_connection", "_ssl_wrap_socket"):
-            setattr(self._client, step, self._attempt.noted(getattr(self._client, step)))
+        self._session_s = session_s
+        self._loop = asyncio.get_running_loop()
+        self._receive = receive or self._keep
+        self._received = deque[aiomqtt.Message]()
+        self._arrived = asyncio.Event()
+        self._attempt = Attempt()
+        self._made_before = self._is_dialling = self._is_given_up = False
+        self._connected: asyncio.Future[None] = self._loop.create_future()
+        self._lost: asyncio.Future[None] = self._loop.create_future()
+        self._descriptor = -1
+        self._misc: asyncio.TimerHandle | None = None
+        self._subscribing: dict[int, asyncio.Future[list[ReasonCode]]] = {}
+        self._outgoing: dict[int, Outgoing] = {}  # by number; of QoS 1 and 2
+        self._waiting = deque[int]()  # those that were not sent yet
+        self._in_flight: dict[int, int] = {}  # packet identifiers of the others, and their numbers
+        self._writing: dict[int, Outgoing] = {}  # by packet identifier; of QoS 0
+        self._last_number = 0
+        self._most_sent = MOST_SENT
+        self._most_qos = 2
+        self._all_confirmed = asyncio.Event()
+        self._all_confirmed.set()
+        self._sent = SentPackets(self._loop.time)
+        self._withdrawn: list[int] = []
+        self._is_unanswered = False
+        self._tls = self._attempt.tls_context() if address_of(settings).scheme in ENCRYPTED else None
+        self._paho = self._make_paho(will)
+
+    def _make_paho(self, will: aiomqtt.Will | None) -> paho.Client:
+        address = address_of(self._settings)
+        client = paho.Client(
+            CallbackAPIVersion.VERSION2,
+            client_id=self.identifier,
+            clean_session=None if self.version_5 else not self._session_s,
+            protocol=paho.MQTTv5 if self.version_5 else paho.MQTTv311,
+            transport="websockets" if address.scheme in WEB_SOCKETS else "tcp",
+            reconnect_on_failure=False,
+        )
+        client.enable_logger(self._attempt.logger(log))
+        client.connect_timeout = TIMEOUT_S
+        client.max_inflight_messages_set(0)  # no more are handed to paho than may be sent
+        if address.path:
+            client.ws_set_options(path=address.path)
+        if self._tls is not None:
+            client.tls_set_context(self._tls)
+        if will is not None:
+            client.will_set(will.topic, will.payload, will.qos, will.retain, will.properties)
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+        client.on_message = self._on_message
+        client.on_publish = self._on_publish
+        client.on_subscribe = self._on_subscribe
+        client.on_unsubscribe = self._on_unsubscribe
+        client.on_socket_close = self._on_socket_close
+        client.on_socket_register_write = self._on_socket_register_write
+        return client
 
     @property
     def broker_certificate(self) -> bytes | None:
         """The certificate that the broker has shown, in DER."""
         return self._attempt.certificate
 
+    # -- making and ending it -------------------------------------------------------------------------------
+
     async def __aenter__(self) -> Self:
-        """Connect; the login is read anew each time.
+        """Connect; the password and the certificates are read each time.
 
         Raises
         ------
+        NotConnected
+            If there is no connection; `str()` is why.
         aiomqtt.MqttError
-            If there is no connection, as `NotConnected`, which says why; or if it breaks at once.
+            If it breaks at once.
         """
-        self._client.username_pw_set(*_login(self._settings))
-        first = not self._was_connected
-        if self._keeps_session and first and not self.version_5:
+        if self._session_s and not self._made_before and not self.version_5:
             # MQTT 3.1.1 can only end a session that an earlier process left by beginning a clean one.
-            await self._enter(clean=True)
-            await self.__aexit__(None, None, None)
-            self._was_connected = True
-        client = await self._enter(clean=not self._keeps_session or (first and self.version_5))
-        self._was_connected = True
-        return client
-
-    async def _enter(self, *, clean: bool) -> Self:
-        loop = asyncio.get_running_loop()
-        self._dialled, self._is_dialling, self._is_given_up = asyncio.Event(), False, False
-        self._connected, self._disconnected = loop.create_future(), loop.create_future()
-        disconnected = self._disconnected
-        if self.version_5:
-            self._clean_start = clean
-        else:
-            self._client._clean_session = clean  # noqa: SLF001 # paho takes it but when it is made
+            async with MqttConnection(self._settings, self.identifier):
+                pass
+        self._connected, self._lost = self._loop.create_future(), self._loop.create_future()
         self._attempt.begin()
+        self._paho.username_pw_set(*login_of(self._settings))
         try:
-            client = await super().__aenter__()
-        except aiomqtt.MqttError as error:
-            await self._hang_up()
-            raise not_connected(self._attempt.reason(error), self._settings, self.identifier) from error
+            await self._dial()
+            await asyncio.wait((self._connected,), timeout=TIMEOUT_S)
+            if not self._connected.done():
+                raise TimeoutError  # noqa: TRY301 # as of the system
+            self._connected.result()
+        except (aiomqtt.MqttError, OSError, paho.WebsocketConnectionError) as error:
+            reason = self._attempt.reason(error)
+            self.break_off()
+            raise not_connected(reason, self._settings, self.identifier) from error
         except BaseException:
-            await self._hang_up()
+            self.break_off()
             raise
-        if disconnected.done():  # it broke as soon as it was made, which aiomqtt forgets
-            self._disconnected = disconnected
+        self._made_before = True
+        if self._lost.done():
             self._note_loss()
-            await self.__aexit__(None, None, None)
             await self.broken()
-        if self._receive is not None and (connection := self._client.socket()) is not None:
-            self._loop.add_reader(connection, self._read)  # in place of aiomqtt's
-        return client
+        self._send_waiting()
+        return self
 
     async def __aexit__(
         self,
@@ -175,90 +221,71 @@ class Client(SendingClient):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Leave; a broker that hangs up first is no error that asyncio need print.
-
-        After an error it is left without a word, so that the broker publishes the will.
-        """
+        """Disconnect; after an error without DISCONNECT, so that the broker publishes the will."""
         if kind is not None and not issubclass(kind, asyncio.CancelledError):
             self._note_loss()
-            self._break_off()
+        elif not self._lost.done():
+            self._paho.disconnect()
+            await asyncio.wait((self._lost,), timeout=TIMEOUT_S)
+        self.break_off()
+        self._refusals.report()
+
+    async def _dial(self) -> None:
+        """Connect the socket and send CONNECT; in a thread, as paho waits for the network meanwhile."""
+        self._is_dialling = self._is_given_up = False
+        dialling = self._loop.run_in_executor(None, self._dial_in_thread)
         try:
-            await super().__aexit__(kind, error, traceback)
+            await asyncio.wait((dialling,))
+        except asyncio.CancelledError:
+            self._is_given_up = True
+            if self._is_dialling:
+                await asyncio.wait((dialling,), timeout=TIMEOUT_S)
+            raise
         finally:
-            self._refusals.tell()
-            if self._disconnected.done() and not self._disconnected.cancelled():
-                self._disconnected.exception()
+            if dialling.done():
+                dialling.exception()
+        dialling.result()
+        connection = self._paho.socket()
+        if connection is None:
+            raise HungUp
+        self._descriptor = connection.fileno()
+        if isinstance(connection, socket.socket):
+            connection.setsockopt(*NO_DELAY)
+            if self._settings.broker == "embedded":
+                connection.setsockopt(*LITTLE_READ_AHEAD)
+        self._loop.add_reader(self._descriptor, self._read)
+        self._write_soon()
+        self._keep_alive()
 
-    def _break_off(self) -> None:
-        """Close the connection as if it had broken."""
-        if self._client.socket() is not None:
-            lost = MQTTErrorCode.MQTT_ERR_CONN_LOST
-            self._client._loop_rc_handle(lost)  # noqa: SLF001 # as paho does where it notices that itself
-
-    def _client_connect(self) -> None:
-        """Dial, in a thread, unless it was given up before the thread began."""
+    def _dial_in_thread(self) -> None:
         self._is_dialling = True
-        try:
-            if not self._is_given_up:
-                with self._attempt.dialling():
-                    super()._client_connect()
-        finally:
-            self._loop.call_soon_threadsafe(self._dialled.set)
-
-    def _set_tls_params(self) -> None:
-        """Read certificates and keys, which may have changed since the daemon was started."""
-        try:
-            super()._set_tls_params()
-        except OSError as error:
-            raise TlsFilesUnusable(str(error)) from error
-        if self._client._ssl_context is not None:  # noqa: SLF001 # paho wraps the socket by it
-            self._client._ssl_context.sslsocket_class = self._attempt.socket_class()  # noqa: SLF001
-
-    def _on_disconnect(self, client: paho.Client, *details: Any) -> None:
-        """Notice also a broker that closes the connection without a word: aiomqtt would wait for one."""
-        connected = self._connected  # of this attempt; by the time, there may be another
-        if not connected.cancelled():  # by who gave it up: aiomqtt would fail over that
-            super()._on_disconnect(client, *details)
-        self._loop.call_soon_threadsafe(_give_up, connected)
-
-    async def _hang_up(self) -> None:
-        """Close a connection that was not accepted: aiomqtt leaves it open, and its thread dials on."""
-        self._is_given_up = True
-        if not self._is_dialling:  # nor will it: a thread that begins now finds that it is given up
+        if self._is_given_up:
             return
-        with suppress(aiomqtt.MqttError, TimeoutError):
-            async with asyncio.timeout(TIMEOUT_S):
-                await self._dialled.wait()
-                if self._client.socket() is not None:
-                    self._connected = asyncio.get_running_loop().create_future()
-                    self._connected.set_result(None)
-                    await self.__aexit__(None, None, None)
+        address = address_of(self._settings)
+        with self._attempt.dialling():
+            if self._tls is not None:
+                load_certificates(self._tls, self._settings)
+            keepalive_s = self._settings.keepalive_s
+            if self.version_5:
+                clean = not self._session_s or not self._made_before
+                properties = _connect_properties(self._session_s)
+                self._paho.connect(
+                    address.host, address.port, keepalive_s, clean_start=clean, properties=properties
+                )
+            else:
+                self._paho.connect(address.host, address.port, keepalive_s)
+        self._close_if_given_up()
 
-    def _on_message(self, client: paho.Client, userdata: Any, message: paho.MQTTMessage) -> None:
-        """Hand a message over as it arrives; what fails at it must not end the connection."""
-        if self._receive is None:
-            super()._on_message(client, userdata, message)
-            return
-        try:
-            self._receive(aiomqtt.Message._from_paho_message(message))  # noqa: SLF001 # it makes them so itself
-        except Exception:
-            log.exception("a message of %d bytes was left out", len(message.payload))
+    def _close_if_given_up(self) -> None:
+        if self._is_given_up and (connection := self._paho.socket()) is not None:
+            connection.close()
 
-    def _read(self) -> None:
-        """Read what has come, as aiomqtt does, but many packets at a time.
-
-        One in each turn of the event loop would fall behind where each turn has much to do.
-        """
-        connection = self._client.socket()
-        try:
-            for _ in range(PACKETS_AT_ONCE):
-                self._client.loop_read()
-                gone = connection is None or self._client.socket() is not connection
-                if gone or not _has_more(connection):
-                    break
-        except Exception as error:  # noqa: BLE001 # whatever it is, the connection has broken
-            if not self._disconnected.done():
-                self._disconnected.set_exception(error)
+    def break_off(self) -> None:
+        """Close the connection, if it is open, as if it had broken."""
+        if (connection := self._paho.socket()) is not None:
+            self._forget_socket()
+            connection.close()
+            self._paho.loop_read()  # by which paho finds it closed
 
     async def broken(self) -> NoReturn:
         """Wait until the connection breaks.
@@ -268,117 +295,374 @@ class Client(SendingClient):
         aiomqtt.MqttError
             Then.
         """
-        await asyncio.wait((self._disconnected,))
-        raise aiomqtt.MqttError("the connection broke") from self._disconnected.exception()
+        await asyncio.wait((self._lost,))
+        raise aiomqtt.MqttError("the connection broke") from self._lost.exception()
 
-    def _on_socket_close(self, client: paho.Client, userdata: Any, sock: Any) -> None:
-        """Let the loop forget a socket before paho closes it: in its own thread, as paho dials in another."""
-        if threading.get_ident() == self._loop_thread:
-            super()._on_socket_close(client, userdata, sock)
+    def _on_connect(
+        self,
+        client: paho.Client,
+        _userdata: Any,
+        _flags: paho.ConnectFlags,
+        reason_code: ReasonCode,
+        properties: Properties | None,
+    ) -> None:
+        """Note what the broker states, before anything is sent (MQTT 5.0, 3.2.2.3)."""
+        if self._connected.done():
             return
-        forgotten = threading.Event()
+        if reason_code.is_failure:
+            _fail(self._connected, aiomqtt.MqttCodeError(reason_code))
+            return
+        self._most_qos = getattr(properties, "MaximumQoS", 2)
+        self._most_sent = min(MOST_SENT, getattr(properties, "ReceiveMaximum", MOST_SENT))
+        self.limit.state(getattr(properties, "MaximumPacketSize", inf))
+        self._is_unanswered = False
+        self._withdraw(client)
+        self._sent.begin()
+        self._connected.set_result(None)
 
-        def forget() -> None:
-            super(Client, self)._on_socket_close(client, userdata, sock)
-            forgotten.set()
+    def _on_disconnect(
+        self,
+        _client: paho.Client,
+        _userdata: Any,
+        _flags: paho.DisconnectFlags,
+        reason_code: ReasonCode,
+        _properties: Properties | None,
+    ) -> None:
+        _fail(self._connected, HungUp())
+        if reason_code == MQTTErrorCode.MQTT_ERR_SUCCESS and not self._lost.done():
+            self._lost.set_result(None)
+        _fail(self._lost, aiomqtt.MqttCodeError(reason_code, "Unexpected disconnection"))
+        self._writing.clear()
+        self._arrived.set()
 
-        self._loop.call_soon_threadsafe(forget)
-        forgotten.wait(FORGET_WITHIN_S)  # a loop that ends forgets all of them
+    def _note_loss(self) -> None:
+        """Note that the connection has broken, and for which packet that may have been."""
+        error = self._lost.exception() if self._lost.done() else None
+        code = getattr(getattr(error, "rc", None), "value", None)
+        if error is not None or self._is_unanswered:
+            certain = code == PACKET_TOO_LARGE
+            self.limit.blame(self.identifier, self._sent.suspect(), certain=certain)
 
-    def _on_socket_register_write(self, client: paho.Client, _userdata: Any, sock: Any) -> None:
-        """Have the loop write as soon as there is room."""
-        self._loop.call_soon_threadsafe(self._write_soon, client, sock)
+    # -- the event loop -------------------------------------------------------------------------------------
 
-    def _write_soon(self, client: paho.Client, sock: Any) -> None:
-        """Do so, as aiomqtt does, unless the socket has been closed since: paho dials in a thread."""
+    def _read(self) -> None:
+        """Read many packets: one in each turn of the loop would fall behind where each turn is long."""
+        connection = self._paho.socket()
+        try:
+            for _ in range(PACKETS_AT_ONCE):
+                self._paho.loop_read()
+                if connection is None or self._paho.socket() is not connection or not _has_more(connection):
+                    break
+        except Exception as error:  # noqa: BLE001 # whatever it is, the connection is of no more use
+            self._lose(error)
 
-        def write() -> None:
-            try:
-                client.loop_write()
-            except Exception as error:  # noqa: BLE001 # whatever it is, the connection has broken
-                if not self._disconnected.done():
-                    self._disconnected.set_exception(error)
+    def _write(self) -> None:
+        try:
+            self._paho.loop_write()
+        except Exception as error:  # noqa: BLE001 # the same
+            self._lose(error)
+        if self._descriptor >= 0 and not self._paho.want_write():
+            self._loop.remove_writer(self._descriptor)
 
-        # paho may have written all by itself meanwhile, as after a CONNACK; nothing would end it then.
-        if sock.fileno() >= 0 and client.want_write():
-            self._loop.add_writer(sock, write)
+    def _lose(self, error: Exception) -> None:
+        _fail(self._connected, HungUp())
+        _fail(self._lost, error)
+        self.break_off()
 
-    def _on_subscribe(self, client: paho.Client, userdata: Any, mid: int, *told: Any) -> None:
-        """Take what was granted; aiomqtt would log a traceback where nobody waits for it any more."""
-        if mid in self._pending_subscribes:
-            super()._on_subscribe(client, userdata, mid, *told)
+    def _on_socket_register_write(self, _client: paho.Client, _userdata: Any, _socket: Any) -> None:
+        self._loop.call_soon_threadsafe(self._write_soon)
 
-    def _on_unsubscribe(self, client: paho.Client, userdata: Any, mid: int, *told: Any) -> None:
-        """Take the confirmation, in the same way."""
-        if mid in self._pending_unsubscribes:
-            super()._on_unsubscribe(client, userdata, mid, *told)
+    def _write_soon(self) -> None:
+        """Write as soon as there is room; paho may have written all by itself meanwhile."""
+        if self._descriptor >= 0 and self._paho.want_write():
+            self._loop.add_writer(self._descriptor, self._write)
+
+    def _keep_alive(self) -> None:
+        self._paho.loop_misc()
+        if self._descriptor >= 0:
+            self._misc = self._loop.call_later(MISC_PERIOD_S, self._keep_alive)
+
+    def _on_socket_close(self, _client: paho.Client, _userdata: Any, _socket: Any) -> None:
+        self._forget_socket()
+
+    def _forget_socket(self) -> None:
+        if self._descriptor >= 0:
+            self._loop.remove_reader(self._descriptor)
+            self._loop.remove_writer(self._descriptor)
+            self._descriptor = -1
+        if self._misc is not None:
+            self._misc.cancel()
+
+    # -- receiving ------------------------------------------------------------------------------------------
+
+    def _on_message(self, _client: paho.Client, _userdata: Any, message: paho.MQTTMessage) -> None:
+        """Hand a message over as it arrives; what fails at it must not end the connection."""
+        try:
+            self._receive(
+                aiomqtt.Message(
+                    message.topic,
+                    bytes(message.payload),
+                    message.qos,
+                    message.retain,
+                    message.mid,
+                    message.properties,
+                )
+            )
+        except Exception:
+            log.exception("a message of %d bytes was left out", len(message.payload))
+
+    def _keep(self, message: aiomqtt.Message) -> None:
+        self._received.append(message)
+        self._arrived.set()
+
+    @property
+    async def messages(self) -> AsyncIterator[aiomqtt.Message]:
+        """The messages that arrive, where nobody else receives them; ends with `MqttError`."""
+        while True:
+            while self._received:
+                yield self._received.popleft()
+            if self._lost.done():
+                await self.broken()
+            self._arrived.clear()
+            await self._arrived.wait()
+
+    async def subscribe(
+        self,
+        topics: str | Sequence[tuple[str, int | SubscribeOptions]],
+        qos: int = 0,
+        *,
+        timeout: float = TIMEOUT_S,  # noqa: ASYNC109 # as aiomqtt has it
+    ) -> list[int]:
+        """Subscribe to one or more topics; return for each the granted QoS, or why it is refused.
+
+        Raises
+        ------
+        aiomqtt.MqttError
+            If there is no connection, or no answer in time.
+        """
+        wanted: Any = [(topics, qos)] if isinstance(topics, str) else list(topics)
+        if self.version_5:
+            wanted = [
+                (topic, SubscribeOptions(qos=option) if isinstance(option, int) else option)
+                for topic, option in wanted
+            ]
+        return await self._acknowledged(*self._paho.subscribe(wanted), timeout)
+
+    async def unsubscribe(self, topics: str | list[str], *, timeout: float = TIMEOUT_S) -> None:  # noqa: ASYNC109
+        """Unsubscribe from one or more topics; raises as `subscribe`."""
+        await self._acknowledged(*self._paho.unsubscribe(topics), timeout)
+
+    async def _acknowledged(self, error: MQTTErrorCode, mid: int | None, timeout_s: float) -> list[int]:
+        if error != MQTTErrorCode.MQTT_ERR_SUCCESS or mid is None:
+            raise aiomqtt.MqttCodeError(error, "Could not subscribe") from self._loss()
+        answer = self._subscribing[mid] = self._loop.create_future()
+        try:
+            await asyncio.wait((answer,), timeout=timeout_s)
+        finally:
+            del self._subscribing[mid]
+        if not answer.done():
+            raise aiomqtt.MqttError("Operation timed out")
+        return [code.value for code in answer.result()]
+
+    def _on_subscribe(
+        self, _client: paho.Client, _userdata: Any, mid: int, codes: list[ReasonCode], _properties: Any
+    ) -> None:
+        answer = self._subscribing.get(mid)
+        if answer is not None and not answer.done():
+            answer.set_result(codes)
+
+    def _on_unsubscribe(
+        self, client: paho.Client, userdata: Any, mid: int, codes: list[ReasonCode], properties: Any
+    ) -> None:
+        self._on_subscribe(client, userdata, mid, codes, properties)
+
+    # -- sending --------------------------------------------------------------------------------------------
+
+    def room(
+        self, topic: str, qos: int, properties: Properties | None = None, *, is_cut: bool = False
+    ) -> float:
+        """Return how many bytes of payload may be sent.
+
+        Parameters
+        ----------
+        is_cut : bool
+            Whether the payload is cut, for which there is less where the broker's limit is a guess.
+        """
+        most_bytes = self.limit.cut_bytes if is_cut else self.limit.most_bytes
+        return most_bytes - packet_bytes(topic, 0, qos, properties, v5=self.version_5) - LENGTH_GROWS_BY
+
+    async def publish(
+        self,
+        topic: str,
+        payload: bytes | None = None,
+        qos: int = 0,
+        retain: bool = False,  # noqa: FBT001, FBT002 # as aiomqtt has it
+        properties: Properties | None = None,
+        *,
+        timeout: float = TIMEOUT_S,  # noqa: ASYNC109 # as aiomqtt has it
+    ) -> None:
+        """Publish a message, and wait until the broker has it; with QoS 0, until it is written.
+
+        Raises
+        ------
+        PacketTooLong
+            If it is longer than the broker takes.
+        aiomqtt.MqttError
+            If there is no connection, or no confirmation in time.
+        """
+        if not self._is_connected:
+            code = MQTTErrorCode.MQTT_ERR_NO_CONN
+            raise aiomqtt.MqttCodeError(code, "Could not publish message") from self._loss()
+        _, message = self._hand_over(Outgoing(topic, payload, qos, retain, properties))
+        await self._confirmed(message, timeout)
+
+    def hand_over(
+        self,
+        topic: str,
+        payload: bytes | None,
+        qos: int,
+        *,
+        retain: bool = False,
+        properties: Properties | None = None,
+    ) -> int:
+        """Have a message delivered, on this connection or, with a session, a later one; return its number.
+
+        What is handed over with QoS 1 or 2 is published in this order; with QoS 0 it is published now, or
+        not at all.
+
+        Raises
+        ------
+        PacketTooLong
+            If it is longer than the broker takes.
+        """
+        number, _ = self._hand_over(Outgoing(topic, payload, qos, retain, properties))
+        return number
+
+    def _hand_over(self, message: Outgoing) -> tuple[int, Outgoing]:
+        message.qos = min(message.qos, self._most_qos)
+        message.length = packet_bytes(
+            message.topic, len(message.payload or b""), message.qos, message.properties, v5=self.version_5
+        )
+        if message.length > self.limit.most_bytes:
+            problem = f"{message.topic}: {message.length} bytes"
+            reason = f"the broker takes at most {self.limit.most_bytes:.0f}"
+            raise PacketTooLong(f"{problem}; {reason}; {RAISE_IT}")
+        self._last_number += 1
+        if message.qos:
+            self._outgoing[self._last_number] = message
+            self._all_confirmed.clear()
+            self._waiting.append(self._last_number)
+            if self._is_connected:
+                self._send_waiting()
+        elif self._is_connected:
+            self._writing[self._send(message)] = message
+            self._sent.send(message.topic, message.length, None)
+        return self._last_number, message
+
+    @property
+    def _is_connected(self) -> bool:
+        return self._paho.is_connected() and not self._lost.done()
+
+    def _send_waiting(self) -> None:
+        """Send what waits, as much as the broker takes at a time."""
+        while self._waiting and len(self._in_flight) < self._most_sent and self._is_connected:
+            number = self._waiting.popleft()
+            if (message := self._outgoing.get(number)) is not None:
+                self._in_flight[self._send(message)] = number
+                self._sent.send(message.topic, message.length, number)
+
+    def _send(self, message: Outgoing) -> int:
+        return self._paho.publish(
+            message.topic, message.payload, message.qos, message.retain, message.properties
+        ).mid
+
+    def _withdraw(self, client: paho.Client) -> None:
+        """Take back what is too long for the broker and was not confirmed: it would end each connection.
+
+        What was on its way beside it is then published again, so that it may come twice.
+        """
+        too_long = {number for number, one in self._outgoing.items() if one.length > self.limit.most_bytes}
+        if too_long.intersection(self._in_flight.values()):
+            client.drop_out_messages()
+            for number in self._in_flight.values():
+                self._sent.forget(number)
+            self._in_flight.clear()
+            self._waiting = deque(self._outgoing)
+        for number in sorted(too_long):
+            del self._outgoing[number]
+            self._withdrawn.append(number)
+
+    def take_withdrawn(self) -> list[int]:
+        """Return the numbers of messages that were too long to be sent again, each once."""
+        withdrawn, self._withdrawn = self._withdrawn, []
+        return withdrawn
+
+    def is_outstanding(self, number: int) -> bool:
+        """Whether the broker has not confirmed a message yet."""
+        return number in self._outgoing
+
+    async def delivered(self, number: int, timeout_s: float) -> None:
+        """Wait until the broker has confirmed a message.
+
+        Raises
+        ------
+        aiomqtt.MqttError
+            If it does not in time; the message is still on its way.
+        """
+        if (message := self._outgoing.get(number)) is not None:
+            await self._confirmed(message, timeout_s)
+
+    async def _confirmed(self, message: Outgoing, timeout_s: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await message.confirmed.wait()
+        if not message.confirmed.is_set():
+            self._is_unanswered = True
+            raise aiomqtt.MqttError("Operation timed out")
+
+    async def all_delivered(self) -> None:
+        """Wait until the broker has confirmed every message."""
+        await self._all_confirmed.wait()
+
+    def _on_publish(
+        self, client: paho.Client, _userdata: Any, mid: int, reason_code: ReasonCode, _properties: Any
+    ) -> None:
+        """Note a confirmation, or with QoS 0 that a message is written.
+
+        Let TCP acknowledge it without delay: brokers leave Nagle's algorithm on (mosquitto's
+        `set_tcp_nodelay` is false by default), and what they send next would wait for it, up to 40 ms.
+        """
+        if (written := self._writing.pop(mid, None)) is not None:
+            written.confirmed.set()
+        if (number := self._in_flight.pop(mid, None)) is None:
+            return
+        message = self._outgoing.pop(number)
+        if reason_code.is_failure:
+            self._refusals.note(message.topic, to_be_logged=self.logs_refusals)
+        self.limit.take(self.identifier, self._sent.confirm(number))
+        message.confirmed.set()
+        if not self._outgoing:
+            self._all_confirmed.set()
+        self._loop.call_soon(self._send_waiting)
+        connection = client.socket()
+        if QUICK_ACK is not None and isinstance(connection, socket.socket):
+            connection.setsockopt(socket.IPPROTO_TCP, QUICK_ACK, 1)
+
+    def _loss(self) -> BaseException | None:
+        return self._lost.exception() if self._lost.done() else None
 
 
-def _give_up(connected: asyncio.Future[None]) -> None:
-    """Tell whoever waits for a connection, and it may be nobody, that the broker has hung up."""
-    if not connected.done():
-        connected.set_exception(HungUp())
-        connected.exception()
-
-
-def address_of(settings: MqttSettings) -> Address:
-    """Return the broker's address, that of the first of several.
-
-    The embedded one is reached on the loopback if it listens everywhere.
-    """
-    if settings.broker == "embedded":
-        host, port = split_place(settings.listen)
-        return Address("mqtt", reached_at(host), port)
-    url = urlsplit(settings.url)
-    path = (url.path if url.path not in {"", "/"} else MQTT_PATH) if url.scheme in WEB_SOCKETS else ""
-    return Address(url.scheme, url.hostname or "", url.port or PORTS[url.scheme], path)
-
-
-def make_client(
-    settings: MqttSettings,
-    identifier: str | None = None,
-    will: aiomqtt.Will | None = None,
-    *,
-    receive: Callable[[aiomqtt.Message], None] | None = None,
-    session_s: int = 0,
-    limit: PacketLimit | None = None,
-) -> Client:
-    """Make a client for the configured broker, the first of several; `async with` connects it.
-
-    Parameters
-    ----------
-    identifier : str, optional
-        The client's name at the broker; made up where there is none.
-    will : aiomqtt.Will, optional
-        What the broker publishes when the connection breaks.
-    receive, session_s, limit
-        As of `Client`.
-    """
-    address = address_of(settings)
-    client = Client(
-        settings,
-        receive,
-        session_s,
-        limit=limit,
-        identifier=identifier,
-        protocol=_protocol(settings),
-        clean_session=None if speaks_5(settings) else not session_s,
-        will=will,
-        timeout=TIMEOUT_S,
-        keepalive=settings.keepalive_s,
-        tls_params=_tls(settings) if address.scheme in ENCRYPTED else None,
-        transport="websockets" if address.scheme in WEB_SOCKETS else "tcp",
-        websocket_path=address.path or None,
-        socket_options=NO_DELAY + (LITTLE_READ_AHEAD if settings.broker == "embedded" else ()),
-    )
-    client.pending_calls_threshold = 1000  # many answers may wait for their acknowledgement at once
-    return client
+def _fail(future: asyncio.Future[None], error: BaseException) -> None:
+    """Set an exception that nobody needs to look at, unless there is a result already."""
+    if not future.done():
+        future.set_exception(error)
+        future.exception()
 
 
 def _connect_properties(session_s: int) -> Properties:
-    """Return what the broker is told of us and our session (MQTT 5)."""
+    """Return what the broker is to know of us and our session (MQTT 5)."""
     properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call] # paho's is untyped
-    properties.ReceiveMaximum = MOST_IN_FLIGHT
+    properties.ReceiveMaximum = MOST_RECEIVED
     properties.MaximumPacketSize = MOST_PACKET_BYTES
     properties.SessionExpiryInterval = session_s
     return properties
@@ -392,50 +676,3 @@ def _has_more(connection: Any) -> bool:
     poller = select.poll()  # `select` knows descriptors up to 1023 only
     poller.register(connection, select.POLLIN)
     return bool(poller.poll(0))
-
-
-def speaks_5(settings: MqttSettings) -> bool:
-    """Whether the connection will be MQTT 5; the embedded broker speaks 3.1.1 only."""
-    return settings.protocol == "5" and settings.broker != "embedded"
-
-
-def _protocol(settings: MqttSettings) -> aiomqtt.ProtocolVersion:
-    return aiomqtt.ProtocolVersion.V5 if speaks_5(settings) else aiomqtt.ProtocolVersion.V311
-
-
-def _login(settings: MqttSettings) -> tuple[str | None, str | None]:
-    """Return the name and the password to log in with.
-
-    Raises
-    ------
-    NotConnected
-        If the password file cannot be read.
-    """
-    url = urlsplit(settings.url)
-    username = unquote(url.username) if url.username else settings.username
-    if settings.password_file is None:
-        return username, unquote(url.password) if url.password else None
-    return username, _password(settings.password_file)
-
-
-def _password(path: Path) -> str:
-    """Return the first line of the password file."""
-    try:
-        file = secret_file(path)
-        if not file.is_file():  # a pipe would hold up the daemon
-            raise NotConnected(f"{path}: no such file; write the password there")
-        with file.open("rb") as opened:
-            return opened.readline(MOST_PASSWORD_BYTES).rstrip(b"\r\n").decode()
-    except NoCredential as error:
-        raise NotConnected(f"{path}: {error.strerror}") from error
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise NotConnected(f"{path}: cannot be read; {reason}; let motiond's user read it") from error
-    except UnicodeDecodeError as error:
-        raise NotConnected(f"{path}: the password is not UTF-8; save it as UTF-8") from error
-
-
-def _tls(settings: MqttSettings) -> aiomqtt.TLSParameters:
-    files = (settings.ca_file, settings.cert_file, settings.key_file)
-    ca_certs, certfile, keyfile = (None if file is None else str(file) for file in files)
-    return aiomqtt.TLSParameters(ca_certs=ca_certs, certfile=certfile, keyfile=keyfile)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from ...config.mqtt import MqttSettings
-    from .connection import Client
+    from .connection import MqttConnection
 
 log = logging.getLogger(__name__)
 
@@ -72,8 +72,8 @@ class Link:
     def __init__(
         self,
         turn: Callable[[], AbstractAsyncContextManager[None]],
-        make: Callable[[], Client],
-        serve: Callable[[Client], Awaitable[None]],
+        make: Callable[[], MqttConnection],
+        serve: Callable[[MqttConnection], Awaitable[None]],
         waits: Callable[[float, BaseException | None], Awaitable[None]],
         tries: Tries,
     ) -> None:

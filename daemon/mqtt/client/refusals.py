@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import paho.mqtt.client as paho
 
 log = logging.getLogger(__name__)
 
-FAILURE = 0x80
-"""Reason codes from here on say that it failed (MQTT 5.0, 2.4)."""
 MOST = 20
 MOST_NAMED = 3
 QUIET_S = 1.0
@@ -38,24 +30,24 @@ class Refusals:
         self._untold: list[str] = []
         self._timer: asyncio.TimerHandle | None = None
 
-    def note(self, topic: str, *, to_be_told: bool) -> None:
+    def note(self, topic: str, *, to_be_logged: bool) -> None:
         """Take note of a refusal.
 
         Parameters
         ----------
         topic : str
-        to_be_told : bool
+        to_be_logged : bool
             Whether the log is to tell of it, where it is the first one of this topic.
         """
         if topic in self.topics or len(self.topics) >= MOST:
             return
         self.topics.add(topic)
-        if to_be_told:
+        if to_be_logged:
             self._untold.append(topic)
             self._cancel()
-            self._timer = asyncio.get_running_loop().call_later(QUIET_S, self.tell)
+            self._timer = asyncio.get_running_loop().call_later(QUIET_S, self.report)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Tell what is not told yet."""
         self._cancel()
         if self._untold:
@@ -68,27 +60,3 @@ class Refusals:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-def heed_pubrec(client: paho.Client, refused: Callable[[int], None]) -> None:
-    """Have a client heed the reason code of each PUBREC, which paho drops (MQTT 5.0, 3.5.2.1).
-
-    Paho takes the message for received and goes on to PUBREL, which the broker answers as if it had it.
-
-    Parameters
-    ----------
-    client : paho.mqtt.client.Client
-        One that speaks MQTT 5.
-    refused : callable
-        Takes the number of a message of QoS 2 that the broker refuses.
-    """
-    handle = client._handle_pubrec  # noqa: SLF001 # paho tells its reason nowhere
-
-    def heed() -> object:
-        packet = bytes(client._in_packet["packet"])  # noqa: SLF001 # the same
-        number, code = int.from_bytes(packet[:2], "big"), packet[2:3] or b"\0"
-        if code[0] >= FAILURE:
-            refused(number)
-        return handle()
-
-    client._handle_pubrec = heed  # type: ignore[method-assign,assignment] # noqa: SLF001 # the same

@@ -11,14 +11,14 @@ from .reasons import ConnectionUseless
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .connection import Client
+    from .connection import MqttConnection
 
 REFUSED = 0x80
 AT_LEAST_ONCE = 1
 AT_ONCE = 50  # topics in a packet
 
 
-async def subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> None:
+async def subscribe(client: MqttConnection, topics: Sequence[str], qos: int = 1) -> None:
     """Subscribe to topics that the daemon cannot do without.
 
     Raises
@@ -33,7 +33,7 @@ async def subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> None
         )
 
 
-async def granted_qos(client: Client, topic: str, qos: int) -> int:
+async def granted_qos(client: MqttConnection, topic: str, qos: int) -> int:
     """Subscribe to a topic, and return the QoS that is granted; where it is refused, that which was asked.
 
     What is refused but granted by QoS 0 is not forbidden: a cluster that keeps messages of QoS 1 in a log is
@@ -46,7 +46,7 @@ async def granted_qos(client: Client, topic: str, qos: int) -> int:
     return AT_LEAST_ONCE if code < REFUSED else qos
 
 
-async def try_to_subscribe(client: Client, topics: Sequence[str], qos: int = 1) -> list[str]:
+async def try_to_subscribe(client: MqttConnection, topics: Sequence[str], qos: int = 1) -> list[str]:
     """Subscribe, and return the topics that the broker refuses.
 
     On MQTT 5 what was sent with the retain flag can then be told from what was not.
@@ -55,15 +55,14 @@ async def try_to_subscribe(client: Client, topics: Sequence[str], qos: int = 1) 
     return [topic for topic, code in zip(topics, codes, strict=True) if code >= REFUSED]
 
 
-async def _ask(client: Client, topics: Sequence[str], qos: int) -> list[int]:
+async def _ask(client: MqttConnection, topics: Sequence[str], qos: int) -> list[int]:
     """Subscribe, and return for each topic the QoS that is granted, or why it is refused."""
     codes: list[int] = []
     for first in range(0, len(topics), AT_ONCE):
         batch = topics[first : first + AT_ONCE]
         if client.version_5:
             options = SubscribeOptions(qos=qos, retainAsPublished=True)
-            answers = await client.subscribe([(topic, options) for topic in batch])
+            codes += await client.subscribe([(topic, options) for topic in batch])
         else:
-            answers = await client.subscribe([(topic, qos) for topic in batch])
-        codes += [answer if isinstance(answer, int) else answer.value for answer in answers]
+            codes += await client.subscribe([(topic, qos) for topic in batch])
     return codes

@@ -6,7 +6,6 @@ A test module has a class of its own that inherits it; which brokers it meets fo
 from __future__ import annotations
 
 import asyncio
-import socket
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +15,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from motiond.daemon.api import Report, ReportHub
-from motiond.daemon.mqtt.client import make_client, speaks_5, try_to_subscribe
+from motiond.daemon.mqtt.client import MqttConnection, speaks_5, try_to_subscribe
 from motiond.daemon.mqtt.client.packet_limit import PacketLimit
 from motiond.daemon.mqtt.client.reasons import ANOTHER_OF_OUR_NAME, GONE, NotConnected, reason_of
 from tests.daemon import told
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from motiond.daemon.mqtt.client import Client
     from tests.daemon.conftest import AnyBroker, Mosquitto
     from tests.daemon.mqtt.stand_in import StandIn
 
@@ -54,7 +52,7 @@ class Heard(NamedTuple):
 class Listener:
     """A client, and what it has received."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: MqttConnection) -> None:
         self.client = client
         self._marks = 0
 
@@ -76,17 +74,11 @@ class Listener:
 
 @asynccontextmanager
 async def client_of(broker: AnyBroker, name: str | None = None, **options: Any) -> AsyncIterator[Listener]:
-    async with make_client(broker.settings, name, **options) as client:
+    async with MqttConnection(broker.settings, name, **options) as client:
         yield Listener(client)
 
 
-def break_off(client: Client) -> None:
-    """Break a connection as a cable that is cut does."""
-    connection: Any = client._client.socket()
-    connection.shutdown(socket.SHUT_RDWR)
-
-
-async def is_broken(client: Client) -> BaseException:
+async def is_broken(client: MqttConnection) -> BaseException:
     """Wait until a connection has broken, and return how."""
     ended = asyncio.create_task(client.broken())
     await asyncio.wait((ended,), timeout=PATIENCE_S)
@@ -140,7 +132,7 @@ class BrokerContract:
                 pass
             assert await witness.heard() == []
             async with client_of(broker, "c", will=will) as broken:
-                break_off(broken.client)
+                broken.client.break_off()
                 await is_broken(broken.client)
             async with asyncio.timeout(PATIENCE_S):
                 assert (await anext(witness.client.messages)).payload == b"gone"
@@ -153,7 +145,7 @@ class BrokerContract:
     async def test_a_session_is_resumed_with_what_came_meanwhile_and_one_that_begins_clean_is_not(
         self, broker: AnyBroker
     ) -> None:
-        client = make_client(broker.settings, "c", session_s=60)
+        client = MqttConnection(broker.settings, "c", session_s=60)
         async with client_of(broker) as other:
             async with client:
                 await client.subscribe("a", qos=1)
@@ -232,18 +224,18 @@ class ConfigurableBrokerContract(BrokerContract):
         for name, limit in LIMITS.items():
             await reconfigured(broker, "allow_anonymous true", limit.line)
             stated = PacketLimit()
-            async with make_client(broker.settings, limit=stated) as client:
+            async with MqttConnection(broker.settings, limit=stated) as client:
                 client.logs_refusals = False
                 seen = {
                     "most_bytes": stated.most_bytes,
                     "most_qos": client._most_qos,
-                    "in_flight": client._client._max_inflight_messages,
+                    "in_flight": client._most_sent,
                 }
                 unlimited = {"most_bytes": float("inf"), "most_qos": 2, "in_flight": 20}
                 assert seen == (unlimited | limit.states if is_5 else seen | {"most_qos": 2}), name
                 await client.subscribe("a", qos=1)
                 if broker.settings.protocol in limit.breaks:
-                    client._client.publish("a", limit.payload, limit.qos, limit.retain)
+                    client._paho.publish("a", limit.payload, limit.qos, limit.retain)
                     await is_broken(client)
                 else:
                     await client.publish("a", limit.payload, limit.qos)
@@ -257,7 +249,7 @@ class ConfigurableBrokerContract(BrokerContract):
         await reconfigured(broker, "allow_anonymous false")
         for login, reason in (({}, "asks for a login"), ({"username": "arm"}, "refuses the login")):
             with pytest.raises(NotConnected, match=f"the broker {reason}"):
-                await make_client(broker.settings.model_copy(update=login)).__aenter__()
+                await MqttConnection(broker.settings.model_copy(update=login)).__aenter__()
         await by_access_list(
             broker, tmp_path, "mark/#", "read see/#", "write say/#", "both/#", "deny both/secret"
         )

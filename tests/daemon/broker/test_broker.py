@@ -19,7 +19,7 @@ from motiond.daemon.broker.server import FLUSH_S
 from motiond.daemon.config.listening import place
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.log.rate_limited import MOST, RateLimitedLog
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.broker.conftest import Wires
 from tests.daemon.broker.wire import (
     DISCONNECT,
@@ -82,7 +82,7 @@ async def test_it_ends_with_clients_connected_and_can_start_again_at_once(free_p
     settings = MqttSettings(listen=f"127.0.0.1:{free_port}")
     for _ in range(3):
         async with EmbeddedBroker(settings.listen):
-            async with make_client(settings) as client:
+            async with MqttConnection(settings) as client:
                 await client.subscribe("#", qos=1)
                 await client.publish("a", b"1", qos=1, retain=True)
                 message = await asyncio.wait_for(anext(client.messages), PATIENCE_S)
@@ -500,7 +500,7 @@ async def test_a_file_without_a_password_lets_nobody_in_and_ends_nothing(
 
 async def test_our_own_clients_log_in_by_the_same_settings(password_file: Path, free_port: int) -> None:
     settings = MqttSettings(listen=f"127.0.0.1:{free_port}", username="arm", password_file=password_file)
-    async with EmbeddedBroker(settings.listen, login_of(settings)), make_client(settings) as client:
+    async with EmbeddedBroker(settings.listen, login_of(settings)), MqttConnection(settings) as client:
         await client.publish("a", b"1", qos=1)
 
 
@@ -539,7 +539,7 @@ async def test_it_listens_where_it_is_told_to_by_ipv6_too(
     async with EmbeddedBroker(settings.listen):
         urls = [f"mqtt://{place(one, free_port)}" for one in reached_at]
         for one in (settings, *(MqttSettings(broker=url, protocol="3.1.1") for url in urls)):
-            async with make_client(one) as client:
+            async with MqttConnection(one) as client:
                 await client.subscribe("a")
                 await client.publish("a", b"x")
                 async with asyncio.timeout(PATIENCE_S):

@@ -9,7 +9,7 @@ import pytest
 
 from motiond.client import Broker, ConnectionLost, NoAnswer, Refused, connect
 from motiond.daemon.api import Report
-from motiond.daemon.mqtt.client import address_of, make_client, speaks_5
+from motiond.daemon.mqtt.client import MqttConnection, address_of, speaks_5
 from tests.daemon.conftest import comes_true
 from tests.daemon.told import state, status
 from tests.waiting import PATIENCE_S
@@ -100,7 +100,7 @@ async def test_a_robot_that_no_daemon_has_is_named_with_those_there_are(broker: 
 
 async def test_a_stop_is_sent_until_it_is_answered_where_no_broker_keeps_it(broker: AnyBroker) -> None:
     received: list[str] = []
-    async with make_client(broker.settings) as ear:
+    async with MqttConnection(broker.settings) as ear:
         await ear.subscribe("motiond/arm/request/+", 1)
         async with client_of(broker) as daemon:
             for verb in ("stop", "status"):

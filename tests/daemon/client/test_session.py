@@ -15,14 +15,13 @@ from motiond.daemon.client.play import Outcome
 from motiond.daemon.client.session import ask, begin_and_wait, watch
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.client import make_client, speaks_5
+from motiond.daemon.mqtt.client import MqttConnection, speaks_5
 from tests.daemon.conftest import Robots, running
 from tests.daemon.told import state, status
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from motiond.daemon.api import ReportHub, Request, Subject
-    from motiond.daemon.mqtt.client import Client
     from tests.daemon.conftest import AnyBroker
 
 SOON_S = 0.3
@@ -65,7 +64,7 @@ async def test_without_a_daemon_there_is_no_answer(broker: AnyBroker) -> None:
 
 async def test_a_stop_is_sent_until_it_is_answered_where_no_broker_keeps_it(broker: AnyBroker) -> None:
     heard: list[aiomqtt.Message] = []
-    async with make_client(broker.settings) as client:
+    async with MqttConnection(broker.settings) as client:
         await client.subscribe("motiond/arm/request/+", 1)
         for verb in ("stop", "status"):
             with pytest.raises(NoAnswer):
@@ -290,10 +289,10 @@ class Forgetful:
 
 async def test_a_subscription_that_is_not_acknowledged_is_asked_for_again() -> None:
     client = Forgetful(2)
-    await Connection(cast("Client", client), MqttSettings(), "arm").listen("state")
+    await Connection(cast("MqttConnection", client), MqttSettings(), "arm").listen("state")
     assert client.topics == ["motiond/arm/state"] * 3
 
 
 async def test_a_broker_that_never_acknowledges_is_given_up() -> None:
     with pytest.raises(aiomqtt.MqttError):
-        await Connection(cast("Client", Forgetful(3)), MqttSettings(), "arm").listen("state")
+        await Connection(cast("MqttConnection", Forgetful(3)), MqttSettings(), "arm").listen("state")

@@ -11,7 +11,7 @@ import pytest
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import SILENCE_S
 from motiond.daemon.client.status import overview, robots_at
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.told import status
 from tests.waiting import PATIENCE_S
 
@@ -26,7 +26,7 @@ async def keep(broker: AnyBroker, *robots: str) -> None:
         "availability": {"state": "offline", "bridge": "gone"},
         "motions": {"motions": motions, "more": 0},
     }
-    async with make_client(broker.settings) as client:
+    async with MqttConnection(broker.settings) as client:
         for robot in robots:
             for subject, data in told.items():
                 topic = f"motiond/{robot}/{subject}"
@@ -54,7 +54,7 @@ async def test_all_that_is_retained_comes_before_the_answer_however_much_it_is(b
 
 async def test_a_robot_that_does_not_answer_soon_hides_no_other(broker: AnyBroker) -> None:
     await keep(broker, "one", "two")
-    async with make_client(broker.settings) as client:
+    async with MqttConnection(broker.settings) as client:
         hung = orjson.dumps({"state": "online", "bridge": "hung"})
         await client.publish("motiond/one/availability", hung, qos=1, retain=True)
     async with asyncio.timeout(PATIENCE_S):

@@ -11,7 +11,7 @@ from motiond.daemon.broker import EmbeddedBroker
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.doctor.broker import check_brokers
 from motiond.daemon.doctor.report import Check, Verdict
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.link import Link
 from tests.virtual import NETWORK
 
@@ -101,7 +101,7 @@ async def test_messages_that_do_not_come_back_in_time_are_a_failure(port: int) -
 
 async def test_nothing_is_left_at_the_broker(port: int) -> None:
     await check_brokers(at(port), "bench")
-    async with make_client(at(port)) as client:
+    async with MqttConnection(at(port)) as client:
         await client.subscribe("#")
         await client.publish("end", b"")
         assert str((await anext(client.messages)).topic) == "end"

@@ -96,7 +96,7 @@ class Member:
         client, follower = self.listener._client, self.listener._follower
         assert client is not None
         follower._brokers = NoWay(follower._brokers)  # type: ignore[assignment]
-        client._break_off()
+        client.break_off()
 
     def phases(self) -> list[str | None]:
         return [report.data["phase"] for report in self.rig.reports if report.subject == "reservation"]
@@ -111,7 +111,7 @@ class Member:
         """Cut the connection by which it hears the others."""
         client = self.listener._client
         assert client is not None
-        client._break_off()
+        client.break_off()
         await until("the connection is lost", lambda: self.listener._client is not client)
 
 

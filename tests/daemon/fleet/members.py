@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from motiond.daemon.config.mqtt import MqttSettings
-    from motiond.daemon.mqtt.client import Client
 
 
 @dataclass
@@ -60,7 +59,7 @@ class Members:
         Verbs, with the quality of service by which they were asked for.
     """
 
-    def __init__(self, client: Client, base: str, daemon: str) -> None:
+    def __init__(self, client: MqttConnection, base: str, daemon: str) -> None:
         self._client, self._base, self._daemon = client, base, daemon
         self.robots: dict[str, Member] = {}
         self.asked: list[tuple[str, str, dict[str, Any]]] = []
@@ -168,7 +167,7 @@ class Members:
 
 @asynccontextmanager
 async def members(settings: MqttSettings, daemon: str = "d1") -> AsyncIterator[Members]:
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         stand_ins = Members(client, settings.base, daemon)
         await client.subscribe(f"{settings.base}/+/request/#", qos=1)
         stand_ins.daemon("online")

@@ -14,7 +14,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet.coordinator.commands import command
 from motiond.daemon.fleet.coordinator.conversation import MORE_S, Conversation
 from motiond.daemon.fleet.gateway.gateway import Gateway
-from motiond.daemon.mqtt.client import Client, make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
 from tests.virtual import NETWORK
@@ -64,13 +64,13 @@ async def test_brokers_are_looked_at_without_an_election_or_a_log(
     broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    subscribe = Client.subscribe
+    subscribe = MqttConnection.subscribe
 
-    async def noting(client: Client, topics: Any, *args: Any, **options: Any) -> Any:
+    async def noting(client: MqttConnection, topics: Any, *args: Any, **options: Any) -> Any:
         asked.extend(qos for _, qos in topics)
         return await subscribe(client, topics, *args, **options)
 
-    monkeypatch.setattr(Client, "subscribe", noting)
+    monkeypatch.setattr(MqttConnection, "subscribe", noting)
     urls = [f"mqtt://{broker.settings.listen}", f"mqtt://127.0.0.1:{NETWORK.free_port()}"]
     found = await broker_of(MqttSettings(broker=urls, protocol="3.1.1"))
     assert found.url == urls[0]
@@ -133,7 +133,7 @@ async def elsewhere() -> AsyncIterator[Embedded]:
     """A broker where the robots' daemon was before."""
     broker = Embedded(NETWORK.free_port())
     await broker.start()
-    async with make_client(broker.settings) as client:
+    async with MqttConnection(broker.settings) as client:
         for topic in ("motiond/left/availability", "motiond/bridge/d1/availability"):
             await client.publish(topic, b'{"state":"online","bridge":"d1"}', 1, retain=True)
     yield broker

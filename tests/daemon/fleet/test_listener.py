@@ -100,7 +100,7 @@ async def test_a_connection_that_breaks_is_told_to_all_by_the_broker_and_is_back
     async with running(broker) as listener, listening(broker.settings) as ear:
         await answers(ear)
         assert listener._client is not None
-        listener._client._break_off()
+        listener._client.break_off()
         told = await ear.until("motiond/bridge/d1/pulse")
         assert said(told) == {"start": None, "robots": {}, "agrees": False, "reasons": {}}
         assert not told.retain
@@ -117,7 +117,7 @@ async def test_what_was_asked_while_the_connection_was_away_is_not_served_when_i
         async with listening(broker.settings, checked=False) as ear:
             await answers(ear)
             assert listener._client is not None
-            listener._client._break_off()
+            listener._client.break_off()
             await ear.until("motiond/bridge/d1/pulse")
             old = orjson.dumps(COMMIT | {"transaction": "old"})
             await ear.client.publish("motiond/fleet/request/commit", old, 1)
@@ -134,7 +134,7 @@ async def test_robots_of_a_start_that_ended_while_the_connection_was_away_are_he
         await answers(ear)
         listener._left.add("motiond/left/reservation")
         assert listener._client is not None
-        listener._client._break_off()
+        listener._client.break_off()
         for _ in range(100):
             await answers(ear)
             if not listener._left:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.conftest import Ear, said
 from tests.daemon.mqtt.test_home_assistant import ENVIRONMENT
 
@@ -20,7 +20,7 @@ ARM, HAND = (f"homeassistant/device/motiond_{robot}/config" for robot in ("arm",
 @asynccontextmanager
 async def home_at(settings: MqttSettings) -> AsyncIterator[Ear]:
     """Listen as Home Assistant does."""
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         await client.subscribe("homeassistant/device/+/config", qos=1)
         await client.subscribe("other/device/+/config", qos=1)
         yield Ear(client, checked=False)  # the document is of what lies below the base

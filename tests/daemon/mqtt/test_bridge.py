@@ -18,7 +18,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.bridge.main_session import FORMER_S
 from motiond.daemon.mqtt.bridge.stop_intake import BURST, MERGED_S, RATE_HZ
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon import told
 from tests.daemon.conftest import (
     Ear,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.daemon.mqtt.bridge.requests_session import RequestsSession
-    from motiond.daemon.mqtt.client import Client
     from tests.daemon.conftest import AnyBroker
     from tests.daemon.mqtt.stand_in import StandIn
 
@@ -63,7 +62,7 @@ class SlowToTakeRequests(WatchedBridge):
         super().__init__(settings, robots, hub)
         self.was_tried, self.may_serve = asyncio.Event(), asyncio.Event()
 
-    async def _serve_requests(self, session: RequestsSession, client: Client) -> None:
+    async def _serve_requests(self, session: RequestsSession, client: MqttConnection) -> None:
         self.was_tried.set()
         await self.may_serve.wait()
         await super()._serve_requests(session, client)
@@ -292,8 +291,7 @@ async def test_the_last_will_says_broken_where_the_connection_breaks(
     await ear.until(BRIDGE, lambda said: said["state"] == "online")
     bridge.may_return.clear()
     assert bridge._client is not None
-    connection: Any = bridge._client._client.socket()
-    connection.shutdown(socket.SHUT_RDWR)
+    bridge._client.break_off()
     await ear.until(BRIDGE, lambda said: said["state"] == "broken")
     await is_told(broker, {BRIDGE: {"state": "broken"}})
     bridge.may_return.set()
@@ -386,7 +384,7 @@ async def test_a_broker_that_does_not_let_the_daemon_hear_itself_is_of_no_use(
 @pytest.mark.usefixtures("bridge")
 async def test_a_stop_does_not_wait_for_those_who_ask_too_much(broker: AnyBroker, robots: Robots) -> None:
     robots.gate.clear()
-    async with make_client(broker.settings) as flood:
+    async with MqttConnection(broker.settings) as flood:
         for number in range(1000):
             await flood.publish("motiond/arm/request/play", b'{"motion":"wave%d"}' % number)
         await flood.subscribe("motiond/arm/response/stop", qos=1)  # an ear for all would be flooded itself
@@ -400,7 +398,7 @@ async def test_a_stop_does_not_wait_for_those_who_ask_too_much(broker: AnyBroker
 async def test_a_flood_of_stops_to_one_robot_does_not_delay_the_stop_of_another(
     broker: AnyBroker, robots: Robots
 ) -> None:
-    async with make_client(broker.settings) as flood, make_client(broker.settings) as client:
+    async with MqttConnection(broker.settings) as flood, MqttConnection(broker.settings) as client:
         began_s = time.monotonic()
         for _ in range(2000):
             await flood.publish("motiond/hand/request/stop", b"{}")
@@ -417,7 +415,7 @@ async def test_a_stop_is_heard_while_somebody_else_has_the_daemons_name(
     broker: AnyBroker, bridge: WatchedBridge, robots: Robots, ear: Ear
 ) -> None:
     bridge.may_return.clear()
-    async with make_client(broker.settings, "motiond-d1"):
+    async with MqttConnection(broker.settings, "motiond-d1"):
         await is_lost(bridge)
         assert (await ear.ask("motiond/arm/request/stop", b""))["status"] == "ok"
     assert robots.verbs() == ["stop"]
@@ -673,7 +671,7 @@ async def keep(client: Any, robot: str, bridge: str, state: str = "online") -> N
 async def kept_of(settings: MqttSettings, robots: set[str]) -> dict[str, set[str]]:
     """Return which subjects the broker keeps of robots; those of `hand` are there always, and come last."""
     kept: dict[str, set[str]] = {robot: set() for robot in robots}
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         await client.subscribe([(f"motiond/{robot}/+", 1) for robot in sorted(robots)])
         await client.subscribe("motiond/hand/+", qos=1)
         async with asyncio.timeout(PATIENCE_S):

@@ -12,7 +12,8 @@ import aiomqtt
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.client import NotConnected, make_client, reason_of
+from motiond.daemon.mqtt.client import MqttConnection, NotConnected, reason_of
+from motiond.daemon.mqtt.client.connection import MOST_SENT
 from tests.daemon.broker.wire import UNSUBACK, Wire, ack, connack, publish, suback
 from tests.daemon.conftest import Embedded
 from tests.waiting import PATIENCE_S
@@ -20,7 +21,6 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from motiond.daemon.mqtt.client import Client
 
 SOON_S = 0.05
 TOPIC = "motiond/arm/state"
@@ -28,7 +28,7 @@ CONNACK_5, TAKEN_OVER_5 = b"\x20\x03\x00\x00\x00", b"\xe0\x02\x8e\x00"  # MQTT 5
 
 
 @asynccontextmanager
-async def at_scripted_broker() -> AsyncIterator[tuple[Client, Wire]]:
+async def at_scripted_broker() -> AsyncIterator[tuple[MqttConnection, Wire]]:
     """Give a client, and the other end of its connection."""
     wires: asyncio.Queue[Wire] = asyncio.Queue()
 
@@ -41,7 +41,7 @@ async def at_scripted_broker() -> AsyncIterator[tuple[Client, Wire]]:
     server = await asyncio.start_server(accept, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     settings = MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1")
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         wire = await wires.get()
         yield client, wire
     while await wire.next():  # what the client says to the end
@@ -81,7 +81,7 @@ async def test_a_connection_that_is_taken_over_as_soon_as_it_is_made_says_so_and
     server = await asyncio.start_server(take_over, "127.0.0.1", 0)
     settings = MqttSettings(broker=f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}")
     with pytest.raises(aiomqtt.MqttError) as caught:
-        async with asyncio.timeout(PATIENCE_S), make_client(settings, "motiond-d1") as client:
+        async with asyncio.timeout(PATIENCE_S), MqttConnection(settings, "motiond-d1") as client:
             await client.broken()
     server.close()
     assert reason_of(caught.value) == (
@@ -95,13 +95,13 @@ async def test_what_is_sent_as_soon_as_it_is_connected_leaves_nothing_to_be_writ
     """An event loop that waits to write what there is not never sleeps."""
     broker = Embedded(free_port)
     await broker.start()
-    client = make_client(broker.settings, "c", session_s=60)
-    for _ in range(client._client.max_inflight_messages + 1):
+    client = MqttConnection(broker.settings, "c", session_s=60)
+    for _ in range(MOST_SENT + 1):
         client.hand_over(TOPIC, b"kept", 1)
     async with client, asyncio.timeout(PATIENCE_S):
         await client.all_delivered()
         loop: Any = asyncio.get_running_loop()
-        assert loop._selector.get_key(client._client.socket()).events == selectors.EVENT_READ
+        assert loop._selector.get_key(client._paho.socket()).events == selectors.EVENT_READ
     await broker.kill()
 
 
@@ -110,15 +110,15 @@ async def test_nothing_of_an_earlier_process_comes_also_where_the_first_try_to_c
 ) -> None:
     broker, heard = Embedded(free_port), asyncio.Queue[bytes]()
     await broker.start()
-    async with make_client(broker.settings, "c", session_s=60) as earlier:
+    async with MqttConnection(broker.settings, "c", session_s=60) as earlier:
         await earlier.subscribe(TOPIC, 1)
-    async with make_client(broker.settings, "other") as other:
+    async with MqttConnection(broker.settings, "other") as other:
         await other.publish(TOPIC, b"old", 1)
-        client = make_client(
+        client = MqttConnection(
             broker.settings, "c", session_s=60, receive=lambda told: heard.put_nowait(told.payload)
         )
         with monkeypatch.context() as patched:
-            patched.setattr(client, "_enter", not_yet)
+            patched.setattr(client, "_dial", not_yet)
             with pytest.raises(NotConnected):
                 await client.__aenter__()
         async with client, asyncio.timeout(PATIENCE_S):
@@ -128,6 +128,6 @@ async def test_nothing_of_an_earlier_process_comes_also_where_the_first_try_to_c
     await broker.kill()
 
 
-async def not_yet(**_: Any) -> None:
+async def not_yet() -> None:
     """Fail, as while the broker is not there yet."""
     raise NotConnected("not there yet")

@@ -12,7 +12,7 @@ import aiomqtt
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.client import NotConnected, address_of, make_client
+from motiond.daemon.mqtt.client import MqttConnection, NotConnected, address_of
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -43,33 +43,26 @@ def test_an_address_is_shown_without_its_login(settings: dict[str, Any], address
 
 
 async def says_something(settings: MqttSettings) -> None:
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         await client.publish("motiond/test", b"{}", qos=1)
 
 
 async def test_a_broker_that_hangs_up_first_leaves_no_complaint(
     mosquitto: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with make_client(mosquitto.settings) as client:
+    async with MqttConnection(mosquitto.settings) as client:
         await client.subscribe("motiond/#")
         await mosquitto.kill()
-        hung_up, _ = await asyncio.wait((client._disconnected,), timeout=PATIENCE_S)
+        hung_up, _ = await asyncio.wait((client._lost,), timeout=PATIENCE_S)
         assert hung_up
     del client
     gc.collect()
     assert "never retrieved" not in caplog.text
 
 
-async def test_a_connection_that_ends_when_it_was_given_up_fails_over_nothing() -> None:
-    client = make_client(MqttSettings())
-    client._connected.cancel()
-    client._on_disconnect(client._client, None, 0)
-    assert client._connected.cancelled()
-
-
 async def test_who_gives_up_before_a_thread_has_begun_to_dial_waits_for_none(mosquitto: StandIn) -> None:
     loop = asyncio.get_running_loop()
-    client, began_s = make_client(mosquitto.settings), loop.time()
+    client, began_s = MqttConnection(mosquitto.settings), loop.time()
     connecting = asyncio.create_task(client.__aenter__())
     await asyncio.sleep(0)  # it has asked for a thread
     connecting.cancel()
@@ -80,7 +73,7 @@ async def test_who_gives_up_before_a_thread_has_begun_to_dial_waits_for_none(mos
 async def test_a_cancellation_that_comes_with_the_broker_s_answer_is_heeded(
     mosquitto: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with make_client(mosquitto.settings) as client:
+    async with MqttConnection(mosquitto.settings) as client:
         subscribing = asyncio.create_task(client.subscribe("motiond/#"), name="subscribes")
         take = client._on_subscribe
 
@@ -88,13 +81,13 @@ async def test_a_cancellation_that_comes_with_the_broker_s_answer_is_heeded(
             take(*answer)
             subscribing.cancel()
 
-        monkeypatch.setattr(client._client, "on_subscribe", take_and_cancel)
+        monkeypatch.setattr(client._paho, "on_subscribe", take_and_cancel)
         await asyncio.wait((subscribing,), timeout=PATIENCE_S)
         assert subscribing.cancelled()
 
 
 async def test_an_answer_that_came_while_the_machine_stood_still_is_not_missed(mosquitto: StandIn) -> None:
-    async with make_client(mosquitto.settings) as client:
+    async with MqttConnection(mosquitto.settings) as client:
         mosquitto.freeze()
         publishing = asyncio.create_task(client.publish("motiond/test", b"{}", qos=1, timeout=1.0))
         for _ in range(5):  # it is sent at once
@@ -105,7 +98,7 @@ async def test_an_answer_that_came_while_the_machine_stood_still_is_not_missed(m
 
 
 async def test_an_answer_of_the_broker_is_waited_for_within_bounds(mosquitto: StandIn) -> None:
-    async with make_client(mosquitto.settings) as client:
+    async with MqttConnection(mosquitto.settings) as client:
         mosquitto.freeze()
         with pytest.raises(aiomqtt.MqttError, match="Operation timed out"):
             await client.subscribe("motiond/#", timeout=0.1)
@@ -143,7 +136,7 @@ async def test_what_fails_in_taking_a_message_does_not_end_the_connection(
         if len(taken) == 2:
             raise ZeroDivisionError
 
-    async with make_client(mosquitto.settings, receive=take) as client:
+    async with MqttConnection(mosquitto.settings, receive=take) as client:
         await client.subscribe("numbers", qos=1)
         for number in range(3):
             await client.publish("numbers", str(number).encode(), qos=1)

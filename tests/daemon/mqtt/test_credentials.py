@@ -12,7 +12,7 @@ from motiond.daemon.broker.packets import Connect
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.http.security.tokens import TokenError, read_token
-from motiond.daemon.mqtt.client import NotConnected, make_client
+from motiond.daemon.mqtt.client import MqttConnection, NotConnected
 from tests.daemon.conftest import started_broker
 from tests.daemon.mqtt.stand_in import StandIn
 
@@ -54,7 +54,7 @@ def settings_of(broker: StandIn, password_file: str) -> MqttSettings:
 
 @pytest.mark.usefixtures("credentials")
 async def test_a_credential_of_systemd_is_the_password(guarded: StandIn) -> None:
-    async with make_client(settings_of(guarded, "%d/broker")) as client:
+    async with MqttConnection(settings_of(guarded, "%d/broker")) as client:
         await client.publish("motiond/test", b"{}", qos=1)
 
 
@@ -63,14 +63,14 @@ async def test_without_systemd_a_credential_is_one_clear_error(
 ) -> None:
     monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
     with pytest.raises(NotConnected) as caught:
-        await make_client(settings_of(guarded, "%d/broker")).__aenter__()
+        await MqttConnection(settings_of(guarded, "%d/broker")).__aenter__()
     assert str(caught.value) == f"%d/broker: {WHY}"
 
 
 @pytest.mark.usefixtures("credentials")
 async def test_a_credential_that_systemd_has_not_given_is_one_clear_error(guarded: StandIn) -> None:
     with pytest.raises(NotConnected) as caught:
-        await make_client(settings_of(guarded, "%d/brokr")).__aenter__()
+        await MqttConnection(settings_of(guarded, "%d/brokr")).__aenter__()
     assert str(caught.value) == "%d/brokr: no such file; write the password there"
 
 

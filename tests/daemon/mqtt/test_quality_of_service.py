@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.api import Report, ReportHub
-from motiond.daemon.mqtt.client import Client, granted_qos, make_client
+from motiond.daemon.mqtt.client import MqttConnection, granted_qos
 from tests import ports
 from tests.daemon.conftest import Ear, WatchedBridge, listening, running, said, started_broker
 from tests.daemon.mqtt.stand_in import StandIn
@@ -47,7 +47,7 @@ async def test_results_go_out_with_qos_2_where_the_broker_takes_it(
     mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     settings = mosquitto_of_any_version.settings
-    async with running(WatchedBridge(settings, robots, hub)), make_client(settings) as client:
+    async with running(WatchedBridge(settings, robots, hub)), MqttConnection(settings) as client:
         await client.subscribe(RESULT, qos=2)
         hub.publish(Report("arm", "result", {"goal_id": "g0"}))
         assert (await Ear(client, checked=False).until(RESULT)).qos == 2
@@ -140,12 +140,12 @@ async def answered_by(ear: Ear) -> dict[str, int]:
 def subscriptions_of(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Return by which quality of service each topic is subscribed to from now on, but by ears."""
     asked: dict[str, int] = {}
-    subscribe = Client.subscribe
+    subscribe = MqttConnection.subscribe
 
-    async def noting(client: Client, topics: Any, *args: Any, **options: Any) -> Any:
+    async def noting(client: MqttConnection, topics: Any, *args: Any, **options: Any) -> Any:
         if isinstance(topics, list):
             asked.update((topic, getattr(one, "QoS", one)) for topic, one in topics)
         return await subscribe(client, topics, *args, **options)
 
-    monkeypatch.setattr(Client, "subscribe", noting)
+    monkeypatch.setattr(MqttConnection, "subscribe", noting)
     return asked

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from motiond.daemon.api import FLEET_VERBS, SUBJECTS, VERBS, Dispatcher, Lease, 
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.conftest import Ear, Robots, running, said, started_broker
 from tests.daemon.mqtt.stand_in import StandIn
 from tests.waiting import PATIENCE_S
@@ -92,7 +91,7 @@ async def served(guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHu
 @asynccontextmanager
 async def connected(settings: MqttSettings) -> AsyncIterator[Ear]:
     """Connect, and hear all that one is let hear."""
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         client.logs_refusals = False  # the test asks for them; they would be logged a second later
         await client.subscribe("motiond/#", qos=1)
         yield Ear(client, checked=False)  # what is told here is not whole
@@ -108,9 +107,8 @@ async def is_let(ear: Ear, topic: str, payload: bytes = b"{}", *, retain: bool =
 async def die_with_a_will(settings: MqttSettings, topic: str) -> None:
     """Connect with a last will, where the broker lets one do so, and break the connection."""
     with suppress(aiomqtt.MqttError):
-        async with make_client(settings, will=aiomqtt.Will(topic, LIE, 1, retain=True)) as client:
-            connection: Any = client._client.socket()
-            connection.shutdown(socket.SHUT_RDWR)
+        async with MqttConnection(settings, will=aiomqtt.Will(topic, LIE, 1, retain=True)) as client:
+            client.break_off()
             await client.publish("motiond/arm/request/stop", b"", qos=1, timeout=1.0)
 
 

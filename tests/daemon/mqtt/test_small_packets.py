@@ -11,7 +11,7 @@ import pytest
 from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.mqtt.client.packet_limit import RAISE_IT, PacketTooLong, packet_bytes
 from tests.daemon import told
 from tests.daemon.conftest import (
@@ -188,7 +188,7 @@ async def test_an_answer_that_is_too_long_is_cut_or_named(
 @pytest.mark.parametrize("qos", [0, 1, 2])
 async def test_a_client_sends_nothing_that_is_too_long(mosquitto: StandIn, qos: int) -> None:
     await reconfigured(mosquitto, "max_packet_size 1000")
-    async with make_client(mosquitto.settings) as client:
+    async with MqttConnection(mosquitto.settings) as client:
         room = 1000 - packet_bytes("a/b", 500, qos, None, v5=True) + 500
         for _ in range(2):
             with pytest.raises(PacketTooLong, match="a/b: 1001 bytes; the broker takes at most 1000"):
@@ -209,7 +209,7 @@ async def test_a_request_that_is_too_long_is_named_to_who_asks(
 
 async def test_a_broker_of_no_more_than_a_quality_of_service_is_sent_no_higher(mosquitto: StandIn) -> None:
     await reconfigured(mosquitto, "max_qos 1")
-    async with make_client(mosquitto.settings) as client:
+    async with MqttConnection(mosquitto.settings) as client:
         await client.subscribe("a/b", qos=1)
         await client.publish("a/b", b"x", 2, timeout=5.0)
         assert (await anext(client.messages)).qos == 1
@@ -217,7 +217,7 @@ async def test_a_broker_of_no_more_than_a_quality_of_service_is_sent_no_higher(m
 
 async def test_no_more_is_under_way_than_a_broker_allows(mosquitto: StandIn) -> None:
     await reconfigured(mosquitto, "max_inflight_messages 3")
-    async with make_client(mosquitto.settings) as client:
-        assert client._client.max_inflight_messages == 3
+    async with MqttConnection(mosquitto.settings) as client:
+        assert client._most_sent == 3
         async with asyncio.timeout(10.0):
             await asyncio.gather(*(client.publish("a/b", b"x", 1) for _ in range(50)))

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.client import NotConnected, address_of, make_client
+from motiond.daemon.mqtt.client import MqttConnection, NotConnected, address_of
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ async def test_whatever_answers_in_place_of_a_web_socket_is_told_and_can_be_trie
 
     server = await asyncio.start_server(reply, "127.0.0.1", 0)
     settings = MqttSettings(broker=f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/mqtt")
-    client = make_client(settings)
+    client = MqttConnection(settings)
     async with server:
         for _ in range(2):
             with pytest.raises(NotConnected) as caught:

@@ -14,7 +14,7 @@ import pytest
 from motiond.daemon.client.connection import Connection, at_broker
 from motiond.daemon.config.settings import host_name
 from motiond.daemon.fleet.coordinator import Conversation
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.mqtt.topics import ANY_ROBOT, DaemonTopic
 from tests.daemon.conftest import Ear, said
 from tests.daemon.programs import running, use
@@ -63,7 +63,7 @@ async def hearing(settings: MqttSettings) -> AsyncIterator[Ear]:
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 try:
-                    client = await stack.enter_async_context(make_client(settings))
+                    client = await stack.enter_async_context(MqttConnection(settings))
                     # By QoS 1, a client that goes holds up its node, and others, for seconds.
                     await client.subscribe("motiond/#", 0)
                     break
@@ -194,7 +194,7 @@ async def test_stops_of_one_robot_and_of_a_group_come_while_no_node_can_log_anyt
     async with (
         hearing(settings) as ear,
         at_broker(settings) as alone,
-        make_client(settings) as together,
+        MqttConnection(settings) as together,
     ):
         conversation = Conversation(together, settings.each()[0])
         conversation.roster.hear(DaemonTopic("d1"), {"state": "online", "requests_qos": 0})

@@ -13,7 +13,7 @@ from paho.mqtt.properties import Properties
 
 from motiond.daemon.api import RETAINED, Dispatcher, Report
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.conftest import Ear, Robots, listening, running, said
 from tests.daemon.programs import running as daemon_running
 from tests.daemon.programs import use
@@ -45,7 +45,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 @asynccontextmanager
 async def operator(site: Site) -> AsyncIterator[Ear]:
     """Listen at the site to what an operator may hear."""
-    async with make_client(site.settings()) as client:
+    async with MqttConnection(site.settings()) as client:
         for topic in ("motiond/+/+", "motiond/bridge/+/availability", "motiond/+/response/#"):
             await client.subscribe(topic, qos=2)
         yield Ear(client, checked=False)

@@ -13,7 +13,7 @@ import pytest
 from motiond.daemon.api import FLEET_VERBS, SUBJECTS, VERBS
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.conftest import Mosquitto, mosquitto_program, said
 from tests.daemon.mqtt.stand_in import Configuration
 from tests.daemon.mqtt.test_roles import (
@@ -74,7 +74,7 @@ async def with_dynamic_security(mosquitto: Mosquitto, folder: Path) -> None:
     await mosquitto.start()
     admin = login(mosquitto, "admin", folder)
     answers = "$CONTROL/dynamic-security/v1/response"
-    async with make_client(admin) as client:
+    async with MqttConnection(admin) as client:
         await client.subscribe(answers, qos=1)
         roles = {"motiond": "motiond-daemon", "operator": "motiond-operator", "observer": "motiond-observer"}
         clients = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.client import NotConnected, make_client
+from motiond.daemon.mqtt.client import MqttConnection, NotConnected
 from tests import ports
 from tests.certificates import self_signed
 from tests.daemon.conftest import Mosquitto, started_broker
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 async def says_something(settings: MqttSettings) -> None:
-    async with make_client(settings) as client:
+    async with MqttConnection(settings) as client:
         await client.publish("motiond/test", b"{}", qos=1)
 
 

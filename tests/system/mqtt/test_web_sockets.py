@@ -9,7 +9,7 @@ import pytest
 
 from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.client import make_client
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon import told
 from tests.daemon.conftest import (
     Mosquitto,
@@ -77,7 +77,7 @@ async def test_many_messages_at_once_are_all_read(web: Mosquitto) -> None:
         if len(taken) == 500:
             all_there.set()
 
-    async with make_client(web.settings, receive=take) as client, make_client(web.settings) as other:
+    async with MqttConnection(web.settings, receive=take) as client, MqttConnection(web.settings) as other:
         await client.subscribe("numbers", qos=1)
         for number in range(500):
             await other.publish("numbers", b"%d" % number + b" " * (number * 7), qos=1)
