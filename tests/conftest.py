@@ -86,10 +86,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
-    """Let what several tests had end in the system, with the last one."""
-    if nextitem is None:
-        GUARD.release()
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Let what several tests had end in the system, after what the last one had."""
+    if nextitem is None and item.parent is not None:
+        item.parent.addfinalizer(GUARD.release)
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
