@@ -172,6 +172,14 @@ async def test_a_retained_request_is_refused_on_every_connection(
                 "error": "arm/play: retained; it would act at every reconnect; "
                 "clear it with an empty retained message and send it without the flag",
                 "data": {},
+                "problems": [
+                    {
+                        "subject": "arm/play",
+                        "problem": "retained",
+                        "reason": "it would act at every reconnect",
+                        "hint": "clear it with an empty retained message and send it without the flag",
+                    }
+                ],
                 "transaction": "t",
             }
     assert robots.handled == []
