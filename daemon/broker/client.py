@@ -60,22 +60,12 @@ class Door(Protocol):
 
 
 class Client:
-    """What is said on one connection.
-
-    Attributes
-    ----------
-    name : str
-        The client identifier, once there is one.
-    session : Session, optional
-        What is kept of the client, while it is connected.
-    silence_s : float
-        How long it may be silent; 0 is for ever.
-    """
+    """What is said on one connection."""
 
     def __init__(self, link: ClientLink, router: Router, door: Door, peer: str) -> None:
         self.name = ""
         self.session: Session | None = None
-        self.silence_s = 0.0
+        self.silence_s = 0.0  # 0 allows any silence
         self._link = link
         self._router = router
         self._door = door
@@ -101,10 +91,7 @@ class Client:
     def handle(self, kind: int, flags: int, body: bytes) -> int:
         """Serve one packet; return how much work it was.
 
-        Raises
-        ------
-        PacketError
-            If the client must be disconnected for it.
+        Raises `PacketError` if the client must be disconnected for it.
         """
         session = self.session
         if session is None:

@@ -60,15 +60,7 @@ class Keeper(Door, Protocol):
 
 
 class Connection(asyncio.BufferedProtocol):
-    """The connection of one client, from the first byte to the last.
-
-    Attributes
-    ----------
-    client : Client
-        Who is at its other end.
-    since_s : float
-        When it was opened.
-    """
+    """The connection of one client, from the first byte to the last."""
 
     client: Client
     since_s: float

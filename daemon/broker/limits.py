@@ -64,13 +64,7 @@ SMALL_BYTES = 64 * KIB
 
 
 class Memory:
-    """Counts what waits or is under way to all clients, in bytes.
-
-    Attributes
-    ----------
-    held : int
-        How much it is now.
-    """
+    """Counts what waits or is under way to all clients, in bytes."""
 
     __slots__ = ("_most", "held")
 

@@ -19,10 +19,7 @@ class TopicError(Exception):
 def check_topic(topic: str) -> None:
     """Check that a message may be published to a topic.
 
-    Raises
-    ------
-    TopicError
-        If not.
+    Raises `TopicError` if not.
     """
     if not topic:
         raise TopicError("an empty topic")
@@ -33,10 +30,7 @@ def check_topic(topic: str) -> None:
 def check_filter(filter_: str) -> None:
     """Check that one can subscribe to a filter.
 
-    Raises
-    ------
-    TopicError
-        If not.
+    Raises `TopicError` if not.
     """
     if not filter_:
         raise TopicError("an empty topic filter")
@@ -69,13 +63,7 @@ class _Node(Generic[Subscriber]):
 
 
 class SubscriptionTree(Generic[Subscriber]):
-    """Subscriptions, level by level, so that a message costs little however many there are.
-
-    Attributes
-    ----------
-    count : int
-        How many there are.
-    """
+    """Subscriptions, level by level, so that a message costs little however many there are."""
 
     def __init__(self) -> None:
         self._root: _Node[Subscriber] = _Node()

@@ -26,13 +26,7 @@ class Waiting(NamedTuple):
 
 
 class Lane(deque[Waiting]):
-    """What waits of one publisher.
-
-    Attributes
-    ----------
-    size : int
-        In bytes.
-    """
+    """What waits of one publisher."""
 
     size = 0
 
@@ -41,18 +35,7 @@ Lanes = OrderedDict[str, Lane]
 
 
 class Outbox:
-    """Messages that wait for one client.
-
-    Parameters
-    ----------
-    memory : Memory
-        That of the whole broker.
-
-    Attributes
-    ----------
-    dropped : int
-        Messages for which there was no room.
-    """
+    """Messages that wait for one client."""
 
     def __init__(self, limits: Limits, memory: Memory) -> None:
         self._limits = limits

@@ -123,10 +123,7 @@ class Frame(NamedTuple):
 def frame_at(data: bytearray, start: int) -> Frame | None:
     """Return the packet whose header begins at an index, as far as it has come; None if the header has not.
 
-    Raises
-    ------
-    PacketError
-        If no client may send such a packet.
+    Raises `PacketError` if no client may send such a packet.
     """
     if len(data) < start + 2:
         return None
@@ -216,10 +213,7 @@ _known_topic = lru_cache(maxsize=1024)(_new_topic)
 def read_connect(body: bytes) -> Connect:
     """Read a CONNECT; the rest is left alone if its level is not ours.
 
-    Raises
-    ------
-    PacketError
-        As all readers here: if it is malformed.
+    Raises `PacketError` as all readers here: if it is malformed.
     """
     fields = _Reader(body)
     if (name := fields.text()) != "MQTT":

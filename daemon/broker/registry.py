@@ -12,13 +12,7 @@ if TYPE_CHECKING:
 
 
 class ConnectionRegistry:
-    """All connections, and which of them are whose.
-
-    Attributes
-    ----------
-    login : Login, optional
-        What is asked of clients.
-    """
+    """All connections, and which of them are whose."""
 
     def __init__(self, limits: Limits, login: Login | None) -> None:
         self.login = login

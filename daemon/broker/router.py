@@ -118,13 +118,7 @@ class Router:
     # -- messages -------------------------------------------------------------------------------------------
 
     def publish(self, publisher: str, message: Message) -> int:
-        """Give a message to all who have subscribed to it; return how many there are.
-
-        Parameters
-        ----------
-        publisher : str
-            The client that it comes from.
-        """
+        """Give a message to all who have subscribed to it; return how many there are."""
         found = self._subscriptions.match(message.topic)
         for session, qos in found.items():
             session.deliver(publisher, message, min(qos, message.qos))

@@ -66,10 +66,7 @@ class EmbeddedBroker:
     async def __aenter__(self) -> Self:
         """Listen.
 
-        Raises
-        ------
-        BrokerError
-            If the address cannot be had.
+        Raises `BrokerError` if the address cannot be had.
         """
         host, port = split_place(self._listen)
         make_room = self._registry.make_room

@@ -46,22 +46,7 @@ class InFlight:
 
 
 class Session:
-    """One client's state; the connection comes and goes.
-
-    Parameters
-    ----------
-    retained : callable
-        Gives the retained message of a topic, None if there is none.
-
-    Attributes
-    ----------
-    subscriptions : dict
-        Filters with the QoS that was granted.
-    link : Link, optional
-        The connection, while there is one.
-    left_s : float
-        When it was lost.
-    """
+    """One client's state; the connection comes and goes."""
 
     def __init__(
         self,

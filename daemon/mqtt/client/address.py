@@ -23,14 +23,7 @@ MQTT_PATH = "/mqtt"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the broker is; `str()` is safe to log.
-
-    Attributes
-    ----------
-    scheme, host, port : str, str, int
-    path : str
-        Of a WebSocket; '' for any other connection.
-    """
+    """Where the broker is; `str()` is safe to log."""
 
     scheme: str
     host: str
@@ -62,10 +55,7 @@ def speaks_5(settings: MqttSettings) -> bool:
 def login_of(settings: MqttSettings) -> tuple[str | None, str | None]:
     """Return the name and the password to log in with.
 
-    Raises
-    ------
-    NotConnected
-        If the password file cannot be read.
+    Raises `NotConnected` if the password file cannot be read.
     """
     url = urlsplit(settings.url)
     username = unquote(url.username) if url.username else settings.username

@@ -181,12 +181,8 @@ class MqttConnection:
     async def __aenter__(self) -> Self:
         """Connect; the password and the certificates are read each time.
 
-        Raises
-        ------
-        NotConnected
-            If there is no connection; `str()` is why.
-        aiomqtt.MqttError
-            If it breaks at once.
+        Raises `NotConnected` if there is no connection; `str()` is why. Raises `aiomqtt.MqttError` if it
+        breaks at once.
         """
         if self._session_s and not self._made_before and not self.version_5:
             # MQTT 3.1.1 can only end a session that an earlier process left by beginning a clean one.

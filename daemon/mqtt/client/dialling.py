@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 class Attempt:
-    """One connection's present attempt, noted in the thread that dials as well as in the loop's.
-
-    Attributes
-    ----------
-    certificate : bytes or None
-        What the broker has shown, in DER.
-    """
+    """One connection's present attempt, noted in the thread that dials as well as in the loop's."""
 
     def __init__(self) -> None:
         self.certificate: bytes | None = None
@@ -98,10 +92,7 @@ class Attempt:
 def load_certificates(context: ssl.SSLContext, settings: MqttSettings) -> None:
     """Read certificates and keys, which may have changed since the last time.
 
-    Raises
-    ------
-    TlsFilesUnusable
-        If they cannot be used.
+    Raises `TlsFilesUnusable` if they cannot be used.
     """
     try:
         if settings.ca_file is None:

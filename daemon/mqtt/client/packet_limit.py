@@ -49,13 +49,7 @@ def packet_bytes(topic: str, payload_bytes: int, qos: int, properties: Propertie
 
 
 class PacketLimit:
-    """What one broker takes; shared by all connections to it.
-
-    Attributes
-    ----------
-    stated_bytes : float
-        The Maximum Packet Size of its latest CONNACK; inf where it states none.
-    """
+    """What one broker takes; shared by all connections to it."""
 
     def __init__(self) -> None:
         self.stated_bytes = inf
@@ -85,17 +79,7 @@ class PacketLimit:
             self._reported.clear()
 
     def blame(self, client: str, suspect: tuple[str, int] | None, *, certain: bool = False) -> None:
-        """Note that a connection has broken.
-
-        Parameters
-        ----------
-        client : str
-            The name of the connection.
-        suspect : tuple of str and int, optional
-            Topic and length in bytes of the longest packet that it may have ended for.
-        certain : bool
-            Whether the broker has said that a packet was too long.
-        """
+        """Note that a connection has broken."""
         if suspect is None:
             self._streaks.pop(client, None)
             return
@@ -141,11 +125,6 @@ class SentPackets:
 
     A broker takes packets in their order: with the confirmation of one, all that were sent before it are
     taken, those of QoS 0 too.
-
-    Parameters
-    ----------
-    now : callable
-        Returns a time in s.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:

@@ -67,16 +67,7 @@ class HungUp(aiomqtt.MqttError):
 
 
 def not_connected(error: BaseException, settings: MqttSettings, identifier: str | None) -> NotConnected:
-    """Return why a connection could not be made.
-
-    Parameters
-    ----------
-    error : BaseException
-        What was met: the system's, TLS's or the broker's.
-    settings : MqttSettings
-    identifier : str or None
-        The client's name at the broker.
-    """
+    """Return why a connection could not be made."""
     if isinstance(error, aiomqtt.MqttCodeError):
         code = getattr(error.rc, "value", error.rc)
         return NotConnected(_refusal(code, str(error.rc), settings, identifier))

@@ -18,11 +18,6 @@ class Refusals:
 
     An access list that permits nothing refuses a report of each kind within milliseconds: they are told
     together, once `QUIET_S` has passed without another one, or at the end.
-
-    Attributes
-    ----------
-    topics : set of str
-        The first `MOST` of them.
     """
 
     def __init__(self) -> None:
@@ -31,14 +26,7 @@ class Refusals:
         self._timer: asyncio.TimerHandle | None = None
 
     def note(self, topic: str, *, to_be_logged: bool) -> None:
-        """Take note of a refusal.
-
-        Parameters
-        ----------
-        topic : str
-        to_be_logged : bool
-            Whether the log is to tell of it, where it is the first one of this topic.
-        """
+        """Take note of a refusal."""
         if topic in self.topics or len(self.topics) >= MOST:
             return
         self.topics.add(topic)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.daemon.broker import EmbeddedBroker
-from tests.daemon.broker.wire import Wire, connack, connect
+from tests.daemon.broker.wire import Wire, connack, connect, suback, subscribe
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,6 +33,13 @@ class Wires:
         wire = await self.open(reads_little=reads_little)
         wire.send(connect(client_id, **options))
         assert await wire.next() == connack(present=present)
+        return wire
+
+    async def subscribed(self, filter_: str, client_id: str = "c", *, qos: int = 0, **options: Any) -> Wire:
+        """Connect a client that subscribes to a filter."""
+        wire = await self.connected(client_id, **options)
+        wire.send(subscribe(filter_, qos=qos))
+        assert await wire.next() == suback(qos)
         return wire
 
     async def close(self) -> None:

@@ -6,14 +6,13 @@ import asyncio
 import itertools
 import logging
 import os
-import random
 import socket
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from motiond.daemon.broker import BrokerError, EmbeddedBroker, Login, login_of
+from motiond.daemon.broker import BrokerError, EmbeddedBroker, Login
 from motiond.daemon.broker.client import TURN, Client
 from motiond.daemon.broker.server import FLUSH_S
 from motiond.daemon.config.listening import place
@@ -34,23 +33,13 @@ from tests.daemon.broker.wire import (
     suback,
     subscribe,
 )
-from tests.daemon.conftest import (
-    Embedded,
-    WatchedBridge,
-    is_connected,
-    is_lost,
-    listening,
-    running,
-)
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from motiond.daemon.api import ReportHub
     from tests.daemon.broker.wire import Published
-    from tests.daemon.conftest import Robots
     from tests.virtual import VirtualLoop
 
 pytestmark = pytest.mark.slow
@@ -96,9 +85,7 @@ async def test_it_ends_with_clients_connected_and_can_start_again_at_once(free_p
 async def test_what_was_published_before_the_end_is_still_sent_and_wills_too() -> None:
     async with EmbeddedBroker("127.0.0.1:0") as broker:
         wires = Wires(broker.port)
-        ear = await wires.connected("ear")
-        ear.send(subscribe("#"))
-        assert await ear.next() == suback(0)
+        ear = await wires.subscribed("#", "ear")
         wire = await wires.connected("c", will=Will("will"))
         wire.send(*(publish("a", b"%d" % number + bytes(1000)) for number in range(1000)), PINGREQ)
         assert await wire.next() == PINGRESP
@@ -113,49 +100,13 @@ async def test_who_does_not_read_delays_the_end_for_a_moment_only() -> None:
     loop = asyncio.get_running_loop()
     async with EmbeddedBroker("127.0.0.1:0") as broker:
         wires = Wires(broker.port)
-        ear = await wires.connected("ear", reads_little=True)
-        ear.send(subscribe("#"))
-        assert await ear.next() == suback(0)
+        await wires.subscribed("#", "ear", reads_little=True)
         wire = await wires.connected()
         wire.send(*[publish("a", bytes(100_000))] * 50, PINGREQ)
         assert await wire.next() == PINGRESP
         begin_s = loop.time()
     assert FLUSH_S <= loop.time() - begin_s <= 2.1 * FLUSH_S
     await wires.close()
-
-
-async def test_clients_hear_that_the_daemon_goes_off_line(
-    free_port: int, robots: Robots, hub: ReportHub
-) -> None:
-    embedded = Embedded(free_port)
-    await embedded.start()
-    async with listening(embedded.settings) as ear:
-        async with running(WatchedBridge(embedded.settings, robots, hub)):
-            await ear.until("motiond/bridge/d1/availability", lambda said: said["state"] == "online")
-        await embedded.kill()
-        await ear.until("motiond/bridge/d1/availability", lambda said: said["state"] == "offline")
-
-
-async def test_a_client_by_the_daemons_own_name_does_not_leave_it_deaf(
-    free_port: int, robots: Robots, hub: ReportHub
-) -> None:
-    embedded = Embedded(free_port)
-    await embedded.start()
-    bridge = WatchedBridge(embedded.settings, robots, hub)
-    async with running(bridge), listening(embedded.settings) as ear:
-        bridge.may_return.clear()
-        wires = Wires(free_port)
-        intruder = await wires.connected("motiond-d1")
-        await is_lost(bridge)
-        await ear.until("motiond/bridge/d1/availability", lambda said: said["state"] == "broken")
-        assert await intruder.heard() == []
-        bridge.may_return.set()
-        assert await intruder.ends()
-        await is_connected(bridge)
-        answer = await ear.ask("motiond/arm/request/stop", b"{}")
-        assert answer["status"] == "ok"
-        await wires.close()
-    await embedded.kill()
 
 
 # -- who publishes and leaves -------------------------------------------------------------------------------
@@ -180,9 +131,7 @@ async def test_a_thousand_clients_that_publish_and_leave_are_all_served(
     assert (await daemon.next())[0] == 0x90
     hearing: list[asyncio.Task[list[Published]]] = []
     for number in range(3):
-        observer = await wires.connected(f"observer {number}")
-        observer.send(subscribe("#"))
-        assert await observer.next() == suback(0)
+        observer = await wires.subscribed("#", f"observer {number}")
         hearing.append(asyncio.create_task(observer.until(publish("end"))))
 
     def ask() -> None:
@@ -200,33 +149,6 @@ async def test_a_thousand_clients_that_publish_and_leave_are_all_served(
         heard = await asyncio.wait_for(task, PATIENCE_S)
         assert len([one for one in heard if not one.retain]) == REQUESTS
         assert len([one for one in heard if one.retain]) == 8 * robots
-
-
-async def test_who_waits_for_its_connack_before_it_publishes_and_leaves_is_served(wires: Wires) -> None:
-    ear = await wires.connected("ear")
-    ear.send(subscribe("a"))
-    assert await ear.next() == suback(0)
-
-    def ask() -> None:
-        for number in range(200):
-            with socket.create_connection(("127.0.0.1", wires.port), PATIENCE_S) as client:
-                client.sendall(connect(f"client {number}"))
-                client.recv(4)
-                client.sendall(publish("a", b"%d" % number, 1))
-                client.sendall(publish("b", b"%d" % number, 1) + DISCONNECT)
-
-    asking = asyncio.create_task(asyncio.to_thread(ask))
-    assert sorted([int((await ear.message()).payload) for _ in range(200)]) == list(range(200))
-    await asking
-
-
-async def test_who_subscribes_to_nothing_is_told_nothing(wires: Wires) -> None:
-    wire = await wires.connected("c")
-    wire.send(publish("kept", b"1", retain=True), subscribe("#"))
-    assert await wire.next() == suback(0)
-    assert (await wire.message()).topic == "kept"
-    other = await wires.connected("other")
-    assert await other.heard() == []
 
 
 # -- one beside others --------------------------------------------------------------------------------------
@@ -256,9 +178,7 @@ async def flooded(wires: Wires, *topics: str) -> AsyncIterator[None]:
 
 @pytest.mark.parametrize("topic", ["elsewhere", "m/arm/request/play"])
 async def test_a_stop_comes_through_beside_a_flood(wires: Wires, topic: str) -> None:
-    daemon = await wires.connected("daemon")
-    daemon.send(subscribe("m/arm/request/#", qos=1))
-    assert await daemon.next() == suback(1)
+    daemon = await wires.subscribed("m/arm/request/#", "daemon", qos=1)
     loop = cast("VirtualLoop", asyncio.get_running_loop())
     rounds = []
     async with flooded(wires, topic):
@@ -350,27 +270,6 @@ async def test_a_daemon_that_stood_still_blames_nobody(wires: Wires) -> None:
 
 
 # -- whatever comes -----------------------------------------------------------------------------------------
-
-
-async def test_random_bytes_end_nothing_but_their_connection(
-    wires: Wires, caplog: pytest.LogCaptureFixture
-) -> None:
-    rng = random.Random(7)
-    said = [connect("x", will=Will("w")), subscribe("#", qos=2), publish("a", b"1", 2), DISCONNECT, PINGREQ]
-    for _ in range(300):
-        data = bytearray(b"".join(rng.choices(said, k=4)))
-        for _ in range(rng.randint(0, 6)):
-            data[rng.randrange(len(data))] = rng.randrange(256)
-        wire = await wires.open()
-        wire.send(bytes(data[: rng.randint(1, len(data))]) if rng.random() < 0.9 else rng.randbytes(200))
-        wire.writer.write_eof()
-        while await wire.reader.read(4096):
-            pass
-    wire = await wires.connected("after")
-    wire.send(PINGREQ)
-    assert await wire.next() == PINGRESP
-    assert "Traceback" not in caplog.text
-    assert "inside motiond" not in caplog.text
 
 
 async def test_refusals_are_logged_so_often_and_then_counted(
@@ -496,12 +395,6 @@ async def test_a_file_without_a_password_lets_nobody_in_and_ends_nothing(
         )
         write_anew(password_file, b"s3 cret")
         assert await answer_to(broker.port, connect(username="arm", password=b"s3 cret")) == connack()
-
-
-async def test_our_own_clients_log_in_by_the_same_settings(password_file: Path, free_port: int) -> None:
-    settings = MqttSettings(listen=f"127.0.0.1:{free_port}", username="arm", password_file=password_file)
-    async with EmbeddedBroker(settings.listen, login_of(settings)), MqttConnection(settings) as client:
-        await client.publish("a", b"1", qos=1)
 
 
 @pytest.mark.parametrize(("host", "warns"), [("0.0.0.0", True), ("127.0.0.1", False), ("localhost", False)])  # noqa: S104 # of a test for a moment

@@ -31,7 +31,6 @@ from tests.daemon.broker.wire import (
     publish,
     suback,
     subscribe,
-    text,
 )
 from tests.waiting import PATIENCE_S
 
@@ -160,9 +159,7 @@ async def test_a_message_of_16_mib_goes_through_and_a_longer_one_is_not_read(
 ) -> None:
     most = Limits().packet_bytes
     async with limited() as wires:
-        ear = await wires.connected("ear")
-        ear.send(subscribe("a"))
-        assert await ear.next() == suback(0)
+        ear = await wires.subscribed("a", "ear")
         wire = await wires.connected()
         wire.send(publish("a", bytes(most - 3)))
         assert len((await ear.message()).payload) == most - 3
@@ -187,18 +184,6 @@ async def test_before_connect_there_is_no_long_packet() -> None:
         wire = await wires.open()
         wire.send(publish("a", bytes(1_000_000))[:10])
         assert await wire.ends()
-
-
-async def test_the_longest_connect_of_the_standard_is_read() -> None:
-    async with limited() as wires:
-        wire = await wires.open()
-        wire.send(
-            packet(
-                0x10,
-                text("MQTT") + b"\x04\xc6\0\0" + text("x" * 65535) + text("w") + 3 * text(b"y" * 65535),
-            )
-        )
-        assert await wire.next() == connack(2)
 
 
 async def test_of_packets_that_do_not_come_whole_the_longest_ends(caplog: pytest.LogCaptureFixture) -> None:
@@ -281,9 +266,7 @@ async def test_so_many_messages_are_retained(
     limits: dict[str, int], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with limited(**limits) as wires:
-        ear = await wires.connected("ear")
-        ear.send(subscribe("#"))
-        assert await ear.next() == suback(0)
+        ear = await wires.subscribed("#", "ear")
         wire = await wires.connected()
         await publishes(wire, *(publish(topic, bytes(200), retain=True) for topic in "abcb"))
         assert [message.topic for message in await ear.heard()] == list("abcb")
@@ -308,9 +291,7 @@ async def test_so_many_messages_are_retained(
 @pytest.mark.parametrize("limits", [{"in_flight": 3}, {"in_flight_bytes": 1000}])
 async def test_so_many_messages_are_sent_without_an_acknowledgement(limits: dict[str, int]) -> None:
     async with limited(**limits) as wires:
-        ear = await wires.connected("ear")
-        ear.send(subscribe("a", qos=1))
-        assert await ear.next() == suback(1)
+        ear = await wires.subscribed("a", "ear", qos=1)
         wire = await wires.connected()
         await publishes(wire, *(publish("a", b"%03d" % number * 40, 1, 1 + number) for number in range(10)))
         sent = await ear.heard()
@@ -326,9 +307,7 @@ async def test_so_many_messages_are_sent_without_an_acknowledgement(limits: dict
 
 async def test_qos_0_goes_on_while_the_window_is_full() -> None:
     async with limited(in_flight=1) as wires:
-        ear = await wires.connected("ear")
-        ear.send(subscribe("a", qos=1))
-        assert await ear.next() == suback(1)
+        ear = await wires.subscribed("a", "ear", qos=1)
         wire = await wires.connected()
         await publishes(wire, publish("a", b"1", 1), publish("a", b"2", 1, 2), publish("a", b"3"))
         assert [message.payload for message in await ear.heard()] == [b"1", b"3"]
@@ -405,9 +384,7 @@ async def test_qos_0_is_dropped_first() -> None:
 async def test_who_does_not_read_holds_up_nobody_and_costs_bounded_memory() -> None:
     async with limited(queued_bytes=300_000) as wires:
         await stuck(wires, "#")
-        ear = await wires.connected("ear")
-        ear.send(subscribe("a"))
-        assert await ear.next() == suback(0)
+        ear = await wires.subscribed("a", "ear")
         wire = await wires.connected()
         for number in range(300):
             wire.send(publish("a", b"%03d" % number + LARGE))
@@ -415,23 +392,9 @@ async def test_who_does_not_read_holds_up_nobody_and_costs_bounded_memory() -> N
             assert wires.held < 300_000 + 3 * 65_536
 
 
-async def test_who_reads_late_gets_what_was_kept_and_then_all_that_follows() -> None:
-    async with limited(queued=20) as wires:
-        ear = await stuck(wires, "a")
-        wire = await wires.connected()
-        await publishes(wire, *[publish("a", b"%d" % number) for number in range(100)])
-        kept = [int(message.payload) for message in await all_of(ear) if message.topic == "a"]
-        assert kept == list(range(len(kept)))
-        assert len(kept) < 100
-        await publishes(wire, *[publish("a", b"%d" % number) for number in range(20)])
-        assert [int(message.payload) for message in await ear.heard()] == list(range(20))
-
-
 async def test_who_reads_nothing_for_long_is_disconnected(caplog: pytest.LogCaptureFixture) -> None:
     async with limited(stalled_s=0.3) as wires:
-        ear = await wires.connected("ear")
-        ear.send(subscribe("will"))
-        assert await ear.next() == suback(0)
+        ear = await wires.subscribed("will", "ear")
         await stuck(wires, "a", will=Will("will"))
         assert (await ear.message()).topic == "will"
         assert "disconnected; it has read nothing for 0.3 s; let it read" in caplog.text
@@ -528,9 +491,7 @@ async def test_sessions_of_so_many_absent_clients_are_kept(caplog: pytest.LogCap
 async def test_sessions_of_absent_clients_are_kept_for_so_long() -> None:
     async with limited(session_s=2.0) as wires:
         stays = await wires.connected("stays", clean=False)
-        away = await wires.connected("away", clean=False)
-        away.send(subscribe("a", qos=1))
-        assert await away.next() == suback(1)
+        away = await wires.subscribed("a", "away", clean=False, qos=1)
         await publishes(await wires.connected(), publish("a", LARGE, 1))
         away.vanish()  # without an acknowledgement, so that the message waits for it
         assert wires.held > 0

@@ -147,19 +147,6 @@ async def test_a_verb_of_two_levels_is_one_verb(ear: Ear, robots: Robots) -> Non
     assert robots.handled == [("hand", "motions/reload", {})]
 
 
-@pytest.mark.usefixtures("bridge")
-async def test_garbage_is_refused_and_the_next_request_is_served(ear: Ear, robots: Robots) -> None:
-    garbage = (b"\xff\x00", b"[" * 5000, b"x" * 100_000, b"NaN", b'"play"', b"{}")
-    for topic in ("play", "", "play/wave", "dance", "//"):
-        for payload in garbage:
-            answer = await ear.ask(f"motiond/arm/request/{topic}", payload)
-            assert answer["status"] == "error"
-    await ear.client.publish("motiond/arm/request", b"{}", qos=1)
-    answer = await ear.ask("motiond/arm/request/status", b"{}")
-    assert answer["status"] == "ok"
-    assert robots.verbs() == ["status"]
-
-
 async def test_a_retained_request_is_refused_on_every_connection(
     broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear
 ) -> None:
@@ -197,18 +184,6 @@ async def test_on_version_5_a_request_is_refused_when_it_is_sent_with_the_retain
         await ear.client.publish("motiond/arm/request/reset", b"", 1, True)  # clears it, and asks nothing
         await ear.ask("motiond/arm/request/status", b"")
     assert robots.verbs() == ["status"]
-
-
-@pytest.mark.usefixtures("bridge")
-async def test_a_repeated_transaction_acts_once_also_while_it_is_served(ear: Ear, robots: Robots) -> None:
-    robots.gate.clear()
-    for _ in range(3):
-        await ear.client.publish("motiond/arm/request/play", b'{"motion":"wave","transaction":"t"}', 1)
-    await ear.ask("motiond/arm/request/status", b"")
-    robots.gate.set()
-    answers = [said(await ear.until("motiond/arm/response/play")) for _ in range(3)]
-    assert answers == [{"status": "ok", "data": {"goal_id": "g1"}, "transaction": "t"}] * 3
-    assert robots.verbs() == ["play", "status"]
 
 
 @pytest.mark.usefixtures("bridge")
@@ -357,33 +332,6 @@ async def test_a_broker_that_hangs_is_lost_in_time_and_found_again(
         await is_connected(bridge)
         async with listening(settings) as ear:
             assert (await ear.ask("motiond/arm/request/status", b""))["status"] == "ok"
-
-
-@pytest.mark.parametrize("permitted", ["read", "write"])
-async def test_a_broker_that_does_not_let_the_daemon_hear_itself_is_of_no_use(
-    mosquitto: StandIn, permitted: str, tmp_path: Path, caplog: Any
-) -> None:
-    rules = [
-        "motiond/bridge/+/availability",
-        "motiond/arm/#",
-        "motiond/hand/#",
-        f"{permitted} motiond/bridge/#",
-    ]
-    await by_access_list(mosquitto, tmp_path, *rules)
-    settings = mosquitto.settings.model_copy(update={"stop_when_lost_s": 0.3})
-    bridge = WatchedBridge(settings, Robots(), ReportHub())
-    task = asyncio.create_task(bridge.run())
-    await is_lost(bridge)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert not bridge.connected.is_set()
-    address = mosquitto.settings.broker
-    lost = next(line for line in caplog.messages if line.startswith(f"{address}: not connected; "))
-    assert lost.split("; next try")[0] == (
-        f"{address}: not connected; what is published on 'motiond/bridge/d1/heartbeat' "
-        "has not come back for 0.3 s; permit it in the broker's access list"
-    )
 
 
 # -- stops and floods ---------------------------------------------------------------------------------------
@@ -617,50 +565,6 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
             assert caplog.messages.count(refusal) == 1
             ear.heard.clear()
         assert not [one for one in ear.heard if one.topic.value.startswith("motiond/arm/")]
-
-
-async def test_the_second_of_two_daemons_takes_a_robot_over_when_the_first_has_gone(
-    mosquitto: StandIn,
-    robots: Robots,
-    hub: ReportHub,
-    ear_at_mosquitto: Ear,
-) -> None:
-    ear, first = ear_at_mosquitto, Robots()
-    leave = asyncio.Event()
-
-    async def is_there_first() -> None:
-        async with running(MqttBridge(mosquitto.settings, "d2", first, Dispatcher(first), hub)):
-            gone.set()
-            await leave.wait()
-
-    gone = asyncio.Event()
-    task = asyncio.create_task(is_there_first())
-    await happens(gone, "the first daemon is there")
-    async with running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)):
-        leave.set()
-        await task
-        await ear.until("motiond/arm/availability", lambda said: said == {"state": "online", "bridge": "d1"})
-        await ear.ask("motiond/arm/request/status", b"")
-    assert (first.verbs(), robots.verbs()) == ([], ["status"])
-
-
-async def test_a_take_over_is_named(
-    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub, caplog: Any
-) -> None:
-    settings = mosquitto_of_any_version.settings
-    first, second = WatchedBridge(settings, robots, hub), WatchedBridge(settings, Robots(), ReportHub())
-    wanted = (
-        f"another daemon of id 'd1', on {socket.gethostname()}, has been connected meanwhile; "
-        "they throw each other out; give each an `id` of its own"
-    )
-    async with running(first):
-        first.may_return.clear()
-        async with running(second):
-            await is_lost(first)
-            second.may_return.clear()
-            first.may_return.set()
-            await is_lost(second)
-            await comes_true("it is named", lambda: wanted in caplog.messages)
 
 
 # -- robots that are gone -----------------------------------------------------------------------------------

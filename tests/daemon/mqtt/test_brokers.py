@@ -215,31 +215,6 @@ async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_told_at_the_ne
         assert results_heard(at_first) == []
 
 
-async def test_a_broker_that_was_left_because_it_hung_says_broken_until_the_daemon_is_back(
-    pair: Pair, robots: Robots, hub: ReportHub
-) -> None:
-    async with a_bridge(pair.impatient, robots, hub) as bridge:
-        await moves(bridge, freezes(pair.first))
-        pair.first.thaw()
-        await is_kept(pair.first, {BRIDGE: lambda said: said["state"] == "broken"})
-        await moves(bridge, pair.second.kill())
-        await is_kept(pair.first, {BRIDGE: lambda said: said["state"] == "online"})
-    await is_kept(pair.first, {BRIDGE: lambda said: said["state"] == "offline"})
-
-
-async def test_a_broker_from_which_nothing_comes_any_more_is_not_told_that_the_daemon_was_ended(
-    pair: Pair, robots: Robots, hub: ReportHub
-) -> None:
-    async with Cutter(pair.first.port) as wire:
-        urls = [f"mqtt://127.0.0.1:{wire.port}", pair.second.settings.url]
-        async with a_bridge(pair.impatient.model_copy(update={"broker": urls}), robots, hub) as bridge:
-            bridge.lost.clear()
-            wire.swallows = True
-            await is_lost(bridge)
-            await is_connected(bridge)
-            await is_kept(pair.first, {BRIDGE: lambda said: said["state"] == "broken"})
-
-
 async def test_a_stop_that_waited_at_a_broker_that_was_left_does_not_come_when_the_daemon_is_back(
     pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:

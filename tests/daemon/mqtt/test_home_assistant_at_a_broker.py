@@ -14,17 +14,16 @@ from motiond.daemon.api import Dispatcher, Report, ReportHub
 from motiond.daemon.client.forget import forget
 from motiond.daemon.config.home_assistant import HomeAssistantSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from tests import ports
 from tests.daemon.cli.program import Daemon
-from tests.daemon.conftest import Robots, WatchedBridge, is_connected, is_lost, running, said
+from tests.daemon.conftest import Robots, running, said
 from tests.daemon.mqtt.home import ARM, HAND, home_at, moves_a_robot
-from tests.daemon.mqtt.stand_in import StandIn
 from tests.daemon.mqtt.test_home_assistant import SCHEMA
 from tests.daemon.programs import use
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from motiond.daemon.config.mqtt import MqttSettings
+    from tests.daemon.mqtt.stand_in import StandIn
     from tests.daemon.rig import Rig
 
 pytestmark = pytest.mark.slow
@@ -82,14 +81,6 @@ async def test_each_robot_is_told_of_and_it_is_kept(
     await becomes(settings, {ARM, HAND})  # a daemon that has ended is not available, and not gone
 
 
-async def test_nothing_is_told_unless_it_is_asked_for(mosquitto: StandIn, hub: ReportHub) -> None:
-    async with running(a_bridge(mosquitto.settings, hub)), home_at(mosquitto.settings) as home:
-        await home.client.subscribe("#", qos=1)
-        await home.until("motiond/bridge/d1/heartbeat")
-        assert not [one for one in home.heard if not one.topic.value.startswith("motiond/")]
-        assert said(await home.until("motiond/arm/availability")) == {"state": "online", "bridge": "d1"}
-
-
 async def test_new_motions_are_new_choices(mosquitto: StandIn, hub: ReportHub) -> None:
     settings = with_home(mosquitto.settings)
     async with home_at(settings) as home, running(a_bridge(settings, hub)):
@@ -126,31 +117,6 @@ async def test_who_deletes_the_device_in_home_assistant_is_not_contradicted(
         assert (await kept(settings)).keys() == {HAND}
 
 
-async def test_at_a_broker_that_has_forgotten_and_at_the_next_one_it_is_told_anew(
-    mosquitto: StandIn, hub: ReportHub, robots: Robots
-) -> None:
-    second = StandIn(ports.free_port())
-    await second.start()
-    urls = [mosquitto.settings.url, second.settings.url]
-    settings = with_home(mosquitto.settings).model_copy(update={"broker": urls})
-    bridge = WatchedBridge(settings, robots, hub)
-    try:
-        async with running(bridge):
-            await becomes(mosquitto.settings, {ARM, HAND})
-            await mosquitto.kill()
-            await is_lost(bridge)
-            await is_connected(bridge)
-            await becomes(second.settings, {ARM, HAND})
-            bridge.lost.clear()
-            await mosquitto.start()
-            await second.kill()
-            await is_lost(bridge)
-            await is_connected(bridge)
-            await becomes(mosquitto.settings, {ARM, HAND})
-    finally:
-        await second.kill()
-
-
 # -- told no more -------------------------------------------------------------------------------------------
 
 
@@ -162,15 +128,6 @@ async def test_once_switched_off_the_devices_are_removed(
         await becomes(settings, {ARM, HAND})
     async with running(a_bridge(settings, hub)):
         await becomes(settings, set())
-
-
-async def test_under_another_prefix_the_devices_move(mosquitto: StandIn, hub: ReportHub) -> None:
-    settings = mosquitto.settings
-    async with running(a_bridge(with_home(settings), hub)):
-        await becomes(settings, {ARM, HAND})
-    moved = {f"other/device/motiond_{robot}/config" for robot in Robots.robots}
-    async with running(a_bridge(with_home(settings, HomeAssistantSettings(prefix="other")), hub)):
-        await becomes(settings, moved)
 
 
 class HandAlone(Robots):
@@ -210,21 +167,6 @@ async def test_what_others_say_of_our_robots_does_not_make_us_clear_what_is_thei
     async with running(a_bridge(mosquitto.settings, hub)):
         await asyncio.sleep(0.5)
         await becomes(mosquitto.settings, {theirs})
-
-
-async def test_the_robot_of_another_daemon_is_that_daemons_to_tell_of(
-    mosquitto: StandIn, hub: ReportHub
-) -> None:
-    settings = with_home(mosquitto.settings)
-    other = MqttBridge(settings, "d2", Robots(), Dispatcher(Robots()), hub)
-    async with running(other), running(a_bridge(settings, hub)):
-        now = await becomes(settings, {ARM, HAND})
-        bridges = {one["topic"] for message in now.values() for one in message["availability"]}
-        assert bridges == {
-            "motiond/bridge/d2/availability",
-            "motiond/arm/availability",
-            "motiond/hand/availability",
-        }
 
 
 # -- what it sends ------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.client import MqttConnection
-from motiond.daemon.mqtt.client.packet_limit import RAISE_IT, PacketTooLong, packet_bytes
+from motiond.daemon.mqtt.client.packet_limit import RAISE_IT, packet_bytes
 from tests.daemon import told
 from tests.daemon.conftest import (
     Robots,
@@ -100,22 +100,6 @@ async def test_what_is_stated_is_never_exceeded_and_named_in_one_line(
     ]
 
 
-async def test_by_a_limit_of_a_thousand_bytes_a_motion_can_be_played_to_its_result(
-    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
-) -> None:
-    broker = mosquitto_of_any_version
-    await reconfigured(broker, "max_packet_size 1000")
-    async with running(WatchedBridge(broker.settings, robots, hub)), listening(broker.settings) as ear:
-        assert (await ear.ask("motiond/arm/request/play", b'{"motion":"wave"}'))["status"] == "ok"
-        hub.publish(
-            Report("arm", "result", {**told.result("g1"), "message": LONG, "details": {"reason": LONG}})
-        )
-        result = said(await ear.until("motiond/arm/result"))
-        assert (result["goal_id"], result["code"], result["details"]) == ("g1", "SUCCESSFUL", {})
-        assert result["message"].startswith("the elbow stands in the way")
-        assert (await ear.ask("motiond/arm/request/stop", b"{}"))["status"] == "ok"
-
-
 async def test_a_limit_that_is_lowered_while_the_daemon_runs_is_kept_to(
     mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
@@ -164,36 +148,6 @@ async def test_nothing_begins_while_the_connection_for_stops_is_thrown_out_again
         task.cancel()
         await asyncio.wait((task,))
         await broker.kill()
-
-
-async def test_an_answer_that_is_too_long_is_cut_or_named(
-    mosquitto: StandIn, robots: Robots, hub: ReportHub
-) -> None:
-    await reconfigured(mosquitto, "max_packet_size 5000")
-    robots.answers |= {
-        "motions/reload": MANY,
-        "queue": {"queue": [{"goal_id": "g1", "motion": LONG}] * 10},
-    }
-    async with running(WatchedBridge(mosquitto.settings, robots, hub)), listening(mosquitto.settings) as ear:
-        cut = (await ear.ask("motiond/arm/request/motions/reload", b"{}"))["data"]
-        assert len(cut["motions"]) + cut["more"] == 150
-        refused = await ear.ask("motiond/arm/request/queue", b"{}")
-        assert refused["code"] == "TOO_LARGE"
-        assert refused["error"] == (
-            f"arm/queue: the answer has {refused['data']['bytes']} bytes; the request was served, "
-            f"and the broker takes less; {RAISE_IT}"
-        )
-
-
-@pytest.mark.parametrize("qos", [0, 1, 2])
-async def test_a_client_sends_nothing_that_is_too_long(mosquitto: StandIn, qos: int) -> None:
-    await reconfigured(mosquitto, "max_packet_size 1000")
-    async with MqttConnection(mosquitto.settings) as client:
-        room = 1000 - packet_bytes("a/b", 500, qos, None, v5=True) + 500
-        for _ in range(2):
-            with pytest.raises(PacketTooLong, match="a/b: 1001 bytes; the broker takes at most 1000"):
-                await client.publish("a/b", b"x" * (room + 1), qos)
-            await client.publish("a/b", b"x" * room, qos)
 
 
 async def test_a_request_that_is_too_long_is_named_to_who_asks(

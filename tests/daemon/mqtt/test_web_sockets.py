@@ -7,20 +7,7 @@ import asyncio
 import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.mqtt.client import MqttConnection, NotConnected, address_of
-
-
-@pytest.mark.parametrize(
-    ("url", "address"),
-    [
-        ("ws://broker.example", "ws://broker.example:80/mqtt"),
-        ("ws://broker.example/", "ws://broker.example:80/mqtt"),
-        ("wss://me:secret@broker.example/a/b", "wss://broker.example:443/a/b"),
-        ("ws://[2001:db8::1]:9001/ws", "ws://[2001:db8::1]:9001/ws"),
-    ],
-)
-def test_an_address_has_the_path_of_its_web_socket(url: str, address: str) -> None:
-    assert str(address_of(MqttSettings(broker=url))) == address
+from motiond.daemon.mqtt.client import MqttConnection, NotConnected
 
 
 @pytest.mark.parametrize(
