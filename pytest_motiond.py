@@ -42,7 +42,6 @@ _MODULES = {
     "robot": ("MotiondRobot",),
     "traces": ("Series", "Trace"),
 }
-_DRIVER_PLUGIN = "motiond.drivers.testing.plugin"
 
 
 def __getattr__(name: str) -> Any:
@@ -52,15 +51,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
-def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of pytest's configuration file and of its command line."""
     parser.addini("motiond_config", "motiond's configuration, relative to this file", default="")
     parser.addini("motiond_robot", "which of its robots the tests move", default="")
-    if not pluginmanager.has_plugin(_DRIVER_PLUGIN):  # given with `-p`, it adds these options itself
-        _add_driver_options(parser.getgroup("motiond", "contract of motiond's drivers"))
-
-
-def _add_driver_options(group: pytest.OptionGroup) -> None:
+    group = parser.getgroup("motiond", "contract of motiond's drivers")
     group.addoption("--motiond-driver", metavar="NAME", help="hold this driver against the contract")
     group.addoption(
         "--motiond-driver-options",
@@ -87,8 +82,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and add the tests of a driver if the command line names one."""
     what = "which robot `motiond_robot` is; the file is relative to the test's own"
     config.addinivalue_line("markers", f"motiond(config, robot): {what}")
-    if config.getoption("motiond_driver") is not None and not config.pluginmanager.has_plugin(_DRIVER_PLUGIN):
-        import_module(_DRIVER_PLUGIN).pytest_configure(config)
+    if config.getoption("motiond_driver") is not None:
+        from motiond.drivers.testing import add_suite  # noqa: PLC0415 - costs nothing unless asked for
+
+        add_suite(config)
 
 
 @pytest.fixture(scope="session")

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 GROUP = "motiond.drivers"
 OWN = {
-    "composite": "motiond.drivers.composite.driver:CompositeDriver",
-    "dynamixel": "motiond.drivers.dynamixel.driver:DynamixelDriver",
-    "hebi": "motiond.drivers.hebi.driver:HebiDriver",
-    "sim": "motiond.drivers.sim.driver:SimDriver",
+    "composite": "motiond.drivers.composite:CompositeDriver",
+    "dynamixel": "motiond.drivers.dynamixel:DynamixelDriver",
+    "hebi": "motiond.drivers.hebi:HebiDriver",
+    "sim": "motiond.drivers.sim:SimDriver",
 }
 
 

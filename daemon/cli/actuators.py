@@ -16,7 +16,7 @@ from .output import DONE, FAILED, AsJson, print_json, print_table, tell
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from motiond.drivers.dynamixel.scan import Scanned
+    from motiond.drivers.dynamixel import Scanned
 
 app = typer.Typer()
 emulate = typer.Typer(no_args_is_help=True, help="Emulate actuators, to try without hardware.")
@@ -45,7 +45,7 @@ def scan(
     """Find serial servos (DYNAMIXEL, Protocol 2.0) and say how they are; exit code 1 if there are none."""
     from rich.console import Console
 
-    from motiond.drivers.dynamixel import scan as dynamixel_scan
+    from motiond.drivers import dynamixel
 
     from ..tools.batch import progress_if_slow
 
@@ -55,17 +55,17 @@ def scan(
         if baud is None or len(baud) != 1:
             raise typer.BadParameter("it needs the baud rate; add one --baud", param_hint="--reboot")
         with _naming_its_robot(port):
-            dynamixel_scan.reboot(port, baud[0], reboot)
+            dynamixel.reboot(port, baud[0], reboot)
         typer.echo(f"{port}: restarted {', '.join(map(str, reboot))}")
         return DONE
     with progress_if_slow(Console(stderr=True), f"scanning {port}", None), _naming_its_robot(port):
-        found = dynamixel_scan.scan(port, baud or ())
+        found = dynamixel.scan(port, baud or ())
     if json:
         print_json([asdict(servo) for servo in found])
     elif found:
         print_table(SCANNED, map(_row_of, found), texts={"model", "error"})
     if not found:
-        rates = ", ".join(map(str, baud or dynamixel_scan.COMMON_BAUD_RATES))
+        rates = ", ".join(map(str, baud or dynamixel.COMMON_BAUD_RATES))
         return tell(f"{port}: no servo answers at {rates} baud; check power, cable and --baud", FAILED)
     return DONE
 
@@ -73,7 +73,7 @@ def scan(
 @contextmanager
 def _naming_its_robot(port: str) -> "Iterator[None]":
     """Refuse a port that a daemon of this machine drives with what can be done while that runs."""
-    from motiond.drivers.base import DriverError
+    from motiond.drivers import DriverError
 
     from ..stream.locks import robot_at
 
@@ -90,7 +90,7 @@ def _naming_its_robot(port: str) -> "Iterator[None]":
 
 def _refuse_baud_rates(baud_rates: "Iterable[int]") -> None:
     """Refuse baud rates that no servo has."""
-    from motiond.drivers.dynamixel.options import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE
+    from motiond.drivers.dynamixel import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE
 
     for rate in baud_rates:
         if not LOWEST_BAUD_RATE <= rate <= HIGHEST_BAUD_RATE:
@@ -102,7 +102,7 @@ def _refuse_baud_rates(baud_rates: "Iterable[int]") -> None:
 
 def _refuse_ids(servo_ids: "Iterable[int]", option: str) -> None:
     """Refuse ids that no servo has; one beyond them stands for all servos on the bus."""
-    from motiond.drivers.dynamixel.protocol import HIGHEST_ID
+    from motiond.drivers.dynamixel import HIGHEST_ID
 
     for servo_id in servo_ids:
         if not 0 <= servo_id <= HIGHEST_ID:
@@ -136,10 +136,8 @@ def dynamixel(
     ] = False,
 ) -> None:
     """Emulate DYNAMIXEL servos on a bus until SIGINT or SIGTERM."""
-    from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-    from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
-    from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
-    from motiond.drivers.dynamixel.models import models_by_name
+    from motiond.drivers.dynamixel import models_by_name
+    from motiond.drivers.dynamixel.emulator import EmulatedChain, EmulatedPort, EmulatedServo
 
     _refuse_baud_rates(() if baud is None else (baud,))
     _refuse_ids(ids or (), "--id")

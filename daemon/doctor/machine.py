@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from motiond.drivers.hebi.lookup import open_lookup
+from motiond.drivers.hebi import open_lookup
 
 from ..clock import ask_chrony
 from ..mqtt.bridge import default_folder as state_folder

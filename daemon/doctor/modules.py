@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from motiond.drivers.base import DriverError
-from motiond.drivers.hebi.lookup import LOOKUP_POLL_S, Module, missing_modules, open_lookup, present
+from motiond.drivers import DriverError
+from motiond.drivers.hebi import LOOKUP_POLL_S, Module, missing_modules, open_lookup, present
 
 from .report import Check, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from motiond.drivers.hebi.lookup import HebiLookup
+    from motiond.drivers.hebi import HebiLookup
 
     from ..config.robot import DriverSettings
 

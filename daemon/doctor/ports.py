@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from motiond.drivers import lock_names
 from motiond.drivers.port_access import rights_of, serial_group, why_denied
-from motiond.drivers.registry import lock_names
 
 from ..stream.locks import address_of
 from .machine import line_in, user_name

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from motiond.drivers import DriverError
-from motiond.drivers.registry import make_driver, refuse_shared_devices
+from motiond.drivers import DriverError, make_driver, refuse_shared_devices
 from motiond.formats import FormatError
 
 from ..config.section import ConfigError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.drivers.registry import make_driver, refuse_shared_devices
+from motiond.drivers import make_driver, refuse_shared_devices
 
 from ..clock import ClockMonitor
 from ..config.robot import JointSettings

@@ -7,8 +7,7 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from motiond.drivers.base import DriverError
-from motiond.drivers.registry import make_driver
+from motiond.drivers import DriverError, make_driver
 from motiond.text import listed, nearest
 
 from ..api import (
@@ -40,7 +39,7 @@ from .session import OUT_OF_ORDER, Opening, Reboot, new_goal, refuse_speed
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from motiond.drivers.base import Driver
+    from motiond.drivers import Driver
 
     from ..api import (
         DeleteMotionRequest,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from motiond.drivers.base import Driver
+    from motiond.drivers import Driver
     from motiond.formats import RobotModel
 
     from ..config.robot import RobotSettings

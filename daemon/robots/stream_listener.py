@@ -6,7 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from motiond.drivers.limits import ActuatorLimits
+from motiond.drivers import ActuatorLimits
 
 from ..ipc import messages
 from ..ipc.states import ACTIVE

@@ -15,8 +15,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from motiond.drivers.base import DriverError
-from motiond.drivers.registry import shared_devices
+from motiond.drivers import DriverError, shared_devices
 from motiond.formats import FormatError
 from motiond.text import listed
 

@@ -18,8 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motiond.drivers.base import DriverError
-from motiond.drivers.registry import lock_names
+from motiond.drivers import DriverError, lock_names
 
 from ..ipc.peers import Peer, holder_of, named_user, peer_of
 

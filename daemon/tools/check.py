@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from motiond.drivers.registry import make_driver, refuse_shared_devices
+from motiond.drivers import make_driver, refuse_shared_devices
 from motiond.formats import BadText, load_robot
 from motiond.formats.io import refuse_damaged
 from motiond.text import listed, printable

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.drivers.registry import make_driver
+from motiond.drivers import make_driver
 
 from ..api import RequestError, unknown_robot
 from ..ipc import messages, ring

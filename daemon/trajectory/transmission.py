@@ -15,8 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from motiond.drivers import ActuatorLimits
-    from motiond.drivers.limits import LimitKind
+    from motiond.drivers import ActuatorLimits, LimitKind
     from motiond.formats.arrays import Floats
 
     Indexes: TypeAlias = NDArray[np.intp]

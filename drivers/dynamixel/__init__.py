@@ -12,6 +12,29 @@ line      the port: bytes out and in, waited for until a time
 protocol  packets as bytes
 models    control tables and units of each model, and hardware errors; the tables are in `tables/`
 units     between registers and SI units
-scan      looks for servos on a port
+scanning  looks for servos on a port
 emulator  emulated servos
 """
+
+from .capacity import feedback_exchange
+from .driver import DynamixelDriver
+from .line import import_serial
+from .models import models_by_name
+from .options import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE, DynamixelOptions
+from .protocol import HIGHEST_ID
+from .scanning import COMMON_BAUD_RATES, Scanned, reboot, scan
+
+__all__ = [
+    "COMMON_BAUD_RATES",
+    "HIGHEST_BAUD_RATE",
+    "HIGHEST_ID",
+    "LOWEST_BAUD_RATE",
+    "DynamixelDriver",
+    "DynamixelOptions",
+    "Scanned",
+    "feedback_exchange",
+    "import_serial",
+    "models_by_name",
+    "reboot",
+    "scan",
+]

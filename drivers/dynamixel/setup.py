@@ -15,7 +15,7 @@ from ..base import DriverError
 from .chain import Chain, Servo
 from .models import in_words, models, name_of
 from .options import MODE_NUMBERS, WHERE, GainOptions, of_actuator
-from .scan import opened
+from .scanning import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -14,3 +14,19 @@ stored_limits  limits that the modules have stored, and whether they count the r
 feed_forward  efforts that are added to commanded ones
 gravity   efforts that carry the arm
 """
+
+from .driver import HebiDriver
+from .lookup import LOOKUP_POLL_S, HebiLookup, Module, import_hebi, missing_modules, open_lookup, present
+from .options import HebiOptions
+
+__all__ = [
+    "LOOKUP_POLL_S",
+    "HebiDriver",
+    "HebiLookup",
+    "HebiOptions",
+    "Module",
+    "import_hebi",
+    "missing_modules",
+    "open_lookup",
+    "present",
+]

@@ -16,6 +16,8 @@ command_log     a file with every command received
 """
 
 from .command_log import read_trace
+from .driver import SimDriver
+from .options import SimOptions
 from .plant_file import PlantReading, read_plant
 
-__all__ = ["PlantReading", "read_plant", "read_trace"]
+__all__ = ["PlantReading", "SimDriver", "SimOptions", "read_plant", "read_trace"]

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverError
+from motiond.drivers import ActuatorCommand, ActuatorState, DriverError
 
 from ...trajectory import Transmission
 
 if TYPE_CHECKING:
-    from motiond.drivers.base import Driver
+    from motiond.drivers import Driver
 
     from ...ipc.messages import Setup
     from ...ipc.ring import Record

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from motiond.drivers.base import DriverError
+from motiond.drivers import DriverError
 
 from ...ipc import messages
 from ...ipc.states import ResultCode, State
@@ -20,7 +20,7 @@ from .ways_back import joined
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from motiond.drivers.base import Driver
+    from motiond.drivers import Driver
     from motiond.formats.arrays import Floats
 
     from ...trajectory import Track

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.drivers.base import CommunicationLost, Driver, DriverError
+from motiond.drivers import CommunicationLost, Driver, DriverError
 
 from ...ipc import messages
 from ...ipc.channel import Channel, ChannelClosed

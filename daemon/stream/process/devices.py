@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import TypeAlias
 
-    from motiond.drivers.base import Driver
+    from motiond.drivers import Driver
 
     from ...ipc.channel import Channel
     from ...ipc.messages import Notice

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from setproctitle import setproctitle
 
-from motiond.drivers.base import DriverConfigError
-from motiond.drivers.registry import driver_class
+from motiond.drivers import DriverConfigError, driver_class
 
 from ...ipc.forks import BORN, ENDED, REFUSED, REQUEST_BYTES, TOLD, ForkRequest, LoadRequest, decode
 from ..locks import TITLE

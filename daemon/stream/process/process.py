@@ -10,8 +10,7 @@ import signal
 import socket
 from typing import TYPE_CHECKING, NoReturn
 
-from motiond.drivers.base import DriverError
-from motiond.drivers.registry import make_driver
+from motiond.drivers import DriverError, make_driver
 
 from ...ipc import messages
 from ...ipc.channel import Channel, ChannelClosed
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
 
-    from motiond.drivers.base import Driver
+    from motiond.drivers import Driver
 
 log = logging.getLogger("motiond.daemon.stream")
 

@@ -95,14 +95,3 @@ def test_the_suite_fails_where_nothing_answers(packages: Path, tmp_path: Path) -
     assert (
         "driver toy at 127.0.0.1:9: is gone; [Errno 111] Connection refused; check `address`" in done.stdout
     )
-
-
-def test_without_the_option_the_plugin_imports_no_driver(tmp_path: Path) -> None:
-    (tmp_path / "test_lean.py").write_text(
-        "import sys\n"
-        "def test_lean(): assert not {'numpy', 'motiond.drivers.base', 'yaml'} & set(sys.modules)\n"
-    )
-    plugins = ["-p", "motiond.drivers.testing.plugin"]
-    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", "-m", "pytest", *plugins, "-q"]
-    subprocess.run(command, cwd=tmp_path, env=environment, timeout=TIMEOUT_S, check=True)

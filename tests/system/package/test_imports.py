@@ -17,7 +17,7 @@ LIBRARIES = {"hebi", "motiond.drivers.base", "numpy", "pydantic", "pytest", "ser
 @pytest.mark.parametrize(
     ("code", "looked_for", "expected"),
     [
-        ("import motiond.drivers, motiond.drivers.testing", LIBRARIES, []),
+        ("import motiond.drivers", LIBRARIES, ["motiond.drivers.base", "numpy", "pydantic"]),
         ("from motiond.formats import *", PARSERS, []),
         (
             f"from motiond import formats; formats.load_motion({str(FILES / 'two_feet.seq')!r})",
