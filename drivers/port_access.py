@@ -23,18 +23,9 @@ SERIAL_GROUPS = ("dialout", "uucp")
 class Rights:
     """The rights of a port's file, and what this process has of them.
 
-    Attributes
-    ----------
-    mode : int
-        Its permission bits.
-    group_id : int
-    group : str or None
-        The group's name; None where this machine or container has none for it.
-    is_member : bool
-        Whether this process has the group.
-    is_listed : bool
-        Whether its user would have the group after the next login.
-    is_owner : bool
+    `mode`: its permission bits. `group`: the group's name; None where this machine or container has none for
+    it. `is_member`: whether this process has the group. `is_listed`: whether its user would have the group
+    after the next login.
     """
 
     mode: int
@@ -59,10 +50,7 @@ class Rights:
 def rights_of(port: Path) -> Rights:
     """Look at a port that is there.
 
-    Raises
-    ------
-    OSError
-        If it cannot be looked at.
+    Raises OSError if it cannot be looked at.
     """
     found = port.stat()
     try:
@@ -100,14 +88,7 @@ def serial_group() -> str:
 def why_denied(port: Path, rights: Rights, user: str, group: str) -> tuple[str, str]:
     """Return why a port may not be opened, and what helps.
 
-    Parameters
-    ----------
-    port : Path
-    rights : Rights
-    user : str
-        This process's.
-    group : str
-        The machine's for serial ports.
+    `user`: this process's. `group`: the machine's for serial ports.
     """
     if rights.is_granted:
         reason = "its file would allow it, and the system does not: a container is not given the device"

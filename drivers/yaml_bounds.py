@@ -22,11 +22,7 @@ CHARACTERS_A_VALUE = 40
 class YamlBoundError(ValueError):
     """A file that holds more than it may; the parts of the message are attributes.
 
-    Attributes
-    ----------
-    line : int
-        Counted from 1.
-    problem, reason, hint : str
+    `line`: counted from 1.
     """
 
     def __init__(self, line: int, problem: str, reason: str, hint: str) -> None:
@@ -52,16 +48,9 @@ class _Extent:
 class YamlBounds:
     """How much a YAML document may hold.
 
-    Attributes
-    ----------
-    values : int
-        So many keys and values, those that aliases repeat included.
-    levels : int
-        So many mappings and lists inside each other, likewise.
-    directives : int
-        So many lines that begin with `%`; libyaml looks through all of them at each.
-    aliases : bool
-        Whether `*name` may repeat what stands elsewhere.
+    `values`: so many keys and values, those that aliases repeat included. `levels`: so many mappings and
+    lists inside each other, likewise. `directives`: so many lines that begin with `%`; libyaml looks through
+    all of them at each. `aliases`: whether `*name` may repeat what stands elsewhere.
     """
 
     values: int = 100_000
@@ -75,17 +64,8 @@ class YamlBounds:
     def check(self, data: bytes, loader: type[yaml.CSafeLoader] = yaml.CSafeLoader) -> None:
         """Refuse a document that holds too much.
 
-        Parameters
-        ----------
-        data : bytes
-        loader : type
-            Reads the document afterwards.
-
-        Raises
-        ------
-        YamlBoundError
-        yaml.YAMLError
-            If the document is none.
+        `loader`: reads the document afterwards. Raises YamlBoundError. Raises yaml.YAMLError if the document
+        is none.
         """
         self._open, self._anchors, self._total = [_Extent()], {}, 0
         if data.startswith(b"%") + data.count(b"\n%") > self.directives:

@@ -54,11 +54,7 @@ def wait_readable(fds: Sequence[int], timeout_s: float) -> list[int]:
 class Holder:
     """The process that holds a device, as one that waits for it sees it.
 
-    Parameters
-    ----------
-    device : str
-    name : str, optional
-        By which it is held; by default its own.
+    `name`: by which it is held; by default its own.
     """
 
     def __init__(self, device: str, name: str | None = None) -> None:
@@ -128,10 +124,7 @@ class DeviceLocks:
     What is held is held until this process has ended, also where nothing knows of the locks any more, as a
     vendor's threads may outlive a driver; but for `close` and `follow`.
 
-    Parameters
-    ----------
-    devices : iterable of str
-        As `Driver.devices` has them.
+    `devices`: as `Driver.devices` has them.
     """
 
     def __init__(self, devices: Iterable[str]) -> None:
@@ -143,10 +136,7 @@ class DeviceLocks:
 
         To be called again once a driver is open: a file may have come into being with it.
 
-        Raises
-        ------
-        DriverError
-            If the system refuses to lock at all.
+        Raises DriverError if the system refuses to lock at all.
         """
         taken: dict[str, int] = {}
         for name, device in self._names().items():
@@ -170,10 +160,7 @@ class DeviceLocks:
     def follow(self, devices: Iterable[str]) -> None:
         """Let go of what is driven no more, as names may stand for other devices now; `take` takes the rest.
 
-        Parameters
-        ----------
-        devices : iterable of str
-            What is to be driven from now on.
+        `devices`: what is to be driven from now on.
         """
         self._devices = sorted(set(devices))
         _let_go({name: self._held.pop(name) for name in self._held.keys() - self._names().keys()})

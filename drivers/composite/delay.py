@@ -24,15 +24,8 @@ NEARLY_WHOLE = 1e-6
 class SetpointDelay:
     """The setpoints on their way to one part, newest first.
 
-    Parameters
-    ----------
-    count : int
-        Of actuators.
-
-    Attributes
-    ----------
-    holds_back : bool
-        Whether there is a delay; without one, `put` and `take` need not be called.
+    `count`: of actuators. `holds_back`: whether there is a delay; without one, `put` and `take` need not be
+    called.
     """
 
     def __init__(self, count: int) -> None:

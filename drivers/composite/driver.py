@@ -45,12 +45,8 @@ GRAVEST_FIRST = (CommunicationLost, DriverTimeout, LifetimeExpired, DriverError)
 class _Part:
     """One back end, with its setpoints on their way and its last feedback.
 
-    Parameters
-    ----------
-    columns : list of int
-        The places of the part's actuators in the robot's arrays.
-    divisor : int
-        The part is written and read in every so-many-th tick.
+    `columns`: the places of the part's actuators in the robot's arrays. `divisor`: the part is written and
+    read in every so-many-th tick.
     """
 
     def __init__(self, name: str, driver: Driver, columns: list[int], divisor: int, latency_s: float) -> None:
@@ -125,10 +121,7 @@ class _Part:
 class CompositeDriver(Driver):
     """Parts that each drive some of the actuators.
 
-    Parameters
-    ----------
-    make : callable
-        Makes a part's driver, as `make_driver` does.
+    `make`: makes a part's driver, as `make_driver` does.
     """
 
     Options: ClassVar[type[CompositeOptions]] = CompositeOptions
@@ -202,10 +195,8 @@ class CompositeDriver(Driver):
     def _each(self, act: Callable[[_Part], None]) -> None:
         """Call `act` for all parts even if some fail, then raise one error for all failures.
 
-        Raises
-        ------
-        DriverError
-            Of the gravest kind among the parts' errors, with the name of each part and what it said.
+        Raises DriverError of the gravest kind among the parts' errors, with the name of each part and what it
+        said.
         """
         failed = self._failures(act)
         if failed:

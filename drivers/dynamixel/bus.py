@@ -52,16 +52,8 @@ class Found:
 class Bus:
     """A half-duplex bus behind a serial port.
 
-    Parameters
-    ----------
-    port : str
-        The device.
-    baud_rate : int
-        That the servos are set to.
-    answer_timeout_s : float
-        How much later an answer may come than by the baud rate.
-    open_line : callable
-        Opens a port at a baud rate; an emulated bus brings its own.
+    `port`: the device. `baud_rate`: that the servos are set to. `answer_timeout_s`: how much later an answer
+    may come than by the baud rate. `open_line`: opens a port at a baud rate; an emulated bus brings its own.
     """
 
     def __init__(
@@ -83,10 +75,7 @@ class Bus:
     def open(self) -> None:
         """Open the port for this program alone.
 
-        Raises
-        ------
-        DriverError
-            If it cannot be opened; with the reason.
+        Raises DriverError if it cannot be opened; with the reason.
         """
         try:
             self._line = self._open_line(self.port, self.baud_rate)
@@ -121,10 +110,7 @@ class Bus:
     def send(self, frame: bytes | bytearray) -> None:
         """Discard what was received and not read, then send a frame.
 
-        Raises
-        ------
-        CommunicationLost
-            If the port is gone.
+        Raises CommunicationLost if the port is gone.
         """
         try:
             self._received.clear()
@@ -140,20 +126,9 @@ class Bus:
     def receive(self, wanted: int, deadline_s: float) -> bytearray:
         """Wait for bytes until a monotonic time.
 
-        Parameters
-        ----------
-        wanted : int
-            Return as soon as this many bytes have come since the last frame was sent.
-
-        Returns
-        -------
-        bytearray
-            All that has come: the bus's own buffer, from which the caller may remove packets.
-
-        Raises
-        ------
-        CommunicationLost
-            If the port is gone.
+        `wanted`: return as soon as this many bytes have come since the last frame was sent. Returns all that
+        has come: the bus's own buffer, from which the caller may remove packets. Raises CommunicationLost if
+        the port is gone.
         """
         received = self._received
         while len(received) < wanted:
@@ -173,18 +148,9 @@ class Bus:
     def ask(self, frame: bytes, ids: Collection[int], length: int) -> list[Packet]:
         """Send a frame and collect status packets.
 
-        Parameters
-        ----------
-        ids : collection of int
-            The servos that are asked.
-        length : int
-            How many bytes each answer carries after its error byte; a refusal may carry less.
-
-        Returns
-        -------
-        list of Packet
-            Those that came in time, at most one of each servo. The answer of a servo that has not answered
-            may still be on its way.
+        `ids`: the servos that are asked. `length`: how many bytes each answer carries after its error byte; a
+        refusal may carry less. Returns those that came in time, at most one of each servo. The answer of a
+        servo that has not answered may still be on its way.
         """
         self.send(frame)
         answered = len(ids) * (STATUS_LENGTH + length)
@@ -235,12 +201,7 @@ class Bus:
     def read(self, servo_id: int, address: int, length: int) -> bytes:
         """Read part of one servo's control table.
 
-        Raises
-        ------
-        DriverTimeout
-            If it does not answer.
-        DriverError
-            If it refuses.
+        Raises DriverTimeout if it does not answer. Raises DriverError if it refuses.
         """
         return self._instruct(servo_id, encode_read(servo_id, address, length), length).data
 

@@ -55,15 +55,8 @@ _CRC_BYTES = 2
 class JointAnswer:
     """Finds the joint answer to one fast sync read in what was received.
 
-    Parameters
-    ----------
-    count, length : int
-        How many servos answer, and with how many bytes each.
-
-    Attributes
-    ----------
-    bytes : int
-        Length of the joint answer.
+    `count`, `length`: how many servos answer, and with how many bytes each. `bytes`: length of the joint
+    answer.
     """
 
     def __init__(self, count: int, length: int) -> None:
@@ -85,19 +78,9 @@ class JointAnswer:
 class Answer:
     """What the servos of a chain answered last to one question.
 
-    Parameters
-    ----------
-    ids : sequence of int
-        Of the servos, in the order of the question.
-    length : int
-        `SHORT` or `FULL`.
-
-    Attributes
-    ----------
-    joint : JointAnswer
-        How it comes where servos answer together.
-    columns : mapping
-        The fields of `PARTS` by name: views, shape (servos,), of what was taken last.
+    `ids`: of the servos, in the order of the question. `length`: `SHORT` or `FULL`. `joint`: how it comes
+    where servos answer together. `columns`: the fields of `PARTS` by name: views, shape (servos,), of what
+    was taken last.
     """
 
     def __init__(self, ids: Sequence[int], length: int) -> None:
@@ -141,14 +124,8 @@ _STUFFING = b"\xff\xff\xfd"
 class Servo:
     """A servo that was found.
 
-    Attributes
-    ----------
-    index : int
-        Of its actuator, in the order of every array.
-    where : str
-        Its port, id and actuator, for messages.
-    bus : Bus
-        That it is on.
+    `index`: of its actuator, in the order of every array. `where`: its port, id and actuator, for messages.
+    `bus`: that it is on.
     """
 
     index: int
@@ -169,28 +146,11 @@ class Servo:
 class Chain:
     """Servos of one series on one bus.
 
-    Parameters
-    ----------
-    bus : Bus
-        Must be open for every call but the constructor.
-    servos : sequence of Servo
-        At least one.
-    follow_velocity : bool
-        Whether a profile velocity is sent with each goal.
-
-    Attributes
-    ----------
-    indexes : ndarray of int, shape (servos,)
-        Of their actuators.
-    span : slice or ndarray of int, shape (servos,)
-        The same; a slice where they follow each other, as that is copied faster.
-    profile : ndarray of int32, shape (servos,), or None
-        Profile velocities in the register's unit, for the caller to fill; None unless velocities are
-        followed.
-    heard : ndarray of bool, shape (servos,)
-        Which servos answered the last question.
-    all_heard : bool
-        Whether all of them did.
+    `bus`: must be open for every call but the constructor. `servos`: at least one. `follow_velocity`: whether
+    a profile velocity is sent with each goal. `indexes` (servos,): of their actuators. `span` (servos,): the
+    same; a slice where they follow each other, as that is copied faster. `profile` (servos,): profile
+    velocities in the register's unit, for the caller to fill; None unless velocities are followed. `heard`
+    (servos,): which servos answered the last question. `all_heard`: whether all of them did.
     """
 
     def __init__(self, bus: Bus, servos: Sequence[Servo], *, follow_velocity: bool) -> None:
@@ -239,10 +199,7 @@ class Chain:
     def send_goals(self, goals: Sequence[int]) -> None:
         """Send goals and, if velocities are followed, `profile`.
 
-        Parameters
-        ----------
-        goals : sequence of int
-            In ticks, of all actuators.
+        `goals`: in ticks, of all actuators.
         """
         frame, put = self._frame, _GOAL.pack_into
         for index, place in self._goal_places:
@@ -271,10 +228,7 @@ class Chain:
     def take(self) -> Answer:
         """Wait for the feedback asked for; `heard` tells whose came.
 
-        Returns
-        -------
-        Answer
-            What it holds of servos that did not answer are their former values.
+        Returns what it holds of servos that did not answer are their former values.
         """
         received = self.bus.receive(self._answer_length(), self._deadline_s)
         answer = self._answers[self._length]
@@ -299,10 +253,7 @@ class Chain:
     def get(self, name: str) -> list[int]:
         """Read a register of all servos.
 
-        Raises
-        ------
-        CommunicationLost
-            If servos do not answer; names them.
+        Raises CommunicationLost if servos do not answer; names them.
         """
         item = self.table[name]
         found = self.read(item.address, item.size)
@@ -319,15 +270,8 @@ class Chain:
     def set(self, name: str, values: Mapping[int, int]) -> None:
         """Write a register and read it back.
 
-        Parameters
-        ----------
-        values : mapping
-            By servo id; other servos are left alone.
-
-        Raises
-        ------
-        DriverError
-            If a servo did not accept its value; names the first one.
+        `values`: by servo id; other servos are left alone. Raises DriverError if a servo did not accept its
+        value; names the first one.
         """
         if not values:
             return

@@ -51,10 +51,7 @@ STILL_RAD = 0.005
 class DynamixelDriver(Driver):
     """Serial servos on one or several ports.
 
-    Parameters
-    ----------
-    open_line : callable
-        Opens a port at a baud rate; an emulated bus brings its own.
+    `open_line`: opens a port at a baud rate; an emulated bus brings its own.
     """
 
     Options: ClassVar[type[DriverOptions]] = DynamixelOptions
@@ -121,10 +118,7 @@ class DynamixelDriver(Driver):
     def open(self) -> None:
         """Find all servos, check and set them as configured; torque stays as it was.
 
-        Raises
-        ------
-        DriverError
-            If anything is missing or not as configured; with all of it.
+        Raises DriverError if anything is missing or not as configured; with all of it.
         """
         if self._buses:
             raise DriverError(WHERE, "is open already", hint="close it first")
@@ -197,12 +191,8 @@ class DynamixelDriver(Driver):
     def read(self, state: ActuatorState) -> None:
         """Ask all servos for feedback and wait for it; a servo that does not answer keeps its old stamp.
 
-        Raises
-        ------
-        CommunicationLost
-            If servos did not answer `lost_after` times in a row, or a bus is gone.
-        DriverError
-            If a servo has shut down or lost its torque.
+        Raises CommunicationLost if servos did not answer `lost_after` times in a row, or a bus is gone.
+        Raises DriverError if a servo has shut down or lost its torque.
         """
         self._opened()
         turn = self._reads % self.options.status_every
@@ -225,12 +215,8 @@ class DynamixelDriver(Driver):
     def write(self, command: ActuatorCommand) -> None:
         """Send a setpoint to all servos; NaN repeats the last one. Efforts are not commanded.
 
-        Raises
-        ------
-        LifetimeExpired
-            If the last setpoint is older than the command lifetime.
-        DriverError
-            If a goal is beyond its servo's own limits, so that the servo would ignore it.
+        Raises LifetimeExpired if the last setpoint is older than the command lifetime. Raises DriverError if
+        a goal is beyond its servo's own limits, so that the servo would ignore it.
         """
         self._opened()
         if not self._torque or self._halted:
@@ -288,10 +274,8 @@ class DynamixelDriver(Driver):
     def enable(self) -> None:
         """Arm the watchdogs, set goals to the measured positions, switch torque on; each step is verified.
 
-        Raises
-        ------
-        DriverError
-            If a servo has shut down, is whole turns off its range, moves, or refuses what is written.
+        Raises DriverError if a servo has shut down, is whole turns off its range, moves, or refuses what is
+        written.
         """
         chains = self._opened()
         held = self._torque

@@ -32,25 +32,11 @@ WATCHDOG_TRIPPED = 0xFF
 class Feedback:
     """The last feedback of all servos; it outlives a closed bus.
 
-    Parameters
-    ----------
-    count : int
-        Of actuators.
-    lost_after : int
-        How many answers in a row a lost servo has missed.
-    now : callable
-        Returns monotonic time in seconds.
-    notices : deque of str
-        Gets what happened that is no failure.
-
-    Attributes
-    ----------
-    position : ndarray, shape (actuators,)
-        In ticks.
-    torque : ndarray, shape (actuators,)
-        1 where torque is on by the servo's register, 0 where it is off; NaN where it is not known.
-    shutdown : ndarray of uint8, shape (actuators,)
-        The hardware errors at which each servo switches its torque off; the caller sets it.
+    `count`: of actuators. `lost_after`: how many answers in a row a lost servo has missed. `now`: returns
+    monotonic time in seconds. `notices`: gets what happened that is no failure. `position` (actuators,): in
+    ticks. `torque` (actuators,): 1 where torque is on by the servo's register, 0 where it is off; NaN where
+    it is not known. `shutdown` (actuators,): the hardware errors at which each servo switches its torque off;
+    the caller sets it.
     """
 
     _chains: tuple[Chain, ...]
@@ -119,10 +105,7 @@ class Feedback:
     def measure(self) -> None:
         """Ask until all servos answer in one go, up to `TRIES` times.
 
-        Raises
-        ------
-        CommunicationLost
-            Naming those that did not answer.
+        Raises CommunicationLost naming those that did not answer.
         """
         for _ in range(TRIES):
             self.listen(SHORT)
@@ -141,12 +124,8 @@ class Feedback:
     def refuse_silence(self) -> None:
         """Raise if a servo has missed `lost_after` answers in a row.
 
-        Raises
-        ------
-        CommunicationLost
-            Naming those that do not answer when asked alone either.
-        DriverError
-            If all of them do.
+        Raises CommunicationLost naming those that do not answer when asked alone either. Raises DriverError
+        if all of them do.
         """
         if self._is_any_missed and self._missed.max() >= self._lost_after:
             raise self._lost()
@@ -168,10 +147,7 @@ class Feedback:
     def refuse_failures(self) -> None:
         """Look up hardware errors where servos began or ceased to signal one.
 
-        Raises
-        ------
-        DriverError
-            If servos have shut down; other errors become notices.
+        Raises DriverError if servos have shut down; other errors become notices.
         """
         if self._is_any_alert:
             self._is_any_alert = bool(self._alert.any())
@@ -194,15 +170,8 @@ class Feedback:
     def look_at_next(self, *, held: bool) -> None:
         """Read a register of one servo, the next in turn: its torque, and its watchdog where it should hold.
 
-        Parameters
-        ----------
-        held : bool
-            Whether all servos should hold and take goals.
-
-        Raises
-        ------
-        DriverError
-            If it does not hold, or its bus watchdog has tripped or is off; only with `held`.
+        `held`: whether all servos should hold and take goals. Raises DriverError if it does not hold, or its
+        bus watchdog has tripped or is off; only with `held`.
         """
         kinds = len(WATCHED) if held else 1
         place, register = divmod(self._next_look % (len(self._servos) * kinds), kinds)

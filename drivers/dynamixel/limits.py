@@ -32,10 +32,7 @@ _LIMITING = ("velocity_limit", "current_limit")
 class Limits:
     """The servos' own limits: a servo silently ignores goals beyond.
 
-    Attributes
-    ----------
-    lowest, highest : ndarray, shape (actuators,)
-        In ticks.
+    `lowest`, `highest` (actuators,): in ticks.
     """
 
     def __init__(self, count: int) -> None:
@@ -92,10 +89,7 @@ class Limits:
     def refuse_beyond(self, goals: Floats, servos: Sequence[Servo], units: Units) -> None:
         """Raise if a goal, in ticks, is beyond its servo's limits.
 
-        Raises
-        ------
-        DriverError
-            Naming the first such servo, its goal and its limits.
+        Raises DriverError naming the first such servo, its goal and its limits.
         """
         beyond = (goals < self.lowest) | (goals > self.highest)
         if beyond.any():
@@ -112,15 +106,7 @@ class Limits:
     def refuse_held_beyond(self, position: Floats, servos: Sequence[Servo], units: Units) -> None:
         """Raise if a servo stands beyond its own limits: it takes no goal there, and torque would move it.
 
-        Parameters
-        ----------
-        position : ndarray, shape (actuators,)
-            As measured, in ticks.
-
-        Raises
-        ------
-        DriverError
-            With all such servos.
+        `position` (actuators,): as measured, in ticks. Raises DriverError with all such servos.
         """
         beyond = (position < self.lowest) | (position > self.highest)
         raise_all([self._held_beyond(one, position, units) for one in servos if beyond[one.index]])
@@ -138,10 +124,7 @@ class Limits:
     def refuse_narrow(self, servos: Sequence[Servo], units: Units, options: DynamixelOptions) -> None:
         """Raise if a servo's own limits exclude a part of its joint's range.
 
-        Raises
-        ------
-        DriverError
-            With all such servos.
+        Raises DriverError with all such servos.
         """
         raise_all(
             [
@@ -193,15 +176,7 @@ def _owned(servos: Sequence[Servo], register: str) -> list[str]:
 def refuse_turned(servos: Sequence[Servo], position: Floats, units: Units, options: DynamixelOptions) -> None:
     """Raise if a joint is where it can only be if whole turns were lost or gained.
 
-    Parameters
-    ----------
-    position : ndarray, shape (actuators,)
-        As measured, in ticks.
-
-    Raises
-    ------
-    DriverError
-        With all such servos.
+    `position` (actuators,): as measured, in ticks. Raises DriverError with all such servos.
     """
     problems = []
     for servo, lower, upper in _ranges(servos, options):

@@ -45,10 +45,7 @@ class Line(Protocol):
 def import_serial() -> Any:
     """Import pyserial.
 
-    Raises
-    ------
-    DriverConfigError
-        If it is not installed.
+    Raises DriverConfigError if it is not installed.
     """
     try:
         import serial  # noqa: PLC0415 - optional
@@ -62,17 +59,7 @@ def import_serial() -> Any:
 class SerialLine:
     """A serial port of this machine, open for this program alone; a `Line`.
 
-    Parameters
-    ----------
-    port : str
-        The device.
-    baud_rate : int
-        Of the port.
-
-    Raises
-    ------
-    OSError, ValueError
-        If it cannot be opened.
+    `port`: the device. `baud_rate`: of the port. Raises OSError, ValueError if it cannot be opened.
     """
 
     now: Callable[[], float] = staticmethod(time.monotonic)

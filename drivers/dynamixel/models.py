@@ -48,14 +48,8 @@ class Item:
 class Table:
     """A control table.
 
-    Attributes
-    ----------
-    items : mapping
-        Registers by name.
-    ram_from : int
-        Registers below this address keep their values without power, and are locked while torque is on.
-    watchdog_from : int
-        The first firmware version with a bus watchdog.
+    `items`: registers by name. `ram_from`: registers below this address keep their values without power, and
+    are locked while torque is on. `watchdog_from`: the first firmware version with a bus watchdog.
     """
 
     series: str
@@ -71,16 +65,10 @@ class Table:
 class Model:
     """A kind of servo.
 
-    Attributes
-    ----------
-    zero_ticks : int
-        The position that the servo's documentation calls its centre.
-    velocity_unit_rad_s, acceleration_unit_rad_s2 : float
-        One unit of the velocity and acceleration registers.
-    current_unit_a : float or None
-        One unit of `present_current`; None where the servo does not measure its current.
-    fast_read_from : int or None
-        The first firmware version that supports fast sync reads; None if none does.
+    `zero_ticks`: the position that the servo's documentation calls its centre. `velocity_unit_rad_s`,
+    `acceleration_unit_rad_s2`: one unit of the velocity and acceleration registers. `current_unit_a`: one
+    unit of `present_current`; None where the servo does not measure its current. `fast_read_from`: the first
+    firmware version that supports fast sync reads; None if none does.
     """
 
     name: str

@@ -130,12 +130,7 @@ class DynamixelOptions(DriverOptions):
 class Place:
     """Where an actuator's servo is.
 
-    Attributes
-    ----------
-    index : int
-        Of the actuator, in the order of every array.
-    bus : int
-        Of the port, in the order of the options.
+    `index`: of the actuator, in the order of every array. `bus`: of the port, in the order of the options.
     """
 
     index: int
@@ -147,10 +142,7 @@ class Place:
 def place_servos(options: DynamixelOptions, actuators: Sequence[str]) -> tuple[Place, ...]:
     """Return the bus and servo of each actuator, in the order of the actuators.
 
-    Raises
-    ------
-    OptionsError
-        With every option that does not fit the actuators or the others.
+    Raises OptionsError with every option that does not fit the actuators or the others.
     """
     problems = [
         *_wrong_ports(options),

@@ -112,10 +112,7 @@ def crc16(data: bytes | bytearray | memoryview, crc: int = 0) -> int:
     of the computing in a tick. Each 2^n-th power of x^15 + x + 1 is a trinomial too, so a few shifts reduce
     many bits at once; whether the number of ones is odd tells the rest, the remainder by x + 1.
 
-    Parameters
-    ----------
-    data : bytes-like
-        Up to 65,535 bytes, more than a packet can have.
+    `data`: up to 65,535 bytes, more than a packet can have.
     """
     size = len(data)
     rest = int.from_bytes(data, "big") << 16 ^ crc << 8 * size
@@ -159,10 +156,7 @@ def encode_write(servo_id: int, address: int, data: bytes) -> bytes:
 def encode_sync_read(ids: Sequence[int], address: int, length: int, *, fast: bool = False) -> bytes:
     """Return the frame that asks several servos for one part of their control tables.
 
-    Parameters
-    ----------
-    fast : bool
-        Whether to ask for one joint answer.
+    `fast`: whether to ask for one joint answer.
     """
     instruction = Instruction.FAST_SYNC_READ if fast else Instruction.SYNC_READ
     return encode(BROADCAST_ID, instruction, _span(address, length) + bytes(ids))
@@ -171,10 +165,7 @@ def encode_sync_read(ids: Sequence[int], address: int, length: int, *, fast: boo
 def encode_sync_write(address: int, data: Mapping[int, bytes]) -> bytes:
     """Return the frame that writes one part of several servos' control tables; there is no answer.
 
-    Parameters
-    ----------
-    data : mapping
-        Bytes by servo id; at least one servo, and all of the same length.
+    `data`: bytes by servo id; at least one servo, and all of the same length.
     """
     (length,) = {len(part) for part in data.values()}
     parts = b"".join(bytes([servo_id]) + part for servo_id, part in data.items())
@@ -201,10 +192,7 @@ def take_packet(received: bytearray) -> Packet | None:
     Bytes that belong to no packet, and packets whose CRC is wrong, are dropped. Bytes that may still become a
     packet stay.
 
-    Returns
-    -------
-    Packet or None
-        None if no packet is complete yet.
+    Returns none if no packet is complete yet.
     """
     while True:
         begin = received.find(HEADER)

@@ -28,14 +28,8 @@ holds bytes back, or a computer that is busy."""
 class Scanned:
     """A servo and what it reports; None where its model is unknown, or it did not answer a second time.
 
-    Attributes
-    ----------
-    position_ticks : int or None
-        The value of the register.
-    position_rad : float or None
-        From the servo's centre.
-    hardware_error : str or None
-        In words; empty if there is none.
+    `position_ticks`: the value of the register. `position_rad`: from the servo's centre. `hardware_error`: in
+    words; empty if there is none.
     """
 
     baud_rate: int
@@ -79,10 +73,7 @@ def scan(
 def reboot(port: str, baud_rate: int, servo_ids: Sequence[int]) -> None:
     """Restart servos, which switches their torque off and clears their errors.
 
-    Raises
-    ------
-    DriverError
-        If the port cannot be opened, or a servo does not answer.
+    Raises DriverError if the port cannot be opened, or a servo does not answer.
     """
     with opened(port, baud_rate) as bus:
         for servo_id in servo_ids:

@@ -59,11 +59,8 @@ def raise_all(problems: Sequence[DriverError]) -> None:
 def find_servos(buses: Sequence[Bus], places: Sequence[Place], options: DynamixelOptions) -> list[Servo]:
     """Find all servos, and check their models.
 
-    Raises
-    ------
-    DriverError
-        If servos are missing; with all of them and what else is on the bus. If models are not as expected or
-        not known; with all of those.
+    Raises DriverError if servos are missing; with all of them and what else is on the bus. If models are not
+    as expected or not known; with all of those.
     """
     found = {place.index: buses[place.bus].ping(place.servo_id) for place in places}
     missing = [place for place in places if found[place.index] is None]
@@ -135,10 +132,7 @@ def make_chains(
 def settle(chain: Chain, options: DynamixelOptions) -> None:
     """Check a chain's lasting settings against the configuration, and correct them with `write_eeprom`.
 
-    Raises
-    ------
-    DriverError
-        With every setting that is wrong and may not be written.
+    Raises DriverError with every setting that is wrong and may not be written.
     """
     refusals = list(_refused(chain))
     wishes = list(_wishes(chain, options))
@@ -230,10 +224,7 @@ def _write_lasting(chain: Chain, wishes: Iterable[Wish]) -> None:
 def apply_settings(chain: Chain, options: DynamixelOptions) -> None:
     """Write the settings that servos forget without power (profile, gains, goal current), and read them back.
 
-    Raises
-    ------
-    DriverError
-        If a servo does not accept its value.
+    Raises DriverError if a servo does not accept its value.
     """
     for register, values in _settings(chain, options).items():
         chain.set(register, values)
@@ -247,10 +238,7 @@ def profile_velocity_units(servo: Servo, options: DynamixelOptions) -> int:
 def profiles_of(servos: Sequence[Servo], options: DynamixelOptions) -> tuple[Floats, Floats]:
     """Return the profiles that servos have, rounded as their registers are; 0 where there is none.
 
-    Returns
-    -------
-    velocity, acceleration : ndarray, shape (servos,)
-        In rad/s and rad/s².
+    Returns `velocity`, `acceleration` (servos,): in rad/s and rad/s².
     """
     velocity = [profile_velocity_units(one, options) * one.model.velocity_unit_rad_s for one in servos]
     acceleration = [_acceleration_units(one, options) * one.model.acceleration_unit_rad_s2 for one in servos]
@@ -313,10 +301,7 @@ def reboot_failed(chain: Chain) -> Iterator[str]:
 def refuse_failed(chain: Chain) -> None:
     """Raise if servos have shut down.
 
-    Raises
-    ------
-    DriverError
-        With each such servo and what it reports.
+    Raises DriverError with each such servo and what it reports.
     """
     masks = dict(zip(chain.ids, chain.get("shutdown"), strict=True))
     raise_all([failed(servo, bits) for servo, bits in failures(chain) if bits & masks[servo.servo_id]])
@@ -345,20 +330,9 @@ def restart(
 ) -> None:
     """Restart servos, and wait until they answer again.
 
-    Parameters
-    ----------
-    places : sequence of Place
-        Which.
-    buses : sequence of Bus
-        Those that are open, in the order of the options' ports; empty where none is.
-    open_line : callable
-        Opens the ports where none is open.
-
-    Raises
-    ------
-    DriverError
-        If a port cannot be opened, a servo holds, so that it would drop (then none is restarted), or does not
-        answer.
+    `places`: which. `buses`: those that are open, in the order of the options' ports; empty where none is.
+    `open_line`: opens the ports where none is open. Raises DriverError if a port cannot be opened, a servo
+    holds, so that it would drop (then none is restarted), or does not answer.
     """
     with ExitStack() as stack:
         used = {place.bus for place in places}

@@ -81,22 +81,11 @@ class ConfigFile(DriverOptions):
 class HebiConfig:
     """A robot as a file of HEBI's describes it.
 
-    Attributes
-    ----------
-    families, names : tuple of str
-        Of the modules, in the order of the robot's joints; of equal length.
-    hrdf : Path or None
-        The robot's description; in the file it is relative to the file's folder.
-    gains : Path or None
-        The file of the set called `default`, or of the only one.
-    plugins : Plugins
-        Those that are switched on.
-    home_position : tuple of float or None
-        Where the joints are at home, in rad; from `user_data`.
-    feedback_frequency_hz, command_lifetime_s : float or None
-        As in the file.
-    warnings : tuple of str
-        One for each part of the file that is not applied.
+    `families`, `names`: of the modules, in the order of the robot's joints; of equal length. `hrdf`: the
+    robot's description; in the file it is relative to the file's folder. `gains`: the file of the set called
+    `default`, or of the only one. `plugins`: those that are switched on. `home_position`: where the joints
+    are at home, in rad; from `user_data`. `feedback_frequency_hz`, `command_lifetime_s`: as in the file.
+    `warnings`: one for each part of the file that is not applied.
     """
 
     families: tuple[str, ...]
@@ -115,10 +104,7 @@ def pair_modules(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return a family for each name; one family is used for all names, and one name for all families.
 
-    Raises
-    ------
-    OptionsError
-        If there are several of both and their numbers differ, or a module stands twice.
+    Raises OptionsError if there are several of both and their numbers differ, or a module stands twice.
     """
     count = max(len(families), len(names))
     if {len(families), len(names)} - {1, count}:
@@ -153,10 +139,7 @@ def pair_modules(
 def load_hebi_config(path: Path) -> HebiConfig:
     """Read a robot configuration.
 
-    Raises
-    ------
-    DriverConfigError
-        If the file cannot be read; an `OptionsError` with every problem if it is wrong.
+    Raises DriverConfigError if the file cannot be read; an `OptionsError` with every problem if it is wrong.
     """
     content, lines = _read(path)
     problems: list[OptionProblem] = []

@@ -51,17 +51,9 @@ SETTLE_S = 0.1
 class HebiDriver(Driver):
     """A group of HEBI modules.
 
-    Parameters
-    ----------
-    look : callable
-        Starts to look for modules on network interfaces; a simulated network brings its own.
-    sleep : callable
-        Waits for so many s between two looks.
-
-    Attributes
-    ----------
-    modules : tuple of Module
-        In the order of the actuators, and after them the second modules of joints that two modules move.
+    `look`: starts to look for modules on network interfaces; a simulated network brings its own. `sleep`:
+    waits for so many s between two looks. `modules`: in the order of the actuators, and after them the second
+    modules of joints that two modules move.
     """
 
     Options: ClassVar[type[DriverOptions]] = HebiOptions
@@ -216,14 +208,10 @@ class HebiDriver(Driver):
     def read(self, state: ActuatorState) -> None:
         """Report the newest feedback that has arrived, without waiting for any.
 
-        Raises
-        ------
-        CommunicationLost
-            If modules did not report for `feedback_timeout_s`; soon after, they would let go.
-        LifetimeExpired
-            If modules that should hold report that they have let go.
-        DriverError
-            If the m-stop, heat or another program keeps modules that should hold from following commands.
+        Raises CommunicationLost if modules did not report for `feedback_timeout_s`; soon after, they would
+        let go. Raises LifetimeExpired if modules that should hold report that they have let go. Raises
+        DriverError if the m-stop, heat or another program keeps modules that should hold from following
+        commands.
         """
         self._opened()
         listener = self._listener
@@ -257,10 +245,8 @@ class HebiDriver(Driver):
     def verify(self) -> None:
         """Wait for feedback of now, and raise as `read` does; also for modules that let go unseen.
 
-        Raises
-        ------
-        DriverTimeout, LifetimeExpired, DriverError
-            If modules do not report, have let go, or are kept from following commands.
+        Raises DriverTimeout, LifetimeExpired, DriverError if modules do not report, have let go, or are kept
+        from following commands.
         """
         self._opened()
         self._listener.measure(ENABLE_TIMEOUT_MS)
@@ -310,14 +296,9 @@ class HebiDriver(Driver):
     def enable(self) -> None:
         """Command the measured positions, so that the modules hold.
 
-        Raises
-        ------
-        DriverTimeout
-            If some modules do not report.
-        DriverError
-            If the m-stop, heat or another program keeps modules from following commands, if a module counts
-            the wrong turn, if two modules of one joint report different places, or if gravity compensation
-            does not know which way is down.
+        Raises DriverTimeout if some modules do not report. Raises DriverError if the m-stop, heat or another
+        program keeps modules from following commands, if a module counts the wrong turn, if two modules of
+        one joint report different places, or if gravity compensation does not know which way is down.
         """
         self._opened()
         self._listener.measure(ENABLE_TIMEOUT_MS)

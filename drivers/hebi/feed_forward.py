@@ -40,19 +40,9 @@ class DynamicsCompensation:
     of inertia are left out. hebi-py's plugin takes the acceleration from its trajectory; here it is the
     change of the commanded velocity since the setpoint before.
 
-    Parameters
-    ----------
-    model : hebi.robot_model.RobotModel
-        Of as many joints as there are actuators.
-    order : sequence of int
-        For each joint of the model, the index of its actuator.
-    ramp_s : float
-        How long the efforts take to grow to their full size once the arm is enabled.
-
-    Attributes
-    ----------
-    effort : ndarray, shape (actuators,)
-        In N·m, as of the last `update`; no larger than the model's limits of effort.
+    `model`: of as many joints as there are actuators. `order`: for each joint of the model, the index of its
+    actuator. `ramp_s`: how long the efforts take to grow to their full size once the arm is enabled. `effort`
+    (actuators,): in N·m, as of the last `update`; no larger than the model's limits of effort.
     """
 
     def __init__(self, model: Any, order: Sequence[int], ramp_s: float) -> None:
@@ -84,11 +74,8 @@ class DynamicsCompensation:
     def update(self, measured: Floats, position: Floats, velocity: Floats, now_s: float) -> None:
         """Compute `effort`.
 
-        Parameters
-        ----------
-        measured, position, velocity : ndarray, shape (actuators,)
-            Measured positions in rad, and the setpoint, in rad and rad/s; without a position and a velocity
-            for every actuator the efforts are zero.
+        `measured`, `position`, `velocity` (actuators,): measured positions in rad, and the setpoint, in rad
+        and rad/s; without a position and a velocity for every actuator the efforts are zero.
         """
         np.take(measured, self._order, out=self._measured)
         np.take(position, self._order, out=self._position)
@@ -123,24 +110,9 @@ class DynamicsCompensation:
 class FeedForward:
     """All efforts that are added to the commanded ones.
 
-    Parameters
-    ----------
-    hebi : module
-        hebi-py.
-    modules : sequence of Module
-        In the order of the actuators.
-    warnings : list of str
-        Gets what hebi-py says about the model.
-
-    Attributes
-    ----------
-    adds : bool
-        Whether there is anything to add.
-
-    Raises
-    ------
-    DriverConfigError
-        If the model cannot be read, or is one of another arm.
+    `hebi`: hebi-py. `modules`: in the order of the actuators. `warnings`: gets what hebi-py says about the
+    model. `adds`: whether there is anything to add. Raises DriverConfigError if the model cannot be read, or
+    is one of another arm.
     """
 
     def __init__(self, hebi: Any, setup: EffortSetup, modules: Sequence[Module], warnings: list[str]) -> None:
@@ -173,10 +145,7 @@ class FeedForward:
     def begin(self, measured: Floats, orientation: NDArray[np.float32], now_s: float) -> None:
         """Start the growth of all efforts.
 
-        Raises
-        ------
-        DriverError
-            If it is not known which way is down.
+        Raises DriverError if it is not known which way is down.
         """
         self._begun_s = now_s
         if self._dynamics is not None:
@@ -199,14 +168,8 @@ class FeedForward:
     ) -> None:
         """Add all efforts to those of a setpoint, where those that are not commanded count as zero.
 
-        Parameters
-        ----------
-        setpoint : ndarray, shape (3, actuators)
-            Position, velocity and effort.
-        measured : ndarray, shape (actuators,)
-            In rad; finite.
-        orientation : ndarray, shape (modules, 4)
-            Of each module in the world, as w, x, y, z.
+        `setpoint` (3, actuators): position, velocity and effort. `measured` (actuators,): in rad; finite.
+        `orientation` (modules, 4): of each module in the world, as w, x, y, z.
         """
         position, velocity, effort = setpoint
         np.isnan(effort, self._unset)

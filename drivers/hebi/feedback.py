@@ -41,22 +41,9 @@ ENUMS = 6
 class GroupState:
     """Views of one `hebi.GroupFeedback`; they change whenever hebi-py fills it.
 
-    Parameters
-    ----------
-    feedback : hebi.GroupFeedback
-        Kept alive as long as the views.
-
-    Attributes
-    ----------
-    velocity, effort, temperature_c, voltage_v : ndarray of float32, shape (modules,)
-        NaN where a module did not report it.
-    orientation : ndarray of float32, shape (modules, 4)
-        Of each module in the world, as w, x, y, z.
-
-    Raises
-    ------
-    DriverConfigError
-        If this version of hebi-py has its fields elsewhere.
+    `feedback`: kept alive as long as the views. `velocity`, `effort`, `temperature_c`, `voltage_v`
+    (modules,): NaN where a module did not report it. `orientation` (modules, 4): of each module in the world,
+    as w, x, y, z. Raises DriverConfigError if this version of hebi-py has its fields elsewhere.
     """
 
     def __init__(self, feedback: Any) -> None:
@@ -90,10 +77,8 @@ class GroupState:
     def take_position(self, position: Floats) -> bool:
         """Fill in positions, and return whether all modules sent theirs.
 
-        Parameters
-        ----------
-        position : ndarray, shape (modules,)
-            Filled in, in rad; NaN or meaningless where a module did not send it, as `known` tells.
+        `position` (modules,): filled in, in rad; NaN or meaningless where a module did not send it, as
+        `known` tells.
         """
         came = self._came.tobytes()  # bytes compare ten times as fast as arrays of this size
         if came != self._last_came:
@@ -119,10 +104,7 @@ class GroupState:
     def flags(self) -> NDArray[np.int32]:
         """Return all states that the modules report.
 
-        Returns
-        -------
-        ndarray of int32, shape (modules, ENUMS)
-            The vendor's numbers; ABSENT where a module did not report one.
+        Returns shape (modules, ENUMS): the vendor's numbers; ABSENT where a module did not report one.
         """
         came = (self._came[:, self._enum_words] >> self._enum_shifts) & 1
         return np.where(came == 1, self._enums, np.int32(ABSENT))
@@ -187,22 +169,11 @@ QUIET = {TEMPERATURE: NORMAL, MSTOP: NOT_PRESSED, POSITION_LIMIT: INSIDE}
 class Flags:
     """The last reported states of a group's modules.
 
-    Parameters
-    ----------
-    modules : sequence of Module
-        In the group's order.
-
-    Attributes
-    ----------
-    stopped, hot, foreign, unlocked : ndarray of bool, shape (modules,)
-        Modules with their m-stop pressed; switched off by heat; commanded by another program; without a
-        living command.
-    failing : bool
-        Whether any module is stopped, hot or foreign.
-    any_unlocked : bool
-        Whether any module has no living command.
-    torque : ndarray, shape (modules,)
-        1 where a living command is obeyed, 0 where none is; NaN where the module does not report it.
+    `modules`: in the group's order. `stopped`, `hot`, `foreign`, `unlocked` (modules,): modules with their
+    m-stop pressed; switched off by heat; commanded by another program; without a living command. `failing`:
+    whether any module is stopped, hot or foreign. `any_unlocked`: whether any module has no living command.
+    `torque` (modules,): 1 where a living command is obeyed, 0 where none is; NaN where the module does not
+    report it.
     """
 
     def __init__(self, modules: Sequence[Module]) -> None:
@@ -213,10 +184,7 @@ class Flags:
     def update(self, states: NDArray[np.int32]) -> list[str]:
         """Take new states, and return notices of changes that a user should know.
 
-        Parameters
-        ----------
-        states : ndarray of int32, shape (modules, 6)
-            As `GroupState.flags` returns them.
+        `states` (modules, 6): as `GroupState.flags` returns them.
         """
         before, self._states = self._states, states
         self._derive()

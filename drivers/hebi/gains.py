@@ -47,22 +47,9 @@ SAME = 1e-5
 def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any:
     """Read a file of gains into a command.
 
-    Parameters
-    ----------
-    modules : int
-        How many modules the file must have gains for.
-    order : sequence of int
-        For each module of the group, its index in the file.
-
-    Returns
-    -------
-    hebi.GroupCommand
-        Of `len(order)` modules.
-
-    Raises
-    ------
-    DriverConfigError
-        If the file cannot be read, is for another number of modules, or has no gains.
+    `modules`: how many modules the file must have gains for. `order`: for each module of the group, its index
+    in the file. Raises DriverConfigError if the file cannot be read, is for
+    another number of modules, or has no gains.
     """
     in_file, command = hebi.GroupCommand(modules), hebi.GroupCommand(len(order))
     try:
@@ -95,10 +82,7 @@ def read_setup(hebi: Any, setup: HebiSetup) -> Any:
 
     Second modules of doubled joints get the control strategy alone: a file has no gains for them.
 
-    Raises
-    ------
-    DriverConfigError
-        As `read_gains` does.
+    Raises DriverConfigError as `read_gains` does.
     """
     if setup.gains is None and setup.control_strategy is None:
         return None
@@ -117,12 +101,8 @@ def apply_gains(group: HebiGroup, command: Any, modules: Sequence[Module]) -> No
 
     `d_on_error` is compared only where it is switched on: hebi-py does not tell whether a file leaves it out.
 
-    Raises
-    ------
-    DriverTimeout
-        If modules did not acknowledge, or did not report their gains.
-    DriverError
-        If modules have other gains than were sent; with the first few.
+    Raises DriverTimeout if modules did not acknowledge, or did not report their gains. Raises DriverError if
+    modules have other gains than were sent; with the first few.
     """
     if not any(group.send_command_with_acknowledgement(command, TIMEOUT_MS) for _ in range(ATTEMPTS)):
         raise DriverTimeout(

@@ -31,14 +31,8 @@ EMPTY_MODEL = '<robot version="1.6.0"/>'
 class Imu:
     """The module whose sensor tells which way is down.
 
-    Attributes
-    ----------
-    feedback_index : int
-        Of the module, in the order of the model's joints.
-    frame_index : int
-        Of the model's input frame that the sensor is in.
-    rotation : ndarray, shape (3, 3)
-        From the sensor's axes to that frame's.
+    `feedback_index`: of the module, in the order of the model's joints. `frame_index`: of the model's input
+    frame that the sensor is in. `rotation` (3, 3): from the sensor's axes to that frame's.
     """
 
     feedback_index: int = 0
@@ -49,15 +43,8 @@ class Imu:
 def gravity_in(quaternion: Sequence[float] | NDArray[Any]) -> Floats:
     """Return the world's gravity in the axes of a frame.
 
-    Parameters
-    ----------
-    quaternion : sequence of float, shape (4,)
-        The frame's orientation in the world, z up, as w, x, y, z.
-
-    Returns
-    -------
-    ndarray, shape (3,)
-        In m/s²; zero for a quaternion of zeros.
+    `quaternion` (4,): the frame's orientation in the world, z up, as w, x, y, z. Returns shape (3,): in m/s²;
+    zero for a quaternion of zeros.
     """
     w, x, y, z = np.asarray(quaternion, float)
     down = np.array([-2 * (x * z - y * w), -2 * (y * z + x * w), 2 * (x * x + y * y) - 1])
@@ -70,19 +57,9 @@ def load_model(
 ) -> tuple[Any, list[str]]:
     """Read a model; return it and hebi-py's warnings.
 
-    Parameters
-    ----------
-    joints : int
-        How many joints it must have.
-    frame_index : int
-        Of the input frame that the sensor is in.
-    purpose : str
-        What is compensated, for messages.
-
-    Raises
-    ------
-    DriverConfigError
-        If it cannot be read, has another number of joints, or has no such frame.
+    `joints`: how many joints it must have. `frame_index`: of the input frame that the sensor is in.
+    `purpose`: what is compensated, for messages. Raises DriverConfigError if it cannot be read, has another
+    number of joints, or has no such frame.
     """
     earlier = _warnings_so_far(hebi)
     warnings: list[str] = []
@@ -120,23 +97,10 @@ def _warnings_so_far(hebi: Any) -> list[str]:
 class GravityCompensation:
     """The efforts that carry one arm.
 
-    Parameters
-    ----------
-    model : hebi.robot_model.RobotModel
-        Of as many joints as there are actuators.
-    order : sequence of int
-        For each joint of the model, the index of its actuator.
-    base : sequence of float, shape (4,), or None
-        The base's orientation in the world as w, x, y, z; None to use `imu`.
-    imu : Imu
-        Used if `base` is None.
-    ramp_s : float
-        How long the efforts take to grow to their full size once the arm is enabled.
-
-    Attributes
-    ----------
-    effort : ndarray, shape (actuators,)
-        In N·m, as of the last `update`.
+    `model`: of as many joints as there are actuators. `order`: for each joint of the model, the index of its
+    actuator. `base` (4,): the base's orientation in the world as w, x, y, z; None to use `imu`. `imu`: used
+    if `base` is None. `ramp_s`: how long the efforts take to grow to their full size once the arm is enabled.
+    `effort` (actuators,): in N·m, as of the last `update`.
     """
 
     def __init__(
@@ -167,13 +131,8 @@ class GravityCompensation:
     def update(self, position: Floats, orientation: NDArray[np.float32], now_s: float) -> None:
         """Compute `effort`.
 
-        Parameters
-        ----------
-        position : ndarray, shape (actuators,)
-            As measured, in rad; finite.
-        orientation : ndarray, shape (actuators, 4)
-            Of each module in the world, as w, x, y, z; if the sensor's is no unit quaternion, the last one
-            stays in use.
+        `position` (actuators,): as measured, in rad; finite. `orientation` (actuators, 4): of each module in
+        the world, as w, x, y, z; if the sensor's is no unit quaternion, the last one stays in use.
         """
         np.take(position, self._order, out=self._position)
         if self._asks_imu:

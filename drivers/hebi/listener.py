@@ -25,33 +25,12 @@ TRIES = 3
 class Listener:
     """The feedback of one group while it is open.
 
-    Parameters
-    ----------
-    hebi : module
-        hebi-py.
-    group : HebiGroup
-        All modules, in the order of `modules`.
-    alone : sequence of HebiGroup
-        Each module as a group of its own.
-    timeout_s : float
-        A module that has not reported for longer is lost.
-    now : callable
-        Returns monotonic time in seconds.
-    notices : deque of str
-        Gets what happened that is no failure.
-
-    Attributes
-    ----------
-    measured : ndarray, shape (modules,)
-        Last positions in rad; NaN where none ever came.
-    received_s : ndarray, shape (modules,)
-        Monotonic times at which they came.
-    seen : GroupState
-        The last feedback of all modules.
-    flags : Flags
-        The states that the modules reported last.
-    lost : ndarray of bool, shape (modules,)
-        Modules that are lost.
+    `hebi`: hebi-py. `group`: all modules, in the order of `modules`. `alone`: each module as a group of its
+    own. `timeout_s`: a module that has not reported for longer is lost. `now`: returns monotonic time in
+    seconds. `notices`: gets what happened that is no failure. `measured` (modules,): last positions in rad;
+    NaN where none ever came. `received_s` (modules,): monotonic times at which they came. `seen`: the last
+    feedback of all modules. `flags`: the states that the modules reported last. `lost` (modules,): modules
+    that are lost.
     """
 
     def __init__(
@@ -77,10 +56,7 @@ class Listener:
     def measure(self, timeout_ms: float) -> None:
         """Wait until all modules have reported their positions.
 
-        Raises
-        ------
-        DriverTimeout
-            If some did not; names them.
+        Raises DriverTimeout if some did not; names them.
         """
         before_s = self.received_s.copy()
         self.received_s.fill(-np.inf)

@@ -89,10 +89,7 @@ class HebiLookup(Protocol):
 def import_hebi() -> Any:
     """Import hebi-py, without what it prints about missing optional packages.
 
-    Raises
-    ------
-    DriverConfigError
-        If it is not installed.
+    Raises DriverConfigError if it is not installed.
     """
     try:
         with contextlib.redirect_stdout(io.StringIO()):
@@ -124,19 +121,10 @@ def find_group(
 ) -> HebiGroup:
     """Wait until all modules are there, and make a group of them.
 
-    Parameters
-    ----------
-    timeout_s : float
-        How long to look, at the least; a machine that stands still meanwhile is no reason to give up.
-    sleep : callable
-        Waits for so many s between two looks; a simulated network brings its own.
-
-    Raises
-    ------
-    DriverTimeout
-        If modules are missing; names them and those that were found.
-    DriverError
-        If several modules have the name of a wanted one.
+    `timeout_s`: how long to look, at the least; a machine that stands still meanwhile is no reason to give
+    up. `sleep`: waits for so many s between two looks; a simulated network brings its own. Raises
+    DriverTimeout if modules are missing; names them and those that were found. Raises DriverError if several
+    modules have the name of a wanted one.
     """
     looks_left = math.ceil(timeout_s / LOOKUP_POLL_S)
     while not (found := present(lookup)).keys() >= set(modules):
@@ -155,10 +143,7 @@ def find_group(
 def single_groups(lookup: HebiLookup, modules: Sequence[Module]) -> list[HebiGroup]:
     """Make a group of each module, which reports only when asked.
 
-    Raises
-    ------
-    DriverTimeout
-        If a module has left in the meantime.
+    Raises DriverTimeout if a module has left in the meantime.
     """
     groups = [lookup.get_group_from_names([module.family], [module.name]) for module in modules]
     made = [group for group in groups if group is not None]

@@ -115,15 +115,8 @@ KINDS: dict[str, type[Plugin]] = {
 class Plugins:
     """The plugins of a file that are switched on.
 
-    Attributes
-    ----------
-    gravity, dynamics, offset, mirror : Plugin or None
-    places : dict of str to str
-        File and line of each, by type.
-    switched_off : tuple of str
-        A line for each that is switched off.
-    warnings : tuple of str
-        One for each that is not applied, and is not missed.
+    `places`: file and line of each, by type. `switched_off`: a line for each that is switched off.
+    `warnings`: one for each that is not applied, and is not missed.
     """
 
     gravity: GravityPlugin | None = None
@@ -186,16 +179,8 @@ class _Reader:
 def read_plugins(plugins: Iterable[tuple[str, Mapping[str, Any]]]) -> Plugins:
     """Check the plugins of a file.
 
-    Parameters
-    ----------
-    plugins : iterable of (str, mapping)
-        Where each stands, and its keys.
-
-    Raises
-    ------
-    OptionsError
-        With every wrong key, every plugin that motiond does not have, and every second one of a type, of
-        which hebi-py would drop the second.
+    `plugins`: where each stands, and its keys. Raises OptionsError with every wrong key, every plugin that
+    motiond does not have, and every second one of a type, of which hebi-py would drop the second.
     """
     reader = _Reader()
     for where, plugin in plugins:

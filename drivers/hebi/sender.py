@@ -32,12 +32,7 @@ APART_RAD = 0.05
 class Mirror:
     """The second module of a joint.
 
-    Attributes
-    ----------
-    leader : int
-        The index of the actuator that it follows.
-    sign : float
-        -1 where it turns against it.
+    `leader`: the index of the actuator that it follows. `sign`: -1 where it turns against it.
     """
 
     module: Module
@@ -48,11 +43,7 @@ class Mirror:
 class Mirrors:
     """The second modules of one group, which come after its actuators.
 
-    Parameters
-    ----------
-    mirrors : sequence of Mirror
-    actuators : int
-        How many actuators there are.
+    `actuators`: how many actuators there are.
     """
 
     def __init__(self, mirrors: Sequence[Mirror], actuators: int) -> None:
@@ -65,10 +56,8 @@ class Mirrors:
     def spread(self, values: Floats) -> None:
         """Fill in the commands of the second modules, and halve the efforts of those that they follow.
 
-        Parameters
-        ----------
-        values : ndarray, shape (3, actuators + mirrors)
-            Position, velocity and effort, of which those of the actuators are given.
+        `values` (3, actuators + mirrors): position, velocity and effort, of which those of the actuators are
+        given.
         """
         if not self._mirrors:
             return
@@ -86,10 +75,7 @@ class Mirrors:
     def add_heat(self, temperature_c: Floats, of_all: NDArray[np.float32]) -> None:
         """Let an actuator be as hot as the hotter one of its two modules.
 
-        Parameters
-        ----------
-        temperature_c : ndarray, shape (actuators,)
-        of_all : ndarray, shape (actuators + mirrors,)
+        `temperature_c` (actuators,). `of_all` (actuators + mirrors,).
         """
         if self._mirrors:
             np.fmax.at(temperature_c, self._leaders, of_all[self._actuators :])
@@ -97,15 +83,8 @@ class Mirrors:
     def refuse_apart(self, modules: Sequence[Module], measured: Floats) -> None:
         """Raise if two modules on one joint do not report one place, as each would pull to its own.
 
-        Parameters
-        ----------
-        measured : ndarray, shape (actuators + mirrors,)
-            Positions in rad.
-
-        Raises
-        ------
-        DriverError
-            With each such pair, where they are, and where the second one should be.
+        `measured` (actuators + mirrors,): positions in rad. Raises DriverError with each such pair, where
+        they are, and where the second one should be.
         """
         meant = measured[self._leaders] * self._signs
         apart = np.abs(measured[self._actuators :] - meant) > APART_RAD
@@ -127,31 +106,12 @@ class Mirrors:
 class Sender:
     """The setpoint of one group while it is open.
 
-    Parameters
-    ----------
-    hebi : module
-        hebi-py.
-    group : HebiGroup
-        The modules of the actuators, and after them those of `mirrors`.
-    mirrors : Mirrors
-        Fills in the commands of the second modules of joints.
-    counts : tuple of int
-        How many actuators and how many modules there are.
-    now : callable
-        Returns monotonic time in seconds.
-
-    Attributes
-    ----------
-    setpoint : ndarray, shape (3, actuators)
-        Position, velocity and effort; NaN commands nothing.
-    effort : ndarray, shape (actuators,)
-        A view of its last row.
-    loose : ndarray of bool, shape (modules,)
-        Modules that must stay loose until `tighten`.
-    any_loose : bool
-        Whether there are any.
-    sent_s : float
-        Monotonic time at which the last command was sent.
+    `hebi`: hebi-py. `group`: the modules of the actuators, and after them those of `mirrors`. `mirrors`:
+    fills in the commands of the second modules of joints. `counts`: how many actuators and how many modules
+    there are. `now`: returns monotonic time in seconds. `setpoint` (3, actuators): position, velocity and
+    effort; NaN commands nothing. `effort` (actuators,): a view of its last row. `loose` (modules,): modules
+    that must stay loose until `tighten`. `any_loose`: whether there are any. `sent_s`: monotonic time at
+    which the last command was sent.
     """
 
     def __init__(
@@ -200,10 +160,7 @@ class Sender:
     def send(self) -> None:
         """Send the setpoint to all modules but the loose ones, which get an empty one.
 
-        Raises
-        ------
-        CommunicationLost
-            If the network refuses it.
+        Raises CommunicationLost if the network refuses it.
         """
         sent = self._sent
         np.copyto(self._sent_to_actuators, self.setpoint)

@@ -30,18 +30,9 @@ if TYPE_CHECKING:
 class GravitySetup:
     """How the weight of the arm is compensated.
 
-    Attributes
-    ----------
-    hrdf : Path
-        The model.
-    joints : tuple of int
-        For each joint of the model, the index of its actuator.
-    base : tuple of float or None
-        The base's orientation as w, x, y, z; None to use `imu`.
-    imu : Imu
-        Used if `base` is None.
-    ramp_s : float
-        How long the efforts take to grow to their full size.
+    `hrdf`: the model. `joints`: for each joint of the model, the index of its actuator. `base`: the base's
+    orientation as w, x, y, z; None to use `imu`. `imu`: used if `base` is None. `ramp_s`: how long the
+    efforts take to grow to their full size.
     """
 
     hrdf: Path
@@ -64,12 +55,8 @@ class DynamicsSetup:
 class EffortSetup:
     """What is fed forward.
 
-    Attributes
-    ----------
-    offset : ndarray, shape (actuators,), or None
-        Constant efforts in N·m.
-    offset_ramp_s : float
-        How long they take to grow to their full size.
+    `offset` (actuators,): constant efforts in N·m. `offset_ramp_s`: how long they take to grow to their full
+    size.
     """
 
     gravity: GravitySetup | None = None
@@ -81,15 +68,8 @@ class EffortSetup:
 def set_up_efforts(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> EffortSetup:
     """Merge options and configuration.
 
-    Parameters
-    ----------
-    order : tuple of int
-        For each actuator, the index of its module in the configuration.
-
-    Raises
-    ------
-    DriverConfigError
-        If they do not fit the modules or each other.
+    `order`: for each actuator, the index of its module in the configuration. Raises DriverConfigError if they
+    do not fit the modules or each other.
     """
     plugin = config.plugins.offset
     return EffortSetup(
@@ -170,30 +150,13 @@ REPORTS_A_TIMEOUT = 3
 class HebiSetup:
     """How a HEBI robot is driven.
 
-    Attributes
-    ----------
-    modules : tuple of Module
-        In the order of the actuators.
-    order : tuple of int
-        For each actuator, the index of its module in the configuration.
-    configured : int
-        How many modules the configuration has.
-    lifetime_s : float
-        Of commands.
-    feedback_hz : float or None
-        How often modules report; None for as often as commands are sent.
-    feedback_timeout_s : float
-        At most half of `lifetime_s`.
-    lower, upper : ndarray, shape (actuators,)
-        Where actuators may be when they are enabled, in rad; NaN where that is not set.
-    efforts : EffortSetup
-        What is fed forward.
-    mirrors : tuple of Mirror
-        Second modules of joints that two modules move.
-    told : tuple of str
-        What becomes of each plugin of the configuration.
-    warnings : tuple of str
-        Parts of the configuration that are not applied.
+    `modules`: in the order of the actuators. `order`: for each actuator, the index of its module in the
+    configuration. `configured`: how many modules the configuration has. `lifetime_s`: of commands.
+    `feedback_hz`: how often modules report; None for as often as commands are sent. `feedback_timeout_s`: at
+    most half of `lifetime_s`. `lower`, `upper` (actuators,): where actuators may be when they are enabled, in
+    rad; NaN where that is not set. `efforts`: what is fed forward. `mirrors`: second modules of joints that
+    two modules move. `told`: what becomes of each plugin of the configuration. `warnings`: parts of the
+    configuration that are not applied.
     """
 
     modules: tuple[Module, ...]
@@ -227,10 +190,7 @@ class HebiSetup:
 def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
     """Merge options and configuration.
 
-    Raises
-    ------
-    DriverConfigError
-        If they do not fit the actuators or each other.
+    Raises DriverConfigError if they do not fit the actuators or each other.
     """
     config = _read_config(actuators, options)
     order = _match(actuators, config)
@@ -258,15 +218,7 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
 def refuse_missing(files: Mapping[str, Path]) -> None:
     """Refuse files that are not there.
 
-    Parameters
-    ----------
-    files : mapping of str to Path
-        By the option that names them.
-
-    Raises
-    ------
-    OptionsError
-        With every such file.
+    `files`: by the option that names them. Raises OptionsError with every such file.
     """
     problems = [
         OptionProblem(str(path), (option,), "cannot be read", "there is no such file", f"correct `{option}`")
@@ -390,10 +342,7 @@ def describe(options: HebiOptions) -> Description | None:
 
     Joints are called as the modules; where several modules have one name, as `family/name`.
 
-    Raises
-    ------
-    DriverConfigError
-        If the file cannot be read, or is wrong.
+    Raises DriverConfigError if the file cannot be read, or is wrong.
     """
     if options.config is None:
         return None

@@ -32,15 +32,8 @@ MARGIN_RAD = 0.2
 def stored_ranges(info: Any) -> tuple[Floats, Floats]:
     """Return the position limits that are stored in the modules.
 
-    Parameters
-    ----------
-    info : hebi.GroupInfo
-        Has 0 for a limit that a module did not report.
-
-    Returns
-    -------
-    lower, upper : ndarray, shape (modules,)
-        In rad; NaN where a module has none.
+    `info`: has 0 for a limit that a module did not report. Returns `lower`, `upper` (modules,): in rad; NaN
+    where a module has none.
     """
     lower, upper = (np.array(bound, float) for bound in (info.position_limit_min, info.position_limit_max))
     unset = ~(np.isfinite(lower) & np.isfinite(upper) & (lower < upper))
@@ -51,10 +44,7 @@ def stored_ranges(info: Any) -> tuple[Floats, Floats]:
 def refuse_turns(modules: Sequence[Module], position: Floats, lower: Floats, upper: Floats) -> None:
     """Raise if positions are whole turns away from their range.
 
-    Raises
-    ------
-    DriverError
-        With every such module, its position, its range, and the number of turns.
+    Raises DriverError with every such module, its position, its range, and the number of turns.
     """
     turns = np.where(
         position > upper, np.ceil((position - upper) / TURN_RAD), np.floor((position - lower) / TURN_RAD)
@@ -85,14 +75,9 @@ DISABLED = 3
 def stored_limits(info: Any, modules: Sequence[Module], mirrors: Mirrors, actuators: int) -> ActuatorLimits:
     """Return what modules allow by their stored limits, for each actuator.
 
-    Parameters
-    ----------
-    info : hebi.GroupInfo or None
-        None where the modules did not report their settings; then nothing is known.
-    modules : sequence of Module
-        Those of the actuators, then the second ones of joints that two modules move.
-    actuators : int
-        How many actuators there are.
+    `info`: None where the modules did not report their settings; then nothing is known. `modules`: those of
+    the actuators, then the second ones of joints that two modules move. `actuators`: how many actuators there
+    are.
     """
     if info is None:
         return ActuatorLimits.none(actuators)

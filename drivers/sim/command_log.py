@@ -49,19 +49,8 @@ def row_dtype(count: int) -> np.dtype[np.void]:
 class CommandLog:
     """Appends commands to a file, after those of earlier runs.
 
-    Parameters
-    ----------
-    path : Path
-        Created if it does not exist; its folder must exist.
-    count : int
-        Of actuators.
-
-    Raises
-    ------
-    CommandLogError
-        If the file holds something else than a log of `count` actuators.
-    OSError
-        If it cannot be opened.
+    `path`: created if it does not exist; its folder must exist. `count`: of actuators. Raises CommandLogError
+    if the file holds something else than a log of `count` actuators. Raises OSError if it cannot be opened.
     """
 
     def __init__(self, path: Path, count: int) -> None:
@@ -102,10 +91,7 @@ class CommandLog:
     def append(self, time_s: float, command: ActuatorCommand, *, enabled: bool) -> None:
         """Append one command.
 
-        Raises
-        ------
-        OSError
-            If the disk is full or gone.
+        Raises OSError if the disk is full or gone.
         """
         self._time[0] = time_s
         self._values[:] = command.values

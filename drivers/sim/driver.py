@@ -182,12 +182,8 @@ class SimDriver(Driver):
     def write(self, command: ActuatorCommand) -> None:
         """Send a setpoint, which acts at once or `latency_s` later.
 
-        Raises
-        ------
-        LifetimeExpired
-            If no setpoint came for longer than the command lifetime.
-        DriverError
-            If a fault has switched actuators off; the others get the setpoint all the same.
+        Raises LifetimeExpired if no setpoint came for longer than the command lifetime. Raises DriverError if
+        a fault has switched actuators off; the others get the setpoint all the same.
         """
         plant = self._opened()
         if self._log is not None:
@@ -221,10 +217,7 @@ class SimDriver(Driver):
     def enable(self) -> None:
         """Switch torque on, with the measured positions as goals.
 
-        Raises
-        ------
-        DriverError
-            If an m-stop is pressed or power is missing; then nothing changes.
+        Raises DriverError if an m-stop is pressed or power is missing; then nothing changes.
         """
         plant = self._opened()
         self._simulation.advance_on_bus(plant)
@@ -267,15 +260,8 @@ class SimDriver(Driver):
     def inject(self, fault: Mapping[str, Any]) -> None:
         """Schedule a fault, `at_s` from now.
 
-        Parameters
-        ----------
-        fault : mapping
-            As one of the option `faults`.
-
-        Raises
-        ------
-        OptionsError
-            With the nearest name, if there is no such fault, actuator or key.
+        `fault`: as one of the option `faults`. Raises OptionsError with the nearest name, if there is no such
+        fault, actuator or key.
         """
         self._simulation.add(self._checked(make_fault(WHERE, fault)))
 

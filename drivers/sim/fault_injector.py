@@ -42,10 +42,7 @@ class _Change:
 class FaultSchedule:
     """The faults to come, and those that last now.
 
-    Attributes
-    ----------
-    next_step : int
-        At which the next fault begins or ends; `NEVER` if none does.
+    `next_step`: at which the next fault begins or ends; `NEVER` if none does.
     """
 
     def __init__(self) -> None:
@@ -95,27 +92,12 @@ FULL_TURN = 2 * np.pi
 class FaultInjector:
     """The faults of one robot and what they do to it.
 
-    Parameters
-    ----------
-    where : str
-        The driver, for messages.
-    notify : callable
-        Called with a sentence for the user whenever a fault begins or ends.
-
-    Attributes
-    ----------
-    schedule : FaultSchedule
-    effects : FaultEffects
-        Of all faults that last now.
-    disturbs_wire, heating, limp : bool
-        Whether commands or feedback do not arrive as sent, actuators get hot, and some have no torque.
-    without, tripped : ndarray of bool, shape (actuators,)
-        Actuators that have no torque although it may be on, and those that ignore commands.
-    deaf : bool
-        Whether any ignores commands.
-    active : bool
-        Whether the driver must look at any of this; faults of joints alone, which `Plant` handles, do not
-        count.
+    `where`: the driver, for messages. `notify`: called with a sentence for the user whenever a fault begins
+    or ends. `effects`: of all faults that last now. `disturbs_wire`, `heating`, `limp`: whether commands or
+    feedback do not arrive as sent, actuators get hot, and some have no torque. `without`, `tripped`
+    (actuators,): actuators that have no torque although it may be on, and those that ignore commands. `deaf`:
+    whether any ignores commands. `active`: whether the driver must look at any of this; faults of joints
+    alone, which `Plant` handles, do not count.
     """
 
     def __init__(self, where: str, actuators: Sequence[str], notify: Callable[[str], None]) -> None:
@@ -176,10 +158,7 @@ class FaultInjector:
     def recover(self, plant: Plant) -> None:
         """Restore torque of actuators that a fault, now over, has switched off.
 
-        Raises
-        ------
-        DriverError
-            If an m-stop is still pressed or power still missing; then nothing changes.
+        Raises DriverError if an m-stop is still pressed or power still missing; then nothing changes.
         """
         if (self.effects.stopped | self.effects.unpowered).any():
             raise self._error()

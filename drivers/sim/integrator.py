@@ -30,15 +30,7 @@ if TYPE_CHECKING:
 class Stops:
     """The stops of all joints of one plant; made again when they change.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (rows, actuators)
-        The block of the plant, used in place.
-
-    Attributes
-    ----------
-    exist : bool
-        Whether there is any.
+    `rows` (rows, actuators): the block of the plant, used in place. `exist`: whether there is any.
     """
 
     def __init__(self, rows: Floats) -> None:
@@ -90,17 +82,9 @@ EXACTLY_FREE = 1e-12
 class Integrator:
     """Moves actuators by single steps; made anew when a setting, the torque or a fault changes.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (rows, actuators)
-        The block of the plant, used in place.
-    torque : bool
-        Whether the actuators hold, apart from those that are limp.
-
-    Attributes
-    ----------
-    needed : bool
-        Whether anything but limits keeps the actuators from moving freely.
+    `rows` (rows, actuators): the block of the plant, used in place. `torque`: whether the actuators hold,
+    apart from those that are limp. `needed`: whether anything but limits keeps the actuators from moving
+    freely.
     """
 
     @np.errstate(divide="ignore", invalid="ignore")  # a block that is not configured yet holds zeros
@@ -143,10 +127,8 @@ class Integrator:
     def step(self, power: Floats) -> None:
         """Move the actuators by one step.
 
-        Parameters
-        ----------
-        power : ndarray, shape (2, 4, actuators)
-            Factors of position error and velocity in the free motion, as `Propagator.power` returns them.
+        `power` (2, 4, actuators): factors of position error and velocity in the free motion, as
+        `Propagator.power` returns them.
         """
         np.add(self._target, self._sag, self._scratch)
         np.subtract(self._position, self._scratch, self._error)

@@ -48,12 +48,8 @@ HOUSING_SHARE = HOUSING_K_PER_W / (WINDING_K_PER_W + HOUSING_K_PER_W)
 def warm(winding_c: Floats, housing_c: Floats, load: Floats, duration_s: float) -> None:
     """Let windings and housings warm or cool, in place; exact for any time at a constant load.
 
-    Parameters
-    ----------
-    winding_c, housing_c : ndarray, shape (actuators,)
-        Their temperatures.
-    load : ndarray, shape (actuators,)
-        The effort as a share of the rated one.
+    `winding_c`, `housing_c` (actuators,): their temperatures. `load` (actuators,): the effort as a share of
+    the rated one.
     """
     rise = (HOTTEST_C - AMBIENT_C) * np.minimum(np.square(load), 1.0)
     over_housing = winding_c - housing_c
@@ -86,16 +82,9 @@ FEEDS = slice(Row.GOAL, Row.EFFORT_LEAD + 1)
 class Plant:
     """Simulated actuators in a block of numbers; it knows steps of its grid, not clocks.
 
-    Parameters
-    ----------
-    numbers : ndarray, shape (numbers_needed(count),)
-        Private memory or a mapped file; used in place.
-    count : int
-        Of actuators.
-    delay_steps : int
-        How many steps old feedback is.
-    gravity : callable, optional
-        Returns the effort (actuators,) that gravity exerts on each actuator at positions (actuators,).
+    `numbers` (numbers_needed(count): private memory or a mapped file; used in place. `count`: of actuators.
+    `delay_steps`: how many steps old feedback is. `gravity`: returns the effort (actuators,) that gravity
+    exerts on each actuator at positions (actuators,).
     """
 
     def __init__(
@@ -199,12 +188,8 @@ class Plant:
     def set_faults(self, *, stuck: Booleans, limp: Booleans, grip: Floats) -> None:
         """Set what faults do to the joints from now on.
 
-        Parameters
-        ----------
-        stuck, limp : ndarray, shape (actuators,)
-            Which joints do not move, and which actuators have no torque.
-        grip : ndarray, shape (actuators,)
-            The most effort that a slipping joint transmits; infinite for others.
+        `stuck`, `limp` (actuators,): which joints do not move, and which actuators have no torque. `grip`
+        (actuators,): the most effort that a slipping joint transmits; infinite for others.
         """
         self.rows[Row.STUCK], self.rows[Row.LIMP], self.rows[Row.GRIP] = stuck, limp, grip
         self._take_settings()
@@ -250,11 +235,9 @@ class Plant:
     def command(self, values: Floats) -> None:
         """Set new goals.
 
-        Parameters
-        ----------
-        values : ndarray, shape (3, actuators)
-            Position, velocity, effort. A position of NaN leaves the goal where it is, unless a velocity comes
-            alone: then the goal moves on with it. A velocity or effort of NaN feeds nothing forward.
+        `values` (3, actuators): position, velocity, effort. A position of NaN leaves the goal where it is,
+        unless a velocity comes alone: then the goal moves on with it. A velocity or effort of NaN feeds
+        nothing forward.
         """
         self.refresh()
         np.isnan(values, self._unset)

@@ -47,19 +47,9 @@ class PlantReading:
 def map_plant(path: Path, actuators: Sequence[str], delay_steps: int = 0) -> tuple[Plant, bool]:
     """Make actuators whose state is in a file.
 
-    Returns
-    -------
-    Plant
-        As the file has it; a new one, for which `begin` must be called, if it had none.
-    bool
-        Whether the file held these actuators before.
-
-    Raises
-    ------
-    PlantFileError
-        If the file holds something else.
-    OSError
-        If the file cannot be made or mapped.
+    Returns as the file has it; a new one, for which `begin` must be called, if it had none. Returns whether
+    the file held these actuators before. Raises PlantFileError if the file holds something else. Raises
+    OSError if the file cannot be made or mapped.
     """
     expected = [LAYOUT, len(actuators), crc32("\0".join(actuators).encode())]
     length = numbers_needed(len(actuators))

@@ -28,23 +28,13 @@ MOST_KEPT_POWERS = 2 * USUAL_STEPS
 class Dynamics:
     """How the actuators respond; arrays have one value for each actuator.
 
-    Attributes
-    ----------
-    natural_frequency_hz, damping_ratio : ndarray, shape (actuators,)
-    velocity_limit, effort_limit : ndarray, shape (actuators,)
-        In rad/s and N·m (or m/s and N); infinite where there is none.
-    inertia : ndarray, shape (actuators,)
-        In kg·m² (or kg); effort is inertia times acceleration.
-    order : ndarray, shape (actuators,)
-        2, 1, or 0 for actuators that are at their goal at once.
-    viscous_friction, coulomb_friction : ndarray, shape (actuators,)
-        In N·m·s/rad and N·m (or N·s/m and N).
-    load : ndarray, shape (actuators,)
-        Constant effort from outside, in N·m (or N).
-    lower_stop, upper_stop : ndarray, shape (actuators,)
-        Between which positions the joints can move, in rad (or m); infinite where there is no stop.
-    command_lifetime_s : float
-        How long the actuators hold without a command; infinite where they hold for ever.
+    `natural_frequency_hz`, `damping_ratio` (actuators,). `velocity_limit`, `effort_limit` (actuators,): in
+    rad/s and N·m (or m/s and N); infinite where there is none. `inertia` (actuators,): in kg·m² (or kg);
+    effort is inertia times acceleration. `order` (actuators,): 2, 1, or 0 for actuators that are at their
+    goal at once. `viscous_friction`, `coulomb_friction` (actuators,): in N·m·s/rad and N·m (or N·s/m and N).
+    `load` (actuators,): constant effort from outside, in N·m (or N). `lower_stop`, `upper_stop` (actuators,):
+    between which positions the joints can move, in rad (or m); infinite where there is no stop.
+    `command_lifetime_s`: how long the actuators hold without a command; infinite where they hold for ever.
     """
 
     natural_frequency_hz: Floats
@@ -64,12 +54,8 @@ class Dynamics:
 class Propagator:
     """The matrices that move free actuators over steps; made anew when a setting or the torque changes.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (rows, actuators)
-        The block of the plant; only settings are read.
-    torque : bool
-        Whether the actuators hold.
+    `rows` (rows, actuators): the block of the plant; only settings are read. `torque`: whether the actuators
+    hold.
     """
 
     def __init__(self, rows: Floats, *, torque: bool) -> None:
@@ -80,11 +66,8 @@ class Propagator:
     def power(self, steps: int) -> Floats:
         """Return the factors of position error and velocity in the motion after `steps`.
 
-        Returns
-        -------
-        ndarray, shape (2, 4, actuators)
-            By position error and by velocity: the change of velocity in the first step, the position error,
-            the velocity, and the change of velocity in the last step.
+        Returns shape (2, 4, actuators): by position error and by velocity: the change of velocity in the
+        first step, the position error, the velocity, and the change of velocity in the last step.
         """
         if not self._powers:
             self._make_powers()

@@ -28,19 +28,9 @@ if TYPE_CHECKING:
 class Simulation:
     """All that lies between a driver and its plant, on one clock.
 
-    Parameters
-    ----------
-    where : str
-        The driver, for messages.
-    now : callable
-        Returns monotonic time in seconds.
-    notify : callable
-        Called with a sentence for the user whenever a fault begins or ends.
-
-    Attributes
-    ----------
-    delay_steps : int
-        How long a command takes without a fault, in steps of the grid.
+    `where`: the driver, for messages. `now`: returns monotonic time in seconds. `notify`: called with a
+    sentence for the user whenever a fault begins or ends. `delay_steps`: how long a command takes without a
+    fault, in steps of the grid.
     """
 
     def __init__(
@@ -79,10 +69,7 @@ class Simulation:
     def recover(self, plant: Plant) -> None:
         """Restore torque of actuators that a fault, now over, has switched off.
 
-        Raises
-        ------
-        DriverError
-            If an m-stop is still pressed or power still missing; then nothing changes.
+        Raises DriverError if an m-stop is still pressed or power still missing; then nothing changes.
         """
         self._injector.recover(plant)
 
@@ -91,10 +78,7 @@ class Simulation:
     def advance_on_bus(self, plant: Plant) -> float:
         """Let time pass up to now and return it.
 
-        Raises
-        ------
-        CommunicationLost
-            If the bus is lost.
+        Raises CommunicationLost if the bus is lost.
         """
         now_s = self.advance(plant)
         if not self._is_direct and self._injector.effects.cut:
@@ -155,10 +139,7 @@ class Simulation:
     def read(self, plant: Plant, state: ActuatorState) -> None:
         """Let time pass up to now, and fill in what the driver receives.
 
-        Raises
-        ------
-        CommunicationLost
-            If the bus is lost.
+        Raises CommunicationLost if the bus is lost.
         """
         now_s = self.advance_on_bus(plant)
         plant.report(now_s - plant.step * STEP_S, state)

@@ -25,23 +25,10 @@ if TYPE_CHECKING:
 class Encoder:
     """Measures positions.
 
-    Parameters
-    ----------
-    offset : ndarray, shape (actuators,)
-        Added to measured positions, not to commands; in rad or m.
-    noise : ndarray, shape (actuators,)
-        Standard deviation, in rad or m.
-    resolution : ndarray, shape (actuators,)
-        What positions are rounded to, in rad or m; 0 where they are not.
-    seed : int
-        Of the noise.
-
-    Attributes
-    ----------
-    turned : ndarray, shape (actuators,)
-        How far zero has moved, for measured and commanded positions alike.
-    perfect : bool
-        Whether measured positions are the true ones.
+    `offset` (actuators,): added to measured positions, not to commands; in rad or m. `noise` (actuators,):
+    standard deviation, in rad or m. `resolution` (actuators,): what positions are rounded to, in rad or m; 0
+    where they are not. `seed`: of the noise. `turned` (actuators,): how far zero has moved, for measured and
+    commanded positions alike. `perfect`: whether measured positions are the true ones.
     """
 
     def __init__(self, offset: Floats, noise: Floats, resolution: Floats, seed: int) -> None:
@@ -96,14 +83,8 @@ TOLD = slice(0, 6)
 class Wire:
     """Carries commands to the actuators and feedback back.
 
-    Parameters
-    ----------
-    count : int
-        Of actuators.
-    delay_steps : int
-        How long a command takes without a fault, in steps of the grid.
-    seed : int
-        Of the random losses and delays.
+    `count`: of actuators. `delay_steps`: how long a command takes without a fault, in steps of the grid.
+    `seed`: of the random losses and delays.
     """
 
     def __init__(self, count: int, delay_steps: int, seed: int) -> None:

@@ -55,10 +55,7 @@ class CommandLineRig(RealTimeRig):
 def command_line_rig(config: pytest.Config) -> CommandLineRig:
     """Return the rig for pytest's options.
 
-    Raises
-    ------
-    pytest.UsageError
-        If there is no such driver, or it refuses its options.
+    Raises pytest.UsageError if there is no such driver, or it refuses its options.
     """
     name, settle_s = config.getoption("motiond_driver"), config.getoption("motiond_driver_settle")
     options = _options(config.getoption("motiond_driver_options"))

@@ -24,28 +24,11 @@ REPORTED = 5  # rows of an actuator's state that are published: all but the stam
 class Actuators:
     """The actuators of one robot.
 
-    Parameters
-    ----------
-    driver : Driver
-        Open already.
-    setup : Setup
-        With the actuators, and the transmission between them and the joints.
-    record : Record
-        Whose reference is written, and whose feedback is filled.
-
-    Attributes
-    ----------
-    record : Record
-    stamps_s : ndarray, shape (actuators,)
-        When each actuator's feedback was received.
-    measured : ndarray, shape (joints,)
-        The joints' positions by that; in rad or m.
-    torque : ndarray, shape (actuators,)
-        1 where an actuator reports that its torque is on, 0 where it is off; NaN where it is not known.
-    torque_changes : int
-        Counts its changes.
-    loose : bool
-        Whether torque is off in any of them.
+    `driver`: open already. `setup`: with the actuators, and the transmission between them and the joints.
+    `record`: whose reference is written, and whose feedback is filled. `stamps_s` (actuators,): when each
+    actuator's feedback was received. `measured` (joints,): the joints' positions by that; in rad or m.
+    `torque` (actuators,): 1 where an actuator reports that its torque is on, 0 where it is off; NaN where it
+    is not known. `torque_changes`: counts its changes. `loose`: whether torque is off in any of them.
     """
 
     def __init__(self, driver: Driver, setup: Setup, record: Record) -> None:
@@ -88,10 +71,7 @@ class Actuators:
 
         Feedback may be late, so that for `LATE_S` after `take_hold` it may be from before.
 
-        Raises
-        ------
-        DriverError
-            Naming all that have.
+        Raises DriverError naming all that have.
         """
         if self.loose and now_s - self._held_s > LATE_S:
             names = [self.driver.actuators[index] for index in np.flatnonzero(self.torque == 0.0)]
@@ -101,10 +81,7 @@ class Actuators:
     def take_hold(self, checks: Checks, now_s: float) -> None:
         """Switch torque on, and read where the joints are.
 
-        Raises
-        ------
-        DriverError
-            If the driver refuses, or the feedback is missing or too old; torque is off then.
+        Raises DriverError if the driver refuses, or the feedback is missing or too old; torque is off then.
         """
         self.driver.enable()
         self._held_s = now_s

@@ -28,14 +28,7 @@ CALM_S = 1.0
 class Onsets:
     """The joints, or actuators, that fail one check.
 
-    Parameters
-    ----------
-    count : int
-
-    Attributes
-    ----------
-    any : bool
-        Whether any fails.
+    `any`: whether any fails.
     """
 
     def __init__(self, count: int) -> None:
@@ -77,10 +70,7 @@ _EFFORT_UNIT = {"rad": "N·m", "m": "N"}
 class CheckFailure:
     """What a check has found.
 
-    Attributes
-    ----------
-    is_new : bool
-        Whether a joint or actuator fails it that did not fail it before.
+    `is_new`: whether a joint or actuator fails it that did not fail it before.
     """
 
     code: ResultCode
@@ -92,25 +82,11 @@ class CheckFailure:
 class Checks:
     """The checks of one robot.
 
-    Parameters
-    ----------
-    limits : CheckLimits
-    joints, units, actuators : sequence of str
-
-    Attributes
-    ----------
-    stalled : ndarray of bool, shape (joints,)
-        The joints that stand still although their setpoint is elsewhere.
-    forgiven : ndarray of bool, shape (joints,)
-        Those of them that may.
-    rests : bool
-        Whether the setpoint stands still: then no joint may stay away from it, whether it moves or not.
-    held : ndarray, shape (joints,)
-        Setpoint less feedback where the joints are held: 0, or what a halt left; NaN before that is known.
-    passed : list of str
-        The checks that have failed and pass again, until somebody takes them out.
-    count : int
-        How many checks there are.
+    `stalled` (joints,): the joints that stand still although their setpoint is elsewhere. `forgiven`
+    (joints,): those of them that may. `rests`: whether the setpoint stands still: then no joint may stay away
+    from it, whether it moves or not. `held` (joints,): setpoint less feedback where the joints are held: 0,
+    or what a halt left; NaN before that is known. `passed`: the checks that have failed and pass again, until
+    somebody takes them out. `count`: how many checks there are.
     """
 
     def __init__(
@@ -180,12 +156,8 @@ class Checks:
     def next_check(self, record: Record, stamps_s: Floats, now_s: float) -> CheckFailure | None:
         """Make the next check; None where it does not fail.
 
-        Parameters
-        ----------
-        record : Record
-            With the reference and the feedback of this tick.
-        stamps_s : ndarray, shape (actuators,)
-            When each actuator's feedback was received.
+        `record`: with the reference and the feedback of this tick. `stamps_s` (actuators,): when each
+        actuator's feedback was received.
         """
         failure: CheckFailure | None = next(self._turn)(record, stamps_s, now_s)
         return failure
@@ -254,10 +226,7 @@ class Checks:
     def check_age(self, stamps_s: Floats, now_s: float) -> CheckFailure | None:
         """Check the age of the feedback alone; nothing is too old where there is no such check.
 
-        Parameters
-        ----------
-        stamps_s : ndarray, shape (actuators,)
-            When each actuator's feedback was received.
+        `stamps_s` (actuators,): when each actuator's feedback was received.
         """
         limit = self._limits.stale_s
         if limit is None or now_s - np.minimum.reduce(stamps_s) <= limit:

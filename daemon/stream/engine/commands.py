@@ -45,21 +45,8 @@ def restart(driver: Driver, actuators: Sequence[str]) -> messages.Rebooted:
 class CommandHandler:
     """Obeys the commands to one robot, between two ticks.
 
-    Parameters
-    ----------
-    player : Player
-    actuators : Actuators
-    watch : Watch
-    schedule : Schedule
-    tell : callable
-        Takes notices.
-    refused : list of Ended
-        Takes how plays were refused.
-
-    Attributes
-    ----------
-    leaving : bool
-        Whether the process is to end once the robot is at rest; then nothing is played.
+    `tell`: takes notices. `refused`: takes how plays were refused. `leaving`: whether the process is to end
+    once the robot is at rest; then nothing is played.
     """
 
     def __init__(
@@ -95,10 +82,7 @@ class CommandHandler:
     def obey(self, command: Command, fds: list[int]) -> None:
         """Do what a command asks for, and close its descriptors.
 
-        Raises
-        ------
-        DriverError
-            If the driver fails at it.
+        Raises DriverError if the driver fails at it.
         """
         try:
             match command:

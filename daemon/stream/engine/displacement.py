@@ -30,20 +30,10 @@ NOISE = 0.1
 class Displacement:
     """What moves joints of one robot while it holds.
 
-    Parameters
-    ----------
-    start_tolerance, stall_error : sequence of float
-        For each joint, in rad or m: how far it may be moved without having been displaced, and how large an
-        error may be that holds it.
-    may_stall : sequence of bool
-        For each joint: whether it may be anywhere, as a gripper that holds something: it would let go.
-
-    Attributes
-    ----------
-    ordinary : ndarray, shape (joints,)
-        Setpoint less feedback, where the robot held at first; 0 before it is known.
-    settled : bool
-        Whether it is known.
+    `start_tolerance`, `stall_error`: for each joint, in rad or m: how far it may be moved without having been
+    displaced, and how large an error may be that holds it. `may_stall`: for each joint: whether it may be
+    anywhere, as a gripper that holds something: it would let go. `ordinary` (joints,): setpoint less
+    feedback, where the robot held at first; 0 before it is known. `settled`: whether it is known.
     """
 
     def __init__(
@@ -68,11 +58,8 @@ class Displacement:
     def look(self, reference: Floats, measured: Floats, now_s: float, *, bounded: bool = True) -> None:
         """Learn from one more tick at rest.
 
-        Parameters
-        ----------
-        reference, measured : ndarray, shape (joints,)
-        bounded : bool
-            Whether an error beyond the stall error is none that holds a joint.
+        `reference`, `measured` (joints,). `bounded`: whether an error beyond the stall error is none that
+        holds a joint.
         """
         error, mean = self._error, self._mean
         np.subtract(reference, measured, error)

@@ -29,24 +29,13 @@ ON_MOTION = frozenset({Phase.MOTION, Phase.SETTLE})
 class Execution:
     """What is to be played.
 
-    Attributes
-    ----------
-    speed : float
-        Rows of the motion per tick, to begin with.
-    clock_acceleration : float
-        In 1/s: how fast the clock's rate may change on the motion at that speed.
-    path, goal : Tolerances
-        Of the feedback, while the motion plays and after its last row.
-    goal_ticks : float
-        How many ticks after the last row the joints may take to come within the goal tolerance.
-    not_before : int
-        The tick, counted from 1, in which the first row is due at the earliest.
-    needs_go : bool
-        Whether it begins then only if it was told to go.
-    offset : int
-        The row of the plan that is the first of the motion's track.
-    markers : tuple of float
-        Places to tell of as they are passed, in rows of the plan, ascending.
+    `speed`: rows of the motion per tick, to begin with. `clock_acceleration`: in 1/s: how fast the clock's
+    rate may change on the motion at that speed. `path`, `goal`: of the feedback, while the motion plays and
+    after its last row. `goal_ticks`: how many ticks after the last row the joints may take to come within the
+    goal tolerance. `not_before`: the tick, counted from 1, in which the first row is due at the earliest.
+    `needs_go`: whether it begins then only if it was told to go. `offset`: the row of the plan that is the
+    first of the motion's track. `markers`: places to tell of as they are passed, in rows of the plan,
+    ascending.
     """
 
     goal_id: str

@@ -139,10 +139,8 @@ class StreamLoop:
     def _look_around(self) -> bool:
         """Hear the daemon and check feedback until shortly before the next row of a slow motion.
 
-        Returns
-        -------
-        bool
-            Whether there is a row to wait for; False where a tick is due at once, as the motion has ended.
+        Returns whether there is a row to wait for; False where a tick is due at once, as the motion has
+        ended.
         """
         player, schedule = self.player, self.schedule
         look, goals = 1, player.goal_count

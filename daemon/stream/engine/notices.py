@@ -26,12 +26,8 @@ def ended(
 ) -> Ended:
     """Return the notice of an execution's end.
 
-    Parameters
-    ----------
-    joints, units : sequence of str
-    error : ndarray, shape (joints,)
-        How far the feedback is from the setpoint, without sign; NaN without feedback.
-    stalled : ndarray of bool, shape (joints,)
+    `error` (joints,): how far the feedback is from the setpoint, without sign; NaN without feedback.
+    `stalled` (joints,).
     """
     played_s = max(0, result.played_ticks - 1) / result.execution.rate_hz
     details = dict(result.details)

@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from .execution import Execution
 
 
+# Members of enums are slow to look up in every tick.
+APPROACH, WAIT, MOTION, SETTLE = Phase.APPROACH, Phase.WAIT, Phase.MOTION, Phase.SETTLE
+PAUSED, RETURN = State.PAUSED, Phase.RETURN
+NO_GO = "nobody said by start_at that all robots of the group are ready; it had not begun"
+
+
 class MarkerCursor:
     """The place up to which markers have been told.
 
-    Parameters
-    ----------
-    markers : sequence of float
-        In rows of the plan, ascending.
+    `markers`: in rows of the plan, ascending.
     """
 
     def __init__(self, markers: Sequence[float] = ()) -> None:
@@ -44,12 +47,7 @@ class MarkerCursor:
     def advance(self, begin: float, row: float, direction: int) -> range:
         """Return the numbers of the markers up to a row, in the order in which they are passed.
 
-        Parameters
-        ----------
-        begin : float
-            The row at which the pass begins.
-        direction : int
-            1 forwards, -1 backwards.
+        `begin`: the row at which the pass begins. `direction`: 1 forwards, -1 backwards.
         """
         markers, fresh = self.markers, math.isnan(self._row)
         begin = begin if fresh else self._row
@@ -61,46 +59,6 @@ class MarkerCursor:
         return range(end - 1, bisect_left(markers, row) - 1, -1)
 
 
-class StateMachine:
-    """The state, and whether the actuators hold; it begins in `IDLE`, without torque.
-
-    A base class of the player, and not a part of it, as every tick reads its attributes.
-
-    Attributes
-    ----------
-    state : State
-    active, slowing, halted : bool
-        Whether the state is one of `ACTIVE` (something plays), `SLOWING` (on the way to rest, or there), or
-        `HALTED`.
-    state_number : int
-        Its place in `STATES`.
-    torque : bool
-        Whether the actuators hold; without torque there is no reference.
-    changes : int
-        Counts what happens to the state, the torque or the goal, so that one look tells whether to report.
-    """
-
-    def __init__(self) -> None:
-        self.changes = 0
-        self._enter(State.IDLE)
-        self.torque = False
-
-    def _takes(self, event: Event) -> bool:
-        """Whether the state knows an event."""
-        return (self.state, event) in TRANSITIONS
-
-    def _apply(self, event: Event) -> None:
-        """Go where an event leads; one that the state does not know leaves it as it is."""
-        self._enter(TRANSITIONS.get((self.state, event), self.state))
-
-    def _enter(self, state: State) -> None:
-        self.changes += 1
-        self.state = state
-        # Sets and enums are slow to look up in every tick.
-        self.active, self.halted, self.slowing = state in ACTIVE, state in HALTED, state in SLOWING
-        self.state_number = STATES.index(state)
-
-
 class _Left(NamedTuple):
     """The place that something has moved the robot from, where it goes on once it is back."""
 
@@ -108,174 +66,6 @@ class _Left(NamedTuple):
     leg: Leg | None
     clock: TrajectoryClock
     position: Floats
-
-
-class Reference:
-    """The setpoint, moved along the legs of a route.
-
-    A base class of the player, and not a part of it, as every tick reads its attributes.
-
-    Parameters
-    ----------
-    position, velocity : ndarray, shape (joints,)
-        Where the setpoint is written, in place: views of the telemetry record. The velocity is 0 at rest.
-
-    Attributes
-    ----------
-    clock : TrajectoryClock
-        How far along the leg it is.
-    frame : float
-        The place on the newest motion, in rows of the plan.
-    loop : int
-        The pass over it, counted from 1.
-    moved : float
-        Ticks that the reference has moved on since the first row of the motion, ways between passes included.
-        NaN before it, and from a pause, a stop, a seek or another speed on.
-    passed : list of PassedMarker
-        Markers that were passed, until somebody takes them out.
-    displaced : dict or None
-        While it goes back to where it held: the joint that was moved furthest, and how far.
-    """
-
-    def __init__(self, position: Floats, velocity: Floats) -> None:
-        self.position = position
-        self.velocity = velocity
-        self.velocity[:] = 0.0
-        self.clock = TrajectoryClock()
-        self.frame = 0.0
-        self.loop = 1
-        self.moved = math.nan
-        self.passed: list[PassedMarker] = []
-        self._leg: Leg | None = None
-        self._cursor = MarkerCursor()
-        self._played_ticks = 0
-        self.displaced: dict[str, Any] | None = None
-        self._displaced: dict[str, Any] = {}
-        self._left: _Left | None = None
-
-    def _start_route(self, execution: Execution) -> None:
-        """Count passes, markers and ticks anew."""
-        self.frame, self.loop = float(execution.offset + execution.route.passes.first), 1
-        self._cursor = MarkerCursor(execution.markers)
-        self._played_ticks = 0
-        self._displaced, self._left = {}, None
-        self.moved = math.nan
-
-    def _end_route(self) -> None:
-        self._leg = self._left = self.displaced = None
-
-    def _start_way(self, track: Track) -> None:
-        """Stand before the first row of a way to the motion, which is no part of it."""
-        self._leg = Leg(track, 0, track.last)
-        self.clock.start(1.0, track.clock_acceleration / track.rate_hz)
-
-    def _start_pass(self, execution: Execution, begin: int | None) -> Leg:
-        """Take up the present pass over the motion, from its first row or from row `begin`."""
-        leg = self._leg = execution.route.leg(self.loop - 1, begin)
-        self._cursor.restart()
-        self.frame = float(execution.offset + leg.first)
-        return leg
-
-    # -- what was moved -------------------------------------------------------------------------------------
-
-    def displace(self, start: Floats, found: dict[str, Any]) -> None:
-        """Take joints for where something has moved them, shape (joints,); what begins next begins there.
-
-        Parameters
-        ----------
-        found : dict
-            The joint that was moved furthest, and how far.
-        """
-        self.position[:] = start
-        self.displaced = found
-        self._displaced = found | {"times": self._displaced.get("times", 0) + 1}
-
-    @property
-    def held(self) -> Floats:
-        """Where it paused, shape (joints,), also if it has been moved since."""
-        return self.position if self._left is None else self._left.position
-
-    def _moved(self) -> dict[str, Any]:
-        """Return what was moved last on this route, as a result has it."""
-        return {"displaced": self._displaced} if self._displaced else {}
-
-    def _leave(self, phase: Phase | None, track: Track) -> None:
-        """Stand before the first row of a way back to `held`."""
-        if self._left is None:
-            self._left = _Left(phase, self._leg, self.clock, track.positions[-1])
-            self.clock = TrajectoryClock()
-        self._start_way(track)
-
-    def _rejoin(self) -> Phase | None:
-        """Stand where it was left, at rest; return the phase that this was in."""
-        left, self._left, self.displaced = self._left, None, None
-        if left is None:
-            return None
-        self._leg, self.clock = left.leg, left.clock
-        return left.phase
-
-    # -- on the way -----------------------------------------------------------------------------------------
-
-    def _stay(self) -> None:
-        """Hold the setpoint, on no leg."""
-        self._leg = None
-        self.clock.start(0.0, 1.0)
-        self.velocity[:] = 0.0
-
-    def _advance(self, execution: Execution, ticks: int, *, on_motion: bool) -> bool:
-        """Move on along the leg; return whether its end is reached.
-
-        Parameters
-        ----------
-        on_motion : bool
-            Whether the leg is part of the motion, rather than a way to it.
-        """
-        leg = self._leg
-        if leg is None:
-            return False
-        if leg.eases_out:
-            self.clock.brake_for(leg.length, ticks)
-        place = max(0.0, self.clock.advance(ticks))  # a ramp that begins before row 0 is there at first
-        while leg.seamless and place >= leg.length:
-            leg, place = self._pass_seam(execution, leg)
-        at_end = place >= leg.length
-        if at_end:
-            if self.clock.rate > 0.0:  # a late tick moves less far than it could where the leg ends
-                ticks -= min(ticks - 1, int((place - leg.length) / self.clock.rate))
-            place = self.clock.position = float(leg.length)
-        self.moved += ticks
-        row = leg.first + leg.direction * place
-        leg.track.sample(row, self.position, self.velocity, self.clock.rate * leg.direction)
-        if on_motion:
-            self.frame = row + execution.offset
-            self._played_ticks += ticks
-            if execution.markers:
-                self._note_markers(execution, leg, self.frame)
-        return at_end
-
-    def _pass_seam(self, execution: Execution, leg: Leg) -> tuple[Leg, float]:
-        """Pass from the end of a pass into the next one; return that, and the place on it."""
-        if execution.markers:
-            self._note_markers(execution, leg, float(execution.offset + leg.last))
-        self.loop += 1
-        self.clock.carry_back(leg.length)
-        self._leg = execution.route.leg(self.loop - 1)
-        self._cursor.restart()
-        return self._leg, self.clock.position
-
-    def _note_markers(self, execution: Execution, leg: Leg, row: float) -> None:
-        """Note the markers that were passed on the way to a row."""
-        for number in self._cursor.advance(float(execution.offset + leg.first), row, leg.direction):
-            ago = abs(row - execution.markers[number]) / self.clock.rate if self.clock.rate > 0.0 else 0.0
-            self.passed.append(PassedMarker(execution, number, self.loop, ago))
-
-
-# Members of enums are slow to look up in every tick.
-APPROACH, WAIT, MOTION, SETTLE = Phase.APPROACH, Phase.WAIT, Phase.MOTION, Phase.SETTLE
-PAUSED, RETURN = State.PAUSED, Phase.RETURN
-
-
-NO_GO = "nobody said by start_at that all robots of the group are ready; it had not begun"
 
 
 class _Sought(NamedTuple):
@@ -293,47 +83,65 @@ class _Reason(NamedTuple):
     details: dict[str, Any] | None
 
 
-class Player(StateMachine, Reference):
+class Player:
     """One robot's state and reference.
 
-    Parameters
-    ----------
-    joints, units : sequence of str
-        For messages.
-    position, velocity : ndarray, shape (joints,)
-        As of `Reference`.
-
-    Attributes
-    ----------
-    phase : Phase or None
-        How far the execution is; None without one.
-    execution : Execution or None
-        What plays.
-    speed : float
-        Rows of the motion per tick that are aimed at while it plays.
-    goal_count : int
-        Goals taken since the start.
-    settled_ticks : int
-        Ticks since the last row is out.
-    results : list of Result
-        How executions ended, until somebody takes them out.
+    `joints`, `units`: for messages. `position`, `velocity` (joints,): where the setpoint is written, in
+    place: views of the telemetry record. The velocity is 0 at rest. `active`, `slowing`, `halted`: whether
+    the state is one of `ACTIVE` (something plays), `SLOWING` (on the way to rest, or there), or `HALTED`.
+    `state_number`: its place in `STATES`. `torque`: whether the actuators hold; without torque there is no
+    reference. `changes`: counts what happens to the state, the torque or the goal, so that one look shows
+    whether to report. `phase`: how far the execution is; None without one. `clock`: how far along the leg it
+    is. `frame`: the place on the newest motion, in rows of the plan. `loop`: the pass over it, counted from
+    1. `moved`: ticks that the reference has moved on since the first row of the motion, ways between passes
+    included. NaN before it, and from a pause, a stop, a seek or another speed on. `speed`: rows of the motion
+    per tick that are aimed at while it plays. `goal_count`: goals accepted since the start. `settled_ticks`:
+    ticks since the last row is out. `passed`, `results`: markers that were passed, and how executions ended,
+    until the loop takes them out. `displaced`: while it goes back to where it held: the joint that was moved
+    furthest, and how far.
     """
 
     def __init__(
         self, joints: Sequence[str], units: Sequence[str], position: Floats, velocity: Floats
     ) -> None:
-        Reference.__init__(self, position, velocity)
-        StateMachine.__init__(self)
         self.joints, self.units = joints, units
+        self.position, self.velocity = position, velocity
+        self.velocity[:] = 0.0
+        self.changes = 0
+        self._enter(State.IDLE)
+        self.torque = False
         self.execution: Execution | None = None
         self.phase: Phase | None = None
+        self.clock = TrajectoryClock()
+        self.frame, self.loop, self.moved = 0.0, 1, math.nan
         self.goal_count, self.speed = 0, 1.0
+        self.passed: list[PassedMarker] = []
         self.results: list[Result] = []
+        self.displaced: dict[str, Any] | None = None
+        self._displaced: dict[str, Any] = {}
+        self._leg: Leg | None = None
+        self._left: _Left | None = None
         self._sought: _Sought | None = None
-        self._elapsed = self.settled_ticks = 0
+        self._cursor = MarkerCursor()
+        self._played_ticks = self._elapsed = self.settled_ticks = 0
         self._may_begin = True
         self._clock_acceleration = 0.0
         self._reason = _Reason(ResultCode.CANCELED, "", None)
+
+    def _takes(self, event: Event) -> bool:
+        """Whether the state knows an event."""
+        return (self.state, event) in TRANSITIONS
+
+    def _apply(self, event: Event) -> None:
+        """Go where an event leads; one that the state does not know leaves it as it is."""
+        self._enter(TRANSITIONS.get((self.state, event), self.state))
+
+    def _enter(self, state: State) -> None:
+        self.changes += 1
+        self.state = state
+        # Sets and enums are slow to look up in every tick.
+        self.active, self.halted, self.slowing = state in ACTIVE, state in HALTED, state in SLOWING
+        self.state_number = STATES.index(state)
 
     # -- events ---------------------------------------------------------------------------------------------
 
@@ -404,10 +212,7 @@ class Player(StateMachine, Reference):
     def set_speed(self, speed: float, clock_acceleration: float) -> None:
         """Play the motion at another speed, from now on or from when it goes on; the approach keeps its own.
 
-        Parameters
-        ----------
-        clock_acceleration : float
-            In 1/s: how fast the clock's rate may change at that speed.
+        `clock_acceleration`: in 1/s: how fast the clock's rate may change at that speed.
         """
         if self.execution is None:
             return
@@ -450,12 +255,8 @@ class Player(StateMachine, Reference):
     def tick(self, ticks: int, due: int = 0) -> None:
         """Move the reference on.
 
-        Parameters
-        ----------
-        ticks : int
-            By so much; more than 1 where deadlines were missed and are skipped.
-        due : int
-            How many ticks have become due; `ticks` where it is left out.
+        `ticks`: by so much; more than 1 where deadlines were missed and are skipped. `due`: how many ticks
+        have become due; `ticks` where it is left out.
         """
         execution = self.execution
         if execution is None or not self.active:
@@ -593,3 +394,115 @@ class Player(StateMachine, Reference):
             self.results.append(Result(self.execution, code, message, self._played_ticks, found))
             self.execution = self.phase = None
             self._end_route()
+
+    # -- on the route ---------------------------------------------------------------------------------------
+
+    def _start_route(self, execution: Execution) -> None:
+        """Restart the counts of passes, markers and ticks."""
+        self.frame, self.loop = float(execution.offset + execution.route.passes.first), 1
+        self._cursor = MarkerCursor(execution.markers)
+        self._played_ticks = 0
+        self._displaced, self._left = {}, None
+        self.moved = math.nan
+
+    def _end_route(self) -> None:
+        self._leg = self._left = self.displaced = None
+
+    def _start_way(self, track: Track) -> None:
+        """Stand before the first row of a way to the motion, which is no part of it."""
+        self._leg = Leg(track, 0, track.last)
+        self.clock.start(1.0, track.clock_acceleration / track.rate_hz)
+
+    def _start_pass(self, execution: Execution, begin: int | None) -> Leg:
+        """Take up the present pass over the motion, from its first row or from row `begin`."""
+        leg = self._leg = execution.route.leg(self.loop - 1, begin)
+        self._cursor.restart()
+        self.frame = float(execution.offset + leg.first)
+        return leg
+
+    # -- what was moved -------------------------------------------------------------------------------------
+
+    def displace(self, start: Floats, found: dict[str, Any]) -> None:
+        """Take joints for where something has moved them, shape (joints,); what begins next begins there.
+
+        `found`: the joint that was moved furthest, and how far.
+        """
+        self.position[:] = start
+        self.displaced = found
+        self._displaced = found | {"times": self._displaced.get("times", 0) + 1}
+
+    @property
+    def held(self) -> Floats:
+        """Where it paused, shape (joints,), also if it has been moved since."""
+        return self.position if self._left is None else self._left.position
+
+    def _moved(self) -> dict[str, Any]:
+        """Return what was moved last on this route, as a result has it."""
+        return {"displaced": self._displaced} if self._displaced else {}
+
+    def _leave(self, phase: Phase | None, track: Track) -> None:
+        """Stand before the first row of a way back to `held`."""
+        if self._left is None:
+            self._left = _Left(phase, self._leg, self.clock, track.positions[-1])
+            self.clock = TrajectoryClock()
+        self._start_way(track)
+
+    def _rejoin(self) -> Phase | None:
+        """Stand where it was left, at rest; return the phase that this was in."""
+        left, self._left, self.displaced = self._left, None, None
+        if left is None:
+            return None
+        self._leg, self.clock = left.leg, left.clock
+        return left.phase
+
+    # -- on the way -----------------------------------------------------------------------------------------
+
+    def _stay(self) -> None:
+        """Hold the setpoint, on no leg."""
+        self._leg = None
+        self.clock.start(0.0, 1.0)
+        self.velocity[:] = 0.0
+
+    def _advance(self, execution: Execution, ticks: int, *, on_motion: bool) -> bool:
+        """Move on along the leg; return whether its end is reached.
+
+        `on_motion`: whether the leg is part of the motion, rather than a way to it.
+        """
+        leg = self._leg
+        if leg is None:
+            return False
+        if leg.eases_out:
+            self.clock.brake_for(leg.length, ticks)
+        place = max(0.0, self.clock.advance(ticks))  # a ramp that begins before row 0 is there at first
+        while leg.seamless and place >= leg.length:
+            leg, place = self._pass_seam(execution, leg)
+        at_end = place >= leg.length
+        if at_end:
+            if self.clock.rate > 0.0:  # a late tick moves less far than it could where the leg ends
+                ticks -= min(ticks - 1, int((place - leg.length) / self.clock.rate))
+            place = self.clock.position = float(leg.length)
+        self.moved += ticks
+        row = leg.first + leg.direction * place
+        leg.track.sample(row, self.position, self.velocity, self.clock.rate * leg.direction)
+        if on_motion:
+            self.frame = row + execution.offset
+            self._played_ticks += ticks
+            if execution.markers:
+                self._note_markers(execution, leg, self.frame)
+        return at_end
+
+    def _pass_seam(self, execution: Execution, leg: Leg) -> tuple[Leg, float]:
+        """Pass from the end of a pass into the next one; return that, and the place on it."""
+        if execution.markers:
+            self._note_markers(execution, leg, float(execution.offset + leg.last))
+        self.loop += 1
+        self.clock.carry_back(leg.length)
+        self._leg = execution.route.leg(self.loop - 1)
+        self._cursor.restart()
+        return self._leg, self.clock.position
+
+    def _note_markers(self, execution: Execution, leg: Leg, row: float) -> None:
+        """Note the markers that were passed on the way to a row."""
+        for number in self._cursor.advance(float(execution.offset + leg.first), row, leg.direction):
+            ago = abs(row - execution.markers[number]) / self.clock.rate if self.clock.rate > 0.0 else 0.0
+            self.passed.append(PassedMarker(execution, number, self.loop, ago))

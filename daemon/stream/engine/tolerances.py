@@ -35,15 +35,7 @@ class Excess(NamedTuple):
 class Tolerances:
     """Tolerances of some joints.
 
-    Parameters
-    ----------
-    values : sequence of float
-        For each joint, in rad or m; `OFF` where there is none.
-
-    Attributes
-    ----------
-    any : bool
-        Whether any joint has one.
+    `values`: for each joint, in rad or m; `OFF` where there is none. `any`: whether any joint has one.
     """
 
     def __init__(self, values: Sequence[float]) -> None:
@@ -55,12 +47,8 @@ class Tolerances:
     def worst(self, reference: Floats, measured: Floats, forgiven: Booleans | None = None) -> Excess | None:
         """Return the joint that passes its tolerance by the greatest factor; None where all keep theirs.
 
-        Parameters
-        ----------
-        reference, measured : ndarray, shape (joints,)
-            A joint without feedback (NaN) breaks its tolerance.
-        forgiven : ndarray of bool, shape (joints,), optional
-            Joints that may be anywhere.
+        `reference`, `measured` (joints,): a joint without feedback (NaN) breaks its tolerance. `forgiven`
+        (joints,): joints that may be anywhere.
         """
         errors = np.abs(reference[self._joints] - measured[self._joints])
         kept = errors <= self._tolerances

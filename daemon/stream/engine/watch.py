@@ -46,16 +46,10 @@ def watch_tolerances(
 ) -> None:
     """Compare feedback with the tolerances, once the tick's setpoint is written.
 
-    Parameters
-    ----------
-    player : Player
-        Is stopped softly where a joint breaks its tolerance, and has finished where all have come near enough
-        to the last row.
-    measured : ndarray, shape (joints,)
-    forgiven : ndarray of bool, shape (joints,), optional
-        Joints that may be anywhere, as they have stalled and may.
-    verified : callable
-        Asked before the execution ends well; where it says no, it has ended in another way.
+    `player`: is stopped softly where a joint breaks its tolerance, and has finished where all have come near
+    enough to the last row. `measured` (joints,). `forgiven` (joints,): joints that may be anywhere, as they
+    have stalled and may. `verified`: asked before the execution ends well; where it says no, it has ended in
+    another way.
     """
     execution = player.execution
     if execution is None or player.state is STOPPING:
@@ -115,22 +109,8 @@ PASSES = {
 class Watch:
     """The watch over one robot.
 
-    Parameters
-    ----------
-    setup : Setup
-    player : Player
-    actuators : Actuators
-    schedule : Schedule
-    report : callable
-        Takes notices.
-    verified : callable
-        Whether all actuators hold and take setpoints, asked before a motion ends well.
-
-    Attributes
-    ----------
-    checks : Checks
-    ways : WaysBack
-        Plans how what was moved goes back.
+    `report`: takes notices. `verified`: whether all actuators hold and take setpoints, asked before a motion
+    ends well. `ways`: plans how what was moved goes back.
     """
 
     def __init__(

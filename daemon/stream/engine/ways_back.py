@@ -30,11 +30,7 @@ LONGEST_S = 600.0  # of a way back; one that takes longer has no sense
 class WaysBack:
     """Plans ways back of one robot.
 
-    Parameters
-    ----------
-    setup : Setup
-    allowed : ActuatorLimits
-        What the actuators allow, now that they are open.
+    `allowed`: what the actuators allow, now that they are open.
     """
 
     def __init__(self, setup: Setup, allowed: ActuatorLimits) -> None:
@@ -82,10 +78,7 @@ class WaysBack:
     def plan(self, start: Floats, target: Floats, rate_hz: float, *, from_beyond: bool = False) -> Track:
         """Plan a way from rest to rest, at approach speed, or as slowly as from beyond a limit.
 
-        Raises
-        ------
-        WayError
-            If there is none.
+        Raises WayError if there is none.
         """
         share = FROM_BEYOND if from_beyond else 1.0
         bounds = (share * values for values in (self._velocity, self._acceleration, self._jerk))

@@ -41,14 +41,8 @@ BEAT_S = 0.25
 class Asked(NamedTuple):
     """What the daemon has asked for.
 
-    Attributes
-    ----------
-    leaves : bool
-        Whether the process is to end, as told or as the daemon has gone.
-    tries : bool
-        Whether the actuators are to be looked for at once.
-    reboot : list of str
-        Which actuators are to be restarted before.
+    `leaves`: whether the process is to end, as told or as the daemon has gone. `tries`: whether the actuators
+    are to be looked for at once. `reboot`: which actuators are to be restarted before.
     """
 
     leaves: bool = False
@@ -113,17 +107,8 @@ def wait_for_devices(
 
     Whoever holds them is told of as `Lost`, once for each; `ring` is told that this process is alive.
 
-    Parameters
-    ----------
-    devices : callable
-        What is to be driven, as it is now: a name may come to stand for another device meanwhile.
-    wait : callable
-        Waits as `wait_readable` does.
-
-    Raises
-    ------
-    DriverError
-        As `DeviceLocks.take` does.
+    `devices`: what is to be driven, as it is now: a name may come to stand for another device meanwhile.
+    `wait`: waits as `wait_readable` does. Raises DriverError as `DeviceLocks.take` does.
     """
     said = ""
     while True:
@@ -150,22 +135,9 @@ def open_alone(
 ) -> Holder | None:
     """Open a driver whose devices are locked, and lock what has come into being with it.
 
-    Parameters
-    ----------
-    interruptible : callable
-        Returns the context within which the process may be told to leave.
-
-    Returns
-    -------
-    Holder or None
-        Who was first to lock that; the driver is closed again then.
-
-    Raises
-    ------
-    ToldToLeave
-        If the process is to end.
-    DriverError
-        If the driver cannot be opened.
+    `interruptible`: returns the context within which the process may be told to leave. Returns who was first
+    to lock that; the driver is closed again then. Raises ToldToLeave if the process is to end. Raises
+    DriverError if the driver cannot be opened.
     """
     with interruptible():
         driver.open()
@@ -179,15 +151,7 @@ def restart_first(
 ) -> None:
     """Restart the actuators that are asked for, if any, before a driver is opened whose devices are locked.
 
-    Parameters
-    ----------
-    interruptible : callable
-        As of `open_alone`.
-
-    Raises
-    ------
-    ToldToLeave
-        If the process is to end.
+    `interruptible`: as of `open_alone`. Raises ToldToLeave if the process is to end.
     """
     if asked.reboot:
         with interruptible():
@@ -204,12 +168,8 @@ def reopen(
 ) -> bool:
     """Open a driver that has lost its actuators, however long it takes; False once the process is to end.
 
-    Parameters
-    ----------
-    locks : DeviceLocks
-        Those on what the driver drove; they follow it where its devices have other names now.
-    interruptible : callable
-        As of `open_alone`.
+    `locks`: those on what the driver drove; they follow it where its devices have other names now.
+    `interruptible`: as of `open_alone`.
     """
     driver.close()
     for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):

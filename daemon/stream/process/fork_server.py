@@ -35,10 +35,7 @@ class _Child(NamedTuple):
 class ForkServer:
     """Serves the daemon's requests.
 
-    Parameters
-    ----------
-    requests : socket
-        Of type SOCK_SEQPACKET, blocking.
+    `requests`: of type SOCK_SEQPACKET, blocking.
     """
 
     def __init__(self, requests: socket.socket) -> None:
@@ -50,10 +47,7 @@ class ForkServer:
     def serve(self) -> int | None:
         """Fork a process for each request, until the daemon has closed its end.
 
-        Returns
-        -------
-        int or None
-            In each forked process the descriptor of its channel; here None.
+        Returns in each forked process the descriptor of its channel; here None.
         """
         setproctitle(SERVER_TITLE)
         while True:

@@ -34,15 +34,7 @@ log = logging.getLogger("motiond.daemon.stream")
 def main(requests_fd: int) -> int:
     """Serve the daemon's requests for stream processes; in each of these, run its robot's stream and end.
 
-    Parameters
-    ----------
-    requests_fd : int
-        Where the requests come in.
-
-    Returns
-    -------
-    int
-        The fork server's exit code.
+    `requests_fd`: where the requests come in. Returns the fork server's exit code.
     """
     start_logging(logging.INFO)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
@@ -100,11 +92,7 @@ class Machine:
 def stream(channel: Channel, machine: Machine) -> int:
     """Run one robot's stream; return the exit code.
 
-    Parameters
-    ----------
-    channel : Channel
-        To the daemon, which has sent the setup; it is closed in the end.
-    machine : Machine
+    `channel`: to the daemon, which has sent the setup; it is closed in the end.
     """
     setup, ring = _receive_setup(channel)
     try:

@@ -59,15 +59,7 @@ class RealClock:
 class VirtualClock:
     """Time that passes only when somebody sleeps.
 
-    Parameters
-    ----------
-    start_s : float
-        The time at first.
-
-    Attributes
-    ----------
-    suspends_s : float
-        For how long the machine is to have been suspended.
+    `start_s`: the time at first. `suspends_s`: for how long the machine is to have been suspended.
     """
 
     def __init__(self, start_s: float = 0.0) -> None:

@@ -25,19 +25,9 @@ _CHUNK = 4096
 class EmulatedWire:
     """Servos that are reached through a descriptor, served by a thread of its own until `close`.
 
-    Parameters
-    ----------
-    chain : EmulatedChain
-        The servos.
-    descriptor : int
-        Instructions are read from it and answers written to it; `close` closes it.
-    baud_rate : int, optional
-        Answers come as late as at this rate; without it, at once.
-
-    Attributes
-    ----------
-    chain : EmulatedChain
-        To be used only while `lock` is held.
+    `chain`: the servos. `descriptor`: instructions are read from it and answers written to it; `close` closes
+    it. `baud_rate`: answers come as late as at this rate; without it, at once. `chain`: to be used only while
+    `lock` is held.
     """
 
     def __init__(self, chain: EmulatedChain, descriptor: int, baud_rate: int | None = None) -> None:
@@ -92,10 +82,7 @@ class EmulatedWire:
 class EmulatedPort(EmulatedWire):
     """A pseudo-terminal with servos behind it.
 
-    Attributes
-    ----------
-    path : str
-        Name of the port that a program opens.
+    `path`: name of the port that a program opens.
     """
 
     def __init__(self, chain: EmulatedChain, baud_rate: int | None = None) -> None:

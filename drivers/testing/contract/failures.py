@@ -31,12 +31,7 @@ if TYPE_CHECKING:
 def play_until_it_fails(rig: Rig, driver: Driver) -> tuple[DriverError, float]:
     """Write and read in every tick until a call raises; fail the test if none does.
 
-    Returns
-    -------
-    DriverError
-        The error.
-    float
-        The longest that one call took, in s.
+    Returns the error. Returns the longest that one call took, in s.
     """
     command, state = ActuatorCommand(len(driver.actuators)), ActuatorState(len(driver.actuators))
     longest_s = 0.0
