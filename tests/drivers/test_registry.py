@@ -13,7 +13,6 @@ from motiond.drivers.registry import (
     check_options,
     driver_class,
     driver_names,
-    driver_options_schema,
     lock_names,
     make_driver,
     refuse_shared_devices,
@@ -171,21 +170,6 @@ def test_tells_a_program_which_option_is_wrong() -> None:
     assert [problem.option for problem in caught.value.problems] == [("inertia", "elbow"), ("sed",)]
 
 
-def test_checks_options_without_opening_anything(tmp_path: Any) -> None:
-    check_options(
-        "sim", {"plant": str(tmp_path / "arm.plant"), "trace": str(tmp_path / "arm.npy")}, ["elbow"]
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_publishes_the_schema_of_every_driver() -> None:
-    schema = driver_options_schema()
-    assert set(schema) == set(driver_names())
-    assert schema["sim"]["additionalProperties"] is False
-    assert schema["sim"]["properties"]["seed"]["description"].startswith("Of ")
-    assert all(issubclass(driver_class(name), Driver) for name in schema)
-
-
 # -- devices ------------------------------------------------------------------------------------------------
 
 
@@ -268,10 +252,6 @@ def test_a_device_is_locked_by_its_name_and_by_the_number_of_what_it_stands_for(
     assert lock_names(f"serial:{node}") == (f"serial:{node}", "device:1:5")
     for device in (f"serial:{tmp_path / 'gone'}", f"serial:{tmp_path}", "hebi:Arm/base", "x", "serial:/a\0b"):
         assert lock_names(device) == (device,)
-
-
-def test_robots_with_devices_of_their_own_are_not_refused() -> None:
-    refuse_shared_devices({name: make_driver("sim", {}, ["elbow"]) for name in ("arm", "leg")})
 
 
 @pytest.mark.parametrize(

@@ -67,20 +67,6 @@ def test_the_last_of_several_commands_is_acknowledged_once(robot: Robot) -> None
     assert changes_in(robot) == []
 
 
-def test_a_heartbeat_is_acknowledged_by_nothing(robot: Robot) -> None:
-    robot.step()
-    robot.channel.send(messages.Heartbeat())
-    assert changes_in(robot) == []
-
-
-def test_what_changes_by_itself_repeats_the_number(robot: Robot) -> None:
-    robot.channel.send(messages.Enable(), number=1)
-    robot.step()
-    robot.begin(robot.way(0.1))
-    robot.step_until(robot.ended)
-    assert [changed.after for changed in robot.told(messages.Changed)][-1] == 1
-
-
 def test_goals_that_end_in_one_tick_are_told_in_one_notice_with_the_state_after_them(robot: Robot) -> None:
     robot.enable()
     robot.begin(goal_id="first")

@@ -12,13 +12,11 @@ import pytest
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
-from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
-from motiond.drivers.hebi.driver import HebiDriver
-from motiond.drivers.hebi.options import HebiOptions
+from motiond.daemon.stream.timing import VirtualClock
+from motiond.drivers.base import ActuatorState, CommunicationLost, DriverError
+from motiond.drivers.sim import SimDriver, SimOptions
 from motiond.drivers.testing.clock import Clock
-from tests.contract.hebi_bench import Bench as ImitationGroup
-from tests.daemon.stream.checked_drivers import DRIVERS
-from tests.daemon.stream.test_loop import JOINTS, UNLIMITED
+from tests.daemon.stream.test_loop import JOINTS, START, UNLIMITED
 from tests.daemon.stream.watched import STATES, Robot
 
 if TYPE_CHECKING:
@@ -29,13 +27,13 @@ pytestmark = pytest.mark.slow
 PAGE = (Path(__file__).parents[3] / "docs" / "explanations" / "checks.md").read_text(encoding="utf-8")
 NOTHING, OTHERWISE = "\N{EN DASH}", "otherwise "
 LOST = "the bus or a module lost"
-STATES_OF_DRIVERS = ("playing", "paused", "stopping", "holding", "estopped", "released")
 RATE_HZ = 100.0
 TICK_S = 1 / RATE_HZ
 HOW_SOON_S = {"a tick": TICK_S, "40 ms": 0.04}
 LASTS_S = 0.2
 SILENT_S = 0.2
 LATE_S = 0.15
+PUSH = 0.3  # rad
 AFTERWARDS_S = 0.3
 
 
@@ -46,18 +44,15 @@ class Table(NamedTuple):
     rows: dict[str, list[str]]
 
 
-def tables() -> list[Table]:
-    """Return the tables of the section."""
+def table() -> Table:
+    """Return the first table of the section."""
     section = PAGE.split("\n## While torque is on\n")[1].split("\n## ")[0]
-    blocks = [block.splitlines() for block in section.split("\n\n") if block.startswith("| ")]
-    found = []
-    for lines in blocks:
-        cells = [[cell.strip().replace("`", "") for cell in line.strip("|").split("|")] for line in lines]
-        found.append(Table(cells[0][1:], {row[0]: row[1:] for row in cells[2:]}))
-    return found
+    lines = next(block for block in section.split("\n\n") if block.startswith("| ")).splitlines()
+    cells = [[cell.strip().replace("`", "") for cell in line.strip("|").split("|")] for line in lines]
+    return Table(cells[0][1:], {row[0]: row[1:] for row in cells[2:]})
 
 
-CHECKED, KNOWN = tables()
+CHECKED = table()
 
 
 def cell_of(row: str, state: str) -> str:
@@ -71,26 +66,70 @@ def cell_of(row: str, state: str) -> str:
     pytest.fail(f"the cell of {row} says nothing of {state}")
 
 
+# -- the actuators ----------------------------------------------------------------------------------------
+
+
+class SharedClock(VirtualClock):
+    """Virtual time of a loop and of a driver with a clock for tests; it can oversleep once."""
+
+    oversleep_s = 0.0
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        super().__init__(clock())
+
+    @property
+    def time_s(self) -> float:
+        return self.clock.now_s
+
+    @time_s.setter
+    def time_s(self, value: float) -> None:
+        self.clock.now_s = value
+
+    def _late(self, deadline_s: float) -> float:
+        late_s, self.oversleep_s = deadline_s + self.oversleep_s, 0.0
+        return late_s
+
+    def sleep_until(self, deadline_s: float) -> None:
+        super().sleep_until(self._late(deadline_s))
+
+    def listen_until(self, fd: int, deadline_s: float) -> None:
+        super().listen_until(fd, self._late(deadline_s))
+
+
+class Simulated:
+    """Simulated actuators, and ways to make the checks fail at the second one."""
+
+    def __init__(self) -> None:
+        clock = Clock()
+        self.clock = SharedClock(clock)
+        initial = dict(zip(JOINTS, START, strict=True))
+        self.driver = SimDriver(
+            JOINTS, SimOptions(position_state_following_offset=0.001, initial=initial), clock
+        )
+
+    def _inject(self, fault: str, **more: float) -> None:
+        self.driver.inject({"fault": fault, "actuator": "elbow", **more})
+
+    def heat(self) -> None:
+        self._inject("overheating", rate_c_per_s=1e4)
+
+    def stale(self) -> None:
+        self._inject("stale_feedback")
+
+    def push(self) -> None:
+        """Push it away from its setpoint, to which it pushes back."""
+        assert self.driver._plant is not None
+        self.driver._plant.position[-1] += PUSH
+        self._inject("stuck")
+
+
 # -- what fails -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Failure:
-    """How to make a row of the table happen.
-
-    Attributes
-    ----------
-    make : callable
-        Does it; takes the robot and its actuators.
-    limits : dict
-        Of the check.
-    event : tuple of str
-        Kind of the event, and the check and code that it has.
-    lasts_s : float
-        How long it may last.
-    play : dict
-        What motions have.
-    """
+    """How to make a row happen: the `limits` of the check, and the `event` with its check and code."""
 
     make: Callable[[Robot, Any], None]
     limits: dict[str, Any] = field(default_factory=dict)
@@ -139,7 +178,7 @@ FAILURES = {
         ("check_failed", "temperature", "HARDWARE_FAULT"),
     ),
     "effort beyond its limit for effort_s": Failure(
-        lambda _, actuators: actuators.strain(),
+        lambda _, actuators: actuators.push(),
         {"effort": [None, 4.0], "effort_s": LASTS_S},
         ("check_failed", "effort", "HARDWARE_FAULT"),
         LASTS_S,
@@ -189,18 +228,16 @@ class Spoken(Robot):
 
 
 @contextmanager
-def robot_of(
-    driver: str, folder: Path, failure: Failure, options: dict[str, Any]
-) -> Iterator[tuple[Robot, Any]]:
-    """Make a robot on a driver, with the limits of a failure, and switch its torque on."""
-    actuators = DRIVERS[driver](driver, **options)
+def robot_of(folder: Path, failure: Failure) -> Iterator[tuple[Robot, Simulated]]:
+    """Make a robot with the limits of a failure, and switch its torque on."""
+    actuators = Simulated()
     robot = Spoken(
         folder,
         limits=replace(WIDE, **failure.limits),
         driver=actuators.driver,
         clock=actuators.clock,
         rate_hz=RATE_HZ,
-        setup={"actuators": actuators.actuators, "daemon_timeout_s": SILENT_S},
+        setup={"daemon_timeout_s": SILENT_S},
     )
     robot.always = failure.play
     try:
@@ -210,7 +247,6 @@ def robot_of(
         for name in ("read", "write", "halt"):
             vars(robot.driver).pop(name, None)
         robot.leave()
-        actuators.close()
 
 
 def what_follows(robot: Robot, actuators: Any, failure: Failure, most_s: float) -> tuple[str, float]:
@@ -254,19 +290,13 @@ def _found(robot: Robot) -> list[tuple[str, ...]]:
     ]
 
 
-def hold(driver: str, row: str, state: str, folder: Path, late_s: float = 0.0, **options: Any) -> str:
-    """Make a row happen in a state; return what follows, which has to come as soon as the page says.
-
-    Parameters
-    ----------
-    late_s : float
-        How much later the driver knows of it.
-    """
+def hold(row: str, state: str, folder: Path) -> str:
+    """Make a row happen in a state; return what follows, which has to come as soon as the page says."""
     failure = FAILURES[row]
     soon_s = HOW_SOON_S[CHECKED.rows[row][0]]
     looks = 2 if failure.lasts_s else 1  # from which its time counts, and in which it is over
-    most_s = failure.lasts_s + looks * soon_s + TICK_S + late_s
-    with robot_of(driver, folder, failure, options) as (robot, actuators):
+    most_s = failure.lasts_s + looks * soon_s + TICK_S
+    with robot_of(folder, failure) as (robot, actuators):
         STATES[state](robot)
         outcome, after_s = what_follows(robot, actuators, failure, most_s)
         if outcome != NOTHING:
@@ -282,48 +312,4 @@ def hold(driver: str, row: str, state: str, folder: Path, late_s: float = 0.0, *
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("row", CHECKED.rows)
 def test_each_cell_is_so(tmp_path: Path, row: str, state: str) -> None:
-    assert hold("sim", row, state, tmp_path) == cell_of(row, state)
-
-
-OTHERS = [
-    (driver, row, cell)
-    for row, cells in KNOWN.rows.items()
-    for driver, cell in zip(KNOWN.columns, cells, strict=True)
-    if driver != "sim"
-]
-WITH = "with "
-LATER_S = {"yes": 0.0, "offline": 0.0, "yes, from every status_every read": 0.1}
-
-
-def test_the_page_has_each_driver() -> None:
-    assert KNOWN.columns == list(DRIVERS)
-    assert set(KNOWN.rows) < set(CHECKED.rows)
-    assert {cells[KNOWN.columns.index("sim")] for cells in KNOWN.rows.values()} == {"yes"}
-
-
-@pytest.mark.parametrize("state", STATES_OF_DRIVERS)
-@pytest.mark.parametrize(("driver", "row", "known"), OTHERS)
-def test_each_driver_knows_what_the_page_says(
-    tmp_path: Path, driver: str, row: str, known: str, state: str
-) -> None:
-    expected = cell_of(LOST if known == "offline" else row, state)
-    if known.startswith(WITH):
-        assert hold(driver, row, state, tmp_path) == NOTHING
-        given = {known.removeprefix(WITH): 2.0}
-        assert hold(driver, row, state, tmp_path, **given) == expected
-    else:
-        assert hold(driver, row, state, tmp_path, LATER_S[known]) == expected
-
-
-def test_the_vendors_imitation_group_is_never_hot_and_reports_no_effort() -> None:
-    pytest.importorskip("hebi", reason="hebi-py is not installed")
-    bench, state = ImitationGroup(JOINTS), ActuatorState(len(JOINTS))
-    driver = HebiDriver(JOINTS, HebiOptions.model_validate({"families": "Arm"}), Clock(), lambda _: bench)
-    driver.open()
-    driver.enable()
-    driver.write(ActuatorCommand(len(JOINTS)))
-    driver.verify()
-    driver.read(state)
-    driver.close()
-    assert state.temperature_c.tolist() == [35.0, 35.0]
-    assert np.isnan(state.effort).all()
+    assert hold(row, state, tmp_path) == cell_of(row, state)

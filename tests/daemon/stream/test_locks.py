@@ -159,12 +159,6 @@ def test_a_device_that_is_held_elsewhere_costs_none_of_those_that_are_held_alrea
         each.close()
 
 
-def test_a_device_that_is_named_twice_is_one() -> None:
-    locks = DeviceLocks([device("port"), device("port")])
-    assert locks.take() is None
-    locks.close()
-
-
 def test_long_names_are_told_apart_by_their_last_letter() -> None:
     name = device("x" * 300)
     one, other, same = DeviceLocks([name + "a"]), DeviceLocks([name + "b"]), DeviceLocks([name + "a"])
@@ -173,12 +167,6 @@ def test_long_names_are_told_apart_by_their_last_letter() -> None:
     assert holder is not None
     for each in (holder, one, other):
         each.close()
-
-
-def test_a_robot_that_shares_nothing_waits_for_nothing() -> None:
-    with waiting() as wait:
-        assert wait.ends()
-        assert wait.told == []
 
 
 def test_a_device_is_waited_for_and_its_holder_named_once_until_it_is_free() -> None:

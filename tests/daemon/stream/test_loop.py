@@ -205,27 +205,6 @@ def test_rows_are_one_period_apart_on_absolute_deadlines(bench: Bench) -> None:
     assert steps == pytest.approx(np.full(len(ROWS) - 1, 1 / RATE_HZ), abs=1e-9)
 
 
-def test_the_same_commands_give_the_same_trace_on_virtual_time(tmp_path: Path) -> None:
-    def run(name: str) -> bytes:
-        folder = tmp_path / name
-        folder.mkdir()
-        bench = Bench(folder)
-        bench.enable()
-        bench.play(speed=0.7)
-        bench.step_until(bench.ended)
-        bench.driver.close()
-        bench.close()
-        return bench.trace_path.read_bytes()
-
-    assert run("first") == run("second")
-
-
-def test_nothing_is_written_before_torque_is_on(bench: Bench) -> None:
-    bench.step(20)
-    bench.driver.close()
-    assert len(read_trace(bench.trace_path)) == 0
-
-
 def test_enabling_holds_where_the_joints_are(bench: Bench) -> None:
     assert bench.enable() == START
     bench.step(5)
@@ -384,17 +363,6 @@ def test_a_silent_daemon_ends_the_motion_softly_and_is_obeyed_again_once_it_is_b
     bench.close()
 
 
-def test_a_silent_daemon_ends_a_pause_as_well(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, setup_of(daemon_timeout_s=0.2))
-    bench.enable()
-    bench.play()
-    bench.channel.send(messages.Pause())
-    bench.step_until(bench.ended)
-    assert [ended.message for ended in bench.ends()] == [SILENT]
-    bench.driver.close()
-    bench.close()
-
-
 def test_a_daemon_that_has_gone_is_not_called_silent(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -423,13 +391,6 @@ def test_a_daemon_that_says_anything_is_not_silent(tmp_path: Path, command: mess
     assert [ended.code for ended in bench.ends()] == ["SUCCESSFUL"]
     bench.driver.close()
     bench.close()
-
-
-def test_nobody_expects_to_hear_a_daemon_that_sends_no_heartbeats(bench: Bench) -> None:
-    bench.enable()
-    bench.play(rows=np.linspace(START, [0.3, 0.4], 20_000))
-    bench.step_until(bench.ended, most=30_000)
-    assert [ended.code for ended in bench.ends()] == ["SUCCESSFUL"]
 
 
 def test_a_shutdown_in_the_middle_stops_softly_first(bench: Bench) -> None:
@@ -561,18 +522,6 @@ def test_an_appointment_before_the_end_of_the_approach_is_refused_by_how_much(be
     assert ended.message.endswith("; the robot is not on the first row by then; set it later")
 
 
-def test_actuators_turn_by_their_reduction_and_offset(tmp_path: Path) -> None:
-    setup = setup_of(transmission=plain_transmission(reduction=-2.0, offset=0.5).as_lists())
-    bench = Bench(tmp_path, setup)
-    start = bench.enable()
-    assert start == [START[0] / -2.0 + 0.5, START[1] / -2.0 + 0.5]
-    bench.play(rows=np.array([[0.1, 0.2]] * 3), start=start)
-    bench.step_until(bench.ended)
-    bench.driver.close()
-    bench.close()
-    assert read_trace(bench.trace_path)["position"][-1] == pytest.approx([0.8, 0.6])
-
-
 # -- slow motions -------------------------------------------------------------------------------------------
 
 SLOW_HZ = 2.0
@@ -688,18 +637,6 @@ def test_a_driver_is_asked_for_feedback_no_faster_than_it_can_give_it(tmp_path: 
     slow.close()
 
 
-def test_a_motion_at_a_hundred_hertz_and_more_reads_once_a_row(tmp_path: Path) -> None:
-    driver = Follower()
-    bench = Bench(tmp_path, driver=driver)
-    driver.now = bench.clock.now
-    bench.enable()
-    bench.play(rows=SLOW_ROWS, rate_hz=100.0)
-    driver.calls.clear()
-    bench.step(10)
-    assert [name for name, _ in driver.calls] == ["write", "read"] * 10
-    bench.close()
-
-
 def test_an_emergency_stop_halts_a_slow_motion_before_its_next_row(slow: Slow) -> None:
     slow.bench.channel.send(messages.Estop())
     assert slow.result_between_rows().code == "ESTOP"
@@ -777,27 +714,8 @@ def test_a_play_that_follows_an_emergency_stop_between_two_rows_begins_on_a_grid
     assert slow.bench.state() is State.PLAYING
 
 
-def test_a_slow_motion_stops_softly_when_its_daemon_has_gone(slow: Slow) -> None:
-    slow.bench.channel.close()
-    slow.clock.hears = False
-    before = slow.bench.loop.player.frame
-    while slow.bench.loop.step():
-        pass
-    assert slow.bench.state() is State.IDLE
-    assert slow.bench.loop.player.frame > before
-
-
 def test_a_slow_motion_is_seen_to_be_alive_between_its_rows(slow: Slow) -> None:
     before = slow.bench.reader.pulse, slow.bench.reader.written
     slow.bench.step()
     after = slow.bench.reader.pulse, slow.bench.reader.written
     assert (after[0] - before[0], after[1] - before[1]) == (50, 1)
-
-
-def test_looks_whose_time_has_passed_are_left_out(slow: Slow) -> None:
-    slow.clock.time_s += 0.3  # the machine stood still
-    slow.bench.step()
-    reads = slow.driver.times_of("read")
-    assert reads[0] == pytest.approx(slow.row_s + 0.3)
-    assert len(reads) == pytest.approx(20, abs=2)
-    assert slow.driver.times_of("write") == pytest.approx([slow.row_s + 1 / SLOW_HZ])

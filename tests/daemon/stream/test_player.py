@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.ipc.messages import OFF
-from motiond.daemon.ipc.states import ACTIVE, TRANSITIONS, Event, ResultCode, State
+from motiond.daemon.ipc.states import TRANSITIONS, Event, ResultCode, State
 from motiond.daemon.stream.engine.execution import Execution
 from motiond.daemon.stream.engine.player import Player
 from motiond.daemon.stream.engine.tolerances import Tolerances
@@ -71,19 +71,6 @@ def test_a_goal_goes_through_the_approach_and_then_every_row_once_and_ends_succe
     assert rows == APPROACH + MOTION
     assert state_of(player) is State.IDLE
     assert [(result.code, result.played_ticks) for result in player.results] == [(ResultCode.SUCCESSFUL, 5)]
-
-
-def test_after_the_end_the_last_row_is_held_at_rest(player: Player) -> None:
-    player.play(execution_of())
-    play_on(player, 7)
-    assert play_on(player, 3) == [MOTION[-1]] * 3
-    assert player.velocity.tolist() == [0.0, 0.0]
-
-
-def test_a_robot_that_is_at_the_first_row_plays_at_once(player: Player) -> None:
-    player.play(execution_of(approach=[]))
-    assert state_of(player) is State.PLAYING
-    assert play_on(player, 2) == MOTION[:2]
 
 
 def test_a_motion_of_one_row_is_played(player: Player) -> None:
@@ -172,15 +159,6 @@ def test_a_stop_while_paused_ends_the_goal_where_it_is(player: Player) -> None:
     assert [result.code for result in player.results] == [ResultCode.CANCELED]
 
 
-def test_a_new_speed_is_reached_gently_and_kept(player: Player) -> None:
-    player.play(execution_of(approach=[], motion=long_motion()))
-    play_on(player, 10)
-    player.set_speed(0.5, 5.0)
-    steps = np.diff([row[0] for row in play_on(player, 100)])
-    assert steps[-1] == pytest.approx(0.005)
-    assert np.abs(np.diff(steps)).max() <= 0.01 * 5.0 / RATE_HZ + 1e-12
-
-
 def test_a_speed_set_while_paused_counts_from_the_resume_on(player: Player) -> None:
     player.play(execution_of(approach=[], motion=long_motion()))
     play_on(player, 10)
@@ -192,14 +170,6 @@ def test_a_speed_set_while_paused_counts_from_the_resume_on(player: Player) -> N
     player.resume()
     steps = np.diff([row[0] for row in play_on(player, 100)])
     assert steps[-1] == pytest.approx(0.005)
-
-
-@pytest.mark.parametrize("act", ["pause", "resume"])
-def test_without_a_goal_there_is_nothing_to_pause_or_resume(player: Player, act: str) -> None:
-    getattr(player, act)()
-    player.set_speed(0.5, 1.0)
-    player.tick(1)
-    assert (state_of(player), player.position.tolist()) == (State.IDLE, [0.0, 1.0])
 
 
 def test_a_stop_in_the_approach_never_reaches_the_motion(player: Player) -> None:
@@ -221,12 +191,6 @@ def test_the_first_stop_decides_the_code(player: Player) -> None:
     assert [result.code for result in player.results] == [ResultCode.DEADLINE_MISSED]
 
 
-def test_a_stop_at_rest_changes_nothing(player: Player) -> None:
-    player.stop(ResultCode.CANCELED, "")
-    player.tick(1)
-    assert (player.state, player.results) == (State.IDLE, [])
-
-
 def test_an_emergency_stop_freezes_the_reference_and_ends_the_goal(player: Player) -> None:
     player.play(execution_of())
     play_on(player, 3)
@@ -235,13 +199,6 @@ def test_an_emergency_stop_freezes_the_reference_and_ends_the_goal(player: Playe
     assert play_on(player, 5) == [frozen] * 5
     assert state_of(player) is State.ESTOPPED
     assert [result.code for result in player.results] == [ResultCode.ESTOP]
-
-
-def test_an_emergency_stop_at_rest_latches_without_a_result(player: Player) -> None:
-    player.estop()
-    assert (player.state, player.results) == (State.ESTOPPED, [])
-    player.reset()
-    assert state_of(player) is State.IDLE
 
 
 def test_a_fault_ends_the_goal_with_its_code_and_details(player: Player) -> None:
@@ -382,7 +339,3 @@ EXPECTED: dict[State, dict[Event, State]] = {
 @pytest.mark.parametrize(("state", "event"), list(itertools.product(State, Event)))
 def test_every_pair_of_state_and_event_leads_where_the_page_says(state: State, event: Event) -> None:
     assert TRANSITIONS.get((state, event), state) == EXPECTED[state].get(event, state)
-
-
-def test_a_goal_is_on_in_these_states() -> None:
-    assert {State.APPROACHING, State.PLAYING, State.PAUSING, State.PAUSED, State.STOPPING} == ACTIVE

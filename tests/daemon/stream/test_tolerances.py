@@ -13,14 +13,6 @@ def test_the_joint_that_passes_its_tolerance_most_is_told() -> None:
     assert found == Excess(2, 0.9, 0.3)
 
 
-def test_within_the_tolerances_and_without_any_nothing_is_told() -> None:
-    assert Tolerances([0.1, OFF, 0.3]).worst(np.zeros(3), np.array([0.1, 9.0, 0.0])) is None
-    assert Tolerances([OFF] * 3).worst(np.zeros(3), np.full(3, np.nan)) is None
-    assert not Tolerances([OFF] * 3).any
-    assert Tolerances([OFF, 0.1]).any
-    assert Tolerances([OFF, 0.1]).any
-
-
 def test_a_joint_without_feedback_passes_its_tolerance() -> None:
     found = Tolerances([0.1, OFF, 0.3]).worst(np.zeros(3), np.array([0.2, 0.0, np.nan]))
     assert found is not None

@@ -201,14 +201,6 @@ def test_no_setpoint_goes_out_after_a_suspend_in_which_actuators_let_go(bench: B
     assert bench.state() is State.FAULT
 
 
-def test_without_torque_a_suspend_is_reported_and_nothing_else(bench: Bench) -> None:
-    driver(bench).error = tripped
-    bench.clock.suspends_s += 0.5
-    bench.step(3)
-    assert events(bench) == [("suspended", "the machine was suspended for 0.5 s")]
-    assert (bench.state(), driver(bench).verified) == (State.IDLE, 0)
-
-
 def test_the_real_clock_knows_how_long_the_machine_was_suspended() -> None:
     least = time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic() - 1.0
     assert least < RealClock().suspended_s() < least + 2.0

@@ -109,30 +109,6 @@ def test_an_emergency_stop_in_full_motion_is_no_displacement(robots: Callable[..
 # -- onsets -----------------------------------------------------------------------------------------------
 
 
-def test_what_flickers_is_one_event_and_what_comes_again_is_another(robots: Callable[..., Robot]) -> None:
-    robot = robots()
-    holding(robot)
-    for _ in range(5):
-        robot.inject({"fault": "stale_feedback", "for_s": 0.4})
-        robot.run_for(0.8)
-    assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (1, 0)
-    robot.run_for(2.0)
-    assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (1, 1)
-    robot.inject({"fault": "stale_feedback", "for_s": 0.4})
-    robot.run_for(3.0)
-    assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (2, 2)
-
-
-def test_a_second_joint_that_fails_is_another_event(robots: Callable[..., Robot]) -> None:
-    robot = robots()
-    holding(robot)
-    robot.inject(HOT[0] | {"actuator": "elbow"})
-    robot.run_for(1.0)
-    robot.inject(HOT[0] | {"actuator": "shoulder", "temperature_c": 150})
-    robot.run_for(1.0)
-    assert [event.details["joint"] for event in robot.events("check_failed")] == ["elbow", "shoulder"]
-
-
 def test_a_goal_that_begins_while_a_check_fails_ends_with_its_code(robots: Callable[..., Robot]) -> None:
     robot = robots()
     holding(robot)
@@ -336,19 +312,6 @@ def test_a_sagging_joint_that_was_moved_goes_back_without_letting_go_of_its_weig
     assert len(robot.events("displaced")) == 1
 
 
-def test_noise_of_the_feedback_is_no_displacement(robots: Callable[..., Robot]) -> None:
-    robot = robots(noise=0.001, seed=3)
-    robot.begin(np.linspace(START, [0.4, 0.6], 400))
-    robot.step(10)
-    for _ in range(5):
-        robot.channel.send(messages.Pause())
-        robot.step_until(lambda: robot.state() is State.PAUSED)
-        robot.run_for(0.7)
-        robot.channel.send(messages.Resume())
-        robot.step(2)
-    assert robot.events("displaced") == []
-
-
 @pytest.mark.parametrize(
     ("measured", "begins"),
     [(0.9, None), (0.96, None), (0.851, None), (0.849, 0.849)],
@@ -362,19 +325,6 @@ def test_just_after_a_motion_only_what_has_gone_further_away_was_moved(
     displacement.look(np.array([1.0]), np.array([0.9]), 0.0)
     start = displacement.begin_from(np.array([1.0]), np.array([measured]))
     assert (None if start is None else start.tolist()) == (None if begins is None else [begins])
-
-
-def test_a_slow_joint_that_still_follows_after_a_pause_was_not_moved(robots: Callable[..., Robot]) -> None:
-    robot = robots(natural_frequency_hz=2.0)
-    robot.begin(np.linspace(START, [0.4, 0.6], 200))
-    for _ in range(5):
-        robot.step(2)
-        robot.channel.send(messages.Pause())
-        robot.step_until(lambda: robot.state() is State.PAUSED)
-        robot.channel.send(messages.Resume())
-    robot.step_until(robot.ended)
-    (ended,) = robot.ends()
-    assert (ended.code, robot.events("displaced")) == ("SUCCESSFUL", [])
 
 
 def test_a_gripper_that_holds_something_does_not_let_go_of_it_to_go_on(robots: Callable[..., Robot]) -> None:

@@ -19,13 +19,12 @@ from motiond.drivers.base import (
     DriverConfigError,
     DriverError,
     DriverTimeout,
-    LifetimeExpired,
 )
 from motiond.drivers.composite.delay import SetpointDelay
 from motiond.drivers.composite.driver import CompositeDriver
 from motiond.drivers.composite.options import CompositeOptions
 from motiond.drivers.options import OptionsError, check, resolved
-from motiond.drivers.registry import check_options, make_driver
+from motiond.drivers.registry import check_options
 from motiond.drivers.sim.driver import SimOptions
 from tests.contract.fragile_sim import FragileSim
 
@@ -143,19 +142,6 @@ def test_interpolates_where_a_latency_is_no_whole_number_of_ticks(robot: Robot) 
     np.testing.assert_allclose(robot.sent("arm")[:, 0], [np.nan, np.nan, 0.75, 2.5])
 
 
-def test_parts_of_unlike_latency_act_together(robot: Robot) -> None:
-    """The simulated hand is late both ways, so its feedback of a tick comes with the next."""
-    stiff = {"natural_frequency_hz": 500}
-    robot.hold(arm=stiff, hand={**stiff, "latency_s": PERIOD_S})
-    arm, hand = [], []
-    for tick in range(50):
-        robot.write(*[np.sin(tick / 5)] * 3)
-        state = robot.read()
-        arm.append(state.position[0])
-        hand.append(state.position[1])
-    np.testing.assert_allclose(arm[:-1], hand[1:], atol=1e-9)
-
-
 @settings(derandomize=True, max_examples=200)
 @given(rows=arrays(float, (20, 3, 2), elements=st.floats(-10, 10)), delay=st.floats(0, 4))
 def test_no_delay_leaves_what_was_planned_or_makes_a_larger_step(rows: Floats, delay: float) -> None:
@@ -171,14 +157,6 @@ def test_no_delay_leaves_what_was_planned_or_makes_a_larger_step(rows: Floats, d
     assert (taken <= np.maximum(older, newer) + 1e-12).all()
     assert (np.abs(np.diff(taken, axis=0)) <= np.abs(np.diff(rows, axis=0)).max(axis=0) + 1e-12).all()
     np.testing.assert_allclose(out[-1], rows[-1], atol=1e-12)
-
-
-def test_a_setpoint_for_one_tick_alone_gets_through_a_delay(robot: Robot) -> None:
-    robot.hold(hand={"latency_s": 1.5 * PERIOD_S})
-    robot.write(0.5, 0.5, 0.5)
-    for _ in range(4):
-        robot.write(*[np.nan] * 3)
-    np.testing.assert_array_equal(robot.sent("arm")[:, 0], [np.nan, np.nan, 0.5, np.nan, np.nan])
 
 
 def test_a_new_rate_loses_no_setpoint_that_is_on_its_way(robot: Robot) -> None:
@@ -214,17 +192,6 @@ def test_opens_all_or_none_and_tells_all_that_failed(robot: Robot) -> None:
         "check `plant` and `trace`"
     )
     assert caught.value.where == "part arm: driver sim"
-
-
-def test_closes_what_was_opened_when_another_part_cannot_be(robot: Robot) -> None:
-    driver = robot.make()
-    robot.sims["hand"].silent = True
-    with pytest.raises(DriverTimeout) as caught:
-        driver.open()
-    assert str(caught.value) == "part hand: driver sim: no answer"
-    assert robot.sims["arm"]._plant is None
-    with pytest.raises(DriverError, match=r"^driver composite: is not open; open it first$"):
-        driver.write(ActuatorCommand(3))
 
 
 def test_a_part_that_fails_halts_all_of_them(robot: Robot) -> None:
@@ -324,16 +291,6 @@ def test_fails_once_no_part_is_left(robot: Robot) -> None:
     robot.write(0, 0, 0)
     robot.sims["arm"].silent = True
     with pytest.raises(DriverTimeout, match=r"^part arm: driver sim: no answer$"):
-        robot.write(0, 0, 0)
-
-
-def test_says_that_a_part_let_go(robot: Robot) -> None:
-    robot.hold(arm={"command_lifetime_s": None}, hand={"command_lifetime_s": 0.1})
-    robot.write(0, 0, 0)
-    robot.clock.now_s += 0.2
-    with pytest.raises(
-        LifetimeExpired, match=r"^part hand: driver sim: the actuators let go; no setpoint came for 0\.21"
-    ):
         robot.write(0, 0, 0)
 
 
@@ -498,17 +455,3 @@ def test_finds_the_paths_in_the_options_of_its_parts() -> None:
     assert found == {
         "parts": {"arm": {**ARM, "trace": Path("/etc/motiond/arm.npy"), "noise": {"elbow": 0.1}}}
     }
-
-
-def test_a_composite_may_be_part_of_another(clock: Clock) -> None:
-    inner = {"left": {"type": "sim", "actuators": ["a"]}, "right": {"type": "sim", "actuators": ["b"]}}
-    parts = {"hands": {"type": "composite", "actuators": ["b", "a"], "parts": inner}}
-    driver = make_driver("composite", {"parts": parts}, ["a", "b"], clock)
-    driver.open()
-    driver.enable()
-    command, state = ActuatorCommand(2), ActuatorState(2)
-    command.position[:] = 0.1, 0.2
-    driver.write(command)
-    clock.now_s += 0.4
-    driver.read(state)
-    np.testing.assert_allclose(state.position, [0.1, 0.2], atol=1e-6)

@@ -56,21 +56,6 @@ def test_says_what_it_found(bench: Bench) -> None:
     ]
 
 
-def test_reports_torque_as_it_is_found(bench: Bench) -> None:
-    bench.chains[0].servos[1].set("torque_enable", 1)
-    bench.driver.open()
-    assert bench.read().torque.tolist() == [0.0, 1.0, 0.0]
-    bench.driver.disable()
-    assert bench.read().torque.tolist() == [0.0, 0.0, 0.0]
-    bench.driver.enable()
-    assert bench.read().torque.tolist() == [1.0, 1.0, 1.0]
-    bench.driver.disable()
-    bench.chains[0].servos[2].set("torque_enable", 1)  # by another program
-    for _ in range(30):
-        bench.read()
-    assert bench.read().torque.tolist() == [0.0, 0.0, 1.0]
-
-
 def test_names_all_that_is_missing_and_what_is_there_instead() -> None:
     with Bench([servo(1), servo(2), servo(7)]) as bench:
         bench.chains[0].servos[0].mute = bench.chains[0].servos[2].mute = True
@@ -284,20 +269,6 @@ def test_reads_the_adapters_latency(tmp_path: Path) -> None:
 # -- torque -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("goal", [0, 2048, 4095])
-def test_torque_moves_nothing_whatever_was_commanded_before(goal: int) -> None:
-    with Bench([servo(1, ticks=1000.4), servo(2, "PH42-020-S300", ticks=-5000.6)], zero_ticks=0) as bench:
-        bench.driver.open()
-        for one in bench.servos:
-            one.set("goal_position", goal)
-        before = [one.position_ticks for one in bench.servos]
-        bench.driver.enable()
-        bench.play([np.nan] * 2, ticks=50)
-        after = [one.position_ticks for one in bench.servos]
-        np.testing.assert_allclose(after, before, rtol=0, atol=1.0)
-        assert all(one.torque and one.get("bus_watchdog") == 10 for one in bench.servos)
-
-
 def test_does_not_take_hold_of_a_servo_that_moves(bench: Bench) -> None:
     bench.driver.open()
     one = bench.servos[1]
@@ -429,19 +400,6 @@ def test_a_servo_that_tripped_ignores_goals_until_it_is_enabled_again() -> None:
         assert bench.read().position[0] == pytest.approx(0.5, abs=0.01)
 
 
-def test_the_watchdog_stops_a_servo_on_its_way() -> None:
-    with Bench([servo(1, velocity_limit=20)]) as bench:
-        bench.driver.open()
-        bench.driver.enable()
-        bench.play([1.0])
-        bench.wait(5.0)
-        stopped = bench.read().position[0]
-        bench.wait(1.0)
-        assert bench.servos[0].tripped
-        assert 0.0 < stopped < 0.25
-        assert bench.read().position[0] == stopped
-
-
 def test_a_velocity_goes_along_as_the_profile() -> None:
     with Bench([servo(1)], follow_velocity=True, profile_velocity_rad_s=3.0) as bench:
         bench.driver.open()
@@ -482,14 +440,6 @@ def test_takes_no_torque_where_the_servo_stands_beyond_its_own_limits() -> None:
         assert not bench.servos[0].get("torque_enable")
 
 
-def test_sends_goals_that_need_stuffing() -> None:
-    with Bench([servo(1, operating_mode=4, ticks=-131073 + 40)], zero_ticks=0) as bench:
-        bench.driver.open()
-        bench.driver.enable()
-        bench.play([-131073 * TICK_RAD], ticks=30)
-        assert bench.servos[0].get("goal_position") == -131073  # FF FF FD FF on the wire
-
-
 # -- feedback -----------------------------------------------------------------------------------------------
 
 
@@ -523,23 +473,6 @@ def test_hears_several_ports_and_series_in_the_order_of_the_actuators() -> None:
         state = bench.play([0.1, 0.2, 0.3, 0.4], ticks=100)
         np.testing.assert_allclose(state.position, [0.1, 0.2, 0.3, 0.4], atol=TICK_RAD)
         assert np.isnan(state.effort).all()
-
-
-def test_servos_of_one_series_need_not_be_neighbours_and_one_that_is_silent_keeps_what_it_told() -> None:
-    with Bench([servo(1), servo(2, "PH42-020-S300", ticks=0), servo(3)]) as bench:
-        bench.driver.open()
-        bench.driver.enable()
-        told = bench.play([0.1, 0.2, 0.3], ticks=100)
-        np.testing.assert_allclose(told.position, [0.1, 0.2, 0.3], atol=TICK_RAD)
-        bench.servos[2].mute = True
-        bench.servos[0].turn_to(2048)
-        bench.wait(0.01)
-        bench.read()  # a joint answer that one servo has spoilt is nobody's; then they are asked one by one
-        state = bench.read()
-        np.testing.assert_allclose(state.position[1:], [0.2, 0.3], atol=TICK_RAD)
-        assert state.position[0] < 0.1 - TICK_RAD
-        assert state.stamp_s[2] == told.stamp_s[2]
-        assert (state.stamp_s[:2] > told.stamp_s[2]).all()
 
 
 def test_tolerates_damaged_answers(bench: Bench) -> None:
@@ -742,14 +675,6 @@ def test_refuses_wrong_options(case: str) -> None:
     with pytest.raises(DriverConfigError) as caught:
         make_driver("dynamixel", options, ["base", "elbow"])
     assert str(caught.value) == f"driver dynamixel: {message}"
-
-
-def test_says_that_a_port_is_taken(bench: Bench) -> None:
-    bench.driver.open()
-    port = bench.ports[0].path
-    with pytest.raises(DriverError) as caught:
-        Bus(port, 1_000_000, 0.01, bench.open_line).open()
-    assert str(caught.value) == f"{port}: cannot be opened; another program uses it; stop that one"
 
 
 def test_says_that_there_is_no_port() -> None:

@@ -38,11 +38,6 @@ def test_position_limits_are_the_servos_own_whichever_way_it_turns() -> None:
     ]
 
 
-def test_a_zero_beside_the_servos_own_moves_its_limits() -> None:
-    found = limits_of(servo(1, max_position_limit=2560), zero_ticks=2560)
-    assert found["upper"] == [(0.0, "servo 1's own max_position_limit")]
-
-
 def test_a_servo_that_turns_without_end_has_no_position_limits() -> None:
     found = limits_of(servo(1, operating_mode=4, min_position_limit=2000, max_position_limit=2100))
     assert [found["lower"], found["upper"]] == [[(-np.inf, "")], [(np.inf, "")]]
@@ -58,12 +53,6 @@ def test_the_velocity_limit_holds_unless_the_profile_is_slower() -> None:
     assert limits_of(servo(1, velocity_limit=0))["velocity"] == [(np.inf, "")]
 
 
-@pytest.mark.parametrize(("wanted", "units"), [(12.4, 12.0), (12.6, 12.6)])
-def test_a_profile_is_never_faster_than_the_option_nor_than_the_register(wanted: float, units: float) -> None:
-    (found,) = limits_of(servo(1), profile_velocity_rad_s=wanted * VELOCITY_UNIT)["velocity"]
-    assert found == (pytest.approx(units * VELOCITY_UNIT), "driver.profile_velocity_rad_s")
-
-
 def test_the_profile_acceleration_holds_also_where_velocities_are_followed() -> None:
     options: dict[str, Any] = {"profile_acceleration_rad_s2": 20.0, "follow_velocity": True}
     unit = 214.577 * 2 * np.pi / 3600
@@ -71,13 +60,6 @@ def test_the_profile_acceleration_holds_also_where_velocities_are_followed() -> 
     assert limits_of(servo(1), **options)["acceleration"] == [
         (pytest.approx(min(20.0, rounded)), "driver.profile_acceleration_rad_s2")
     ]
-
-
-def test_a_servo_without_a_profile_velocity_ignores_its_profile_acceleration() -> None:
-    options: dict[str, Any] = {"profile_acceleration_rad_s2": 20.0}
-    assert limits_of(servo(1), **options)["acceleration"] == [(np.inf, "")]
-    ((_, source),) = limits_of(servo(1), profile_velocity_rad_s=1.0, **options)["acceleration"]
-    assert source == "driver.profile_acceleration_rad_s2"
 
 
 def test_the_current_limit_is_an_effort_where_the_torque_constant_is_known() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from dynamixel_sdk import COMM_SUCCESS, GroupSyncRead, GroupSyncWrite, PacketHandler
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.drivers.dynamixel import protocol
@@ -82,15 +82,6 @@ def test_emulated_servos_answer_as_the_document_shows(example: str) -> None:
     assert b"".join(reply.frame for reply in replies) == bytes.fromhex(HEARD[example])
 
 
-def test_takes_the_documents_bulk_read_and_its_answers() -> None:
-    settings = {1: {"present_voltage": 119}, 2: {"present_temperature": 36}}
-    chain = EmulatedChain([EmulatedServo(one, XM430, settings[one]) for one in (1, 2)], lambda: 0.0)
-    asked = bytearray.fromhex("FF FF FD 00 FE 0D 00 92 01 90 00 02 00 02 92 00 01 00 1A 05")
-    (reply,) = chain.feed(asked)
-    one, two = "FF FF FD 00 01 06 00 55 00 77 00 C3 69", "FF FF FD 00 02 05 00 55 00 24 8B A9"
-    assert reply.frame == bytes.fromhex(one + two)
-
-
 def test_reads_the_documents_joint_answer() -> None:
     frame, answer = bytes.fromhex(FAST), JointAnswer(3, 4)
     assert len(frame) == answer.bytes
@@ -100,17 +91,6 @@ def test_reads_the_documents_joint_answer() -> None:
         assert answer.parts(bytearray(damaged)) is None
     assert answer.parts(bytearray(frame[:-1])) is None
     assert JointAnswer(2, 4).parts(bytearray(frame)) is None
-
-
-@given(st.binary(max_size=400), st.integers(0, 0xFFFF))
-@example(b"\xff" * 4095, 0xFFFF)
-def test_the_checksum_is_that_of_a_shift_register_whatever_the_length(data: bytes, before: int) -> None:
-    crc = before
-    for byte in data:
-        crc ^= byte << 8
-        for _ in range(8):
-            crc = (crc << 1 ^ (0x8005 if crc & 0x8000 else 0)) & 0xFFFF
-    assert protocol.crc16(data, before) == crc
 
 
 @given(st.integers(0, 252), st.integers(0, 255), st.lists(st.sampled_from([0xFF, 0xFD, 0, 7]), max_size=40))

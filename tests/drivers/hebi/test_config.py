@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from motiond.drivers.base import Description, DriverConfigError
@@ -12,7 +11,7 @@ from motiond.drivers.hebi.config import load_hebi_config
 from motiond.drivers.hebi.lookup import Module
 from motiond.drivers.hebi.options import HebiOptions
 from motiond.drivers.hebi.sender import Mirror
-from motiond.drivers.hebi.setup import DynamicsSetup, EffortSetup, HebiSetup, set_up
+from motiond.drivers.hebi.setup import DynamicsSetup, HebiSetup, set_up
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import describe_robot
 
@@ -96,16 +95,6 @@ def test_takes_the_sensor_that_the_plugin_names(write: Any) -> None:
     assert gravity.imu.rotation.tolist() == [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
 
 
-def test_a_plugin_that_is_switched_off_is_off(write: Any) -> None:
-    path = write(
-        "plugins:",
-        "- {type: GravityCompensationEffort, enabled: false}",
-        "- {type: ImpedanceController, enabled: false}",
-    )
-    assert setup_of(path).efforts.gravity is None
-    assert setup_of(path).warnings == ()
-
-
 def test_warns_of_what_it_does_not_apply(write: Any) -> None:
     path = write(
         "gains: {soft: soft.xml, stiff: stiff.xml}",
@@ -161,14 +150,6 @@ def test_options_switch_the_plugins_of_the_weight_and_of_acceleration_off(write:
     )
 
 
-def test_a_second_module_is_spelled_as_in_hebis_readme_too(write: Any) -> None:
-    path = write(
-        "plugins:",
-        "- {type: DoubledJoint, group_family: Left, group_name: elbow_b, index: 0, mirror: false}",
-    )
-    assert setup_of(path).mirrors == (Mirror(Module("Left", "elbow_b"), 0, 1.0),)
-
-
 def test_the_second_module_of_a_joint_that_is_not_driven_is_left_alone(write: Any) -> None:
     path = write("plugins:", "- {type: DoubledJoint, group_family: Arm, group_name: elbow_b, index: 1}")
     setup = setup_of(path, ["base"])
@@ -176,12 +157,6 @@ def test_the_second_module_of_a_joint_that_is_not_driven_is_left_alone(write: An
     assert setup.told == (
         f"{path}:5: plugin DoubledJoint is left out, as no actuator drives Arm/elbow, which it doubles",
     )
-
-
-def test_one_offset_holds_for_all_modules(write: Any) -> None:
-    offset = setup_of(write("plugins: [{type: EffortOffset, offset: 2.5}]")).efforts.offset
-    assert offset is not None
-    assert offset.tolist() == [2.5, 2.5]
 
 
 KNOWN = (
@@ -267,16 +242,6 @@ def test_refuses_a_plugin_that_it_cannot_apply(write: Any, plugins: str, message
     assert str(caught.value) == message.replace("{path}", str(path))
 
 
-def test_a_plugin_that_is_switched_off_needs_not_be_right(write: Any) -> None:
-    path = write("plugins:", "- {type: EffortOffset, enabled: false, offset: [1, 2]}", "- {enabled: false}")
-    setup = setup_of(path)
-    assert setup.efforts == EffortSetup()
-    assert setup.told == (
-        f"{path}:5: plugin EffortOffset is switched off",
-        f"{path}:6: plugin without a type is switched off",
-    )
-
-
 @pytest.mark.parametrize("kind", ["DoubledJointMirror", "ImpedanceController", "OvertorqueFaultMonitor"])
 @pytest.mark.parametrize("value", ["'false'", "0", "off_", "null", "2", "[]"])
 def test_a_plugin_is_switched_off_by_false_alone(write: Any, kind: str, value: str) -> None:
@@ -290,14 +255,6 @@ def test_a_plugin_is_switched_off_by_false_alone(write: Any, kind: str, value: s
         f"{path}:5: option 'enabled' of plugin {kind} is {given}; it takes true and false alone; "
         "write one of them, without quotes"
     )
-
-
-def test_a_second_module_turns_the_other_way_unless_mirror_is_false_itself(write: Any) -> None:
-    plugin = "{type: DoubledJointMirror, group_family: Arm, group_name: b, index: 1, mirror: 0}"
-    path = write("plugins:", f"- {plugin}")
-    with pytest.raises(OptionsError) as caught:
-        setup_of(path)
-    assert str(caught.value) == f"{path}:5: option 'mirror' is 0; it should be a valid boolean; correct it"
 
 
 def test_a_file_describes_the_robot(write: Any) -> None:
@@ -402,20 +359,6 @@ def test_refuses_to_carry_an_arm_of_which_it_drives_a_part(write: Any) -> None:
         "driver hebi: gravity compensation needs all modules of the arm; 1 of 2 are driven; "
         "map all of them to joints, or set `gravity_compensation: false`"
     )
-
-
-def test_gives_each_actuator_the_range_that_is_set(write: Any) -> None:
-    setup = setup_of(write(), position_range={"elbow": [-1, 2]})
-    np.testing.assert_array_equal([setup.lower, setup.upper], [[np.nan, -1], [np.nan, 2]])
-
-
-def test_loads_a_robot_configuration_unchanged() -> None:
-    path = FILES / "good" / "arm.cfg.yaml"
-    config = load_hebi_config(path)
-    assert config.families == ("Arm",) * 6
-    assert config.names[:2] == ("J1_base", "J2_shoulder")
-    assert config.hrdf == FILES / "good" / "hrdf" / "A-2085-06.hrdf"
-    assert (config.feedback_frequency_hz, config.command_lifetime_s) == (100, 0.25)
 
 
 @pytest.mark.parametrize(

@@ -88,13 +88,6 @@ def arm(clock: Clock) -> Arm:
     return arm
 
 
-def test_follows_while_all_is_well(arm: Arm) -> None:
-    arm.play(1.0)
-    assert arm.positions == pytest.approx([1.0, 1.0])
-    assert arm.state.position.tolist() == [1.0, 1.0]
-    assert not arm.driver.notices
-
-
 def test_a_lost_module_is_named(arm: Arm) -> None:
     arm.elbow.lost = True
     assert arm.fails(CommunicationLost) == (
@@ -109,11 +102,6 @@ def test_a_lost_module_is_named_though_hebi_py_withholds_the_feedback_of_all(arm
     assert "from Arm/elbow;" in arm.fails(CommunicationLost)
     arm.halt()
     assert arm.base.goal[:2] == (0.5, 0.0)
-
-
-def test_all_modules_are_named_where_none_answers(arm: Arm) -> None:
-    arm.base.lost = arm.elbow.lost = True
-    assert "from Arm/base, Arm/elbow;" in arm.fails(CommunicationLost)
 
 
 def test_a_lost_module_is_not_commanded_to_zero(arm: Arm) -> None:
@@ -134,13 +122,6 @@ def test_a_module_that_was_cut_off_and_let_go_does_not_jump_when_it_is_back(arm:
         arm.elbow.lost = False
         arm.halt(20)
         assert arm.elbow.position == pytest.approx(0.1 if limp else 0.5)
-
-
-def test_the_others_hold_while_one_is_lost(arm: Arm) -> None:
-    arm.elbow.lost = True
-    arm.fails(CommunicationLost)
-    arm.halt()
-    assert arm.base.goal[:2] == (0.5, 0.0)
 
 
 def test_a_module_that_comes_back_stays_where_it_sank_until_it_is_enabled(arm: Arm) -> None:
@@ -194,17 +175,6 @@ def test_late_reports_from_before_enable_are_no_failure(clock: Clock) -> None:
     arm.driver.enable()
     arm.play(0.1)
     assert arm.positions == pytest.approx([0.1, 0.1])
-
-
-def test_delayed_feedback_is_still_the_newest_there_is(arm: Arm) -> None:
-    arm.play(0.5)
-    arm.lookup.group.delay_s = 0.05
-    arm.command.position.fill(0.6)
-    arm.tick()
-    assert arm.state.position.tolist() == [0.5, 0.5]
-    for _ in range(6):
-        arm.tick()
-    assert arm.state.position.tolist() == pytest.approx([0.6, 0.6])
 
 
 def test_a_pressed_m_stop_ends_the_motion(arm: Arm) -> None:
@@ -292,16 +262,6 @@ def test_a_module_that_counts_another_turn_is_not_enabled(clock: Clock, position
         "switch them on within their range, or set their position with HEBI Scope, then enable"
     )
     assert np.isnan(arm.elbow.goal).all()
-
-
-@pytest.mark.parametrize(
-    "position", [-1.6, 1.0, 1.65, 3.0], ids=["overshot", "inside", "overshot", "no turn"]
-)
-def test_a_module_that_is_no_turn_off_is_enabled(clock: Clock, position: float) -> None:
-    arm = Arm(clock, position_range={"elbow": [-1.5, 1.5]})
-    arm.elbow.position = position
-    arm.driver.enable()
-    assert arm.elbow.position == pytest.approx(position, abs=1e-6)
 
 
 def test_the_limits_stored_in_a_module_tell_its_turn(clock: Clock) -> None:

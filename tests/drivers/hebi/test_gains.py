@@ -80,12 +80,6 @@ def test_a_control_strategy_comes_before_that_of_the_gains(clock: Clock, gains: 
     assert [network[name].settings["control_strategy"] for name in ARM] == [2, 2]
 
 
-def test_sends_no_settings_unless_asked(clock: Clock) -> None:
-    network = Network(clock)
-    driver(clock, network).open()
-    assert [network[name].settings for name in ARM] == [{}, {}]
-
-
 def test_sends_gains_again_until_they_are_acknowledged(clock: Clock, gains: Path) -> None:
     network = Network(clock, lost_acknowledgements=4)
     driver(clock, network, gains=gains).open()
@@ -173,10 +167,3 @@ def test_refuses_a_file_that_is_no_gains_of_this_arm(
         )
         assert str(caught.value).endswith("; correct `gains`")
     assert network.groups == []
-
-
-def test_a_file_with_a_control_strategy_alone_is_sent(clock: Clock, gains: Path) -> None:
-    gains.write_text("<group_gains><control_strategy>3 3</control_strategy></group_gains>")
-    network = Network(clock)
-    driver(clock, network, gains=gains).open()
-    assert [network[name].settings["control_strategy"] for name in ARM] == [3, 3]

@@ -85,25 +85,6 @@ def test_a_sensor_anywhere_in_the_arm_tells_the_way_down(model: Any, frame: int)
     np.testing.assert_allclose(gravity.effort, weight(model, POSITION, TILTED), atol=1e-3)
 
 
-def test_keeps_the_way_down_while_the_sensor_is_silent(model: Any) -> None:
-    gravity = compensation(model, None)
-    gravity.update(POSITION, NOTHING, 0.0)
-    assert not gravity.knows_gravity
-    gravity.update(POSITION, np.full((6, 4), TILTED, np.float32), 0.0)
-    for silence in (NOTHING, np.zeros((6, 4), np.float32)):
-        gravity.update(POSITION, silence, 0.0)
-        np.testing.assert_allclose(gravity.effort, weight(model, POSITION, TILTED), atol=1e-3)
-
-
-def test_gives_efforts_in_the_order_of_the_actuators(model: Any) -> None:
-    order = [5, 3, 1, 0, 2, 4]
-    gravity = compensation(model, UPRIGHT, order=order)
-    actuators = np.empty(6)
-    actuators[order] = POSITION
-    gravity.update(actuators, NOTHING, 0.0)
-    np.testing.assert_allclose(gravity.effort[order], weight(model, POSITION, UPRIGHT), atol=1e-4)
-
-
 def test_sets_in_over_its_ramp(model: Any) -> None:
     gravity = compensation(model, UPRIGHT, ramp_s=4.0)
     gravity.begin(100.0)

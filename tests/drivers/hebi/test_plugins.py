@@ -122,19 +122,6 @@ def test_accelerates_the_masses_as_hebis_plugin_does(clock: Clock, tmp_path: Pat
     np.testing.assert_allclose(arm.efforts(), vendors_dynamics(model), atol=1e-4)
 
 
-def test_a_jittery_clock_makes_no_acceleration(clock: Clock, tmp_path: Path, model: Any) -> None:
-    arm = Arm(clock, tmp_path, DYNAMICS).hold()
-    arm.speed_up(after_s=0.7 * PERIOD_S)
-    np.testing.assert_allclose(arm.efforts(), vendors_dynamics(model), atol=1e-4)
-
-
-def test_rows_that_were_skipped_count_for_the_acceleration(clock: Clock, tmp_path: Path, model: Any) -> None:
-    arm = Arm(clock, tmp_path, DYNAMICS).hold()
-    arm.write(POSITION, VELOCITY - 3 * ACCELERATION * PERIOD_S)
-    arm.write(POSITION, VELOCITY, after_s=3 * PERIOD_S)
-    np.testing.assert_allclose(arm.efforts(), vendors_dynamics(model), atol=1e-4)
-
-
 def test_a_first_setpoint_and_one_after_a_pause_tell_no_acceleration(
     clock: Clock, tmp_path: Path, model: Any
 ) -> None:
@@ -199,12 +186,6 @@ def test_a_second_module_gets_what_hebis_plugin_sends_it(
     np.testing.assert_allclose(arm.efforts(), vendors.pending_command.effort, rtol=1e-6)
 
 
-def test_a_doubled_joint_is_held_by_both_modules_from_the_start(clock: Clock, tmp_path: Path) -> None:
-    arm = Arm(clock, tmp_path, OFFSET, DOUBLED).hold()
-    assert arm.lookup["J2"].goal == pytest.approx((0.9, 0.0, -3.5), rel=1e-6)
-    assert arm.lookup["J2B"].goal == pytest.approx((-0.9, 0.0, 3.5), rel=1e-6)
-
-
 def test_both_modules_of_a_joint_halt_and_let_go(clock: Clock, tmp_path: Path) -> None:
     arm = Arm(clock, tmp_path, OFFSET, DOUBLED).hold()
     arm.write(POSITION + 0.1, VELOCITY)
@@ -228,13 +209,6 @@ def test_modules_that_would_pull_against_each_other_are_not_enabled(clock: Clock
         "then enable"
     )
     assert np.isnan(arm.lookup["J2"].goal).all()
-
-
-def test_a_second_module_must_be_there(clock: Clock, tmp_path: Path) -> None:
-    arm = Arm(clock, tmp_path, DOUBLED, lookup_timeout_s=0.1)
-    arm.lookup["J2B"].lost = True
-    with pytest.raises(DriverError, match=r"^driver hebi: not found in 0\.1 s: Arm/J2B; found Arm/J1, "):
-        arm.driver.open()
 
 
 def test_a_second_module_that_is_lost_ends_the_motion(clock: Clock, tmp_path: Path) -> None:
@@ -261,18 +235,6 @@ def test_a_doubled_joint_is_as_hot_as_the_hotter_module(clock: Clock, tmp_path: 
 
 def test_nobody_else_may_drive_the_second_module(clock: Clock, tmp_path: Path) -> None:
     assert "hebi:Arm/J2B" in Arm(clock, tmp_path, DOUBLED).driver.devices
-
-
-def test_gains_are_sent_to_the_arm_and_the_strategy_to_the_second_module_too(
-    clock: Clock, tmp_path: Path
-) -> None:
-    gains = hebi.GroupCommand(6)
-    gains.position_kp = 15.0
-    gains.write_gains(str(tmp_path / "gains.xml"))
-    arm = Arm(clock, tmp_path, DOUBLED, gains=tmp_path / "gains.xml", control_strategy=4).hold()
-    assert arm.lookup["J2"].settings["position_kp"] == 15
-    assert arm.lookup["J2B"].settings.get("position_kp") is None
-    assert arm.lookup["J2B"].settings["control_strategy"] == 4
 
 
 NO_FRAME = "- {type: GravityCompensationEffort, imu_frame_index: 99}"

@@ -53,17 +53,6 @@ def test_holds_every_command_bit_for_bit(path: Path, clock: Clock) -> None:
     np.testing.assert_allclose(rows["time"], 1000 + 0.01 * np.arange(20))
 
 
-def test_can_be_read_while_it_is_written(path: Path) -> None:
-    trace = CommandLog(path, len(ARM))
-    append(trace, 1.0)
-    append(trace, 2.0)
-    unfinished = read_trace(path)
-    trace.close()
-
-    np.testing.assert_array_equal(unfinished["time"], [1, 2])
-    assert unfinished.tobytes() == np.load(path).tobytes()
-
-
 def test_goes_on_after_the_rows_of_a_writer_that_was_cut_off(path: Path) -> None:
     trace = CommandLog(path, len(ARM))
     append(trace, 1.0)

@@ -70,30 +70,6 @@ def test_responds_the_same_at_any_tick_rate(clock: Clock, rate_hz: int, limits: 
     np.testing.assert_allclose(reached, expected, atol=1e-9)
 
 
-def test_tracks_a_motion_with_a_small_visible_error(clock: Clock) -> None:
-    driver = enabled(clock, {})
-    errors = []
-    for tick in range(500):
-        angle = 2 * np.pi * 0.5 * 0.002 * tick
-        driver.write(goal(position=np.sin(angle), velocity=np.pi * np.cos(angle)))
-        errors.append(np.sin(angle) - state_of(driver).position[0])
-        clock.now_s += 0.002
-    worst = np.abs(errors).max()
-    assert 0.001 < worst < 0.01
-
-
-def test_lags_more_without_a_velocity_to_follow(clock: Clock) -> None:
-    leading, lagging = enabled(clock, {}), enabled(clock, {})
-    for tick in range(500):
-        position = 0.002 * tick
-        leading.write(goal(position=position, velocity=1))
-        lagging.write(goal(position=position))
-        clock.now_s += 0.002
-    lag = 2 / (2 * np.pi * 30)
-    difference = state_of(leading).position - state_of(lagging).position
-    np.testing.assert_allclose(difference, lag, rtol=1e-6)
-
-
 def test_a_velocity_alone_moves_on(clock: Clock) -> None:
     driver = enabled(clock, {"initial": {"wrist": 0.5}})
     follow(driver, clock, goal(velocity=[0.2, np.nan]), 0.01, 200)
@@ -109,22 +85,6 @@ def test_an_effort_fed_forward_yields_by_the_stiffness(clock: Clock) -> None:
     np.testing.assert_allclose(reached, np.array([1, -3]) / stiffness, rtol=1e-6)
 
 
-def test_never_exceeds_its_limits(clock: Clock) -> None:
-    driver = enabled(clock, {"velocity_limit": {"elbow": 0.5}, "effort_limit": 4.0, "inertia": 0.2})
-    velocities, efforts = [], []
-    for _ in range(1500):
-        driver.write(goal(position=[0.1, -0.1]))
-        clock.now_s += 0.001
-        state = state_of(driver)
-        velocities.append(state.velocity.copy())
-        efforts.append(state.effort.copy())
-    fastest = np.abs(velocities).max(axis=0)
-    assert fastest[0] == pytest.approx(0.5)
-    assert fastest[1] > 1
-    assert np.abs(efforts).max() == pytest.approx(4.0)
-    np.testing.assert_allclose(state_of(driver).position, [0.1, -0.1], atol=1e-6)
-
-
 def test_noise_is_the_same_for_the_same_seed(clock: Clock) -> None:
     def measure(seed: int) -> Floats:
         driver = enabled(clock, {"noise": {"wrist": 0.01}, "seed": seed})
@@ -135,16 +95,6 @@ def test_noise_is_the_same_for_the_same_seed(clock: Clock) -> None:
     assert (first[:, 1] != measure(seed=2)[:, 1]).any()
     assert (first[:, 0] == 0).all()
     assert first[:, 1].std() == pytest.approx(0.01, rel=0.1)
-
-
-def test_latency_delays_commands_and_feedback(clock: Clock) -> None:
-    prompt, late = enabled(clock, {}), enabled(clock, {"latency_s": 0.01})
-    command = goal(position=[1, 2])
-    at_once = follow(prompt, clock, command, 0.002, 50)
-    clock.now_s = 1000.1
-    delayed = follow(late, clock, command, 0.002, 50)
-    assert (delayed[:10] == 0).all()
-    np.testing.assert_allclose(delayed[10:], at_once[:-10], atol=1e-9)
 
 
 def test_lets_go_when_commands_end_and_coasts_to_rest(clock: Clock) -> None:
@@ -160,18 +110,6 @@ def test_lets_go_when_commands_end_and_coasts_to_rest(clock: Clock) -> None:
     np.testing.assert_allclose(slower.velocity, moving.velocity * np.exp(-0.05 / 0.1), rtol=1e-6)
     np.testing.assert_allclose(resting.position, moving.position + moving.velocity * 0.1, rtol=1e-3)
     np.testing.assert_allclose(resting.velocity, 0, atol=1e-9)
-
-
-def test_an_actuator_that_works_gets_warm(clock: Clock) -> None:
-    driver = enabled(clock, {"inertia": 1.0})
-    start_c = state_of(driver).temperature_c.copy()
-    for tick in range(2000):
-        driver.write(goal(position=[0.02 * (tick % 2), 0]))
-        clock.now_s += 0.01
-    end_c = state_of(driver).temperature_c
-    assert (start_c == 25).all()
-    assert end_c[0] > 25.5
-    assert end_c[1] == 25
 
 
 def test_says_what_it_cannot_open(clock: Clock, tmp_path: Any) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from motiond.drivers.testing.clock import Clock
 
 PAIR = ("elbow", "wrist")
-PROJECT = Path(__file__).parents[3]
 FULL_TURN = 2 * np.pi
 TICK_S = 0.01
 
@@ -83,21 +81,6 @@ def test_a_script_runs_by_the_time_since_the_first_opening(clock: Clock) -> None
     assert np.isfinite(bench.play(0, 0.3)).all()
 
 
-def test_a_fault_begins_on_time_whatever_the_tick_rate(clock: Clock) -> None:
-    bench = Bench(clock, fault("stuck", at_s=0.0255, actuator="elbow"))
-    stuck_at = bench.play(1, 0.2)[-1, 0]
-
-    start_s = clock.now_s
-    finer = Bench(clock, fault("stuck", at_s=0.0255, actuator="elbow"))
-    for _ in range(51):
-        write(finer.driver, 1)
-        clock.now_s += 0.0005
-    finer.driver.read(finer.state)
-    assert clock.now_s == pytest.approx(start_s + 0.0255)
-    assert 0.1 < stuck_at < 0.99
-    assert finer.state.position[0] == pytest.approx(stuck_at, abs=1e-9)
-
-
 def test_tells_of_each_fault(clock: Clock) -> None:
     bench = Bench(clock, fault("stuck", actuator="elbow", for_s=0.02))
     bench.play(0, 0.05)
@@ -123,57 +106,6 @@ def test_lost_feedback_is_not_a_number_and_its_stamp_stands_still(clock: Clock) 
     bench.assert_wrist_untouched()
 
 
-def test_stale_feedback_stands_still_while_the_joint_moves(clock: Clock) -> None:
-    bench = Bench(clock)
-    bench.play(1, 0.02)
-    before = bench.state.values[:, 0].copy()
-    before[5] = np.nan  # whether torque is on now is not known
-    bench.driver.inject(fault("stale_feedback", actuator="elbow", for_s=0.5))
-    bench.play(1, 0.45)
-    np.testing.assert_array_equal(bench.state.values[:, 0], before)
-    bench.assert_wrist_untouched()
-
-    bench.play(1, 0.1)
-    np.testing.assert_allclose(bench.state.position, 1, atol=1e-6)
-    assert (bench.state.stamp_s == clock.now_s).all()
-
-
-def test_a_delay_holds_up_commands_and_feedback(clock: Clock) -> None:
-    prompt = Bench(clock).play(1, 0.3)
-    bench = Bench(clock)
-    bench.driver.inject(fault("delay", delay_s=0.05))
-    late = bench.play(1, 0.3)
-    assert (late[:10] == 0).all()
-    np.testing.assert_allclose(late[10:], prompt[:-10], atol=1e-9)
-    assert bench.state.stamp_s == pytest.approx(clock.now_s)
-
-
-def test_jitter_is_seeded_and_keeps_the_order(clock: Clock) -> None:
-    def stamps(seed: int) -> list[float]:
-        bench = Bench(clock, seed=seed)
-        bench.driver.inject(fault("delay", delay_s=0.02, jitter_s=0.03))
-        begun_s, given = clock.now_s, []
-        for _ in range(100):
-            bench.tick(0)
-            given.append(round(bench.state.stamp_s[0] - begun_s, 9))
-        return given
-
-    first = stamps(seed=1)
-    assert first == sorted(first)
-    assert first == stamps(seed=1)
-    assert first != stamps(seed=2)
-
-
-def test_no_command_overtakes_one_that_was_held_up(clock: Clock) -> None:
-    bench = Bench(clock)
-    bench.driver.inject(fault("delay", delay_s=0.1, for_s=0.05))
-    bench.play(1, 0.05)
-    assert (bench.play(-1, 0.03) == 0).all()
-    clock.now_s += 0.3
-    bench.driver.read(bench.state)
-    np.testing.assert_allclose(bench.state.position, -1, atol=1e-6)
-
-
 def test_packets_are_lost_with_the_probability_that_is_set(clock: Clock) -> None:
     bench = Bench(clock, command_lifetime_s=None)
     bench.driver.inject(fault("packet_loss", probability=0.3, actuator="elbow"))
@@ -183,15 +115,6 @@ def test_packets_are_lost_with_the_probability_that_is_set(clock: Clock) -> None
         old.append(bench.state.stamp_s[0] < clock.now_s)
     assert np.mean(old) == pytest.approx(0.3, abs=0.05)
     bench.assert_wrist_untouched()
-
-
-def test_a_command_that_is_lost_leaves_the_goal(clock: Clock) -> None:
-    bench = Bench(clock, command_lifetime_s=None)
-    bench.driver.inject(fault("packet_loss", probability=1, actuator="elbow"))
-    bench.play(1, 0.3)
-    bench.driver.inject(fault("clear"))
-    bench.driver.read(bench.state)
-    np.testing.assert_allclose(bench.state.position, [0, 1], atol=1e-6)
 
 
 def test_a_stuck_joint_pushes_and_does_not_move(clock: Clock) -> None:
@@ -206,16 +129,6 @@ def test_a_stuck_joint_pushes_and_does_not_move(clock: Clock) -> None:
 
     bench.play(0.5, 2)
     np.testing.assert_allclose(bench.state.position, 0.5, atol=1e-6)
-
-
-@pytest.mark.parametrize("effort", [0.0, 0.5])
-def test_a_slipping_joint_gets_no_more_effort_than_its_grip(clock: Clock, effort: float) -> None:
-    bench = Bench(clock)
-    bench.driver.inject(fault("slipping", actuator="elbow", effort=effort))
-    bench.play(1, 0.1)
-    assert abs(bench.state.effort[0]) == pytest.approx(effort)
-    assert bench.state.position[0] < bench.twin_state.position[0] - 0.5
-    np.testing.assert_allclose(bench.state.values[:, 1], bench.twin_state.values[:, 1], atol=1e-9)
 
 
 def test_an_overheating_actuator_gets_hot_and_cools_slowly(clock: Clock) -> None:
@@ -295,22 +208,6 @@ def test_an_actuator_that_stopped_listening_does_so_until_it_is_enabled_again(
     assert bench.state.position == pytest.approx([0.6, 0.6], abs=1e-3)
 
 
-def test_torque_stays_off_while_an_m_stop_is_pressed(clock: Clock) -> None:
-    bench = Bench(clock)
-    bench.driver.disable()
-    bench.driver.inject(fault("m_stop"))
-    with pytest.raises(DriverError) as caught:
-        bench.driver.enable()
-    assert (
-        str(caught.value)
-        == "elbow, wrist: m-stop is pressed; there is no torque; release it, then enable again"
-    )
-    write(bench.driver, 1)
-    clock.now_s += 0.5
-    bench.driver.read(bench.state)
-    assert (bench.state.position == 0).all()
-
-
 def test_a_power_cycle_brings_the_joint_back_a_turn_off_and_without_torque(clock: Clock) -> None:
     bench = Bench(clock)
     bench.play(0.5, 0.3)
@@ -332,27 +229,6 @@ def test_a_power_cycle_brings_the_joint_back_a_turn_off_and_without_torque(clock
     bench.driver.enable()
     bench.driver.read(bench.state)
     np.testing.assert_allclose(bench.state.position, [0.5 - FULL_TURN, 0.5], atol=1e-6)
-
-
-def test_after_a_turn_wrap_commands_and_feedback_agree(clock: Clock) -> None:
-    bench = Bench(clock)
-    bench.driver.inject(fault("power_cycle", actuator="elbow", for_s=0.01))
-    clock.now_s += 0.02
-    bench.driver.read(bench.state)
-    bench.driver.enable()
-    reached = bench.play([FULL_TURN + 0.2, 0.2], 0.5)[-1]
-    np.testing.assert_allclose(reached, [FULL_TURN + 0.2, 0.2], atol=1e-6)
-
-
-def test_actuators_that_no_command_reaches_let_go(clock: Clock) -> None:
-    bench = Bench(clock, command_lifetime_s=0.1)
-    bench.play(0.5, 0.3)
-    bench.driver.inject(fault("lifetime_expiry", for_s=0.3))
-    reached = bench.play(1, 0.09)[-1]
-    np.testing.assert_allclose(reached, 0.5, atol=1e-6)
-    clock.now_s += 0.02
-    with pytest.raises(LifetimeExpired, match="the actuators let go"):
-        write(bench.driver)
 
 
 def test_who_is_let_go_is_told_times_that_can_be_read(clock: Clock) -> None:

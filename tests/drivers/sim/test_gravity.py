@@ -11,7 +11,6 @@ from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.gravity import Gravity, Weights
 
 if TYPE_CHECKING:
-    from motiond.drivers.base import Floats
     from motiond.drivers.testing.clock import Clock
 
 ARM = ("shoulder", "elbow", "lift")
@@ -47,16 +46,6 @@ def test_two_links_weigh_as_in_a_textbook(angles: tuple[float, float]) -> None:
     np.testing.assert_allclose(given, [inner + outer, outer, -3 * G], atol=1e-12)
 
 
-def test_weight_has_a_potential_whatever_the_axes() -> None:
-    tilted = {**UPPER, "axis": [0.6, 0, 0.8], "com": [0.2, -0.1, 0.3]}
-    slide = {"actuator": "lift", "carried_by": "elbow", "slides": True, "axis": [0, 0.6, 0.8], "mass": 1.5}
-    pull = weights(tilted, LOWER, slide)
-    posture, apart = np.array([0.3, -0.8, 0.2]), 1e-4
-    slopes = np.array([(pull(posture + way) - pull(posture)) / apart for way in np.eye(3) * apart])
-    np.testing.assert_allclose(slopes, slopes.T, atol=1e-3)
-    assert np.abs(slopes[0]).min() > 0.05
-
-
 def test_a_reduction_divides_the_weight() -> None:
     geared = {**UPPER, "reduction": -50.0, "offset": 0.5}
     given = weights(geared)(np.array([10.0, 0, 0]))
@@ -76,18 +65,6 @@ def play(clock: Clock, duration_s: float, *, hold: bool, **options: Any) -> Actu
         clock.now_s += 0.01
         driver.read(state)
     return state
-
-
-def expected_sag(natural_frequency_hz: float) -> Floats:
-    load = np.array([2 * 0.2 + 0.4 + 0.15, 0.15, 0]) * G
-    return np.array(load / (2 * np.pi * natural_frequency_hz) ** 2)
-
-
-def test_an_arm_that_holds_sags_and_carries_its_weight(clock: Clock) -> None:
-    state = play(clock, 1, hold=True)
-    np.testing.assert_allclose(state.position, expected_sag(30), rtol=1e-3)
-    np.testing.assert_allclose(state.effort, [-0.95 * G, -0.15 * G, 0], rtol=1e-3, atol=1e-9)
-    assert state.temperature_c[0] > state.temperature_c[2]
 
 
 def test_an_arm_without_torque_falls_and_comes_to_rest_hanging(clock: Clock) -> None:

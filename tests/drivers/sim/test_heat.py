@@ -56,14 +56,6 @@ def test_a_motor_at_its_rated_effort_warms_to_what_its_winding_stands() -> None:
     assert housing == pytest.approx(25.0 + 100.0 * 2.55 / (2.55 + 6.64), abs=1e-6)
 
 
-def test_half_the_effort_is_a_quarter_of_the_heat() -> None:
-    assert after(7200.0, 0.5)[0] == after(7200.0, -0.5)[0] == pytest.approx(50.0)
-
-
-def test_no_effort_warms_a_motor_beyond_that() -> None:
-    assert after(1e6, 1e6)[0] == after(1e6, np.inf)[0] == pytest.approx(HOTTEST_C)
-
-
 def test_winding_and_housing_have_a_time_constant_each() -> None:
     over_housing, housing = (100.0 * share / 9.19 for share in (6.64, 2.55))
     for time_s in (1.0, 43.1, 127.0, 600.0):
@@ -83,29 +75,3 @@ def test_a_stuck_joint_warms_like_a_motor_and_comes_to_an_end(
     assert 40.0 < found[2] < 45.0
     assert found[-1] == pytest.approx(HOTTEST_C, abs=0.01)
     assert elbow.state.temperature_c[1] == AMBIENT_C
-
-
-def test_without_torque_it_cools_from_then_on(clock: Clock) -> None:
-    elbow = Stuck(clock, command_lifetime_s=60.0)
-    hot, cool = elbow.temperatures([60.0, 3600.0])
-    assert hot > 80.0
-    assert cool == pytest.approx(AMBIENT_C, abs=0.1)
-
-
-def test_clear_cools_it_at_once(clock: Clock) -> None:
-    elbow = Stuck(clock)
-    elbow.driver.inject({"fault": "overheating", "temperature_c": 200.0, "rate_c_per_s": 100.0})
-    assert elbow.temperatures([60.0])[0] == pytest.approx(200.0)
-    elbow.driver.inject({"fault": "clear"})
-    assert elbow.temperatures([0.0])[0] == AMBIENT_C
-    assert elbow.temperatures([5.0])[0] < 26.0
-
-
-def test_it_stays_warm_while_the_driver_is_closed_and_opened(clock: Clock, tmp_path: Any) -> None:
-    elbow = Stuck(clock, plant=tmp_path / "arm.plant")
-    hot = elbow.temperatures([30.0])[0]
-    elbow.driver.close()
-    other = make_driver("sim", {"plant": tmp_path / "arm.plant"}, ("elbow", "wrist"), clock)
-    other.open()
-    other.read(elbow.state)
-    assert elbow.state.temperature_c[0] == pytest.approx(hot, abs=0.5)

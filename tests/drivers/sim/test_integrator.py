@@ -46,34 +46,9 @@ class Joints:
         return self.state.position.copy()
 
 
-def test_first_order_comes_near_by_the_exponential(clock: Clock) -> None:
-    reached = Joints(clock, order={"elbow": 1}, natural_frequency_hz=5).play([1, -2], 0.3)
-    time_s = TICK_S * np.arange(1, 31)
-    np.testing.assert_allclose(reached[:, 0], 1 - np.exp(-2 * np.pi * 5 * time_s), atol=1e-9)
-    assert reached[0, 1] > -0.1  # second order starts slowly
-
-
-def test_first_order_follows_a_ramp_without_lag_when_velocity_is_sent_along(clock: Clock) -> None:
-    joints = Joints(clock, order=1)
-    for tick in range(100):
-        joints.play(0.01 * tick, TICK_S, velocity=1.0)
-    decay = np.exp(-FREQUENCY * TICK_S)
-    ripple = 0.01 * decay / (1 - decay)  # the goal stands still between two ticks
-    np.testing.assert_allclose(joints.state.position, 0.99 + 1 / FREQUENCY - ripple, atol=1e-9)
-
-
 def test_without_dynamics_actuators_are_where_they_are_sent(clock: Clock) -> None:
     joints = Joints(clock, calculate_dynamics=False)
     np.testing.assert_array_equal(joints.play([0.3, -1], TICK_S, velocity=2.0)[-1], [0.3, -1])
-
-
-def test_viscous_friction_makes_a_follower_lag(clock: Clock) -> None:
-    rough = Joints(clock, viscous_friction={"elbow": 2.0})
-    for tick in range(200):
-        rough.play(0.01 * tick, TICK_S, velocity=1.0)
-    lag = rough.state.position[1] - rough.state.position[0]
-    assert lag == pytest.approx(2.0 / (0.1 * FREQUENCY**2), rel=0.01)
-    assert rough.state.effort[0] - rough.state.effort[1] == pytest.approx(2.0, rel=0.1)
 
 
 def test_dry_friction_stops_a_joint_short_of_its_goal_and_holds_it_there(clock: Clock) -> None:
@@ -110,23 +85,11 @@ def test_effort_never_exceeds_its_limit_under_load_and_friction(clock: Clock) ->
     np.testing.assert_allclose(joints.play(0, 2)[-1], 0, atol=0.01)
 
 
-def test_a_joint_at_its_velocity_limit_works_no_harder_than_friction_asks(clock: Clock) -> None:
-    joints = Joints(clock, velocity_limit=0.5, effort_limit=10.0, viscous_friction={"elbow": 2.0})
-    joints.play(5, 0.5)
-    np.testing.assert_allclose(joints.state.velocity, 0.5)
-    np.testing.assert_allclose(joints.state.effort, [1, 0], atol=0.01)
-
-
 def test_an_encoder_rounds_to_its_resolution(clock: Clock) -> None:
     joints = Joints(clock, encoder_resolution={"elbow": 0.01})
     reached = joints.play([0.1234, 0.1234], 0.5)
     np.testing.assert_allclose(reached[-1], [0.12, 0.1234], atol=1e-9)
     np.testing.assert_allclose(reached[:, 0], np.rint(reached[:, 0] / 0.01) * 0.01, atol=1e-12)
-
-
-def test_a_following_offset_stands_between_command_and_feedback(clock: Clock) -> None:
-    reached = Joints(clock, position_state_following_offset={"wrist": 0.05}).play(0.5, 0.5)
-    np.testing.assert_allclose(reached[-1], [0.5, 0.55], atol=1e-6)
 
 
 def test_disabled_commands_move_nothing_and_keep_it_held(clock: Clock) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +10,11 @@ from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.plant_file import PlantFileError, read_plant
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from motiond.drivers.testing.clock import Clock
 
 ARM = ("base", "elbow")
-PROJECT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -62,14 +62,6 @@ def test_a_new_process_takes_over_a_robot_that_still_holds(path: Path, clock: Cl
     opened(path, clock).write(command(1, -1))
     clock.now_s += 0.09
     assert read_plant(path, clock.now_s).torque
-
-
-def test_looking_at_a_robot_does_not_touch_it(path: Path, clock: Clock) -> None:
-    driver = opened(path, clock)
-    driver.enable()
-    before = path.read_bytes()
-    assert not read_plant(path, clock.now_s + 60).torque
-    assert path.read_bytes() == before
 
 
 def test_a_robot_from_before_a_reboot_is_ignored_and_said_so(path: Path, clock: Clock) -> None:

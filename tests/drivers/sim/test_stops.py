@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 from motiond.drivers.base import ActuatorCommand, ActuatorState
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import make_driver
-from motiond.drivers.sim.plant_file import read_plant
 from motiond.drivers.testing.clock import Clock
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from motiond.drivers.base import Floats
 
 pytestmark = pytest.mark.slow
@@ -81,15 +78,6 @@ def test_a_goal_beyond_a_stop_is_not_reached(options: dict[str, Any], tick_s: fl
         assert arm.state.position[1] == pytest.approx(goal, abs=0.2)  # the wrist has no stop
 
 
-def test_pushing_against_a_stop_takes_the_effort_of_the_error(clock: Clock) -> None:
-    arm = Arm(clock, effort_limit=5.0, inertia=0.01, natural_frequency_hz=5.0)
-    arm.driver.enable()
-    stiffness = 0.01 * (2 * np.pi * 5.0) ** 2
-    assert arm.run(1.0, UPPER + 0.1)[-1, 2] == pytest.approx(0.1 * stiffness, rel=0.1)
-    assert arm.run(1.0, UPPER + 3.0)[-1, 2] == pytest.approx(5.0)
-    assert arm.run(1.0, 0.5)[-1].tolist() == pytest.approx([0.5, 0.0, 0.0], abs=1e-6)
-
-
 @pytest.mark.parametrize("load", [3.0, -3.0])
 @pytest.mark.parametrize("torque", [True, False])
 def test_neither_load_nor_missing_torque_carries_a_joint_through(load: float, *, torque: bool) -> None:
@@ -100,32 +88,6 @@ def test_neither_load_nor_missing_torque_carries_a_joint_through(load: float, *,
     assert ((position >= LOWER) & (position <= UPPER)).all()
     assert (position[-1], velocity[-1]) == (UPPER if load > 0 else LOWER, 0.0)
     assert effort[-1] == pytest.approx(-np.sign(load) if torque else 0.0)
-
-
-def test_gravity_lets_an_arm_fall_to_its_stop_and_no_further(clock: Clock) -> None:
-    body = {"actuator": "elbow", "axis": [0, 1, 0], "mass": 2.0, "com": [0.3, 0, 0]}
-    arm = Arm(clock, gravity={"bodies": [body]})
-    position, velocity, _ = arm.run(2.0).T
-    assert position.max() == UPPER
-    assert (position[-1], velocity[-1]) == (UPPER, 0.0)
-    clock.now_s += 3600.0
-    assert arm.run(TICK_S)[0].tolist() == [UPPER, 0.0, 0.0]
-
-
-@pytest.mark.parametrize("name", ["m_stop", "slipping", "lifetime_expiry"])
-def test_what_fails_carries_no_joint_through(name: str, clock: Clock) -> None:
-    arm = Arm(clock, load={"elbow": 3.0}, command_lifetime_s=0.2, faults=[{"fault": name, "at_s": 0.3}])
-    arm.driver.enable()
-    arm.run(0.3, 0.0)
-    # Nothing is written any more: the actuators let go at the latest then.
-    assert arm.run(2.0).T[0].max() <= UPPER
-    assert arm.state.position[0] == UPPER
-
-
-def test_a_stuck_joint_stays_beyond_where_it_is_stuck(clock: Clock) -> None:
-    arm = Arm(clock, initial={"elbow": 1.4}, faults=[{"fault": "stuck"}])
-    arm.driver.enable()
-    assert (arm.run(1.0, 0.0).T[0] == 1.4).all()
 
 
 def test_a_joint_begins_at_zero_or_at_the_stop_nearest_to_it(clock: Clock) -> None:
@@ -150,16 +112,6 @@ def test_a_joint_that_was_put_beyond_a_stop_comes_back_and_goes_no_further_out(
     assert arm.run(1.0, 3.0).T[0].max() == 1.6
     arm.run(1.0, 0.5)
     assert arm.run(1.0, 3.0).T[0].max() == UPPER
-
-
-def test_stops_live_in_the_file_of_the_plant(tmp_path: Path) -> None:
-    clock, path = Clock(), tmp_path / "arm.plant"
-    arm = Arm(clock, plant=path, load={"elbow": 3.0})
-    arm.driver.close()
-    assert read_plant(path, clock.now_s + 60.0).position.tolist() == [UPPER, 0.0]
-    again = Arm(clock, plant=path, load={"elbow": 3.0}, upper_stop={"elbow": 0.2})
-    again.run(2.0)
-    assert again.state.position[0] == 0.2
 
 
 def test_crossed_stops_are_refused(clock: Clock) -> None:

@@ -65,25 +65,3 @@ def test_the_robot_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
     since_last_but_one_s = killed_s + LIFETIME_S + 0.1 - last_but_one_s
     assert LIFETIME_S + 0.1 <= later.command_age_s <= since_last_but_one_s + 0.001
     np.testing.assert_allclose(later.position, GOAL, atol=0.01)
-
-
-CRASH = """
-from motiond.drivers.base import ActuatorState
-from motiond.drivers.registry import make_driver
-
-driver = make_driver("sim", {}, ["elbow"])
-driver.open()
-driver.inject({"fault": "crash"})
-try:
-    driver.read(ActuatorState(1))
-finally:
-    print("cleared up")
-"""
-
-
-def test_a_crash_ends_the_process_without_clearing_up() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", CRASH], cwd=PROJECT, capture_output=True, timeout=PATIENCE_S, check=False
-    )
-    assert ended.returncode == -6
-    assert ended.stdout == b""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import pytest
-
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import RingReader, RingWriter
-from motiond.daemon.stream.locks import DeviceLocks, address_of
+from motiond.daemon.stream.locks import DeviceLocks
 from motiond.daemon.stream.process.devices import wait_for_devices
 from tests.daemon.stream.test_locks import (  # these run here on sockets of the system
     device,
@@ -22,7 +19,6 @@ from tests.daemon.stream.test_locks import (  # these run here on sockets of the
     test_a_device_is_held_once_and_may_be_taken_when_it_is_free_again,  # noqa: F401
     test_long_names_are_told_apart_by_their_last_letter,  # noqa: F401
 )
-from tests.users import OTHER_USER, as_other_user
 from tests.waiting import PATIENCE_S, eventually, lines_until, started
 
 if TYPE_CHECKING:
@@ -115,28 +111,6 @@ def test_a_device_is_waited_for_in_beats_and_its_holder_named_until_that_is_kill
         process.kill()
         assert wait.ends()
         assert wait.told() == []
-
-
-@pytest.mark.parametrize("how", ["listens", "binds alone"] if os.geteuid() == 0 else ["listens"])
-def test_a_device_whose_name_another_user_has_bound_is_told_with_that_user(
-    monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
-    port = device("port")
-    with as_other_user(monkeypatch):
-        theirs = socket.socket(socket.AF_UNIX)
-        theirs.bind(address_of(port))
-        if how == "listens":
-            theirs.listen()
-    process = f"process {os.getpid()}" if how == "listens" else "a process"
-    with theirs, waiting(port) as wait:
-        assert wait.is_told() == [
-            (
-                f"{port}: held by {process} of user {OTHER_USER}; one device has one master; "
-                "waiting until that process ends"
-            )
-        ]
-        theirs.close()
-        assert wait.ends()
 
 
 # What a stream process does once its daemon has gone: its driver is closed, and it is about to end.
