@@ -23,9 +23,7 @@ SERIAL_GROUPS = ("dialout", "uucp")
 class Rights:
     """The rights of a port's file, and what this process has of them.
 
-    `mode`: its permission bits. `group`: the group's name; None where this machine or container has none for
-    it. `is_member`: whether this process has the group. `is_listed`: whether its user would have the group
-    after the next login.
+    `group`: the group's name; None where this machine or container has none for it.
     """
 
     mode: int

@@ -46,12 +46,7 @@ class _Extent:
 
 @dataclass(slots=True)
 class YamlBounds:
-    """How much a YAML document may hold.
-
-    `values`: so many keys and values, those that aliases repeat included. `levels`: so many mappings and
-    lists inside each other, likewise. `directives`: so many lines that begin with `%`; libyaml looks through
-    all of them at each. `aliases`: whether `*name` may repeat what stands elsewhere.
-    """
+    """How much a YAML document may hold."""
 
     values: int = 100_000
     levels: int = 64
@@ -64,8 +59,7 @@ class YamlBounds:
     def check(self, data: bytes, loader: type[yaml.CSafeLoader] = yaml.CSafeLoader) -> None:
         """Refuse a document that holds too much.
 
-        `loader`: reads the document afterwards. Raises YamlBoundError. Raises yaml.YAMLError if the document
-        is none.
+        Raises YamlBoundError. Raises yaml.YAMLError if the document is none.
         """
         self._open, self._anchors, self._total = [_Extent()], {}, 0
         if data.startswith(b"%") + data.count(b"\n%") > self.directives:

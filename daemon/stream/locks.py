@@ -52,10 +52,7 @@ def wait_readable(fds: Sequence[int], timeout_s: float) -> list[int]:
 
 
 class Holder:
-    """The process that holds a device, as one that waits for it sees it.
-
-    `name`: by which it is held; by default its own.
-    """
+    """The process that holds a device, as one that waits for it sees it."""
 
     def __init__(self, device: str, name: str | None = None) -> None:
         self._device, address = device, address_of(name or device)
@@ -123,8 +120,6 @@ class DeviceLocks:
 
     What is held is held until this process has ended, also where nothing knows of the locks any more, as a
     vendor's threads may outlive a driver; but for `close` and `follow`.
-
-    `devices`: as `Driver.devices` has them.
     """
 
     def __init__(self, devices: Iterable[str]) -> None:
@@ -158,10 +153,7 @@ class DeviceLocks:
         return {name: device for device in self._devices for name in lock_names(device)}
 
     def follow(self, devices: Iterable[str]) -> None:
-        """Let go of what is driven no more, as names may stand for other devices now; `take` takes the rest.
-
-        `devices`: what is to be driven from now on.
-        """
+        """Release what is not driven any more: names may stand for other devices now; `take` locks the rest."""
         self._devices = sorted(set(devices))
         _let_go({name: self._held.pop(name) for name in self._held.keys() - self._names().keys()})
 

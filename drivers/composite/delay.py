@@ -22,11 +22,7 @@ NEARLY_WHOLE = 1e-6
 
 
 class SetpointDelay:
-    """The setpoints on their way to one part, newest first.
-
-    `count`: of actuators. `holds_back`: whether there is a delay; without one, `put` and `take` need not be
-    called.
-    """
+    """The setpoints on their way to one part, newest first."""
 
     def __init__(self, count: int) -> None:
         self.holds_back = False

@@ -50,11 +50,7 @@ class Found:
 
 
 class Bus:
-    """A half-duplex bus behind a serial port.
-
-    `port`: the device. `baud_rate`: that the servos are set to. `answer_timeout_s`: how much later an answer
-    may come than by the baud rate. `open_line`: opens a port at a baud rate; an emulated bus brings its own.
-    """
+    """A half-duplex bus behind a serial port."""
 
     def __init__(
         self,
@@ -148,9 +144,9 @@ class Bus:
     def ask(self, frame: bytes, ids: Collection[int], length: int) -> list[Packet]:
         """Send a frame and collect status packets.
 
-        `ids`: the servos that are asked. `length`: how many bytes each answer carries after its error byte; a
-        refusal may carry less. Returns those that came in time, at most one of each servo. The answer of a
-        servo that has not answered may still be on its way.
+        `length`: how many bytes each answer carries after its error byte; a refusal may carry less. Returns
+        those that came in time, at most one of each servo. The answer of a servo that has not answered may
+        still be on its way.
         """
         self.send(frame)
         answered = len(ids) * (STATUS_LENGTH + length)

@@ -27,7 +27,7 @@ _SPAN = 4
 class Exchange:
     """A question and its answers, after goals or not.
 
-    `bytes`: on the wire, in both directions. `delay_s`: how long the servos wait before they answer.
+    `bytes`: on the wire, in both directions.
     """
 
     bytes: int
@@ -37,8 +37,7 @@ class Exchange:
 def feedback_exchange(count: int, goal: int, feedback: int, return_delay_s: float, *, fast: bool) -> Exchange:
     """Return what a chain sends and receives in a tick.
 
-    `count`: of servos. `goal`, `feedback`: bytes for each servo. `return_delay_s`: how long each servo waits
-    before it answers. `fast`: whether the servos answer in one joint packet.
+    `goal`, `feedback`: bytes for each servo.
     """
     said = SHORTEST + _SPAN + count * (1 + goal) + SHORTEST + _SPAN + count
     if fast:
@@ -98,8 +97,8 @@ def longest_tick(
 ) -> Capacity:
     """Return the longest tick of a bus: with full feedback, or with short feedback and one servo's torque.
 
-    `latency_s`: how long the adapter holds answers back. `chains`: of each chain on the bus: how many servos
-    it has, whether it reads fast, and its return delay in s.
+    `chains`: of each chain on the bus: how many servos it has, whether it reads fast, and its return delay in
+    s.
     """
     goal = FOLLOWED_GOAL_BYTES if follow_velocity else GOAL_BYTES
 

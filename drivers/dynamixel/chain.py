@@ -78,9 +78,7 @@ class JointAnswer:
 class Answer:
     """What the servos of a chain answered last to one question.
 
-    `ids`: of the servos, in the order of the question. `length`: `SHORT` or `FULL`. `joint`: how it comes
-    where servos answer together. `columns`: the fields of `PARTS` by name: views, shape (servos,), of what
-    was taken last.
+    `columns`: the fields of `PARTS` by name: views, shape (servos,), of what was taken last.
     """
 
     def __init__(self, ids: Sequence[int], length: int) -> None:
@@ -122,11 +120,7 @@ _STUFFING = b"\xff\xff\xfd"
 
 @dataclass(frozen=True, slots=True)
 class Servo:
-    """A servo that was found.
-
-    `index`: of its actuator, in the order of every array. `where`: its port, id and actuator, for messages.
-    `bus`: that it is on.
-    """
+    """A servo that was found."""
 
     index: int
     actuator: str
@@ -146,11 +140,9 @@ class Servo:
 class Chain:
     """Servos of one series on one bus.
 
-    `bus`: must be open for every call but the constructor. `servos`: at least one. `follow_velocity`: whether
-    a profile velocity is sent with each goal. `indexes` (servos,): of their actuators. `span` (servos,): the
-    same; a slice where they follow each other, as that is copied faster. `profile` (servos,): profile
-    velocities in the register's unit, for the caller to fill; None unless velocities are followed. `heard`
-    (servos,): which servos answered the last question. `all_heard`: whether all of them did.
+    `indexes` (servos,): of their actuators. `span` (servos,): the same; a slice where they follow each other,
+    as that is copied faster. `profile` (servos,): profile velocities in the register's unit, for the caller
+    to fill; None unless velocities are followed. `heard` (servos,): which servos answered the last question.
     """
 
     def __init__(self, bus: Bus, servos: Sequence[Servo], *, follow_velocity: bool) -> None:
@@ -270,8 +262,7 @@ class Chain:
     def set(self, name: str, values: Mapping[int, int]) -> None:
         """Write a register and read it back.
 
-        `values`: by servo id; other servos are left alone. Raises DriverError if a servo did not accept its
-        value; names the first one.
+        Raises DriverError if a servo did not accept its value; names the first one.
         """
         if not values:
             return

@@ -49,10 +49,7 @@ STILL_RAD = 0.005
 
 
 class DynamixelDriver(Driver):
-    """Serial servos on one or several ports.
-
-    `open_line`: opens a port at a baud rate; an emulated bus brings its own.
-    """
+    """Serial servos on one or several ports."""
 
     Options: ClassVar[type[DriverOptions]] = DynamixelOptions
     options: DynamixelOptions

@@ -32,11 +32,10 @@ WATCHDOG_TRIPPED = 0xFF
 class Feedback:
     """The last feedback of all servos; it outlives a closed bus.
 
-    `count`: of actuators. `lost_after`: how many answers in a row a lost servo has missed. `now`: returns
-    monotonic time in seconds. `notices`: gets what happened that is no failure. `position` (actuators,): in
-    ticks. `torque` (actuators,): 1 where torque is on by the servo's register, 0 where it is off; NaN where
-    it is not known. `shutdown` (actuators,): the hardware errors at which each servo switches its torque off;
-    the caller sets it.
+    `lost_after`: how many answers in a row a lost servo has missed. `position` (actuators,): in ticks.
+    `torque` (actuators,): 1 where torque is on by the servo's register, 0 where it is off; NaN where it is
+    not known. `shutdown` (actuators,): the hardware errors at which each servo switches its torque off; the
+    caller sets it.
     """
 
     _chains: tuple[Chain, ...]
@@ -170,8 +169,7 @@ class Feedback:
     def look_at_next(self, *, held: bool) -> None:
         """Read a register of one servo, the next in turn: its torque, and its watchdog where it should hold.
 
-        `held`: whether all servos should hold and take goals. Raises DriverError if it does not hold, or its
-        bus watchdog has tripped or is off; only with `held`.
+        Raises DriverError if it does not hold, or its bus watchdog has tripped or is off; only with `held`.
         """
         kinds = len(WATCHED) if held else 1
         place, register = divmod(self._next_look % (len(self._servos) * kinds), kinds)

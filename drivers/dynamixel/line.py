@@ -59,7 +59,7 @@ def import_serial() -> Any:
 class SerialLine:
     """A serial port of this machine, open for this program alone; a `Line`.
 
-    `port`: the device. `baud_rate`: of the port. Raises OSError, ValueError if it cannot be opened.
+    Raises OSError, ValueError if it cannot be opened.
     """
 
     now: Callable[[], float] = staticmethod(time.monotonic)

@@ -46,11 +46,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A control table.
-
-    `items`: registers by name. `ram_from`: registers below this address keep their values without power, and
-    are locked while torque is on. `watchdog_from`: the first firmware version with a bus watchdog.
-    """
+    """A control table."""
 
     series: str
     items: Mapping[str, Item]
@@ -65,10 +61,9 @@ class Table:
 class Model:
     """A kind of servo.
 
-    `zero_ticks`: the position that the servo's documentation calls its centre. `velocity_unit_rad_s`,
-    `acceleration_unit_rad_s2`: one unit of the velocity and acceleration registers. `current_unit_a`: one
-    unit of `present_current`; None where the servo does not measure its current. `fast_read_from`: the first
-    firmware version that supports fast sync reads; None if none does.
+    `zero_ticks`: the position that the servo's documentation calls its centre. `current_unit_a`: one unit of
+    `present_current`; None where the servo does not measure its current. `fast_read_from`: the first firmware
+    version that supports fast sync reads; None if none does.
     """
 
     name: str

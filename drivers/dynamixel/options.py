@@ -128,10 +128,7 @@ class DynamixelOptions(DriverOptions):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an actuator's servo is.
-
-    `index`: of the actuator, in the order of every array. `bus`: of the port, in the order of the options.
-    """
+    """Where an actuator's servo is."""
 
     index: int
     actuator: str

@@ -154,10 +154,7 @@ def encode_write(servo_id: int, address: int, data: bytes) -> bytes:
 
 
 def encode_sync_read(ids: Sequence[int], address: int, length: int, *, fast: bool = False) -> bytes:
-    """Return the frame that asks several servos for one part of their control tables.
-
-    `fast`: whether to ask for one joint answer.
-    """
+    """Return the frame that asks several servos for one part of their control tables."""
     instruction = Instruction.FAST_SYNC_READ if fast else Instruction.SYNC_READ
     return encode(BROADCAST_ID, instruction, _span(address, length) + bytes(ids))
 

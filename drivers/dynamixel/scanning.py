@@ -28,8 +28,7 @@ holds bytes back, or a computer that is busy."""
 class Scanned:
     """A servo and what it reports; None where its model is unknown, or it did not answer a second time.
 
-    `position_ticks`: the value of the register. `position_rad`: from the servo's centre. `hardware_error`: in
-    words; empty if there is none.
+    `position_rad`: from the servo's centre.
     """
 
     baud_rate: int

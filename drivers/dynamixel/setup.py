@@ -330,9 +330,8 @@ def restart(
 ) -> None:
     """Restart servos, and wait until they answer again.
 
-    `places`: which. `buses`: those that are open, in the order of the options' ports; empty where none is.
-    `open_line`: opens the ports where none is open. Raises DriverError if a port cannot be opened, a servo
-    holds, so that it would drop (then none is restarted), or does not answer.
+    Raises DriverError if a port cannot be opened, a servo holds, so that it would drop (then none is
+    restarted), or does not answer.
     """
     with ExitStack() as stack:
         used = {place.bus for place in places}

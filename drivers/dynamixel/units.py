@@ -28,8 +28,7 @@ VOLT = 0.1
 class Units:
     """One unit of each register, signed by the actuator's direction; mostly of shape (actuators,).
 
-    `tick_rad`, `zero_ticks`: `position = (ticks - zero_ticks) * tick_rad`. `velocity_rad_s`: one unit of
-    `present_velocity` and, without its sign, of `profile_velocity`. `effort_nm`: one unit of
+    `tick_rad`, `zero_ticks`: `position = (ticks - zero_ticks) * tick_rad`. `effort_nm`: one unit of
     `present_current`; NaN where no torque constant is known. `feedback_zero`, `feedback_unit` (6, actuators):
     what a register's value is at 0, and one unit of it, for each row of `ActuatorState.values`.
     """

@@ -82,10 +82,8 @@ class HebiConfig:
     """A robot as a file of HEBI's describes it.
 
     `families`, `names`: of the modules, in the order of the robot's joints; of equal length. `hrdf`: the
-    robot's description; in the file it is relative to the file's folder. `gains`: the file of the set called
-    `default`, or of the only one. `plugins`: those that are switched on. `home_position`: where the joints
-    are at home, in rad; from `user_data`. `feedback_frequency_hz`, `command_lifetime_s`: as in the file.
-    `warnings`: one for each part of the file that is not applied.
+    robot's description; in the file it is relative to the file's folder. `home_position`: where the joints
+    are at home, in rad; from `user_data`.
     """
 
     families: tuple[str, ...]

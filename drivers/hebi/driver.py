@@ -51,9 +51,7 @@ SETTLE_S = 0.1
 class HebiDriver(Driver):
     """A group of HEBI modules.
 
-    `look`: starts to look for modules on network interfaces; a simulated network brings its own. `sleep`:
-    waits for so many s between two looks. `modules`: in the order of the actuators, and after them the second
-    modules of joints that two modules move.
+    `sleep`: waits for so many s between two looks.
     """
 
     Options: ClassVar[type[DriverOptions]] = HebiOptions

@@ -40,9 +40,7 @@ class DynamicsCompensation:
     of inertia are left out. hebi-py's plugin takes the acceleration from its trajectory; here it is the
     change of the commanded velocity since the setpoint before.
 
-    `model`: of as many joints as there are actuators. `order`: for each joint of the model, the index of its
-    actuator. `ramp_s`: how long the efforts take to grow to their full size once the arm is enabled. `effort`
-    (actuators,): in N·m, as of the last `update`; no larger than the model's limits of effort.
+    `effort` (actuators,): in N·m, as of the last `update`; no larger than the model's limits of effort.
     """
 
     def __init__(self, model: Any, order: Sequence[int], ramp_s: float) -> None:
@@ -110,9 +108,7 @@ class DynamicsCompensation:
 class FeedForward:
     """All efforts that are added to the commanded ones.
 
-    `hebi`: hebi-py. `modules`: in the order of the actuators. `warnings`: gets what hebi-py says about the
-    model. `adds`: whether there is anything to add. Raises DriverConfigError if the model cannot be read, or
-    is one of another arm.
+    Raises DriverConfigError if the model cannot be read, or is one of another arm.
     """
 
     def __init__(self, hebi: Any, setup: EffortSetup, modules: Sequence[Module], warnings: list[str]) -> None:

@@ -41,9 +41,9 @@ ENUMS = 6
 class GroupState:
     """Views of one `hebi.GroupFeedback`; they change whenever hebi-py fills it.
 
-    `feedback`: kept alive as long as the views. `velocity`, `effort`, `temperature_c`, `voltage_v`
-    (modules,): NaN where a module did not report it. `orientation` (modules, 4): of each module in the world,
-    as w, x, y, z. Raises DriverConfigError if this version of hebi-py has its fields elsewhere.
+    `velocity`, `effort`, `temperature_c`, `voltage_v` (modules,): NaN where a module did not report it.
+    `orientation` (modules, 4): of each module in the world, as w, x, y, z. Raises DriverConfigError if this
+    version of hebi-py has its fields elsewhere.
     """
 
     def __init__(self, feedback: Any) -> None:
@@ -170,10 +170,8 @@ class Flags:
     """The last reported states of a group's modules.
 
     `modules`: in the group's order. `stopped`, `hot`, `foreign`, `unlocked` (modules,): modules with their
-    m-stop pressed; switched off by heat; commanded by another program; without a living command. `failing`:
-    whether any module is stopped, hot or foreign. `any_unlocked`: whether any module has no living command.
-    `torque` (modules,): 1 where a living command is obeyed, 0 where none is; NaN where the module does not
-    report it.
+    m-stop pressed; switched off by heat; commanded by another program; without a living command. `torque`
+    (modules,): 1 where a living command is obeyed, 0 where none is; NaN where the module does not report it.
     """
 
     def __init__(self, modules: Sequence[Module]) -> None:

@@ -47,9 +47,7 @@ SAME = 1e-5
 def read_gains(hebi: Any, path: Path, modules: int, order: Sequence[int]) -> Any:
     """Read a file of gains into a command.
 
-    `modules`: how many modules the file must have gains for. `order`: for each module of the group, its index
-    in the file. Raises DriverConfigError if the file cannot be read, is for
-    another number of modules, or has no gains.
+    Raises DriverConfigError if the file cannot be read, is for another number of modules, or has no gains.
     """
     in_file, command = hebi.GroupCommand(modules), hebi.GroupCommand(len(order))
     try:

@@ -57,9 +57,7 @@ def load_model(
 ) -> tuple[Any, list[str]]:
     """Read a model; return it and hebi-py's warnings.
 
-    `joints`: how many joints it must have. `frame_index`: of the input frame that the sensor is in.
-    `purpose`: what is compensated, for messages. Raises DriverConfigError if it cannot be read, has another
-    number of joints, or has no such frame.
+    Raises DriverConfigError if it cannot be read, has another number of joints, or has no such frame.
     """
     earlier = _warnings_so_far(hebi)
     warnings: list[str] = []
@@ -97,10 +95,8 @@ def _warnings_so_far(hebi: Any) -> list[str]:
 class GravityCompensation:
     """The efforts that carry one arm.
 
-    `model`: of as many joints as there are actuators. `order`: for each joint of the model, the index of its
-    actuator. `base` (4,): the base's orientation in the world as w, x, y, z; None to use `imu`. `imu`: used
-    if `base` is None. `ramp_s`: how long the efforts take to grow to their full size once the arm is enabled.
-    `effort` (actuators,): in N·m, as of the last `update`.
+    `base` (4,): the base's orientation in the world as w, x, y, z; None to use `imu`. `imu`: used if `base`
+    is None. `effort` (actuators,): in N·m, as of the last `update`.
     """
 
     def __init__(

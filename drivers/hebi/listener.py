@@ -25,12 +25,8 @@ TRIES = 3
 class Listener:
     """The feedback of one group while it is open.
 
-    `hebi`: hebi-py. `group`: all modules, in the order of `modules`. `alone`: each module as a group of its
-    own. `timeout_s`: a module that has not reported for longer is lost. `now`: returns monotonic time in
-    seconds. `notices`: gets what happened that is no failure. `measured` (modules,): last positions in rad;
-    NaN where none ever came. `received_s` (modules,): monotonic times at which they came. `seen`: the last
-    feedback of all modules. `flags`: the states that the modules reported last. `lost` (modules,): modules
-    that are lost.
+    `measured` (modules,): last positions in rad; NaN where none ever came. `received_s` (modules,): monotonic
+    times at which they came. `lost` (modules,): modules that are lost.
     """
 
     def __init__(

@@ -121,10 +121,9 @@ def find_group(
 ) -> HebiGroup:
     """Wait until all modules are there, and make a group of them.
 
-    `timeout_s`: how long to look, at the least; a machine that stands still meanwhile is no reason to give
-    up. `sleep`: waits for so many s between two looks; a simulated network brings its own. Raises
-    DriverTimeout if modules are missing; names them and those that were found. Raises DriverError if several
-    modules have the name of a wanted one.
+    `sleep`: waits for so many s between two looks; a simulated network brings its own. Raises DriverTimeout
+    if modules are missing; names them and those that were found. Raises DriverError if several modules have
+    the name of a wanted one.
     """
     looks_left = math.ceil(timeout_s / LOOKUP_POLL_S)
     while not (found := present(lookup)).keys() >= set(modules):

@@ -113,11 +113,7 @@ KINDS: dict[str, type[Plugin]] = {
 
 @dataclass(frozen=True, slots=True)
 class Plugins:
-    """The plugins of a file that are switched on.
-
-    `places`: file and line of each, by type. `switched_off`: a line for each that is switched off.
-    `warnings`: one for each that is not applied, and is not missed.
-    """
+    """The plugins of a file that are switched on."""
 
     gravity: GravityPlugin | None = None
     dynamics: DynamicsPlugin | None = None
@@ -179,8 +175,8 @@ class _Reader:
 def read_plugins(plugins: Iterable[tuple[str, Mapping[str, Any]]]) -> Plugins:
     """Check the plugins of a file.
 
-    `plugins`: where each stands, and its keys. Raises OptionsError with every wrong key, every plugin that
-    motiond does not have, and every second one of a type, of which hebi-py would drop the second.
+    Raises OptionsError with every wrong key, every plugin that motiond does not have, and every second one of
+    a type, of which hebi-py would drop the second.
     """
     reader = _Reader()
     for where, plugin in plugins:

@@ -32,7 +32,7 @@ APART_RAD = 0.05
 class Mirror:
     """The second module of a joint.
 
-    `leader`: the index of the actuator that it follows. `sign`: -1 where it turns against it.
+    `sign`: -1 where it turns against it.
     """
 
     module: Module
@@ -41,10 +41,7 @@ class Mirror:
 
 
 class Mirrors:
-    """The second modules of one group, which come after its actuators.
-
-    `actuators`: how many actuators there are.
-    """
+    """The second modules of one group, which come after its actuators."""
 
     def __init__(self, mirrors: Sequence[Mirror], actuators: int) -> None:
         self._mirrors = mirrors
@@ -106,12 +103,8 @@ class Mirrors:
 class Sender:
     """The setpoint of one group while it is open.
 
-    `hebi`: hebi-py. `group`: the modules of the actuators, and after them those of `mirrors`. `mirrors`:
-    fills in the commands of the second modules of joints. `counts`: how many actuators and how many modules
-    there are. `now`: returns monotonic time in seconds. `setpoint` (3, actuators): position, velocity and
-    effort; NaN commands nothing. `effort` (actuators,): a view of its last row. `loose` (modules,): modules
-    that must stay loose until `tighten`. `any_loose`: whether there are any. `sent_s`: monotonic time at
-    which the last command was sent.
+    `setpoint` (3, actuators): position, velocity and effort; NaN commands nothing. `effort` (actuators,): a
+    view of its last row. `loose` (modules,): modules that must stay loose until `tighten`.
     """
 
     def __init__(

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 class GravitySetup:
     """How the weight of the arm is compensated.
 
-    `hrdf`: the model. `joints`: for each joint of the model, the index of its actuator. `base`: the base's
-    orientation as w, x, y, z; None to use `imu`. `imu`: used if `base` is None. `ramp_s`: how long the
-    efforts take to grow to their full size.
+    `base`: the base's orientation as w, x, y, z; None to use `imu`. `imu`: used if `base` is None.
     """
 
     hrdf: Path
@@ -55,8 +53,7 @@ class DynamicsSetup:
 class EffortSetup:
     """What is fed forward.
 
-    `offset` (actuators,): constant efforts in N·m. `offset_ramp_s`: how long they take to grow to their full
-    size.
+    `offset` (actuators,): constant efforts in N·m.
     """
 
     gravity: GravitySetup | None = None
@@ -68,8 +65,7 @@ class EffortSetup:
 def set_up_efforts(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> EffortSetup:
     """Merge options and configuration.
 
-    `order`: for each actuator, the index of its module in the configuration. Raises DriverConfigError if they
-    do not fit the modules or each other.
+    Raises DriverConfigError if they do not fit the modules or each other.
     """
     plugin = config.plugins.offset
     return EffortSetup(
@@ -150,13 +146,8 @@ REPORTS_A_TIMEOUT = 3
 class HebiSetup:
     """How a HEBI robot is driven.
 
-    `modules`: in the order of the actuators. `order`: for each actuator, the index of its module in the
-    configuration. `configured`: how many modules the configuration has. `lifetime_s`: of commands.
-    `feedback_hz`: how often modules report; None for as often as commands are sent. `feedback_timeout_s`: at
-    most half of `lifetime_s`. `lower`, `upper` (actuators,): where actuators may be when they are enabled, in
-    rad; NaN where that is not set. `efforts`: what is fed forward. `mirrors`: second modules of joints that
-    two modules move. `told`: what becomes of each plugin of the configuration. `warnings`: parts of the
-    configuration that are not applied.
+    `feedback_hz`: how often modules report; None for as often as commands are sent. `lower`, `upper`
+    (actuators,): where actuators may be when they are enabled, in rad; NaN where that is not set.
     """
 
     modules: tuple[Module, ...]
@@ -218,7 +209,7 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
 def refuse_missing(files: Mapping[str, Path]) -> None:
     """Refuse files that are not there.
 
-    `files`: by the option that names them. Raises OptionsError with every such file.
+    Raises OptionsError with every such file.
     """
     problems = [
         OptionProblem(str(path), (option,), "cannot be read", "there is no such file", f"correct `{option}`")

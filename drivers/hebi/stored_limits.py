@@ -75,9 +75,7 @@ DISABLED = 3
 def stored_limits(info: Any, modules: Sequence[Module], mirrors: Mirrors, actuators: int) -> ActuatorLimits:
     """Return what modules allow by their stored limits, for each actuator.
 
-    `info`: None where the modules did not report their settings; then nothing is known. `modules`: those of
-    the actuators, then the second ones of joints that two modules move. `actuators`: how many actuators there
-    are.
+    `info`: None where the modules did not report their settings; then nothing is known.
     """
     if info is None:
         return ActuatorLimits.none(actuators)

@@ -49,8 +49,8 @@ def row_dtype(count: int) -> np.dtype[np.void]:
 class CommandLog:
     """Appends commands to a file, after those of earlier runs.
 
-    `path`: created if it does not exist; its folder must exist. `count`: of actuators. Raises CommandLogError
-    if the file holds something else than a log of `count` actuators. Raises OSError if it cannot be opened.
+    Raises CommandLogError if the file holds something else than a log of `count` actuators. Raises OSError if
+    it cannot be opened.
     """
 
     def __init__(self, path: Path, count: int) -> None:

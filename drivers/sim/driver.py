@@ -260,8 +260,7 @@ class SimDriver(Driver):
     def inject(self, fault: Mapping[str, Any]) -> None:
         """Schedule a fault, `at_s` from now.
 
-        `fault`: as one of the option `faults`. Raises OptionsError with the nearest name, if there is no such
-        fault, actuator or key.
+        Raises OptionsError with the nearest name, if there is no such fault, actuator or key.
         """
         self._simulation.add(self._checked(make_fault(WHERE, fault)))
 

@@ -40,10 +40,7 @@ class _Change:
 
 
 class FaultSchedule:
-    """The faults to come, and those that last now.
-
-    `next_step`: at which the next fault begins or ends; `NEVER` if none does.
-    """
+    """The faults to come, and those that last now."""
 
     def __init__(self) -> None:
         self.next_step = NEVER
@@ -92,12 +89,8 @@ FULL_TURN = 2 * np.pi
 class FaultInjector:
     """The faults of one robot and what they do to it.
 
-    `where`: the driver, for messages. `notify`: called with a sentence for the user whenever a fault begins
-    or ends. `effects`: of all faults that last now. `disturbs_wire`, `heating`, `limp`: whether commands or
-    feedback do not arrive as sent, actuators get hot, and some have no torque. `without`, `tripped`
-    (actuators,): actuators that have no torque although it may be on, and those that ignore commands. `deaf`:
-    whether any ignores commands. `active`: whether the driver must look at any of this; faults of joints
-    alone, which `Plant` handles, do not count.
+    `without`, `tripped` (actuators,): actuators that have no torque although it may be on, and those that
+    ignore commands.
     """
 
     def __init__(self, where: str, actuators: Sequence[str], notify: Callable[[str], None]) -> None:

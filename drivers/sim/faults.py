@@ -32,14 +32,11 @@ Probability = Annotated[float, Field(gt=0, le=1)]
 class FaultEffects:
     """What all present faults together do to a robot.
 
-    `count`: of actuators; every array has one value for each. `stuck`, `stopped`, `unpowered`: joints that do
-    not move, actuators with their m-stop pressed, actuators without power. `grip`: the most effort, in N·m or
-    N, that a slipping joint transmits; infinite for others. `turns`: by how many turns an actuator without
-    power will measure wrongly once power is back. `heating_c_per_s`, `hottest_c`: how fast actuators get hot,
-    in °C/s, and how hot, in °C. `lost`, `stale`: actuators whose feedback is NaN, and those whose feedback
-    stays as it was. `loss`: probability with which each command and each feedback gets lost. `delay_s`,
-    `jitter_s`: how much later commands and feedback arrive, and how much more at most, at random. `deaf`,
-    `cut`: whether commands do not arrive, and whether the bus is gone.
+    `stuck`, `stopped`, `unpowered`: joints that do not move, actuators with their m-stop pressed, actuators
+    without power. `grip`: the most effort, in N·m or N, that a slipping joint transmits; infinite for others.
+    `turns`: by how many turns an actuator without power will measure wrongly once power is back.
+    `heating_c_per_s`, `hottest_c`: how fast actuators get hot, in °C/s, and how hot, in °C. `lost`, `stale`:
+    actuators whose feedback is NaN, and those whose feedback stays as it was.
     """
 
     count: int
@@ -297,8 +294,7 @@ FAULTS: Mapping[str, type[Fault]] = dict(
 def make_fault(where: str, fault: Mapping[str, Any]) -> Fault:
     """Make a fault from a mapping.
 
-    `fault`: its name under `fault`, and its parameters. Raises OptionsError with every unknown key and every
-    wrong value.
+    Raises OptionsError with every unknown key and every wrong value.
     """
     name = fault.get("fault")
     if not isinstance(name, str) or name not in FAULTS:

@@ -71,9 +71,8 @@ class Gravity(DriverOptions):
 class Weights:
     """Computes the efforts of gravity from positions; call it.
 
-    `where`: the driver, for messages. `actuators`: in the order of the positions. Raises OptionsError if
-    there are no bodies, if they name unknown actuators or one actuator twice, or if they carry each other in
-    a loop.
+    Raises OptionsError if there are no bodies, if they name unknown actuators or one actuator twice, or if
+    they carry each other in a loop.
     """
 
     def __init__(self, where: str, gravity: Gravity, actuators: Sequence[str]) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Stops:
     """The stops of all joints of one plant; made again when they change.
 
-    `rows` (rows, actuators): the block of the plant, used in place. `exist`: whether there is any.
+    `rows` (rows, actuators): the block of the plant, used in place.
     """
 
     def __init__(self, rows: Floats) -> None:
@@ -82,9 +82,7 @@ EXACTLY_FREE = 1e-12
 class Integrator:
     """Moves actuators by single steps; made anew when a setting, the torque or a fault changes.
 
-    `rows` (rows, actuators): the block of the plant, used in place. `torque`: whether the actuators hold,
-    apart from those that are limp. `needed`: whether anything but limits keeps the actuators from moving
-    freely.
+    `rows` (rows, actuators): the block of the plant, used in place.
     """
 
     @np.errstate(divide="ignore", invalid="ignore")  # a block that is not configured yet holds zeros

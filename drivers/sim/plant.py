@@ -82,7 +82,6 @@ FEEDS = slice(Row.GOAL, Row.EFFORT_LEAD + 1)
 class Plant:
     """Simulated actuators in a block of numbers; it knows steps of its grid, not clocks.
 
-    `numbers` (numbers_needed(count): private memory or a mapped file; used in place. `count`: of actuators.
     `delay_steps`: how many steps old feedback is. `gravity`: returns the effort (actuators,) that gravity
     exerts on each actuator at positions (actuators,).
     """

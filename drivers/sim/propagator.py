@@ -34,7 +34,6 @@ class Dynamics:
     goal at once. `viscous_friction`, `coulomb_friction` (actuators,): in N·m·s/rad and N·m (or N·s/m and N).
     `load` (actuators,): constant effort from outside, in N·m (or N). `lower_stop`, `upper_stop` (actuators,):
     between which positions the joints can move, in rad (or m); infinite where there is no stop.
-    `command_lifetime_s`: how long the actuators hold without a command; infinite where they hold for ever.
     """
 
     natural_frequency_hz: Floats
@@ -54,8 +53,7 @@ class Dynamics:
 class Propagator:
     """The matrices that move free actuators over steps; made anew when a setting or the torque changes.
 
-    `rows` (rows, actuators): the block of the plant; only settings are read. `torque`: whether the actuators
-    hold.
+    `rows` (rows, actuators): the block of the plant; only settings are read.
     """
 
     def __init__(self, rows: Floats, *, torque: bool) -> None:

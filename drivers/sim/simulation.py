@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 class Simulation:
     """All that lies between a driver and its plant, on one clock.
 
-    `where`: the driver, for messages. `now`: returns monotonic time in seconds. `notify`: called with a
-    sentence for the user whenever a fault begins or ends. `delay_steps`: how long a command takes without a
-    fault, in steps of the grid.
+    `delay_steps`: how long a command takes without a fault, in steps of the grid.
     """
 
     def __init__(

@@ -27,8 +27,8 @@ class Encoder:
 
     `offset` (actuators,): added to measured positions, not to commands; in rad or m. `noise` (actuators,):
     standard deviation, in rad or m. `resolution` (actuators,): what positions are rounded to, in rad or m; 0
-    where they are not. `seed`: of the noise. `turned` (actuators,): how far zero has moved, for measured and
-    commanded positions alike. `perfect`: whether measured positions are the true ones.
+    where they are not. `turned` (actuators,): how far zero has moved, for measured and commanded positions
+    alike.
     """
 
     def __init__(self, offset: Floats, noise: Floats, resolution: Floats, seed: int) -> None:
@@ -83,8 +83,7 @@ TOLD = slice(0, 6)
 class Wire:
     """Carries commands to the actuators and feedback back.
 
-    `count`: of actuators. `delay_steps`: how long a command takes without a fault, in steps of the grid.
-    `seed`: of the random losses and delays.
+    `delay_steps`: how long a command takes without a fault, in steps of the grid.
     """
 
     def __init__(self, count: int, delay_steps: int, seed: int) -> None:

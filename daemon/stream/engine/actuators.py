@@ -24,11 +24,9 @@ REPORTED = 5  # rows of an actuator's state that are published: all but the stam
 class Actuators:
     """The actuators of one robot.
 
-    `driver`: open already. `setup`: with the actuators, and the transmission between them and the joints.
-    `record`: whose reference is written, and whose feedback is filled. `stamps_s` (actuators,): when each
-    actuator's feedback was received. `measured` (joints,): the joints' positions by that; in rad or m.
-    `torque` (actuators,): 1 where an actuator reports that its torque is on, 0 where it is off; NaN where it
-    is not known. `torque_changes`: counts its changes. `loose`: whether torque is off in any of them.
+    `stamps_s` (actuators,): when each actuator's feedback was received. `measured` (joints,): the joints'
+    positions by that; in rad or m. `torque` (actuators,): 1 where an actuator reports that its torque is on,
+    0 where it is off; NaN where it is not known.
     """
 
     def __init__(self, driver: Driver, setup: Setup, record: Record) -> None:

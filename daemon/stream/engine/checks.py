@@ -26,10 +26,7 @@ CALM_S = 1.0
 
 
 class Onsets:
-    """The joints, or actuators, that fail one check.
-
-    `any`: whether any fails.
-    """
+    """The joints, or actuators, that fail one check."""
 
     def __init__(self, count: int) -> None:
         self._failing: Booleans = np.zeros(count, dtype=bool)
@@ -68,10 +65,7 @@ _EFFORT_UNIT = {"rad": "N·m", "m": "N"}
 
 @dataclass(frozen=True, slots=True)
 class CheckFailure:
-    """What a check has found.
-
-    `is_new`: whether a joint or actuator fails it that did not fail it before.
-    """
+    """What a check has found."""
 
     code: ResultCode
     message: str
@@ -83,10 +77,8 @@ class Checks:
     """The checks of one robot.
 
     `stalled` (joints,): the joints that stand still although their setpoint is elsewhere. `forgiven`
-    (joints,): those of them that may. `rests`: whether the setpoint stands still: then no joint may stay away
-    from it, whether it moves or not. `held` (joints,): setpoint less feedback where the joints are held: 0,
-    or what a halt left; NaN before that is known. `passed`: the checks that have failed and pass again, until
-    somebody takes them out. `count`: how many checks there are.
+    (joints,): those of them that may. `held` (joints,): setpoint less feedback where the joints are held: 0,
+    or what a halt left; NaN before that is known.
     """
 
     def __init__(

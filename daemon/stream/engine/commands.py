@@ -43,11 +43,7 @@ def restart(driver: Driver, actuators: Sequence[str]) -> messages.Rebooted:
 
 
 class CommandHandler:
-    """Obeys the commands to one robot, between two ticks.
-
-    `tell`: takes notices. `refused`: takes how plays were refused. `leaving`: whether the process is to end
-    once the robot is at rest; then nothing is played.
-    """
+    """Obeys the commands to one robot, between two ticks."""
 
     def __init__(
         self,

@@ -31,9 +31,8 @@ class Displacement:
     """What moves joints of one robot while it holds.
 
     `start_tolerance`, `stall_error`: for each joint, in rad or m: how far it may be moved without having been
-    displaced, and how large an error may be that holds it. `may_stall`: for each joint: whether it may be
-    anywhere, as a gripper that holds something: it would let go. `ordinary` (joints,): setpoint less
-    feedback, where the robot held at first; 0 before it is known. `settled`: whether it is known.
+    displaced, and how large an error may be that holds it. `ordinary` (joints,): setpoint less feedback,
+    where the robot held at first; 0 before it is known.
     """
 
     def __init__(
@@ -58,8 +57,7 @@ class Displacement:
     def look(self, reference: Floats, measured: Floats, now_s: float, *, bounded: bool = True) -> None:
         """Learn from one more tick at rest.
 
-        `reference`, `measured` (joints,). `bounded`: whether an error beyond the stall error is none that
-        holds a joint.
+        `reference`, `measured` (joints,).
         """
         error, mean = self._error, self._mean
         np.subtract(reference, measured, error)

@@ -33,9 +33,8 @@ class Execution:
     rate may change on the motion at that speed. `path`, `goal`: of the feedback, while the motion plays and
     after its last row. `goal_ticks`: how many ticks after the last row the joints may take to come within the
     goal tolerance. `not_before`: the tick, counted from 1, in which the first row is due at the earliest.
-    `needs_go`: whether it begins then only if it was told to go. `offset`: the row of the plan that is the
-    first of the motion's track. `markers`: places to tell of as they are passed, in rows of the plan,
-    ascending.
+    `offset`: the row of the plan that is the first of the motion's track. `markers`: places to tell of as
+    they are passed, in rows of the plan, ascending.
     """
 
     goal_id: str

@@ -86,19 +86,14 @@ class _Reason(NamedTuple):
 class Player:
     """One robot's state and reference.
 
-    `joints`, `units`: for messages. `position`, `velocity` (joints,): where the setpoint is written, in
-    place: views of the telemetry record. The velocity is 0 at rest. `active`, `slowing`, `halted`: whether
-    the state is one of `ACTIVE` (something plays), `SLOWING` (on the way to rest, or there), or `HALTED`.
-    `state_number`: its place in `STATES`. `torque`: whether the actuators hold; without torque there is no
-    reference. `changes`: counts what happens to the state, the torque or the goal, so that one look shows
-    whether to report. `phase`: how far the execution is; None without one. `clock`: how far along the leg it
-    is. `frame`: the place on the newest motion, in rows of the plan. `loop`: the pass over it, counted from
-    1. `moved`: ticks that the reference has moved on since the first row of the motion, ways between passes
-    included. NaN before it, and from a pause, a stop, a seek or another speed on. `speed`: rows of the motion
-    per tick that are aimed at while it plays. `goal_count`: goals accepted since the start. `settled_ticks`:
-    ticks since the last row is out. `passed`, `results`: markers that were passed, and how executions ended,
-    until the loop takes them out. `displaced`: while it goes back to where it held: the joint that was moved
-    furthest, and how far.
+    `position`, `velocity` (joints,): where the setpoint is written, in place: views of the telemetry record.
+    The velocity is 0 at rest. `active`, `slowing`, `halted`: whether the state is one of `ACTIVE` (something
+    plays), `SLOWING` (on the way to rest, or there), or `HALTED`. `phase`: how far the execution is; None
+    without one. `frame`: the place on the newest motion, in rows of the plan. `loop`: the pass over it,
+    counted from 1. `moved`: ticks that the reference has moved on since the first row of the motion, ways
+    between passes included. NaN before it, and from a pause, a stop, a seek or another speed on. `speed`:
+    rows of the motion per tick that are aimed at while it plays. `settled_ticks`: ticks since the last row is
+    out.
     """
 
     def __init__(
@@ -423,10 +418,7 @@ class Player:
     # -- what was moved -------------------------------------------------------------------------------------
 
     def displace(self, start: Floats, found: dict[str, Any]) -> None:
-        """Take joints for where something has moved them, shape (joints,); what begins next begins there.
-
-        `found`: the joint that was moved furthest, and how far.
-        """
+        """Take joints for where something has moved them, shape (joints,); what begins next begins there."""
         self.position[:] = start
         self.displaced = found
         self._displaced = found | {"times": self._displaced.get("times", 0) + 1}
@@ -464,10 +456,7 @@ class Player:
         self.velocity[:] = 0.0
 
     def _advance(self, execution: Execution, ticks: int, *, on_motion: bool) -> bool:
-        """Move on along the leg; return whether its end is reached.
-
-        `on_motion`: whether the leg is part of the motion, rather than a way to it.
-        """
+        """Move on along the leg; return whether its end is reached."""
         leg = self._leg
         if leg is None:
             return False

@@ -35,7 +35,7 @@ class Excess(NamedTuple):
 class Tolerances:
     """Tolerances of some joints.
 
-    `values`: for each joint, in rad or m; `OFF` where there is none. `any`: whether any joint has one.
+    `values`: for each joint, in rad or m; `OFF` where there is none.
     """
 
     def __init__(self, values: Sequence[float]) -> None:

@@ -48,8 +48,7 @@ def watch_tolerances(
 
     `player`: is stopped softly where a joint breaks its tolerance, and has finished where all have come near
     enough to the last row. `measured` (joints,). `forgiven` (joints,): joints that may be anywhere, as they
-    have stalled and may. `verified`: asked before the execution ends well; where it says no, it has ended in
-    another way.
+    have stalled and may.
     """
     execution = player.execution
     if execution is None or player.state is STOPPING:
@@ -107,11 +106,7 @@ PASSES = {
 
 
 class Watch:
-    """The watch over one robot.
-
-    `report`: takes notices. `verified`: whether all actuators hold and take setpoints, asked before a motion
-    ends well. `ways`: plans how what was moved goes back.
-    """
+    """The watch over one robot."""
 
     def __init__(
         self,

@@ -28,10 +28,7 @@ LONGEST_S = 600.0  # of a way back; one that takes longer has no sense
 
 
 class WaysBack:
-    """Plans ways back of one robot.
-
-    `allowed`: what the actuators allow, now that they are open.
-    """
+    """Plans ways back of one robot."""
 
     def __init__(self, setup: Setup, allowed: ActuatorLimits) -> None:
         ways, self._joints, self._units = setup.ways, setup.joints, setup.units

@@ -39,11 +39,7 @@ BEAT_S = 0.25
 
 
 class Asked(NamedTuple):
-    """What the daemon has asked for.
-
-    `leaves`: whether the process is to end, as told or as the daemon has gone. `tries`: whether the actuators
-    are to be looked for at once. `reboot`: which actuators are to be restarted before.
-    """
+    """What the daemon has asked for."""
 
     leaves: bool = False
     tries: bool = False
@@ -107,8 +103,7 @@ def wait_for_devices(
 
     Whoever holds them is told of as `Lost`, once for each; `ring` is told that this process is alive.
 
-    `devices`: what is to be driven, as it is now: a name may come to stand for another device meanwhile.
-    `wait`: waits as `wait_readable` does. Raises DriverError as `DeviceLocks.take` does.
+    Raises DriverError as `DeviceLocks.take` does.
     """
     said = ""
     while True:
@@ -135,9 +130,8 @@ def open_alone(
 ) -> Holder | None:
     """Open a driver whose devices are locked, and lock what has come into being with it.
 
-    `interruptible`: returns the context within which the process may be told to leave. Returns who was first
-    to lock that; the driver is closed again then. Raises ToldToLeave if the process is to end. Raises
-    DriverError if the driver cannot be opened.
+    Returns who was first to lock that; the driver is closed again then. Raises ToldToLeave if the process is
+    to end. Raises DriverError if the driver cannot be opened.
     """
     with interruptible():
         driver.open()
@@ -151,7 +145,7 @@ def restart_first(
 ) -> None:
     """Restart the actuators that are asked for, if any, before a driver is opened whose devices are locked.
 
-    `interruptible`: as of `open_alone`. Raises ToldToLeave if the process is to end.
+    Raises ToldToLeave if the process is to end.
     """
     if asked.reboot:
         with interruptible():
@@ -166,11 +160,7 @@ def reopen(
     clock: Clock,
     interruptible: Interruptible = interruptible,
 ) -> bool:
-    """Open a driver that has lost its actuators, however long it takes; False once the process is to end.
-
-    `locks`: those on what the driver drove; they follow it where its devices have other names now.
-    `interruptible`: as of `open_alone`.
-    """
+    """Open a driver that has lost its actuators, however long it takes; False once the process is to end."""
     driver.close()
     for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
         asked = _asked_within(channel, clock, clock.now() + wait_s)

@@ -33,10 +33,7 @@ class _Child(NamedTuple):
 
 
 class ForkServer:
-    """Serves the daemon's requests.
-
-    `requests`: of type SOCK_SEQPACKET, blocking.
-    """
+    """Serves the daemon's requests."""
 
     def __init__(self, requests: socket.socket) -> None:
         self._requests = requests

@@ -34,7 +34,7 @@ log = logging.getLogger("motiond.daemon.stream")
 def main(requests_fd: int) -> int:
     """Serve the daemon's requests for stream processes; in each of these, run its robot's stream and end.
 
-    `requests_fd`: where the requests come in. Returns the fork server's exit code.
+    Returns the fork server's exit code.
     """
     start_logging(logging.INFO)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
@@ -90,10 +90,7 @@ class Machine:
 
 
 def stream(channel: Channel, machine: Machine) -> int:
-    """Run one robot's stream; return the exit code.
-
-    `channel`: to the daemon, which has sent the setup; it is closed in the end.
-    """
+    """Run one robot's stream; return the exit code."""
     setup, ring = _receive_setup(channel)
     try:
         return _run(setup, channel, ring, machine)

@@ -57,10 +57,7 @@ class RealClock:
 
 
 class VirtualClock:
-    """Time that passes only when somebody sleeps.
-
-    `start_s`: the time at first. `suspends_s`: for how long the machine is to have been suspended.
-    """
+    """Time that passes only when somebody sleeps."""
 
     def __init__(self, start_s: float = 0.0) -> None:
         self.time_s = start_s

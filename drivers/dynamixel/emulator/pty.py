@@ -23,12 +23,7 @@ _CHUNK = 4096
 
 
 class EmulatedWire:
-    """Servos that are reached through a descriptor, served by a thread of its own until `close`.
-
-    `chain`: the servos. `descriptor`: instructions are read from it and answers written to it; `close` closes
-    it. `baud_rate`: answers come as late as at this rate; without it, at once. `chain`: to be used only while
-    `lock` is held.
-    """
+    """Servos that are reached through a descriptor, served by a thread of its own until `close`."""
 
     def __init__(self, chain: EmulatedChain, descriptor: int, baud_rate: int | None = None) -> None:
         self.chain = chain
@@ -80,10 +75,7 @@ class EmulatedWire:
 
 
 class EmulatedPort(EmulatedWire):
-    """A pseudo-terminal with servos behind it.
-
-    `path`: name of the port that a program opens.
-    """
+    """A pseudo-terminal with servos behind it."""
 
     def __init__(self, chain: EmulatedChain, baud_rate: int | None = None) -> None:
         master, self._slave = os.openpty()
