@@ -153,7 +153,7 @@ class DeviceLocks:
         return {name: device for device in self._devices for name in lock_names(device)}
 
     def follow(self, devices: Iterable[str]) -> None:
-        """Release what is not driven any more: names may stand for other devices now; `take` locks the rest."""
+        """Release what is not driven any more, as names may stand for other devices; then `take` again."""
         self._devices = sorted(set(devices))
         _let_go({name: self._held.pop(name) for name in self._held.keys() - self._names().keys()})
 

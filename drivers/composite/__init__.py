@@ -1,8 +1,7 @@
 """Several drivers as one robot's.
 
-driver   the driver: asks every part at its own rate, and deals with failed ones
+driver   the driver: asks every part at its own rate, delays setpoints, and deals with failed parts
 options  its options, checked part by part
-delay    holds setpoints back for parts of lower latency
 """
 
 from .driver import CompositeDriver

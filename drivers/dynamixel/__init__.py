@@ -7,8 +7,7 @@ feedback  what servos report, and which of them are silent, failed or loose
 limits    positions that servos accept and joints can be at
 capacity  how long a tick takes on a bus
 chain     servos of one series on one bus, addressed together, and the layout of their feedback
-bus       servos on a port: frames out, answers in
-line      the port: bytes out and in, waited for until a time
+bus       servos on a port: frames out, answers in, waited for until a time
 protocol  packets as bytes
 models    control tables and units of each model, and hardware errors; the tables are in `tables/`
 units     between registers and SI units
@@ -16,9 +15,9 @@ scanning  looks for servos on a port
 emulator  emulated servos
 """
 
+from .bus import import_serial
 from .capacity import feedback_exchange
 from .driver import DynamixelDriver
-from .line import import_serial
 from .models import models_by_name
 from .options import HIGHEST_BAUD_RATE, LOWEST_BAUD_RATE, DynamixelOptions
 from .protocol import HIGHEST_ID

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ..base import Driver, DriverConfigError, DriverError, LifetimeExpired, require_lifetime, slowest_rate_hz
-from .bus import Bus
+from .bus import Bus, SerialLine
 from .capacity import Capacity, advice, capacity_at_best, capacity_of
 from .chain import FULL, SHORT
 from .feedback import Feedback
 from .limits import Limits, configured, refuse_turned
-from .line import SerialLine
 from .options import WATCHDOG_UNIT_S, WHERE, DynamixelOptions, place_servos
 from .setup import (
     RETURN_DELAY_UNIT_US,
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
 
     from ..base import ActuatorCommand, ActuatorState, DriverOptions
     from ..limits import ActuatorLimits
+    from .bus import Line
     from .chain import Chain, Servo
-    from .line import Line
 
 STILL_TRIES = 5
 STILL_RAD = 0.005

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..base import DriverError
-from .bus import Bus
-from .line import SerialLine
+from .bus import Bus, SerialLine
 from .models import in_words, models, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from .bus import Found
-    from .line import Line
+    from .bus import Found, Line
     from .models import Model
 
 COMMON_BAUD_RATES = (57_600, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 4_500_000, 115_200, 9_600)

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ..base import Floats
-    from .bus import Bus
-    from .line import Line
+    from .bus import Bus, Line
     from .options import DynamixelOptions, Place
 
 REVERSE, SLAVE, TIME_BASED, TORQUE_ON_BY_GOAL = 0x01, 0x02, 0x04, 0x08

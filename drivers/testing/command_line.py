@@ -1,8 +1,4 @@
-"""A rig for a driver of which only name and options are known, as options of pytest.
-
-The rig is on real time and cannot reach what is behind the driver: tests that need a hand to move actuators,
-or a bus to break, are skipped and say so.
-"""
+"""The contract suite for the driver that the command line names; `pytest_motiond` has the options."""
 
 from __future__ import annotations
 
@@ -80,3 +76,19 @@ def _options(given: str) -> Mapping[str, Any]:
     if not isinstance(options, dict):
         raise pytest.UsageError(f"{where}: {given}; it is no mapping; write `key: value`")
     return options
+
+
+def add_suite(config: pytest.Config) -> None:
+    """Add the suite to the tests to run: beside the files or folders that are named, otherwise alone.
+
+    Raises
+    ------
+    pytest.UsageError
+        If there is no such driver, or it refuses its options.
+    """
+    command_line_rig(config)
+    suite = str(Path(__file__).with_name("suite.py"))
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args[:] = [suite]
+    elif suite not in config.args:  # as it is in a process that pytest-xdist started
+        config.args.append(suite)

@@ -15,7 +15,7 @@ from motiond.drivers import registry as drivers
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
-from motiond.drivers.testing.clock import Clock
+from motiond.drivers.testing.rig import Clock
 from tests.daemon.rig import JOINTS, Rig, ask, sweep, write_seq
 from tests.drivers.dynamixel.memory_driver import MemoryDynamixel
 from tests.drivers.dynamixel.memory_port import MemoryPort

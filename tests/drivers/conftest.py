@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from motiond.drivers.testing.clock import Clock
+from motiond.drivers.testing.rig import Clock
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLo
 from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.options import HebiOptions
 from motiond.drivers.registry import make_driver
-from motiond.drivers.testing.clock import Clock
+from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.bench import Bench, servo
 from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
 

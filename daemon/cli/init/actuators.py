@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from motiond.drivers.base import DriverError
+from motiond.drivers import DriverError
 from motiond.text import listed, nearest, printable
 
 from . import hardware

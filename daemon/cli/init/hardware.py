@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from motiond.drivers.base import DriverError
-from motiond.drivers.dynamixel.line import import_serial
-from motiond.drivers.dynamixel.models import models_by_name
-from motiond.drivers.dynamixel.scan import scan
-from motiond.drivers.hebi.lookup import LOOKUP_POLL_S, open_lookup, present
+from motiond.drivers import DriverError
+from motiond.drivers.dynamixel import import_serial, models_by_name, scan
+from motiond.drivers.hebi import LOOKUP_POLL_S, open_lookup, present
 from motiond.formats import FormatError, load_motions, load_robots
 from motiond.formats.registry import MOTIONS, ROBOTS
 from motiond.text import printable

@@ -13,9 +13,8 @@ from motiond.drivers import DriverError
 from ...ipc import messages
 from ...ipc.states import ResultCode, State
 from ...trajectory import Route, WayError, map_shared
-from .execution import Execution
-from .tolerances import Tolerances
-from .ways_back import joined
+from .displacement import joined
+from .execution import Execution, Tolerances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

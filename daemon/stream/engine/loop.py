@@ -19,18 +19,65 @@ from motiond.drivers import CommunicationLost, Driver, DriverError
 
 from ...ipc import messages
 from ...ipc.channel import Channel, ChannelClosed
+from ...ipc.messages import Ended
 from ...ipc.ring import Record, RingWriter
 from ...ipc.states import ResultCode, State
 from ..timing import Schedule
 from .actuators import Actuators
 from .commands import CommandHandler
-from .notices import ended, send_waiting
 from .player import Player
 from .watch import Watch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from motiond.formats.arrays import Booleans, Floats
+
+    from ...ipc.channel import Channel
+    from ...ipc.messages import Notice
     from ..timing import Clock
-    from .execution import PassedMarker
+    from .execution import PassedMarker, Result
+
+
+def ended(
+    result: Result, joints: Sequence[str], units: Sequence[str], error: Floats, stalled: Booleans
+) -> Ended:
+    """Return the notice of an execution's end.
+
+    `error` (joints,): how far the feedback is from the setpoint, without sign; NaN without feedback.
+    `stalled` (joints,).
+    """
+    played_s = max(0, result.played_ticks - 1) / result.execution.rate_hz
+    details = dict(result.details)
+    if stalled.any():
+        details["stalled"] = [joints[joint] for joint in np.flatnonzero(stalled)]
+    details["reached_goal"] = result.code is ResultCode.SUCCESSFUL and not stalled.any()
+    if np.isfinite(error).any():
+        worst = int(np.nanargmax(error))
+        details["final_error"] = {
+            "joint": joints[worst],
+            "value": float(error[worst]),
+            "unit": units[worst],
+        }
+    return Ended(result.execution.goal_id, result.code, result.message, played_s, details)
+
+
+def send_waiting(channel: Channel, notices: deque[Notice]) -> None:
+    """Send notices in their order without waiting; what the daemon does not read now stays."""
+    while notices and _is_done_with(channel, notices[0]):
+        notices.popleft()
+
+
+def _is_done_with(channel: Channel, notice: Notice) -> bool:
+    """Send a notice; False if the daemon does not read now."""
+    try:
+        channel.send(notice)
+    except BlockingIOError:
+        return False
+    except ChannelClosed:
+        return True
+    return True
+
 
 log = logging.getLogger(__name__)
 

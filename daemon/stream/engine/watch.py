@@ -17,9 +17,8 @@ from ...ipc.messages import Happened
 from ...ipc.states import ResultCode, State
 from ..timing import CHECK_PERIOD_S
 from .checks import Checks
-from .displacement import Displacement
+from .displacement import Displacement, WaysBack
 from .execution import Phase
-from .ways_back import WaysBack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +28,8 @@ if TYPE_CHECKING:
     from ...ipc.messages import Notice, Setup
     from ..timing import Schedule
     from .actuators import Actuators
-    from .execution import Execution
+    from .execution import Excess, Execution
     from .player import Player
-    from .tolerances import Excess
 
 # Members of enums are slow to look up in every tick.
 MOTION, SETTLE = Phase.MOTION, Phase.SETTLE

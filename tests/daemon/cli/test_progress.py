@@ -16,7 +16,7 @@ DEMO = Path(__file__).parents[3] / "config" / "demo.yaml"
 REPORT = Report(version="1", stamp_utc="2026-11-22T12:00:00", verdict=Verdict.OK, checks=[])
 CASES: list[tuple[str, object, str, tuple[object, ...]]] = [
     ("motiond.daemon.tools.check.check_motions", [], "planning", ("check", "-c", DEMO)),
-    ("motiond.drivers.dynamixel.scanning", [], "scanning /dev/null", ("scan", "/dev/null")),
+    ("motiond.drivers.dynamixel.scan", [], "scanning /dev/null", ("scan", "/dev/null")),
     ("motiond.daemon.doctor.examination.examine", REPORT, "looking at the machine", ("doctor",)),
 ]
 

@@ -15,7 +15,7 @@ from motiond.daemon.ipc.states import State
 from motiond.daemon.stream.timing import VirtualClock
 from motiond.drivers.base import ActuatorState, CommunicationLost, DriverError
 from motiond.drivers.sim import SimDriver, SimOptions
-from motiond.drivers.testing.clock import Clock
+from motiond.drivers.testing.rig import Clock
 from tests.daemon.stream.test_loop import JOINTS, START, UNLIMITED
 from tests.daemon.stream.watched import STATES, Robot
 

@@ -11,9 +11,8 @@ import pytest
 
 from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.states import TRANSITIONS, Event, ResultCode, State
-from motiond.daemon.stream.engine.execution import Execution
+from motiond.daemon.stream.engine.execution import Execution, Tolerances
 from motiond.daemon.stream.engine.player import Player
-from motiond.daemon.stream.engine.tolerances import Tolerances
 from motiond.daemon.stream.engine.watch import watch_tolerances
 from motiond.daemon.trajectory.route import Passes, Route
 from motiond.daemon.trajectory.track import Track

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from motiond.daemon.ipc.messages import OFF
-from motiond.daemon.stream.engine.tolerances import Excess, Tolerances
+from motiond.daemon.stream.engine.execution import Excess, Tolerances
 
 
 def test_the_joint_that_passes_its_tolerance_most_is_told() -> None:

@@ -20,8 +20,7 @@ from motiond.drivers.base import (
     DriverError,
     DriverTimeout,
 )
-from motiond.drivers.composite.delay import SetpointDelay
-from motiond.drivers.composite.driver import CompositeDriver
+from motiond.drivers.composite.driver import CompositeDriver, SetpointDelay
 from motiond.drivers.composite.options import CompositeOptions
 from motiond.drivers.options import OptionsError, check, resolved
 from motiond.drivers.registry import check_options
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from motiond.drivers.base import Floats
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 ACTUATORS = ("shoulder", "finger", "elbow")
 PERIOD_S = 0.01

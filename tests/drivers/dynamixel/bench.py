@@ -12,7 +12,7 @@ from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
 from motiond.drivers.dynamixel.models import models_by_name
 from motiond.drivers.dynamixel.options import DynamixelOptions
-from motiond.drivers.testing.clock import Clock
+from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.memory_port import MemoryPort
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from motiond.drivers.dynamixel.bus import Line
     from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
-    from motiond.drivers.dynamixel.line import Line
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 
 class MemoryPort:
@@ -65,7 +65,7 @@ class MemoryPort:
 
 
 class MemoryLine:
-    """A program's end of a port; see `motiond.drivers.dynamixel.line.Line`."""
+    """A program's end of a port; see `motiond.drivers.dynamixel.bus.Line`."""
 
     def __init__(self, port: MemoryPort) -> None:
         self._port = port

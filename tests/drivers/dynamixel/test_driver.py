@@ -26,7 +26,7 @@ from motiond.drivers.dynamixel.models import models, models_by_name
 from motiond.drivers.dynamixel.options import DynamixelOptions
 from motiond.drivers.dynamixel.protocol import Refusal
 from motiond.drivers.registry import make_driver
-from motiond.drivers.testing.clock import Clock
+from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.bench import XM430, Bench, servo
 from tests.drivers.dynamixel.memory_port import MemoryPort
 

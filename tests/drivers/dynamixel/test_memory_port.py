@@ -12,7 +12,7 @@ from tests.drivers.dynamixel.line_contract import LineContract
 from tests.drivers.dynamixel.memory_port import MemoryPort
 
 if TYPE_CHECKING:
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 
 class TestMemoryPort(LineContract):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from motiond.drivers.dynamixel.bus import TRIES
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.scanning import ANSWER_TIMEOUT_S, scan
-from motiond.drivers.testing.clock import Clock
+from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.bench import servo
 from tests.drivers.dynamixel.memory_port import MemoryPort
 

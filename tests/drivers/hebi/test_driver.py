@@ -21,7 +21,7 @@ from motiond.drivers.registry import check_options, make_driver
 from tests.contract.hebi_bench import Bench
 
 if TYPE_CHECKING:
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 

@@ -15,7 +15,7 @@ from hebi._internal.group import Group
 from hebi._internal.lookup import Entry, Lookup
 
 from motiond.drivers.hebi.feedback import GroupState
-from motiond.drivers.testing.clock import Clock
+from motiond.drivers.testing.rig import Clock
 from tests.drivers.hebi.fake_hebi import TOLD, FakeEntry, FakeGroup, FakeLookup, FakeModule
 
 

@@ -25,7 +25,7 @@ from tests.drivers.hebi.fake_hebi import FakeEntry, FakeLookup, FakeModule
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 ARM = ("base", "elbow")
 TICK_S = 0.01

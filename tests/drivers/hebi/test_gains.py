@@ -14,7 +14,7 @@ from tests.drivers.hebi.fake_hebi import FakeGroup, FakeLookup, FakeModule
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 ARM = ("base", "elbow")
 GAINS = """<?xml version="1.0"?>

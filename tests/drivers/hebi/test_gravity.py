@@ -20,7 +20,7 @@ from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 HRDF = Path(__file__).parents[3] / "config" / "robots" / "six_axis.hrdf"
 JOINTS = tuple(f"J{number}" for number in range(1, 7))

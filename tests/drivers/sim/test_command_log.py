@@ -14,7 +14,7 @@ from motiond.drivers.sim.command_log import CommandLog, CommandLogError, read_tr
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 ARM = ("base", "elbow")
 

@@ -10,7 +10,7 @@ from motiond.drivers.registry import make_driver
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 PAIR = ("elbow", "wrist")
 

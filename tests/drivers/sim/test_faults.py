@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from motiond.drivers.base import Floats
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 PAIR = ("elbow", "wrist")
 FULL_TURN = 2 * np.pi

@@ -11,7 +11,7 @@ from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.gravity import Gravity, Weights
 
 if TYPE_CHECKING:
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 ARM = ("shoulder", "elbow", "lift")
 G = 9.80665

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver, DriverError
 from motiond.drivers.registry import make_driver
-from motiond.drivers.testing.clock import Clock
+from motiond.drivers.testing.rig import Clock
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats

@@ -12,7 +12,7 @@ from motiond.drivers.sim.plant_file import PlantFileError, read_plant
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from motiond.drivers.testing.clock import Clock
+    from motiond.drivers.testing.rig import Clock
 
 ARM = ("base", "elbow")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from motiond.drivers.base import ActuatorCommand, ActuatorState
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import make_driver
-from motiond.drivers.testing.clock import Clock
+from motiond.drivers.testing.rig import Clock
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats

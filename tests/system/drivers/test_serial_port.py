@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from motiond.drivers.dynamixel.bus import SerialLine
 from motiond.drivers.dynamixel.driver import DynamixelDriver
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
 from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
-from motiond.drivers.dynamixel.line import SerialLine
 from motiond.drivers.dynamixel.models import models_by_name
 from motiond.drivers.dynamixel.options import DynamixelOptions
 from motiond.drivers.dynamixel.protocol import encode_read
