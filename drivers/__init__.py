@@ -15,6 +15,8 @@ testing    the contract as a suite of tests
 
 from typing import TYPE_CHECKING
 
+from motiond.text import nearest
+
 from .base import (
     ActuatorCommand,
     ActuatorState,
@@ -37,7 +39,6 @@ from .options import (
     OptionsError,
     PerActuatorOf,
     Positive,
-    nearest,
     resolved,
     spread,
 )

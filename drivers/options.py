@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from reprlib import Repr
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
@@ -17,6 +16,8 @@ from unicodedata import category
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag, ValidationError
+
+from motiond.text import nearest
 
 from .base import DriverConfigError, DriverOptions
 
@@ -97,13 +98,6 @@ class WrongOptions(ValueError):
     def __init__(self, problems: Sequence[OptionProblem]) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = tuple(problems)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a hint such as `did you mean 'sim'?` with the nearest known word; empty where none is near."""
-    by_folded = {name.casefold(): name for name in known}
-    found = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.5)
-    return f"did you mean '{by_folded[found[0]]}'?" if found else ""
 
 
 def shown(value: object) -> str:
@@ -188,6 +182,18 @@ def _problem(where: str, kind: type[DriverOptions], detail: Mapping[str, Any]) -
     return OptionProblem(where, path, f"option '{dotted}' is {shown(detail['input'])}", reason, hint)
 
 
+def unknown_actuators(
+    where: str, named: Iterable[tuple[str, str]], actuators: Sequence[str]
+) -> Iterator[OptionProblem]:
+    """Yield a problem for each option and name that is no actuator's."""
+    for option, name in named:
+        if name not in actuators:
+            problem, known = f"option '{option}' names an unknown actuator '{name}'", ", ".join(actuators)
+            yield OptionProblem(
+                where, (option, name), problem, f"there are {known}", nearest(name, actuators)
+            )
+
+
 def spread(
     where: str, option: str, value: PerActuator | None, actuators: Sequence[str], default: float
 ) -> Floats:
@@ -210,17 +216,7 @@ def spread(
     """
     if not isinstance(value, dict):
         return np.full(len(actuators), default if value is None else value)
-    problems = [
-        OptionProblem(
-            where,
-            (option, name),
-            f"option '{option}' names an unknown actuator '{name}'",
-            f"there are {', '.join(actuators)}",
-            nearest(name, actuators),
-        )
-        for name in value
-        if name not in actuators
-    ]
+    problems = list(unknown_actuators(where, ((option, name) for name in value), actuators))
     if problems:
         raise OptionsError(problems)
     return np.array([value.get(name, default) for name in actuators])

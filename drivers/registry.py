@@ -14,8 +14,12 @@ from importlib.metadata import EntryPoint, entry_points
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
+from motiond.text import nearest
+
 from .base import Driver, DriverConfigError
-from .options import check, nearest
+from .options import (
+    check,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

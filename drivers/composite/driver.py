@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from motiond.text import nearest
+
 from ..base import (
     ActuatorCommand,
     ActuatorState,
@@ -24,7 +26,10 @@ from ..base import (
     LifetimeExpired,
 )
 from ..limits import ActuatorLimits
-from ..options import OptionProblem, OptionsError, nearest
+from ..options import (
+    OptionProblem,
+    OptionsError,
+)
 from ..registry import make_driver
 from .options import CompositeOptions, problems_of
 

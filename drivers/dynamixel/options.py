@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from motiond.text import nearest
+
 from ..base import DriverOptions
-from ..options import Finite, NotNegative, OptionProblem, OptionsError, PerActuatorOf, Positive, nearest
+from ..options import (
+    Finite,
+    NotNegative,
+    OptionProblem,
+    OptionsError,
+    PerActuatorOf,
+    Positive,
+    unknown_actuators,
+)
 from .models import models_by_name
 from .protocol import HIGHEST_ID
 
@@ -188,15 +198,7 @@ def _wrong_names(options: DynamixelOptions, actuators: Sequence[str]) -> Iterato
             WHERE, ("ports",), f"no id for {', '.join(missing)}", hint="name them under `ids` of a port"
         )
     named = [("ports", name) for name in placed] + list(options.names())
-    for option, name in named:
-        if name not in actuators:
-            yield OptionProblem(
-                WHERE,
-                (option, name),
-                f"option '{option}' names an unknown actuator '{name}'",
-                f"there are {', '.join(actuators)}",
-                nearest(name, actuators),
-            )
+    yield from unknown_actuators(WHERE, named, actuators)
 
 
 def _wrong_models(options: DynamixelOptions) -> Iterator[OptionProblem]:

@@ -14,8 +14,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from motiond.text import nearest
+
 from ..base import DriverConfigError, DriverError, DriverTimeout
-from ..options import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

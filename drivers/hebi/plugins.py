@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool
 
+from motiond.text import nearest
+
 from ..base import DriverOptions
-from ..options import Finite, NotNegative, OptionProblem, OptionsError, PlainName, check, nearest, shown
+from ..options import (
+    Finite,
+    NotNegative,
+    OptionProblem,
+    OptionsError,
+    PlainName,
+    check,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

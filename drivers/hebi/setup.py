@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import Description, DriverConfigError
-from ..options import OptionProblem, OptionsError, nearest
+from ..options import OptionProblem, OptionsError, unknown_actuators
 from .config import HebiConfig, load_hebi_config, pair_modules
 from .gravity import Imu
 from .lookup import WHERE, Module
@@ -264,17 +264,8 @@ def _match(actuators: Sequence[str], config: HebiConfig) -> tuple[int, ...]:
 
 
 def _ranges(actuators: Sequence[str], options: HebiOptions) -> tuple[Floats, Floats]:
-    problems = [
-        OptionProblem(
-            WHERE,
-            ("position_range", name),
-            f"option 'position_range' names an unknown actuator '{name}'",
-            f"there are {', '.join(actuators)}",
-            nearest(name, actuators),
-        )
-        for name in options.position_range
-        if name not in actuators
-    ]
+    named = (("position_range", name) for name in options.position_range)
+    problems = list(unknown_actuators(WHERE, named, actuators))
     if problems:
         raise OptionsError(problems)
     unset = (np.nan, np.nan)

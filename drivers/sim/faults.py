@@ -16,8 +16,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 import numpy as np
 from pydantic import BeforeValidator, Field
 
+from motiond.text import nearest
+
 from ..base import DriverOptions
-from ..options import Finite, NotNegative, OptionProblem, OptionsError, Positive, check, nearest
+from ..options import (
+    Finite,
+    NotNegative,
+    OptionProblem,
+    OptionsError,
+    Positive,
+    check,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

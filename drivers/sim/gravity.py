@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from motiond.text import nearest
+
 from ..base import DriverOptions
-from ..options import Finite, NotNegative, OptionProblem, OptionsError, nearest
+from ..options import (
+    Finite,
+    NotNegative,
+    OptionProblem,
+    OptionsError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
