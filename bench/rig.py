@@ -61,7 +61,7 @@ async def playing_robot(folder: Path, rows: NDArray[Any], rate_hz: int) -> Async
         await rig.until_state("idle")
         await ask(registry, "play", motion="motion")
         await rig.until_state("playing")
-        stream = registry._members["arm"].robot.stream
+        stream = registry.members["arm"].robot.stream
         assert stream.pid is not None
         assert stream.observer is not None
         stream.observer.start_goal()

@@ -136,10 +136,9 @@ holds "start: the daemon has no capability" grep -q 'CapEff:.0000000000000000' \
 config=$root/etc/motiond/motiond.yaml
 cp "$config" "$work/memory/good.yaml"
 before=$(unit MainPID)
-hand='{driver: {type: sim}, joints: {j: {limits: {lower: -1, upper: 1, velocity: 1}}}}'
-sed -i "s/^robots:/robots:\n  hand: $hand/" "$config"
-holds "reload: the job takes another robot in" inside systemctl reload motiond
-holds "reload: both are there" shows StatusText "2 robots, idle"
+sed -i "0,/motions:/s//stop_duration_s: 0.4\n    motions:/" "$config"
+holds "reload: the job ends" inside systemctl reload motiond
+holds "reload: the journal names what needs a restart" says "robots.arm.stop_duration_s changed; restart the daemon"
 echo "nonsense: 1" >>"$config"
 holds "reload: the job fails with a wrong configuration" fails inside systemctl reload motiond
 holds "reload: the journal says why" says "unknown key 'nonsense'"

@@ -86,11 +86,6 @@ class Lease:
         self._ends_s = self._reported_s = 0.0
         self.epoch = int(unix_now())
 
-    def succeed(self, former: Lease) -> None:
-        """Be the lease that another one was: its holder proves it by the same secret."""
-        self._holder, self._secret, self.epoch = former._holder, former._secret, former.epoch
-        self._ends_s, self._reported_s = former._ends_s, former._reported_s
-
     # -- requests; each raises RequestError where it is refused ---------------------------------------------
 
     def acquire(self, holder: str, lease: str | None = None) -> LeaseAnswer:

@@ -22,19 +22,17 @@ def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int
     with StreamForks() as forks:
         forks.start()  # it loads while the daemon does
         from ..api import ReportHub
-        from ..clock import ClockMonitor
         from ..config.settings import load_settings
         from ..log import start_logging
-        from ..robots import Assembly
-        from ..service.daemon import Source, serve
+        from ..robots import make_registry
+        from ..service.daemon import serve
 
         start_logging(logging.DEBUG if verbose else logging.INFO)
         settings = load_settings(config)
         forks.load({robot.driver.type for robot in settings.robots.values()})
         hub = ReportHub()
-        assembly = Assembly(hub, forks, ClockMonitor(settings.max_clock_error_s))
-        registry = assembly.registry(settings)
-        asyncio.run(serve(settings, hub, registry, Source(config, assembly)))
+        registry = make_registry(settings, hub, forks)
+        asyncio.run(serve(settings, hub, registry, config))
     return DONE
 
 

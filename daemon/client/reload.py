@@ -64,28 +64,17 @@ class Reloaded:
 
 @dataclass(frozen=True, slots=True)
 class ReloadedHere:
-    """What a daemon on this machine has made of its configuration.
+    """What a daemon on this machine has made of a reload.
 
     Attributes
     ----------
-    robots : list of Reloaded
-        Each robot that there is, with its motions.
-    changes : dict of str to str
-        How those have changed that have, as the beginning of a sentence on them.
-    removed : list of str
-        Robots that there are no more.
-    to_come : dict of str to str
-        Robots that there are not yet, with what they wait for.
     restart : list of str
-        Options that are taken when the daemon starts the next time.
+        Keys of the configuration that have changed, and count from the next start on.
     answer : dict
         The daemon's own.
     """
 
     robots: list[Reloaded]
-    changes: dict[str, str]
-    removed: list[str]
-    to_come: dict[str, str]
     restart: list[str]
     answer: dict[str, Any]
 
@@ -95,7 +84,7 @@ class ReloadedHere:
 
 
 def reload_here(config: Path) -> ReloadedHere | None:
-    """Have the daemon of a configuration on this machine take what has changed; None where there is none.
+    """Have the daemon of a configuration on this machine reload; None where there is none.
 
     Raises
     ------
@@ -104,19 +93,11 @@ def reload_here(config: Path) -> ReloadedHere | None:
     NoAnswer
         If the daemon does not answer.
     """
-    told = ask_here(config, "reload")
-    if told is None:
+    answer = ask_here(config, "reload")
+    if answer is None:
         return None
-    motions = told["motions"]
-    changes = {robot: f"{kind}, " for kind in ("added", "changed") for robot in told[kind]}
-    return ReloadedHere(
-        [Reloaded(robot, one["motions"], one.get("more", 0)) for robot, one in motions.items()],
-        changes | {robot: f"{reason}; " for robot, reason in told["waiting"].items() if robot in motions},
-        told["removed"],
-        {robot: reason for robot, reason in told["waiting"].items() if robot not in motions},
-        told["restart"],
-        told,
-    )
+    robots = [Reloaded(robot, one["motions"], one.get("more", 0)) for robot, one in answer["motions"].items()]
+    return ReloadedHere(robots, answer["restart"], answer)
 
 
 async def reload_motions(settings: MqttSettings, robot: str | None = None) -> list[Reloaded]:

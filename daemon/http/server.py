@@ -97,7 +97,7 @@ class HttpServer:
         self._hub, self._bounds = hub, bounds
         # Robots of other daemons are counted by these.
         self._tally = Tally(lambda: () if is_fleet else commands.robots)
-        token = read_token(settings.token_file, options[0])
+        token = self._token = read_token(settings.token_file, options[0])
 
         def make() -> tuple[web.Application, Live]:
             from .application import make_application  # noqa: PLC0415 - once the daemon runs
@@ -137,10 +137,12 @@ class HttpServer:
         """The page's address."""
         return self._settings.url
 
-    def renew_certificate(self) -> None:
-        """Serve new connections with the certificate's files as they are now; the log says what fails."""
+    def renew(self) -> None:
+        """Read certificate and token again, for new connections and requests; the log says what fails."""
         if self._certificate is not None:
             self._certificate.renew()
+        if self._token is not None:
+            self._token.renew()
 
     async def run(self, until_ready: Callable[[], Awaitable[None]] | None = None) -> NoReturn:
         """Serve until cancelled; an address that is taken is tried again, and the robots run on meanwhile.

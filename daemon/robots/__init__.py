@@ -2,7 +2,7 @@
 
 - `registry`: all robots of a daemon
 - `member`: one of them, with all that serves it
-- `assembly`, `parts`: makes robots of a configuration; what each is made of
+- `assembly`: makes robots of a configuration
 - `handlers`: which requests a robot takes, and what it answers
 - `session`: what one robot does, and what follows; goals, and what the stream process needs for them
 - `robot`: the shell around its session: its life, what requests wait for, what it reports
@@ -15,10 +15,9 @@
 - `payloads`, `telemetry_reporter`, `numbering`: what is reported
 """
 
-from .assembly import Assembly, make_registry, make_setup
+from .assembly import make_registry, make_setup
 from .group_start import GUARD_S, TELLING_S, Reservation
 from .member import Member
-from .parts import Parts
 from .payloads import result_payload
 from .registry import RobotRegistry
 from .robot import Robot
@@ -27,11 +26,9 @@ from .session import Goal, GoalPlanner, new_goal
 __all__ = [
     "GUARD_S",
     "TELLING_S",
-    "Assembly",
     "Goal",
     "GoalPlanner",
     "Member",
-    "Parts",
     "Reservation",
     "Robot",
     "RobotRegistry",

@@ -28,14 +28,13 @@ from ..planning.library import MotionLibrary
 from ..planning.reader import MotionReader
 from ..trajectory import FULL_RAMP
 from .member import Member
-from .parts import Parts
 from .process import StreamProcess, StreamSupervisor
 from .registry import RobotRegistry
 from .robot import Robot
 from .telemetry_reporter import TelemetryRates
 
 if TYPE_CHECKING:
-    from motiond.drivers import ActuatorLimits
+    from motiond.drivers import ActuatorLimits, Driver
 
     from ..api import ReportHub
     from ..config.robot import RobotSettings
@@ -70,86 +69,44 @@ def make_registry(
         If a robot cannot be made of its description, joints and driver, or two robots drive one device.
     """
     clock = clock or ClockMonitor(settings.max_clock_error_s)
-    return Assembly(hub, forks, clock).registry(settings)
-
-
-class Assembly:
-    """Makes robots of a configuration, at the daemon's start and whenever the configuration has changed.
-
-    Parameters
-    ----------
-    hub : ReportHub
-        Where the robots report.
-    forks : StreamForks
-        Who forks their stream processes; it has to last as long as they do.
-    clock : ClockMonitor
-        Of the machine.
-    """
-
-    def __init__(self, hub: ReportHub, forks: StreamForks, clock: ClockMonitor) -> None:
-        self._hub = hub
-        self._forks = forks
-        self._clock = clock
-
-    def registry(self, settings: Settings) -> RobotRegistry:
-        """Return all robots of a configuration; raises as `all_parts` does."""
-        members = [self.member(parts) for parts in self.all_parts(settings).values()]
-        return RobotRegistry(members, self._clock)
-
-    def all_parts(self, settings: Settings) -> dict[str, Parts]:
-        """Return what every robot of a configuration is to be made of, by name; may run in a thread.
-
-        Raises
-        ------
-        FormatError, JointMapError, DriverError
-            If a robot cannot be made of its description, joints and driver, or two robots drive one device.
-        """
-        parts = {name: _parts_of(name, robot, settings) for name, robot in settings.robots.items()}
-        refuse_shared_devices({name: one.driver for name, one in parts.items()})
-        return parts
-
-    def member(self, parts: Parts) -> Member:
-        """Make a robot, and what serves it."""
-        joint_map = parts.joint_map.within(parts.driver.limits)
-        bounds = joint_bounds(joint_map, parts.settings)
-        for warning in filter(None, (missing_limits(joint_map), never_fails(joint_map, bounds))):
-            log.warning("%s: %s", parts.name, warning)
-        reader = MotionReader()
-        library = MotionLibrary(
-            joint_map,
-            parts.settings,
-            parts.driver.max_rate_hz,
-            reader.load_motions,
-            reader=reader,
-            min_rate_hz=parts.driver.min_rate_hz,
+    rates = _telemetry_rates(settings)
+    drivers: dict[str, Driver] = {}
+    members = []
+    for name, robot in settings.robots.items():
+        model = load_model(robot, settings)
+        joint_map = build_joint_map(name, model, robot.joints)
+        options = with_gravity(robot.driver.options, model, joint_map)
+        options = with_stops(robot.driver.type, options, joint_map)
+        driver = drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
+        setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)
+        member = Robot(
+            name,
+            robot,
+            joint_map=joint_map,
+            library=_make_library(name, robot, joint_map, driver),
+            stream=_make_stream(forks, setup, robot, rates),
+            telemetry=rates,
+            hub=hub,
+            clock=clock,
         )
-        robot = Robot(
-            parts.name,
-            parts.settings,
-            joint_map=parts.joint_map,
-            library=library,
-            stream=_make_stream(self._forks, parts.setup, parts.settings, parts.rates),
-            telemetry=parts.rates,
-            hub=self._hub,
-            clock=self._clock,
-        )
-        return Member(robot, parts)
+        members.append(Member(member, model, joint_map))
+    refuse_shared_devices(drivers)
+    return RobotRegistry(members, clock)
 
 
-def _parts_of(name: str, robot: RobotSettings, settings: Settings) -> Parts:
-    model = load_model(robot, settings)
-    joint_map = build_joint_map(name, model, robot.joints)
-    options = with_gravity(robot.driver.options, model, joint_map)
-    options = with_stops(robot.driver.type, options, joint_map)
-    driver = make_driver(robot.driver.type, options, joint_map.actuators)
-    return Parts(
-        name,
+def _make_library(name: str, robot: RobotSettings, joint_map: JointMap, driver: Driver) -> MotionLibrary:
+    narrowed = joint_map.within(driver.limits)
+    bounds = joint_bounds(narrowed, robot)
+    for warning in filter(None, (missing_limits(narrowed), never_fails(narrowed, bounds))):
+        log.warning("%s: %s", name, warning)
+    reader = MotionReader()
+    return MotionLibrary(
+        narrowed,
         robot,
-        model,
-        joint_map,
-        make_setup(name, robot, settings, joint_map, options, allowed=driver.limits),
-        _telemetry_rates(settings),
-        driver,
+        driver.max_rate_hz,
+        reader.load_motions,
+        reader=reader,
+        min_rate_hz=driver.min_rate_hz,
     )
 
 

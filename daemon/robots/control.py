@@ -47,11 +47,6 @@ class Control:
         """Return the number of who is in control; None where nobody is, or has to be."""
         return self.lease.tenure if self.lease else None
 
-    def succeed(self, former: Control) -> None:
-        """Leave whoever was in control of the robot before in control of it."""
-        if self.lease is not None and former.lease is not None:
-            self.lease.succeed(former.lease)
-
     # -- requests -------------------------------------------------------------------------------------------
 
     async def acquire(self, request: HolderRequest) -> LeaseAnswer:

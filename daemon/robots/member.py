@@ -13,11 +13,13 @@ from .control import Control
 from .group_start import Reservation
 from .handlers import RequestHandlers
 from .inactivity import Inactivity
-from .motions import MotionLoader, MotionWatch
+from .motions import MotionWatch
 from .stream_listener import StreamListener
 
 if TYPE_CHECKING:
-    from .parts import Parts
+    from motiond.formats import RobotModel
+
+    from ..joints.joint_map import JointMap
     from .robot import Robot
 
 log = logging.getLogger(__name__)
@@ -32,35 +34,27 @@ class Member:
     Parameters
     ----------
     robot : Robot
-    parts : Parts
-        What it was made of.
-
-    Attributes
-    ----------
-    listener : StreamListener
-    control : Control
-    reservation : Reservation
-    handlers : RequestHandlers
+    model : RobotModel or None
+        Its description, if it has one.
+    joint_map : JointMap
+        The columns of its telemetry.
     """
 
-    def __init__(self, robot: Robot, parts: Parts) -> None:
+    def __init__(self, robot: Robot, model: RobotModel | None, joint_map: JointMap) -> None:
         self.robot = robot
-        self.parts = parts
+        self.model = model
+        self.joint_map = joint_map
         self.listener = StreamListener(robot)
         self.control = Control(robot)
         self.reservation = Reservation(robot, self.control.tenure)
         self.handlers = RequestHandlers(robot, self.control, self.reservation)
 
     @property
-    def rests(self) -> bool:
-        """Whether nothing moves, is about to, or was promised to: what the robot is may be exchanged."""
-        return self.robot.session.rests and not self.reservation.holds
-
-    @property
     def in_use(self) -> bool:
         """Whether anything moves, is about to, or was promised to, or a client is in control."""
         lease = self.control.lease
-        return not self.rests or (lease is not None and lease.tenure is not None)
+        has_holder = lease is not None and lease.tenure is not None
+        return has_holder or not self.robot.session.rests or self.reservation.holds
 
     async def run(self) -> None:
         """Run the robot until it leaves; nothing else ends it."""
@@ -88,22 +82,6 @@ class Member:
             await self._keep_running()
             for one in watching:
                 one.cancel()
-
-    async def prepare(self) -> None:
-        """Read all motions before the robot runs, so that it need not do it while nothing holds it."""
-        await MotionLoader(self.robot.name, self.robot.library, lambda: None).load_first()
-
-    def succeed(self, former: Member) -> None:
-        """Take over from the same robot as it was before, which is at rest.
-
-        An emergency stop stays latched, and who was in control stays so. Where the same driver moves the same
-        actuators, those that held are to hold again.
-        """
-        self.robot.session.latched = former.robot.session.latched
-        if former.robot.session.known.torque and self.parts.drives_the_same(former.parts):
-            self.listener.hold_again()
-        if self.robot.settings.lease == former.robot.settings.lease:
-            self.control.succeed(former.control)
 
     async def _keep_running(self) -> None:
         """Run the robot until it leaves; one that fails unforeseen is offline meanwhile, and tried again."""

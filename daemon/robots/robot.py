@@ -17,7 +17,7 @@ from ..telemetry import Drift
 from . import payloads
 from .motions import LearnedLimits, MotionLoader
 from .numbering import Numbering
-from .session import SHUTS_DOWN, GoalPlanner, RobotSession, new_goal
+from .session import GoalPlanner, RobotSession, new_goal
 from .telemetry_reporter import TelemetryReporter
 
 if TYPE_CHECKING:
@@ -142,19 +142,11 @@ class Robot:
             async with asyncio.timeout(duration_s):
                 await self._leaving.wait()
 
-    def leave(self, reason: str = SHUTS_DOWN, *, goes_home: bool = True) -> None:
-        """Stop softly, do what `on_exit` asks for, let the stream process end, and let `run` return.
-
-        Parameters
-        ----------
-        why : str
-            As clients receive it.
-        goes_home : bool
-            Whether to do what `on_exit` asks for; without it, the actuators are left as they are.
-        """
+    def leave(self) -> None:
+        """Stop softly, do what `on_exit` asks for, let the stream process end, and let `run` return."""
         self._leaving.set()
-        self.session.leave(reason, goes_home=goes_home)
-        self.motions.leave(self.session.leaves_for)
+        self.session.leave()
+        self.motions.leave()
 
     async def _exit(self) -> None:
         """Bound the time that `on_exit` may take."""

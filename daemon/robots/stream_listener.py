@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from typing import TYPE_CHECKING
 
 from motiond.drivers import ActuatorLimits
@@ -11,16 +10,12 @@ from motiond.drivers import ActuatorLimits
 from ..ipc import messages
 from ..ipc.states import ACTIVE
 from . import payloads
-from .session import SHUTS_DOWN
 
 if TYPE_CHECKING:
     from ..telemetry import Observer
     from .robot import Robot
 
 log = logging.getLogger(__name__)
-
-HOLD_AGAIN_S = 10.0
-"""A robot that took over from one that held holds again if it is on line by then; later nobody expects it."""
 
 REASONS = frozenset({"fault", "deadline_missed"})
 """Kinds of events that are why a robot is in the state that it is in."""
@@ -40,10 +35,6 @@ class StreamListener:
         self._warnings: list[str] = []
         self._left_on: list[str] = []
         self._has_held = False
-
-    def hold_again(self) -> None:
-        """Switch torque on as soon as the actuators answer, if that is soon: they have held until now."""
-        self._session.holds_until_s = time.monotonic() + HOLD_AGAIN_S
 
     def on_notice(self, notice: messages.Notice) -> None:
         """Take a notice of the stream process."""
@@ -81,14 +72,8 @@ class StreamListener:
             log.error("%s: %s", robot.name, reason, extra={"robot": robot.name})
             robot.report("event", {"kind": "stream_lost", "message": reason})
             self._lost_for = reason
-        self._session.lose(reason or self._expected(), failed=bool(reason))
-
-    def _expected(self) -> str:
-        """Return why a process has ended that was to."""
-        leaves_for = self._session.leaves_for
-        if not leaves_for:
-            return "its driver is opened again"
-        return "shut down" if leaves_for is SHUTS_DOWN else leaves_for
+        expected = "shut down" if self._session.leaving else "its driver is opened again"
+        self._session.lose(reason or expected, failed=bool(reason))
 
     def _take_event(self, notice: messages.Happened) -> None:
         """Report what has happened; a check that fails is in the state until it passes again."""
@@ -140,5 +125,5 @@ class StreamListener:
         self._left_on, self._has_held = [], False
         robot.max_rate_hz = ready.max_rate_hz
         robot.limits.take(ActuatorLimits.from_lists(ready.allowed))
-        self._session.come_on_line(time.monotonic())
+        self._session.come_on_line()
         robot.describe()

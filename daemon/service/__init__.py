@@ -1,7 +1,7 @@
 """Puts the daemon together and serves.
 
 - `daemon`: everything that runs, until it is told to end
-- `reconfiguration`: takes what has changed in the configuration
+- `reload`: takes changed motions, certificates and tokens, and names what needs a restart
 - `control_socket`: takes requests that concern the daemon as a whole
 - `descriptors`: how many files may be open
 - `logs`: the robots' reports in the log

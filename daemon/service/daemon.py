@@ -10,7 +10,6 @@ import gc
 import signal
 import sys
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,7 +24,7 @@ from . import descriptors, systemd
 from .control_socket import ControlSocket, serve_stop
 from .log_level import serve_log_level
 from .logs import write_journal
-from .reconfiguration import Reconfiguration
+from .reload import Reload
 from .status_text import tell_status
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from ..api import Groups, ReportHub
     from ..config.settings import Settings
     from ..http import HttpServer
-    from ..robots import Assembly, RobotRegistry
+    from ..robots import RobotRegistry
     from .control_socket import Act
 
     Helper: TypeAlias = tuple[str, Coroutine[Any, Any, None]]
@@ -47,41 +46,6 @@ OBJECTS_A_PASS = 700
 """Python's own: so many new objects start the garbage collector."""
 PAGE_WAITS_S = 1.0
 """So long the page lets robots come on line before it takes processor time to load."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What the robots were made of, so that they can be made anew.
-
-    Attributes
-    ----------
-    config : Path
-        The configuration.
-    assembly : Assembly
-        Makes robots of it.
-    """
-
-    config: Path
-    assembly: Assembly
-
-    def changes(
-        self,
-        settings: Settings,
-        robots: RobotRegistry,
-        bridge: MqttBridge,
-        hub: ReportHub,
-        page: HttpServer | None,
-    ) -> Reconfiguration:
-        """Return what takes changes of the configuration into robots that run."""
-        return Reconfiguration(
-            self.config,
-            settings,
-            assembly=self.assembly,
-            robots=robots,
-            bridge=bridge,
-            hub=hub,
-            renew_certificate=page.renew_certificate if page else lambda: None,
-        )
 
 
 def prefer_latency() -> None:
@@ -97,7 +61,7 @@ def prefer_latency() -> None:
 
 
 async def serve(
-    settings: Settings, hub: ReportHub, robots: RobotRegistry, source: Source | None = None
+    settings: Settings, hub: ReportHub, robots: RobotRegistry, config: Path | None = None
 ) -> None:
     """Run the daemon until it is told to end (SIGTERM, SIGINT, SIGQUIT; SIGHUP from its terminal).
 
@@ -109,8 +73,8 @@ async def serve(
 
     Parameters
     ----------
-    source : Source, optional
-        Without it, the configuration cannot be read again.
+    config : Path, optional
+        The configuration; without it, it cannot be read again.
 
     Raises
     ------
@@ -124,7 +88,8 @@ async def serve(
     desk = HttpGroups(settings.mqtt)
     page = _page(settings, dispatcher, robots, groups=desk, hub=hub, bridge=bridge)
     fleet = Listener(settings.mqtt, settings.id, bridge, robots)
-    change = None if source is None else source.changes(settings, robots, bridge, hub, page)
+    renew = page.renew if page else lambda: None
+    reload = None if config is None else Reload(config, settings, robots, renew)
     descriptors.raise_limit()
     prefer_latency()
     embedded = settings.mqtt.broker == "embedded"
@@ -134,9 +99,9 @@ async def serve(
         asyncio.TaskGroup() as tasks,
     ):
         helping = _beside_robots(settings, hub, robots, bridge=bridge, page=page, fleet=fleet)
-        asked = _on_request(source, change, dispatcher)
+        asked = _on_request(config, reload, dispatcher)
         helpers = [tasks.create_task(run, name=name) for name, run in chain(helping, asked)]
-        with _heed_signals(robots, change):
+        with _heed_signals(robots, reload):
             systemd.notify("READY=1")
             await robots.run()
         systemd.notify("STOPPING=1")
@@ -164,19 +129,17 @@ def _beside_robots(
     yield "fleet", fleet.run()
 
 
-def _on_request(
-    source: Source | None, change: Reconfiguration | None, dispatcher: Dispatcher
-) -> Iterator[Helper]:
+def _on_request(config: Path | None, reload: Reload | None, dispatcher: Dispatcher) -> Iterator[Helper]:
     """Give what serves those who ask the daemon as a whole; nothing where it has no configuration to read."""
-    if source is not None and change is not None:
-        yield "reload", change.run()
-        yield "control", ControlSocket(source.config, _acts(change, dispatcher)).run()
+    if config is not None and reload is not None:
+        yield "reload", reload.run()
+        yield "control", ControlSocket(config, _acts(reload, dispatcher)).run()
 
 
-def _acts(change: Reconfiguration, dispatcher: Dispatcher) -> Mapping[str, Act]:
+def _acts(reload: Reload, dispatcher: Dispatcher) -> Mapping[str, Act]:
     """Return what the daemon can be asked for on its own machine, be there a broker or not."""
     stops = {verb: partial(serve_stop, dispatcher, verb) for verb in STOPS}
-    return {"reload": lambda _: change.reload(), "log-level": serve_log_level, **stops}
+    return {"reload": lambda _: reload.reload(), "log-level": serve_log_level, **stops}
 
 
 def _page(
@@ -244,12 +207,12 @@ async def _stop_when_lost(
 
 
 @contextmanager
-def _heed_signals(robots: RobotRegistry, change: Reconfiguration | None) -> Iterator[None]:
+def _heed_signals(robots: RobotRegistry, reload: Reload | None) -> Iterator[None]:
     """Leave on signals that ask for it; SIGHUP does from a terminal, and else has us reload."""
     loop = asyncio.get_running_loop()
     acts = dict.fromkeys((signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP), robots.leave)
-    if change is not None and not has_terminal():
-        acts[signal.SIGHUP] = change.ask
+    if reload is not None and not has_terminal():
+        acts[signal.SIGHUP] = reload.ask
     for number, act in acts.items():
         loop.add_signal_handler(number, act)
     try:

@@ -203,12 +203,11 @@ def reload(
     client: Client,
     json: AsJson = False,
 ) -> int:
-    """Take what has changed in the configuration and in motions; exit code 1 if a motion cannot be played.
+    """Read motions, certificates and tokens again; exit code 1 if a motion cannot be played.
 
-    Robots are added, taken out and changed by the daemon of this configuration on this machine; one that
-    moves is left alone until it rests, and one whose emergency stop is latched until it was reset. With
-    ROBOT, or where that daemon is elsewhere, only motion and marker files are read again. What plays or waits
-    keeps the rows it was accepted with.
+    The daemon of this configuration on this machine also names each key of the configuration that has
+    changed: it counts from the daemon's next start on. With ROBOT, or where that daemon is elsewhere, only
+    motion and marker files are read again. What plays or waits keeps the rows it was accepted with.
     """
     from ...client.local import Impostor
     from ...client.reload import reload_here, reload_motions
@@ -233,25 +232,15 @@ def reload(
 
 
 def _tell_reloaded_here(here: "ReloadedHere", *, json: bool) -> int:
-    """Say what has become of a daemon's robots, and what waits."""
+    """Print what can be played, and what needs a restart."""
     code = DONE
     for one in here.robots:
         if not json:
-            typer.echo(f"{one.robot}: {here.changes.get(one.robot, '')}{one.summary()}")
+            typer.echo(f"{one.robot}: {one.summary()}")
         for reason in one.unplayable():
             code = tell(f"{one.robot}: {reason}", FAILED)
-    if not json:
-        for robot in here.removed:
-            typer.echo(f"{robot}: taken out")
-        for robot, reason in here.to_come.items():
-            typer.echo(f"{robot}: {reason}")
-    for option in here.restart:
-        until = ""
-        if option in {"mqtt.broker", "mqtt.listen"}:
-            until = (
-                f"; until then, commands that read this configuration need --broker {here.answer['broker']}"
-            )
-        tell(f"{option}: cannot change while the daemon runs; restart it to have the new value{until}", DONE)
+    for key in here.restart:
+        tell(f"{key}: has changed, which a running daemon does not take; restart it", DONE)
     return code
 
 

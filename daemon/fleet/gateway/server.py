@@ -72,7 +72,7 @@ class FleetServer:
         SIGHUP has a renewed certificate served, as it has a daemon reload; from a terminal it ends the page.
         """
         ended = asyncio.Event()
-        with ended_by_signals(ended), _on_hang_up(self._server.renew_certificate):
+        with ended_by_signals(ended), _on_hang_up(self._server.renew):
             await self.serve(ended)
 
     async def serve(self, ended: asyncio.Event) -> None:

@@ -79,9 +79,10 @@ class Listener:
             "release": self._release,
         }
 
-    async def run(self) -> NoReturn:
-        """Once a robot is in a group, connect, serve and reconnect until cancelled; nothing fails for it."""
-        await self._robots.until_grouped()
+    async def run(self) -> None:
+        """Where robots are in groups, connect, serve and reconnect until cancelled; nothing fails for it."""
+        if not self._robots.grouped:
+            return
         while True:
             try:
                 async with asyncio.TaskGroup() as tasks:

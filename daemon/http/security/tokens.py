@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import logging
 from collections import Counter
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from ...config.secrets import NoCredential, secret_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+log = logging.getLogger(__name__)
 
 WRONG_TOKEN_S = 1.0
 MOST_WRONG_AT_ONCE = 8
@@ -33,24 +36,44 @@ class Token:
 
     Parameters
     ----------
-    text : str
+    file : Path
+        Its first line is the token.
     option : str
-        By which its file is given.
+        By which the file is given.
 
     Attributes
     ----------
-    option : str
     cookie_name, cookie : str
         Both made of the token, so that a browser tells daemons on one machine apart; a cookie does not tell
         the token.
+
+    Raises
+    ------
+    TokenError
+        If the file cannot be read, or holds a token that could be guessed.
     """
 
-    def __init__(self, text: str, option: str = OPTION) -> None:
+    def __init__(self, file: Path, option: str = OPTION) -> None:
         self.option = option
+        self._file = file
+        self._wrong: Counter[str] = Counter()
+        self._set(_read(file, option))
+
+    def _set(self, text: str) -> None:
         self._text = text.encode()
         self.cookie_name = f"motiond-{self._derive(b'motiond name')[:8]}"
         self.cookie = self._derive(b"motiond page")
-        self._wrong: Counter[str] = Counter()
+
+    def renew(self) -> None:
+        """Read the file again; one that cannot be used leaves the token as it is, with a line in the log."""
+        try:
+            text = _read(self._file, self.option)
+        except TokenError as error:
+            log.warning("%s; the token stays as it was", error)
+            return
+        if text.encode() != self._text:
+            self._set(text)
+            log.info("%s: the token has changed; new requests need the new one", self._file)
 
     def _derive(self, label: bytes) -> str:
         return hmac.new(self._text, label, sha256).hexdigest()
@@ -80,21 +103,12 @@ class Token:
 
 
 def read_token(file: Path | None, option: str = OPTION) -> Token | None:
-    """Read the first line of a token file.
+    """Return the token of a file, if there is one; raises as `Token`."""
+    return None if file is None else Token(file, option)
 
-    Parameters
-    ----------
-    file : Path or None
-    option : str
-        By which it is given, for messages.
 
-    Raises
-    ------
-    TokenError
-        If it cannot be read, or holds a token that could be guessed.
-    """
-    if file is None:
-        return None
+def _read(file: Path, option: str) -> str:
+    """Return the first line of a token file."""
     try:
         text = secret_file(file).read_text(encoding="utf-8").partition("\n")[0].strip()
     except NoCredential as error:
@@ -105,4 +119,4 @@ def read_token(file: Path | None, option: str = OPTION) -> Token | None:
     if len(text) < LEAST_LENGTH:
         problem = f"its first line has {len(text)} characters; a token has {LEAST_LENGTH} at least"
         raise TokenError(f"{file}: {problem}; write one, as by: openssl rand -hex 16")
-    return Token(text, option)
+    return text

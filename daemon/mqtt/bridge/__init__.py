@@ -3,7 +3,6 @@
 - `bridge`: carries requests in and reports out, over two connections
 - `main_session`: the one for reports and stops
 - `requests_session`: the one for all other requests
-- `newcomers`: robots that come while a connection is there
 - `heartbeat`: the daemon hears itself through the broker
 - `echoes`: whether what it publishes comes back
 - `inbox`: requests that wait to be served
@@ -16,7 +15,6 @@
 - `results`: results that could not be published yet
 - `home_assistant`: MQTT discovery of the robots for Home Assistant
 - `identity`: who a daemon is among others
-- `former_robots`: robots that are no longer in the configuration
 - `claims`: which daemon has which robot's name
 """
 

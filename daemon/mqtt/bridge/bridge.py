@@ -38,7 +38,6 @@ from .results import UntoldResults
 from .stop_order import StopOrder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Coroutine
     from pathlib import Path
 
     from ...api import Commands, Dispatcher, ReportHub, Subscription
@@ -195,32 +194,6 @@ class MqttBridge:
             BackOff(self._settings),
         )
         return for_main, for_requests
-
-    # -- robots that come and go ----------------------------------------------------------------------------
-
-    async def take_in(self, robots: Collection[str]) -> None:
-        """Serve robots that have come; before they report anything. Raises nothing but cancellation."""
-        self._robots |= dict.fromkeys(robots)
-        if self._main is not None and self._others is not None and robots:
-            await self._main.take_in(robots)
-            await self._others.take_in(robots)
-
-    async def let_go(self, robot: str) -> None:
-        """Serve a robot no more that has gone, and clear what the broker keeps of it; raises as little."""
-        self._home_assistant.let_go(robot)
-        self._robots.pop(robot, None)
-        if self._main is not None and self._others is not None:
-            await self._tell_trouble(self._main.let_go(robot))
-            await self._tell_trouble(self._others.let_go(robot))
-
-    async def _tell_trouble(self, change: Coroutine[None, None, None]) -> None:
-        """Tell the broker of a robot that has gone; what fails is made good by the next connection."""
-        try:
-            async with asyncio.timeout(CHANGE_WITHIN_S):
-                await change
-        except (aiomqtt.MqttError, TimeoutError) as error:
-            reason = str(error) or f"the broker did not answer in {CHANGE_WITHIN_S:g} s"
-            log.warning("the broker is not told who went; %s; the next connection makes it good", reason)
 
     # -- of all connections ---------------------------------------------------------------------------------
 

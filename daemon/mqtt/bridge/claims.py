@@ -51,12 +51,6 @@ class Claims:
         self._rivals.clear()
         self._online.clear()
 
-    def let_go(self, robot: str) -> None:
-        """Forget a robot that is no longer the daemon's own."""
-        self._ours.discard(robot)
-        self._rivals.pop(robot, None)
-        self._refused.pop(robot, None)
-
     def knows(self, robot: str) -> bool:
         """Whether a robot is the daemon's own, whoever has its name."""
         return robot in self._robots

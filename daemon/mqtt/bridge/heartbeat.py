@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, NoReturn
 from ..client import ConnectionUseless, heed_cancellation
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
 UNANSWERED = 4
 WITHOUT_STOP_S = 10.0
-TRIED_S = 5.0
-"""How long a topic that has come is tried; how often the daemon beats does not matter to it."""
 
 
 def beat_s(allowed_s: float | None) -> float:
@@ -46,18 +44,9 @@ class Heartbeat:
         self._echo = asyncio.Event()
         self._topic = topic
         self._beat_s = beat_s(allowed_s)
-        self._unanswered = {topic: 0}
+        self._unanswered = {topic: 0, **dict.fromkeys(once, 0)}
         self._is_new = True
         self._echoes = 0
-        self._add(once)
-
-    def _add(self, once: Iterable[str]) -> None:
-        self._unanswered |= dict.fromkeys(once, 0)
-
-    def leave(self, once: Iterable[str]) -> None:
-        """Beat on some of these topics no more."""
-        for topic in once:
-            self._unanswered.pop(topic, None)
 
     async def run(self, publish: Callable[[str, bytes], Awaitable[None]]) -> NoReturn:
         """Beat until the echo stays away.
@@ -99,27 +88,3 @@ class Heartbeat:
         self._echo.clear()
         if not self._is_new and len(self._unanswered) == 1:
             self.heard.set()
-
-    async def try_topics(
-        self, once: Collection[str], publish: Callable[[str, bytes], Awaitable[None]]
-    ) -> None:
-        """Beat on more topics, at once, and wait until a beat has come back on each.
-
-        By then an echo has come, too, of a beat that was sent after now.
-
-        Raises
-        ------
-        ConnectionUseless
-            If they do not come back in `TRIED_S`.
-        """
-        self._add(once)
-        sought = self._echoes + 2  # the first one may have been on its way
-        try:
-            async with asyncio.timeout(TRIED_S):
-                for topic in (self._topic, self._topic, *once):
-                    await publish(topic, b"{}")
-                while self._echoes < sought or self._unanswered.keys() & once:
-                    await self._echo.wait()
-        except TimeoutError:
-            silent = [topic for topic in once if topic in self._unanswered]
-            self._refuse(next(iter(silent), self._topic), TRIED_S)

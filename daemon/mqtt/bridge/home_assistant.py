@@ -91,11 +91,6 @@ class HomeAssistant:
             if told is not None and told != self.topic(robot) and has_room:
                 self._outdated[robot] = told
 
-    def let_go(self, robot: str) -> None:
-        """Take note that a robot is about to go, while it is still the daemon's own."""
-        if (told := self.topic(robot)) is not None:
-            self._outdated[robot] = told
-
     def outdated(self, robot: str) -> str | None:
         """Return where a robot was told of and is not any more, once."""
         return self._outdated.pop(robot, None)

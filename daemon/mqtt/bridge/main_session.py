@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import aiomqtt
@@ -13,10 +12,8 @@ import orjson
 from ...api import MOST_BYTES
 from ..client import EXACTLY_ONCE, granted_qos, heed_cancellation, subscribe, try_to_subscribe
 from ..topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic, RequestHeartbeatTopic
-from .former_robots import FormerRobots
 from .heartbeat import Heartbeat
 from .home_assistant import BORN
-from .newcomers import Newcomers
 from .stop_intake import StopIntake
 
 if TYPE_CHECKING:
@@ -36,6 +33,7 @@ log = logging.getLogger(__name__)
 FAREWELL_S = 2.0
 LOOK_PERIOD_S = 0.5
 FORMER_S = 5.0
+MOST_FORMER = 1000
 """Another daemon of our id would have thrown us out by then: what seems to be ours would be its own."""
 
 
@@ -107,10 +105,9 @@ class MainSession:
         self._broker: Broker | None = None
         self._hears_stops = False
         self._heartbeat = self._new_heartbeat(robots)
-        self._newcomers = Newcomers(robots)
         self.connections = 0
         self._rival = ""
-        self._former = FormerRobots(identity.daemon_id, robots)
+        self._former: set[str] = set()
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
 
     def _new_heartbeat(self, robots: Collection[str]) -> Heartbeat:
@@ -161,7 +158,7 @@ class MainSession:
                 if subject == "availability":
                     data = _decode(payload)
                     self._claims.hear_robot(robot, data)
-                    self._former.hear(robot, data)
+                    self._note_former(robot, data)
                     self._home_assistant.hear(robot, data)
                 self._reports.hear(topic, payload)
 
@@ -192,7 +189,7 @@ class MainSession:
         """Serve until the connection breaks (MqttError, alone or in a group) or the task is cancelled."""
         self._client, self._broker = client, broker
         self.connections += 1
-        self._former = FormerRobots(self._identity.daemon_id, self._robots)
+        self._former.clear()
         self._claims.forget()
         self._home_assistant.forget()
         try:
@@ -206,23 +203,17 @@ class MainSession:
             self._connected.clear()
             self._hears_stops = False
             self._client = None
-            self._newcomers.end()
 
     async def _serve(self, client: MqttConnection, broker: Broker) -> None:
-        robots = list(self._robots)  # others may come meanwhile
-        self._heartbeat = self._new_heartbeat(robots)
-        await self._listen(client, broker, robots)
+        self._heartbeat = self._new_heartbeat(self._robots)
+        await self._listen(client, broker, self._robots)
         heed_cancellation()
-        self._newcomers.begin(robots)
-        listen_to = partial(self._listen_to, client, broker)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._heartbeat.run(client.publish), name="mqtt.heartbeat")
-            tasks.create_task(self._newcomers.listen(listen_to), name="mqtt.newcomers")
             await self._heartbeat.heard.wait()  # what others keep at the broker has come by then, too
             self._claims.settle()
             self._hears_stops = True
             await self._requests_ready.wait()
-            await self._newcomers.heard(self._robots)
             await self._reports.announce(client, broker)
             heed_cancellation()
             await self._reports.describe(client)
@@ -242,13 +233,20 @@ class MainSession:
             self._home_assistant_began.clear()
             await self._reports.tell_home_assistant(client)
 
+    def _note_former(self, robot: str, data: dict[str, Any]) -> None:
+        """Remember a robot that this daemon had before its configuration was changed."""
+        if robot in self._robots or data.get("bridge") != self._identity.daemon_id:
+            self._former.discard(robot)
+        elif len(self._former) < MOST_FORMER:
+            self._former.add(robot)
+
     async def _clear_former(self, client: MqttConnection) -> None:
-        """Clear what the broker keeps of robots that were taken out of the configuration."""
+        """Clear what the broker keeps of robots that are not in the configuration any more."""
         await asyncio.sleep(FORMER_S)
         if not self._rival:
-            for robot in self._former.names:
-                self._former.expect_cleared(robot)
+            for robot in sorted(self._former):
                 await self._reports.clear(client, robot)
+                log.info("%s: is not configured any more; what the broker kept of it is cleared", robot)
 
     async def _listen(self, client: MqttConnection, broker: Broker, robots: Collection[str]) -> None:
         """Subscribe to stops and to ourselves, which must be heard, and to who has which name."""
@@ -268,14 +266,6 @@ class MainSession:
         beats = self._topics.heartbeat(self._identity.daemon_id)
         await subscribe(client, [beats, *self._request_heartbeats_of(robots)], qos=0)
 
-    async def _listen_to(self, client: MqttConnection, broker: Broker, robots: Collection[str]) -> None:
-        """Subscribe to who else has the names of robots that have come, and then to their stops."""
-        await try_to_subscribe(client, self._echoed_of(robots, broker), broker.listening_qos)
-        heartbeats = self._request_heartbeats_of(robots)
-        await subscribe(client, heartbeats, qos=0)
-        await self._heartbeat.try_topics(heartbeats, client.publish)
-        await subscribe(client, self._stops_of(robots), broker.listening_qos)
-
     def _stops_of(self, robots: Iterable[str]) -> list[str]:
         return [topic for robot in robots for topic in self._topics.stops(robot)]
 
@@ -285,28 +275,6 @@ class MainSession:
 
     def _echoed_of(self, robots: Iterable[str], broker: Broker) -> list[str]:
         return [topic for robot in robots for topic in self._topics.reports(robot, broker.echoed)]
-
-    # -- robots that come and go ----------------------------------------------------------------------------
-
-    async def take_in(self, robots: Collection[str]) -> None:
-        """Wait until robots that have come are listened to, or the connection has gone."""
-        await self._newcomers.heard(robots)
-
-    async def let_go(self, robot: str) -> None:
-        """Clear what the broker keeps of a robot that has gone; where it is ours to clear.
-
-        What is not cleared for want of a connection is when there is one: `FormerRobots`.
-        """
-        is_ours, client, broker = self._claims.holder(robot) is None, self._client, self._broker
-        self._claims.let_go(robot)
-        self._newcomers.leave(robot)
-        if client is not None and broker is not None and self._connected.is_set():
-            if is_ours:
-                self._former.expect_cleared(robot)
-                await self._reports.let_go(client, robot)
-            heartbeats = self._request_heartbeats_of([robot])
-            self._heartbeat.leave(heartbeats)
-            await client.unsubscribe(self._stops_of([robot]) + heartbeats + self._echoed_of([robot], broker))
 
     async def _say_goodbye(self, client: MqttConnection) -> None:
         """Say what is still to be said, within a bounded time."""

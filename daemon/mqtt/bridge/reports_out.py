@@ -160,13 +160,6 @@ class ReportsOut:
         if topic is not None:
             await client.publish(topic, b"", 1, True, timeout=PUBLISH_TIMEOUT_S)
 
-    async def let_go(self, client: MqttConnection, robot: str) -> None:
-        """Clear what the broker keeps of a robot that was ours until now, and look after it no more."""
-        self._told.discard(robot)
-        self._retained.leave(self._topics.lasting(robot))
-        self._echoes.leave(self._topics.reports(robot, self._echoed))
-        await self.clear(client, robot)
-
     async def clear(self, client: MqttConnection, robot: str) -> None:
         """Let a robot's name go, and clear what the broker keeps of it."""
         await self._clear_outdated(client, robot)

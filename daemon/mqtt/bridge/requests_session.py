@@ -6,13 +6,11 @@ However many clients ask, they hold up nothing but each other: stops and reports
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ...api import Pace, cost_of
 from ..client import heed_cancellation, subscribe
 from .inbox import Inbox, size_of
-from .newcomers import Newcomers
 from .stop_intake import StopIntake
 
 if TYPE_CHECKING:
@@ -83,7 +81,6 @@ class RequestsSession:
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
         self._client: MqttConnection | None = None
         self._broker: Broker | None = None
-        self._newcomers = Newcomers(robots)
         self._pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
         self._tasks = tasks
         self._room = asyncio.Semaphore(MOST_AT_ONCE)
@@ -104,37 +101,20 @@ class RequestsSession:
         """Serve until the connection breaks; the log is told when requests are taken."""
         self._client, self._broker = client, broker
         self.is_connected = True
-        listen_to = partial(self._listen_to, client, broker)
         try:
             await broker.known.wait()
-            self._newcomers.begin(())
-            await self._newcomers.catch_up(listen_to)
+            requests = [self._topics.requests(robot) for robot in self._robots]
+            await subscribe(client, requests, broker.listening_qos)
             heed_cancellation()
             self._order.start()
             self.ready.set()
             broker.requests_log.make()
             async with asyncio.TaskGroup() as tasks:  # each of these ends with the connection, and ends it
                 tasks.create_task(self._serve(client, broker.asking_qos), name="mqtt.requests")
-                tasks.create_task(self._newcomers.listen(listen_to), name="mqtt.newcomers")
                 await client.broken()
         finally:
             self.is_connected = False
             self.ready.clear()
-            self._newcomers.end()
-
-    async def _listen_to(self, client: MqttConnection, broker: Broker, robots: Collection[str]) -> None:
-        """Subscribe to the requests to some robots."""
-        await subscribe(client, [self._topics.requests(robot) for robot in robots], broker.listening_qos)
-
-    async def take_in(self, robots: Collection[str]) -> None:
-        """Wait until requests to robots that have come are taken, or the connection has gone."""
-        await self._newcomers.heard(robots)
-
-    async def let_go(self, robot: str) -> None:
-        """Take no more requests to a robot that has gone."""
-        self._newcomers.leave(robot)
-        if self._client is not None and self.ready.is_set():
-            await self._client.unsubscribe(self._topics.requests(robot))
 
     async def _serve(self, client: MqttConnection, qos: int) -> None:
         while True:

@@ -67,7 +67,6 @@ class MotionLoader:
         self._reading = False
         self._leaving = Event()
         self._kept = 0
-        self._leaves_for = SHUTS_DOWN
 
     async def load(self, may_read: Callable[[Path], bool] | None = None) -> None:
         """Read what is new or has changed.
@@ -88,7 +87,7 @@ class MotionLoader:
         loop = asyncio.get_running_loop()
         done = self._done = loop.create_future()
         if self._leaving.is_set():
-            self.leave(self._leaves_for)
+            self.leave()
         else:
             loop.run_in_executor(DaemonThread(f"{self._robot}.motions"), self._work, loop, done, may_read)
             self._reading = True
@@ -122,14 +121,13 @@ class MotionLoader:
         except Exception:
             log.exception("%s: the motions could not be read", self._robot)
 
-    def leave(self, reason: str = SHUTS_DOWN) -> None:
+    def leave(self) -> None:
         """Read no more, and let `load` end now; the file that is being read is read in vain."""
-        self._leaves_for = reason
         self._leaving.set()
         self._library.end_reading()
         if self._done is not None and not self._done.done():
             self._done.set_exception(
-                RequestError("OFFLINE", self._robot, "the motions were not read", reason)
+                RequestError("OFFLINE", self._robot, "the motions were not read", SHUTS_DOWN)
             )
 
     def _work(

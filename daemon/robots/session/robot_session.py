@@ -169,10 +169,8 @@ class RobotSession:
         What waits, in the order in which it would play.
     latched : bool
         Whether the emergency stop is: until a reset, whatever becomes of the stream process.
-    leaves_for : str
-        Why the robot leaves; '' while it does not.
-    holds_until_s : float
-        A robot that is on line by then, by the clock of `come_on_line`, holds at once.
+    leaving : bool
+        Whether the robot is about to end.
     sent : int
         The number of the last command.
     stopped : int
@@ -189,9 +187,7 @@ class RobotSession:
         self.last: messages.Ended | None = None
         self.begin: Begin | None = None
         self.queue: list[Goal] = []
-        self.latched = self.used = False
-        self.leaves_for = ""
-        self.holds_until_s = 0.0
+        self.latched = self.used = self.leaving = False
         self.sent = self.stopped = 0
         self._robot, self._on_end, self._on_exit, self._outlet = robot, on_end, on_exit, outlet
         self._pending: list[Pending] = []
@@ -244,11 +240,6 @@ class RobotSession:
         is_free = self.goal is None and self.begin is None
         return is_free and self.stands and self.is_obeyed(self._unsettled)
 
-    @property
-    def leaving(self) -> bool:
-        """Whether the robot is about to end."""
-        return bool(self.leaves_for)
-
     def is_obeyed(self, number: int) -> bool:
         """Whether a command has been obeyed, or its stream process was lost."""
         return self.known is OFFLINE or number <= max(self.known.after, self._lost)
@@ -262,7 +253,7 @@ class RobotSession:
             OFFLINE, ESTOPPED or FAULT.
         """
         if self.leaving:
-            raise RequestError("OFFLINE", self._robot, problem, self.leaves_for)
+            raise RequestError("OFFLINE", self._robot, problem, SHUTS_DOWN)
         if self.state is State.OFFLINE:
             raise RequestError("OFFLINE", self._robot, problem, f"the robot is offline; {self.message}")
         if self.state is State.ESTOPPED or self.latched:
@@ -293,14 +284,11 @@ class RobotSession:
 
     # -- what its stream process does -----------------------------------------------------------------------
 
-    def come_on_line(self, now_s: float) -> None:
+    def come_on_line(self) -> None:
         """Take note that the driver is open; what it does is reported next."""
         self.message, self._unsettled = "", 0
         if self.latched:
             self._settle(messages.Estop(), "the halt")
-        elif now_s < self.holds_until_s:
-            self._settle(messages.Enable(), "torque on")
-        self.holds_until_s = 0.0
 
     def take(self, changed: messages.Changed) -> None:
         """Take what has changed in one tick, and go on."""
@@ -645,16 +633,16 @@ class RobotSession:
             self._end_begin(self.begin, None)
         self._pending = [one for one in self._pending if one is not pending]
 
-    def leave(self, reason: str, *, goes_home: bool) -> None:
-        """Stop softly, do what `on_exit` asks for if `goes_home`, then end the stream process; once."""
+    def leave(self) -> None:
+        """Stop softly, do what `on_exit` asks for, then end the stream process; once."""
         if self.leaving:
             return
-        self.leaves_for = reason
-        self.clear_queue(ResultCode.CANCELED, reason)
+        self.leaving = True
+        self.clear_queue(ResultCode.CANCELED, SHUTS_DOWN)
         self.stopped = self.sent
-        moves = goes_home and self._on_exit != "hold" and self.known.torque and self.state not in HALTED
+        moves = self._on_exit != "hold" and self.known.torque and self.state not in HALTED
         if moves:
-            self._stop(messages.Stop(ResultCode.CANCELED, reason))
+            self._stop(messages.Stop(ResultCode.CANCELED, SHUTS_DOWN))
         self._exit = Exit("rest", number=self.sent)
         self._pending.append(self._exit)
         if not moves:
@@ -711,7 +699,7 @@ class RobotSession:
                         pending.outcome = {}
                     case Reboot() if self.leaving:
                         what = "servos cannot be restarted"
-                        pending.outcome = RequestError("OFFLINE", self._robot, what, self.leaves_for)
+                        pending.outcome = RequestError("OFFLINE", self._robot, what, SHUTS_DOWN)
         self._pending = [pending for pending in self._pending if pending.outcome is None]
         self._outlet.wake()
 

@@ -24,8 +24,8 @@ from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.robots.assembly import Assembly
-from motiond.daemon.service.daemon import Source, serve
+from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.service.daemon import serve
 from tests.daemon.rig import make_clock
 from tests.daemon.virtual_forks import VirtualForks
 from tests.virtual import OWNER
@@ -303,9 +303,8 @@ class Daemon(Program):
     def _serve(self) -> int:
         settings, hub = load_settings(self.config), ReportHub()
         with self.forks:
-            assembly = Assembly(hub, self.forks, make_clock())
-            registry = assembly.registry(settings)
-            asyncio.run(serve(settings, hub, registry, Source(self.config, assembly)))
+            registry = make_registry(settings, hub, self.forks, make_clock())
+            asyncio.run(serve(settings, hub, registry, self.config))
         return 0
 
     @property

@@ -71,7 +71,7 @@ async def running(broker: Embedded, granted: int = 2) -> AsyncIterator[Listener]
     brokers = Brokers(broker.settings, asyncio.get_running_loop().time)
     brokers.present.learn(granted)
     bridge: Any = SimpleNamespace(follower=brokers.follower, owns=lambda _: True, connected=asyncio.Event())
-    robots: Any = SimpleNamespace(reservations=dict.fromkeys(ROBOTS, Unreserved()), until_grouped=grouped)
+    robots: Any = SimpleNamespace(reservations=dict.fromkeys(ROBOTS, Unreserved()), grouped=ROBOTS)
     listener = Listener(broker.settings, "d1", bridge, robots)
     task = asyncio.create_task(listener.run())
     try:
@@ -79,10 +79,6 @@ async def running(broker: Embedded, granted: int = 2) -> AsyncIterator[Listener]
     finally:
         task.cancel()
         await asyncio.wait((task,))
-
-
-async def grouped() -> None:
-    """There is a robot in a group."""
 
 
 @pytest.mark.parametrize(("granted", "expected"), [(1, 0), (2, 1)])

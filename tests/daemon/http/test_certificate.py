@@ -64,7 +64,7 @@ async def test_a_renewed_certificate_is_served_to_who_connects_then(
         self_signed(tmp_path, days=90)
         assert await served_until(page) == old
         for _ in range(2):
-            page.server.renew_certificate()
+            page.server.renew()
         assert await served_until(page) == of_chain(files[0]).ends > old
         await before.ping()
     renewed = f"http: {files[0]}: renewed; new connections are served with it"
@@ -111,7 +111,7 @@ async def test_half_a_renewal_keeps_the_old_one_and_is_tried_again(
     caplog.set_level(logging.WARNING)
     spoil(*files)
     for _ in range(2):
-        page.server.renew_certificate()
+        page.server.renew()
     assert await served_until(page) == old
     assert len(caplog.messages) == 1
     assert re.fullmatch(
@@ -120,7 +120,7 @@ async def test_half_a_renewal_keeps_the_old_one_and_is_tried_again(
     for file in files:
         file.unlink(missing_ok=True)
     self_signed(tmp_path, days=90)
-    page.server.renew_certificate()
+    page.server.renew()
     assert await served_until(page) == of_chain(files[0]).ends > old
 
 

@@ -159,6 +159,27 @@ async def test_nothing_is_served_without_the_token(closed: Site, method: str, pa
     assert closed.robots.handled == []
 
 
+async def test_a_renewed_token_counts_and_one_that_cannot_be_used_changes_nothing(
+    closed: Site, guarded: HttpSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def status(token: str) -> int:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with closed.session.get(f"{closed.url}/api/robots/arm/status", headers=headers) as answer:
+            return answer.status
+
+    file, renewed = guarded.token_file, "fedcba9876543210"
+    assert file is not None
+    file.write_text("short")
+    closed.server.renew()
+    problem = "its first line has 5 characters; a token has 16 at least"
+    hint = "write one, as by: openssl rand -hex 16; the token stays as it was"
+    assert caplog.messages == [f"{file}: {problem}; {hint}"]
+    assert await status(TOKEN) == 200
+    file.write_text(renewed)
+    closed.server.renew()
+    assert [await status(TOKEN), await status(renewed)] == [401, 200]
+
+
 async def test_the_pages_own_files_are_served_to_everybody(closed: Site) -> None:
     async with closed.session.get(f"{closed.url}/") as response:
         assert (response.status, response.content_type) == (200, "text/html")

@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-import motiond.daemon.mqtt.bridge.heartbeat
 from motiond.daemon.mqtt.bridge.heartbeat import UNANSWERED, Heartbeat
 from motiond.daemon.mqtt.client import ConnectionUseless
 
@@ -48,22 +47,3 @@ async def test_a_topic_that_stays_silent_is_named_though_others_come_back() -> N
         "what is published on 'left' has not come back for 0.05 s; permit it in the broker's access list"
     )
     assert not heartbeat.heard.is_set()
-
-
-async def test_topics_that_come_are_tried_at_once_and_the_first_silent_one_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(motiond.daemon.mqtt.bridge.heartbeat, "TRIED_S", 0.1)
-    heartbeat = Heartbeat("beats", [], 3600.0)
-    swallowed: set[str] = set()
-
-    async def publish(topic: str, _payload: bytes) -> None:
-        if topic not in swallowed:
-            heartbeat.hear(topic)
-
-    await heartbeat.try_topics(["left"], publish)
-    for topic, hint in (("right", "permit it in the broker's access list"), ("beats", "the broker hangs")):
-        swallowed.add(topic)
-        with pytest.raises(ConnectionUseless) as caught:
-            await heartbeat.try_topics([] if topic == "beats" else [topic], publish)
-        assert str(caught.value) == f"what is published on '{topic}' has not come back for 0.1 s; {hint}"

@@ -37,13 +37,13 @@ def hub() -> ReportHub:
 @pytest.fixture
 def registry(tmp_path: Path, hub: ReportHub, monkeypatch: pytest.MonkeyPatch) -> RobotRegistry:
     registry = make_registry(load_settings(Rig(tmp_path).config), hub, FORKS)
-    monkeypatch.setattr(registry._members["arm"].robot.stream, "send", lambda *_: True)
+    monkeypatch.setattr(registry.members["arm"].robot.stream, "send", lambda *_: True)
     return registry
 
 
 def tell(registry: RobotRegistry, *notices: messages.Notice) -> None:
     for notice in notices:
-        registry._members["arm"].listener.on_notice(notice)
+        registry.members["arm"].listener.on_notice(notice)
 
 
 @pytest.mark.parametrize(

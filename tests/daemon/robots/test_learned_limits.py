@@ -55,7 +55,7 @@ class Stage:
         rig.robot["groups"] = ["duo"]
         hub = ReportHub()
         self.registry = make_registry(load_settings(rig.config), hub, FORKS)
-        self.member = self.registry._members["arm"]
+        self.member = self.registry.members["arm"]
         self.robot = self.member.robot
         self.robot.library.load_all()
         self.sent: list[messages.Command] = []

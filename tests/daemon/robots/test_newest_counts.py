@@ -65,7 +65,7 @@ async def test_of_a_burst_that_replaces_only_the_newest_begins(rig: Rig, kind: s
         last = (await newest)["goal_id"]
         assert (await rig.result_of(playing))["code"] == "PREEMPTED"
         await rig.rest_after(last)
-        assert registry.members["arm"].rests
+        assert registry.members["arm"].robot.session.rests
     assert rig.results() == ["PREEMPTED", "SUCCESSFUL"]
 
 
@@ -101,7 +101,7 @@ async def test_a_stop_ends_all_that_were_about_to_begin_at_once(rig: Rig, verb: 
         assert await answers(burst) == ["PREEMPTED"] * (BURST - 1) + [code]
         await stop
         await rig.result_of(playing)
-        assert registry.members["arm"].rests
+        assert registry.members["arm"].robot.session.rests
     assert len(rig.results()) == 1
 
 
@@ -112,7 +112,7 @@ async def test_a_disable_ends_what_waits_for_torque(rig: Rig) -> None:
         await asyncio.sleep(0)
         await ask(registry, "disable")
         assert await answers(burst) == ["PREEMPTED"] * (BURST - 1) + ["CANCELED"]
-        assert registry.members["arm"].rests
+        assert registry.members["arm"].robot.session.rests
     assert rig.results() == []
 
 
@@ -153,7 +153,7 @@ async def test_mixed_bursts_are_answered_once_and_each_accepted_goal_ends_once(r
         ended = [report.data["goal_id"] for report in rig.reports if report.subject == "result"]
         assert len(ended) == len(accepted)
         assert set(ended) == accepted
-        assert registry.members["arm"].rests
+        assert registry.members["arm"].robot.session.rests
 
 
 ENDLESS: dict[str, dict[str, Any]] = {

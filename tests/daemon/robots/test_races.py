@@ -73,7 +73,7 @@ def to_release(*delays: int) -> Halves:
 
 def to_shutdown(*delays: int) -> Halves:
     halves = playing("hold", *delays, on_exit="park")
-    halves.session.leave("the daemon shuts down", goes_home=True)
+    halves.session.leave()
     return halves
 
 
@@ -252,7 +252,7 @@ def stop_and_queue(halves: Halves) -> Check:
 
 
 def leave(halves: Halves) -> Check:
-    halves.session.leave("the daemon shuts down", goes_home=True)
+    halves.session.leave()
     return lambda: [] if halves.engine.is_over else ["it has not left"]
 
 

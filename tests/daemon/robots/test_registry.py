@@ -20,7 +20,7 @@ from tests.waiting import PATIENCE_S
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from motiond.daemon.robots.parts import Parts
+    from motiond.daemon.joints.joint_map import JointMap
     from motiond.daemon.robots.robot import Robot
 
 
@@ -74,8 +74,8 @@ class FakeRobot:
 def registry_of(*robots: FakeRobot, monkeypatch: pytest.MonkeyPatch) -> RobotRegistry:
     for part in ("RequestHandlers", "StreamListener"):
         monkeypatch.setattr(module, part, lambda robot, *_: robot)
-    parts = cast("Parts", SimpleNamespace(model=None, joint_map=None))
-    return RobotRegistry([Member(cast("Robot", robot), parts) for robot in robots])
+    joint_map = cast("JointMap", None)
+    return RobotRegistry([Member(cast("Robot", robot), None, joint_map) for robot in robots])
 
 
 async def test_a_robot_that_fails_is_offline_and_tried_again_while_the_others_go_on(

@@ -33,7 +33,7 @@ class Stage:
         rig = Rig(folder)
         rig.robot["on_end"] = "release"
         self.registry = make_registry(load_settings(rig.config), ReportHub(), FORKS)
-        self.member = self.registry._members["arm"]
+        self.member = self.registry.members["arm"]
         self.robot = self.member.robot
         self.robot.library.load_all()
         self.sent: list[messages.Command] = []

@@ -284,7 +284,7 @@ async def test_a_stop_a_release_and_a_lost_robot_let_it_go(
                 told = await ok(registry, "fleet/release", start="s1", token=answer["token"])
                 assert told == {"start": "s1"}
             case "lost":
-                registry._members["arm"].listener.on_exit("the process ended")
+                registry.members["arm"].listener.on_exit("the process ended")
             case _:
                 await ok(registry, how)
         told = await until_phase(rig, "released")

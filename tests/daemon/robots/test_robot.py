@@ -44,7 +44,7 @@ def rig(tmp_path: Path) -> Rig:
 
 
 def arm(registry: RobotRegistry) -> Robot:
-    return registry._members["arm"].robot
+    return registry.members["arm"].robot
 
 
 def stream_pid(registry: RobotRegistry) -> int:
@@ -526,7 +526,7 @@ async def test_without_telemetry_diagnostics_go_on(rig: Rig) -> None:
 
 async def test_a_robot_whose_actuators_are_looked_for_again_and_again_goes_offline_once(rig: Rig) -> None:
     hub = ReportHub()
-    listener = make_registry(load_settings(rig.config), hub, FORKS)._members["arm"].listener
+    listener = make_registry(load_settings(rig.config), hub, FORKS).members["arm"].listener
     with hub.subscribe(frozenset({"availability"})) as reports:
         for _ in range(2):
             listener.on_notice(messages.Ready(1000.0, [], UNLIMITED))
@@ -541,7 +541,7 @@ async def test_a_warning_of_a_driver_is_told_once_also_when_its_actuators_come_b
     rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     hub = ReportHub()
-    listener = make_registry(load_settings(rig.config), hub, FORKS)._members["arm"].listener
+    listener = make_registry(load_settings(rig.config), hub, FORKS).members["arm"].listener
     journal = asyncio.create_task(write_journal(hub))
     with hub.subscribe(frozenset({"event"})) as events:
         await asyncio.sleep(0)

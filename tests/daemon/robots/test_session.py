@@ -123,7 +123,7 @@ def test_what_is_about_to_begin_does_not_after(event: str) -> None:
     elif event == "replace":
         replace(halves, "wave")
     elif event == "leave":
-        session.leave("the daemon shuts down", goes_home=True)
+        session.leave()
     else:
         session.lose("bus lost")
     assert refusal(begin) == ENDS[event]
@@ -149,7 +149,7 @@ def test_what_waits_ends_with_why_it_did_not_begin(event: str) -> None:
     elif event == "replace":
         replace(halves, "wave")
     elif event == "leave":
-        session.leave("the daemon shuts down", goes_home=True)
+        session.leave()
     elif event == "estop":
         session.estop()
     elif event == "lose":
@@ -226,7 +226,7 @@ def test_a_motion_that_was_reported_as_lost_and_plays_yet_is_stopped() -> None:
 
 def test_an_exit_that_was_stopped_says_so() -> None:
     halves = playing(on_exit="park")
-    halves.session.leave("the daemon shuts down", goes_home=True)
+    halves.session.leave()
     halves.session.stop("stopped")
     halves.run_out()
     assert (halves.engine.is_over, halves.warnings) == (True, ["on_exit park was given up; it was stopped"])
@@ -234,7 +234,7 @@ def test_an_exit_that_was_stopped_says_so() -> None:
 
 def test_a_robot_that_leaves_parks_first_and_each_goal_ends_once() -> None:
     halves = playing(on_exit="park")
-    halves.session.leave("the daemon shuts down", goes_home=True)
+    halves.session.leave()
     halves.run_out()
     assert [(goal, code) for goal, code, _, _ in results(halves)] == [
         ("wave 1", "CANCELED"),

@@ -182,7 +182,7 @@ class Halves:
         self._notices: deque[tuple[int, messages.Changed | None]] = deque()
         self._numbers, self._ids = count(1), count(1)
         self.session = RobotSession("arm", on_end=on_end, on_exit=on_exit, outlet=self)
-        self.session.come_on_line(0.0)
+        self.session.come_on_line()
 
     # -- what a session reaches -----------------------------------------------------------------------------
 

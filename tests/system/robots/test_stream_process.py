@@ -165,7 +165,7 @@ async def test_a_process_that_is_killed_is_replaced_though_who_forked_it_has_end
             assert first is not None
             forks.kill()
             await asyncio.to_thread(os.waitid, os.P_PID, first, os.WEXITED | os.WNOWAIT)
-            stream = registry._members["arm"].robot.stream
+            stream = registry.members["arm"].robot.stream
             assert stream.pid is not None
             os.kill(stream.pid, signal.SIGKILL)
             lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
@@ -243,7 +243,7 @@ async def test_a_robot_whose_process_is_killed_while_its_fork_server_hangs_is_ba
     with StreamForks() as forks:
         async with rig.running(forks) as registry:
             await rig.until_state("idle")
-            hangs, stream = forks.pid, registry._members["arm"].robot.stream
+            hangs, stream = forks.pid, registry.members["arm"].robot.stream
             assert hangs is not None
             assert stream.pid is not None
             os.kill(hangs, signal.SIGSTOP)
