@@ -164,7 +164,7 @@ async def test_a_renewed_token_counts_and_one_that_cannot_be_used_changes_nothin
 ) -> None:
     async def status(token: str) -> int:
         headers = {"Authorization": f"Bearer {token}"}
-        async with closed.session.get(f"{closed.url}/api/robots/arm/status", headers=headers) as answer:
+        async with closed.session.post(f"{closed.url}/api/robots/arm/status", headers=headers) as answer:
             return answer.status
 
     file, renewed = guarded.token_file, "fedcba9876543210"
