@@ -19,7 +19,7 @@ from .stream_listener import StreamListener
 if TYPE_CHECKING:
     from motiond.formats import RobotModel
 
-    from ..joints.joint_map import JointMap
+    from ..joints import JointMap
     from .robot import Robot
 
 log = logging.getLogger(__name__)
