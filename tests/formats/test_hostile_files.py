@@ -19,6 +19,7 @@ import pytest
 from motiond.formats import FormatError, Motion
 from motiond.formats.io.source import Source
 from motiond.formats.seq import tree
+from tests.tables import table
 
 GOOD = Path(__file__).parents[1] / "files" / "good"
 ROOTS = {
@@ -171,28 +172,7 @@ def test_deep_yaml_ends_in_a_message(text: str) -> None:
     assert refusal("seq", text) == "case.seq:1: nested too deeply; 32 levels are read; write it flatter"
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        (
-            "seq",
-            SEQ.format(top="", parts=10**18, rows="[ [ 0 ] ]"),
-            f"8: numParts is {10**18}; a MultiValueSeq has 1 to 10000 parts; correct it",
-        ),
-        (
-            "seq",
-            SEQ.format(top="", parts=10_000, rows="[ [ 0 ] ]"),
-            "9: row 0 has 1 number; numParts is 10000; add the missing values or correct numParts",
-        ),
-        (
-            "xmdi",
-            ("<xmdi><c><motion name='m'><servo name='s'>"
-            "<position>0 1</position><frames>0 1e9</frames></servo></motion></c></xmdi>"),
-            ("1: motion 'm' would have 1000000001 rows; this file may make 1000000 positions; "
-            "check its last frames"),
-        ),
-    ],
-)  # fmt: skip
+@table("name, text, message")
 def test_what_a_file_declares_takes_no_memory(name: str, text: str, message: str) -> None:
     tracemalloc.start()
     try:
@@ -232,24 +212,7 @@ def test_a_flood_of_warnings_ends_after_a_thousand(flood: str) -> None:
     assert len(robot.warnings) == 1000
 
 
-@pytest.mark.parametrize(
-    ("name", "inside"),
-    [
-        ("hrdf", '<rigid-body mass="1" mesh_path="{mesh}"/>'),
-        (
-            "sdf",
-            ('<model name="m"><link name="l"><visual name="v"><geometry><mesh><uri>{mesh}</uri></mesh>'
-            "</geometry></visual></link></model>"),
-        ),
-        (
-            "skel",
-            "<world>" + SKELETON.format(
-                flood='<body name="c"><visualization_shape><geometry><mesh><file_name>{mesh}</file_name>'
-                "</mesh></geometry></visualization_shape></body>"
-            ) + "</world>",
-        ),
-    ],
-)  # fmt: skip
+@table("name, inside")
 def test_meshes_are_never_opened_wherever_they_lie(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, inside: str
 ) -> None:
@@ -349,22 +312,7 @@ def test_an_element_may_have_a_thousand_attributes(name: str) -> None:
     assert "attributes;" not in told
 
 
-@pytest.mark.parametrize(
-    ("name", "word", "inside"),
-    [
-        ("hrdf", "0 ", '<rigid-body mass="1" com_trans="{}"/>'),
-        ("hrdf", "1+", '<rigid-body mass="{}"/>'),
-        (
-            "skel", "0 ",
-            "<world><skeleton><body><transformation>{}</transformation></body></skeleton></world>",
-        ),
-        ("sdf", "0 ", '<model name="m"><pose>{}</pose><link name="l"/></model>'),
-        (
-            "xmdi", "0 ",
-            '<c><motion name="m"><servo name="s"><position>{}</position><frames/></servo></motion></c>',
-        ),
-    ],
-)  # fmt: skip
+@table("name, word, inside")
 def test_many_numbers_take_little_more_memory_than_their_text(name: str, word: str, inside: str) -> None:
     numbers = word * 20_000
     text = xml(name, inside.format(numbers)).encode()

@@ -14,6 +14,7 @@ import yaml
 
 from motiond.formats import FormatError, load_motion, load_motions, load_robot, load_robots, registry
 from motiond.formats.foreign import foreign_format
+from tests.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -310,23 +311,7 @@ def test_a_motion_that_is_not_there_gets_the_nearest_name() -> None:
     assert str(caught.value) == "wave.seq: has no motion named 'wafe'; it has wave; did you mean 'wave'?"
 
 
-@pytest.mark.parametrize(
-    ("names", "name", "message"),
-    [
-        (["left", "right"], None, "two.hrdf: has 2 robots; it has left, right; name one of them"),
-        (
-            ["left", "right"],
-            "rigth",
-            "two.hrdf: has no robot named 'rigth'; it has left, right; did you mean 'right'?",
-        ),
-        (
-            ["left", "left"],
-            "left",
-            "two.hrdf: has 2 robots named 'left'; it has left, left; give each its own name",
-        ),
-        ([], None, "two.hrdf: has no robot"),
-    ],
-)
+@table("names, name, message")
 def test_a_robot_is_picked_only_where_one_is_meant(
     names: list[str], name: str | None, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from motiond.formats import FormatError, Motion, dump_motion, load_motion, regis
 from motiond.formats.io.options import CommonKeywords
 from motiond.formats.seq.writer import Keywords as SeqKeywords
 from motiond.formats.xmdi.writer import Keywords as XmdiKeywords
+from tests.tables import table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,17 +65,7 @@ def test_an_option_that_no_format_has_is_a_mistake_of_the_caller(tmp_path: Path)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("name", "format_", "message"),
-    [
-        (
-            "nod.hrdf",
-            None,
-            "its suffix '.hrdf' names no motion format; written are seq, xmdi; name the format",
-        ),
-        ("nod.seq", "xmid", "no motion format is called 'xmid'; written are seq, xmdi; did you mean 'xmdi'?"),
-    ],
-)
+@table("name, format_, message")
 def test_a_format_that_does_not_write_motions_is_refused(
     tmp_path: Path, name: str, format_: str | None, message: str
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from motiond.formats import FormatError, load_motions, load_robots
 from motiond.formats.io.source import Source
+from tests.tables import table
 
 # A good file of each format, on lines 2 and 3 where another line comes before.
 FILES = {
@@ -29,16 +30,6 @@ FILES = {
 FIRST = "<?xml …?> does not come first; XML wants nothing before it; move it to the top"
 DASHES = "'--' in a comment; XML ends comments by it; write - there"
 DECLARATION = '<?xml version="1.0"?>'
-RIGHT = "check that it is the right file"
-EMPTY = f"{RIGHT}, and that it begins with <"
-CUT = "copy the file again if it was cut short"
-INNER = "close each element by its own name, the inner ones first"
-ATTRIBUTES = 'write attributes as name="value", with a blank before each'
-TAG = "begin a tag with < and its name, and write any other < as &lt;"
-CHARACTER = "write a character as &#65; or &#x41;, and & itself as &amp;"
-DECLARE = 'write <?xml version="1.0" encoding="utf-8"?>'
-MARKUP = "write & as &amp; and < as &lt;"
-ENCODING = 'save the file as UTF-8, or name its encoding in <?xml version="1.0" encoding="…"?>'
 
 
 def load(name: str, data: str | bytes) -> list[Any]:
@@ -118,72 +109,7 @@ def test_what_only_looks_like_a_comment_stays() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", f"1: Document is empty; {EMPTY}"),
-        ("\n", f"2: Start tag expected, '<' not found; {EMPTY}"),
-        ("name: arm", f"1: Start tag expected, '<' not found; {EMPTY}"),
-        (
-            "<a/><b/>",
-            (
-                "1: Extra content at the end of the document; a file has one root element; "
-                "remove what follows it"
-            ),
-        ),
-        ("<a>\x01</a>", "1: PCDATA invalid Char value 1; remove the character"),
-        (b"<a>\xfc</a>", f"1: Invalid bytes in character encoding; {ENCODING}"),
-        ('<?xml version="1.0" encoding="klingon"?><a/>', f"1: Unsupported encoding: klingon; {ENCODING}"),
-        ("<a>\nR&D</a>", f"2: EntityRef: expecting ';'; {MARKUP}"),
-        ("<a>R & D</a>", f"1: xmlParseEntityRef: no name; {MARKUP}"),
-        ("<a>&nbsp;</a>", f"1: Entity 'nbsp' not defined; {MARKUP}"),
-        ("<a>1<2</a>", f"1: StartTag: invalid element name; {TAG}"),
-        ("</sdf>", f"1: StartTag: invalid element name; {TAG}"),
-        ('<sdf "a"="b"/>', f"1: error parsing attribute name; {ATTRIBUTES}, and end the tag with >"),
-        ("<sdf / >", f"1: error parsing attribute name; {ATTRIBUTES}, and end the tag with >"),
-        ("<a\u00a0b='1'/>", f"1: error parsing attribute name; {ATTRIBUTES}, and end the tag with >"),
-        ("<a b='1'\n<c/></a>", f"2: error parsing attribute name; {ATTRIBUTES}, and end the tag with >"),
-        ("<a>&#65</a>", f"1: CharRef: invalid decimal value; {CHARACTER}"),
-        ("<a>&#x4g;</a>", f"1: CharRef: invalid hexadecimal value; {CHARACTER}"),
-        ("<?xml version=1.0?><a/>", f"1: String not started expecting ' or \"; {DECLARE}"),
-        ('<?xml encoding="utf-8"?><a/>', f"1: Malformed declaration expecting version; {DECLARE}"),
-        ("<a><?foo</a>", "1: ParsePI: PI foo never end ...; end the instruction with ?>"),
-        (
-            '<a xmlns:a=""/>',
-            (
-                "1: xmlns:a: Empty XML namespace is not allowed; "
-                'give the prefix an address, xmlns:…="…", or remove it'
-            ),
-        ),
-        (
-            "<a:b:c/>",
-            "1: Failed to parse QName 'a:b:c'; a name has one : at most, after its prefix; choose another",
-        ),
-        ('<a b="<"/>', f"1: Unescaped '<' not allowed in attributes values; {MARKUP}"),
-        ("<a b=1/>", f"1: AttValue: \" or ' expected; {ATTRIBUTES}"),
-        ('<a b="1/>', f"1: AttValue: ' expected; {ATTRIBUTES}"),
-        ("<a b/>", f"1: Specification mandates value for attribute b; {ATTRIBUTES}"),
-        ('<a b="1"c="2"/>', f"1: attributes construct error; {ATTRIBUTES}, and end <?xml with ?>"),
-        ('<a b="1" b="2"/>', "1: Attribute b redefined; remove one of the two"),
-        ("<a", f"1: Couldn't find end of Start Tag a line 1; end the tag with >, or {CUT}"),
-        ("<a>\n<b>\n</a>", f"3: Opening and ending tag mismatch: b line 2 and a; {INNER}"),
-        ("<a>\n<b>", f"2: Premature end of data in tag b line 2; close the element, or {CUT}"),
-        ("<a><!-- b</a>", "1: Comment not terminated; end the comment with -->"),
-        ("<a><!-- b -- c</a>", "1: Comment not terminated; end the comment with -->"),
-        ("<a>]]></a>", "1: Sequence ']]>' not allowed in content; write ]]> as ]]&gt;"),
-        (
-            f"{DECLARATION}\n{DECLARATION}<a/>",
-            (
-                "2: XML declaration allowed only at the start of the document; "
-                "keep one <?xml …?>, at the top of the file"
-            ),
-        ),
-        ('<?xml version="2.0"?><a/>', "1: Unsupported version '2.0'; write <?xml version=\"1.0\"?>"),
-        ("<a>" * 300, f"1: Excessive depth in document: 256; {RIGHT}"),
-        (f"<{'x' * 500}></a>", f"1: Opening and ending tag mismatch: {'x' * 59}… line 1 and a; {INNER}"),
-        (f"<a>{'<gz:b/>' * 200}&x;</a>", f"1: Entity 'x' not defined; {MARKUP}"),
-    ],
-)
+@table("text, message")
 def test_an_error_in_the_xml_is_told_with_what_to_do(text: str | bytes, message: str) -> None:
     line, _, said = message.partition(": ")
     assert refusal(text) == f"case.sdf:{line}: this is no well-formed XML; {said}"

@@ -10,6 +10,7 @@ import pytest
 from motiond.daemon.joints.bounds import JointBounds, joint_bounds, never_fails
 from motiond.daemon.joints.joint_map import JointMapError
 from tests.robots import map_of, settings_of
+from tests.tables import table
 
 
 def joint(lower: float, upper: float, unit: str = "rad", **values: Any) -> dict[str, Any]:
@@ -139,41 +140,7 @@ def test_all_numbers_that_are_refused_come_at_once() -> None:
     assert len(caught.value.problems) == 2
 
 
-WHY = "a joint that does not move at all would pass for one that has arrived; lower `joints.NAME.tolerances`"
-
-
-@pytest.mark.parametrize(
-    ("joints", "options", "told"),
-    [
-        ({"elbow": ELBOW}, {"tolerances": {"goal": 1.9}}, ""),
-        (
-            {"elbow": ELBOW},
-            {"tolerances": {"goal": 2.0, "path": 5.0}},
-            (
-                "path tolerance of elbow (5 rad of 4 rad) and goal tolerance of elbow (2 rad of 4 rad): "
-                f"half of the range or more; {WHY}"
-            ),
-        ),
-        (
-            {"elbow": ELBOW, "finger": FINGER | {"tolerances": {"stall_error": 0.05}}},
-            {},
-            f"stall_error of finger (0.05 m of 0.04 m): half of the range or more; {WHY}",
-        ),
-        (
-            {"lid": joint(0.0, 0.05), "tray": joint(0.0, 0.15)},
-            {"tolerances": {"goal": 0.1}},
-            (
-                "goal tolerance of lid (0.1 rad of 0.05 rad), tray (0.1 rad of 0.15 rad): "
-                f"half of the range or more; {WHY}"
-            ),
-        ),
-        (
-            {"lid": joint(0.0, 0.05)},
-            {"start_tolerance": 0.03},
-            f"start_tolerance of lid (0.03 rad of 0.05 rad): half of the range or more; {WHY}",
-        ),
-    ],
-)
+@table("joints, options, told")
 def test_a_tolerance_as_wide_as_the_range_is_named(
     joints: dict[str, dict[str, Any]], options: dict[str, Any], told: str
 ) -> None:

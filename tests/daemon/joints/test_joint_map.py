@@ -10,6 +10,7 @@ from motiond.daemon.joints.joint_map import JointMapError
 from motiond.drivers.limits import KINDS, ActuatorLimits
 from motiond.formats import Coordinate, Joint, JointType, Mimic, RobotModel
 from tests.robots import WIDE, map_of
+from tests.tables import table
 
 
 def joint(
@@ -154,19 +155,7 @@ def test_every_mismatch_with_the_model_is_told_at_once() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("joints", "message"),
-    [
-        (
-            {"a": {"mimic": {"joint": "b"}}, "b": {"mimic": {"joint": "a"}}},
-            "arm: joint 'a' follows 'b' follows 'a'; one of them must lead; remove a mimic",
-        ),
-        (
-            {"finger": {"mimic": {"joint": "thum"}}, "thumb": {}},
-            "arm: joint 'finger' follows 'thum'; it has finger, thumb; did you mean 'thumb'?",
-        ),
-    ],
-)
+@table("joints, message")
 def test_a_mimic_that_leads_nowhere_is_refused(joints: dict[str, dict[str, Any]], message: str) -> None:
     assert refusal(joints)[0] == message
 
@@ -200,34 +189,7 @@ def test_columns_without_names_are_taken_in_order(
     assert found.columns_of("wave", (), count, configured).tolist() == columns
 
 
-@pytest.mark.parametrize(
-    ("names", "count", "configured", "problems"),
-    [
-        (
-            ("elbo", "base", "base", "toe"),
-            4,
-            None,
-            [
-                "wave: joint 'base' has 2 columns; a joint has one; remove or rename the others",
-                "wave: the robot has no joint 'elbo'; it has base, elbow; did you mean 'elbow'?",
-                "wave: the robot has no joint 'toe'; it has base, elbow",
-            ],
-        ),
-        (
-            (),
-            3,
-            None,
-            ["wave: 3 columns without names; the robot has 2 joints; list them in motion_joints"],
-        ),
-        ((), 3, ["base"], ["wave: 3 columns without names; motion_joints lists 1 joints; list 3"]),
-        (
-            (),
-            1,
-            ["bas"],
-            ["wave: the robot has no joint 'bas'; it has base, elbow; did you mean 'base'?"],
-        ),
-    ],
-)
+@table("names, count, configured, problems")
 def test_columns_that_fit_no_joint_are_told_at_once(
     names: tuple[str, ...], count: int, configured: list[str] | None, problems: list[str]
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from motiond.formats import FormatError, hrdf
 from motiond.formats.io.source import Source
+from tests.tables import table
 
 BAD = Path(__file__).parents[2] / "files" / "bad"
 PAGE = Path(__file__).parents[3] / "docs" / "formats" / "hrdf.md"
@@ -29,209 +30,22 @@ def robot(body: str, version: str = "1.6.0") -> str:
 
 CHAIN = "<actuator>, <bracket>, <link>, <rigid-body>, <joint>, <end-effector>, <include>"
 SYNTAX = "a formula is made of numbers, pi, + - * / and parentheses"
-DYNAMICS = "mass, mass_offset, ixx, iyy, izz, ixy, ixz, iyz, com_trans, com_trans_offset, com_rot"
 EMPTY = "check that it is the right file, and that it begins with <"
 HOLDS = "HRDF holds elements and comments"
 BACK = "neighbours need the same type and the other polarity: put a bracket or a link between actuators"
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", f"arm.hrdf:1: this is no well-formed XML; Document is empty; {EMPTY}"),
-        (b"\x00\x01", f"arm.hrdf:1: this is no well-formed XML; Document is empty; {EMPTY}"),
-        (
-            b"<robot>\n<joint>\n</robot>",
-            (
-                "arm.hrdf:3: this is no well-formed XML; Opening and ending tag mismatch: joint line 2 and "
-                "robot; close each element by its own name, the inner ones first"
-            ),
-        ),
-        (
-            b"<robot/>\n<robot/>",
-            (
-                "arm.hrdf:2: this is no well-formed XML; Extra content at the end of the document; "
-                "a file has one root element; remove what follows it"
-            ),
-        ),
-        (
-            b"<robot>&arm;</robot>",
-            (
-                "arm.hrdf:1: this is no well-formed XML; Entity 'arm' not defined; "
-                "write & as &amp; and < as &lt;"
-            ),
-        ),
-        (
-            b'<!DOCTYPE robot SYSTEM "http://example.com/a.dtd"><robot/>',
-            (
-                "arm.hrdf:1: a document type is not allowed; it could pull in other files; "
-                "remove <!DOCTYPE \u2026>"
-            ),
-        ),
-        (
-            b"\n<Robot/>",
-            (
-                "arm.hrdf:2: the root element is <Robot>; an HRDF file has <robot> as its root; "
-                "did you mean 'robot'?"
-            ),
-        ),
-        (
-            b'<robot version="1.7.0"/>',
-            "arm.hrdf:1: unknown version '1.7.0'; known are 1.0.0, 1.1.0, 1.2.0, 1.3.0, 1.4.0, 1.5.0, 1.6.0",
-        ),
-        (
-            b'<robot version="2"/>',
-            "arm.hrdf:1: unknown version '2'; known are 1.0.0, 1.1.0, 1.2.0, 1.3.0, 1.4.0, 1.5.0, 1.6.0",
-        ),
-    ],
-)
+@table("data, message")
 def test_file_that_is_no_hrdf_is_refused(data: bytes, message: str) -> None:
     assert refusal(data) == message
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("<Actuator/>", f"<Actuator> is not allowed in <robot>; it holds {CHAIN}; did you mean 'actuator'?"),
-        ("<output/>", f"<output> is not allowed in <robot>; it holds {CHAIN}"),
-        (
-            '<actuator type="X5-4"><output/></actuator>',
-            "<output> is not allowed in <actuator>; it holds no elements",
-        ),
-        (
-            '<rigid-body mass="1"><joint axis="rx"/></rigid-body>',
-            "<joint> is not allowed in <rigid-body>; it holds <output>",
-        ),
-        (
-            '<include path="none.hrdf"><joint axis="rx"/></include>',
-            (
-                "<joint> is not allowed in <include>; it holds no elements\n"
-                "arm.hrdf:2: cannot include 'none.hrdf'; none.hrdf: no such file; "
-                "paths start at this file's folder"
-            ),
-        ),
-        (
-            '<rigid-body xmlns="b" mass="1"/>',
-            (f"<{{b}}rigid-body> is not allowed in <robot>; it holds {CHAIN}; did you mean 'rigid-body'?"),
-        ),
-        ("# the base", f"text '# the base' in <robot>; {HOLDS}; write a comment as <!-- \u2026 -->"),
-        ('<joint axis="rx"/> and', f"text 'and' in <robot>; {HOLDS}"),
-        ('<joint axis="rx">x</joint>', f"text 'x' in <joint>; {HOLDS}"),
-        ('<joint axis="rx"><!-- a -->x<?b?></joint>', f"text 'x' in <joint>; {HOLDS}"),
-        ("<![CDATA[x]]>", f"text 'x' in <robot>; {HOLDS}"),
-        ("\u00a0", f"text '\\xa0' in <robot>; {HOLDS}"),
-    ],
-)
+@table("body, message")
 def test_what_does_not_belong_is_refused(body: str, message: str) -> None:
     assert refusal(robot(body)) == f"arm.hrdf:2: {message}"
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("<joint/>", "<joint> has no 'axis'; it is required; write axis=\"\u2026\""),
-        ("<rigid-body/>", "<rigid-body> has no 'mass'; it is required; write mass=\"\u2026\""),
-        (
-            '<link type="X5" twist="0"/>',
-            "<link> has no 'extension'; it is required; write extension=\"\u2026\"",
-        ),
-        ("<include/>", "<include> has no 'path'; it is required; write path=\"\u2026\""),
-        (
-            '<joint axis="rx" mass="1"/>',
-            (
-                "unknown attribute 'mass' of <joint>; HRDF 1.6.0 knows axis, gear_ratio, tag; "
-                "did you mean 'axis'?"
-            ),
-        ),
-        (
-            '<actuator type="X5-4" mass_ofset="1"/>',
-            (
-                f"unknown attribute 'mass_ofset' of <actuator>; HRDF 1.6.0 knows type, {DYNAMICS}, tag; "
-                "did you mean 'mass_offset'?"
-            ),
-        ),
-        (
-            '<rigid-body mass="1"><output tag="a"/></rigid-body>',
-            "unknown attribute 'tag' of <output>; HRDF 1.6.0 knows rot, trans; did you mean 'trans'?",
-        ),
-        (
-            '<actuator type="X5-4" output_trans="0 0 0"/>',
-            (
-                f"unknown attribute 'output_trans' of <actuator>; HRDF 1.6.0 knows type, {DYNAMICS}, tag; "
-                "did you mean 'com_trans'?"
-            ),
-        ),
-        (
-            '<joint axis="x"/>',
-            "unknown joint axis 'x'; HRDF 1.6.0 knows rx, ry, rz, tx, ty, tz; did you mean 'tx'?",
-        ),
-        (
-            '<joint axis="--rx"/>',
-            "unknown joint axis '--rx'; HRDF 1.6.0 knows rx, ry, rz, tx, ty, tz; did you mean 'rx'?",
-        ),
-        (
-            '<joint axis="-xr"/>',
-            "unknown joint axis '-xr'; HRDF 1.6.0 knows rx, ry, rz, tx, ty, tz; did you mean 'tx'?",
-        ),
-        (
-            '<joint axis="+rx"/>',
-            "unknown joint axis '+rx'; HRDF 1.6.0 knows rx, ry, rz, tx, ty, tz; did you mean 'rx'?",
-        ),
-        (
-            '<link type="X5" extension="0" twist="0" input="Straight"/>',
-            "unknown link input 'Straight'; HRDF 1.6.0 knows RightAngle, Inline; did you mean 'RightAngle'?",
-        ),
-        (
-            '<end-effector type=" Custom"/>',
-            (
-                "unknown end-effector type ' Custom'; HRDF 1.6.0 knows Custom, X5Parallel, R8Parallel; "
-                "did you mean 'Custom'?"
-            ),
-        ),
-        (
-            '<rigid-body mass="2 pi"/>',
-            f"'mass' of <rigid-body>: unexpected 'pi' at character 3 of '2 pi'; {SYNTAX}",
-        ),
-        (
-            '<joint axis="rx" gear_ratio="0"/>',
-            ("'gear_ratio' is 0; the joint would move infinitely fast; write 1 for no gear"),
-        ),
-        (
-            '<rigid-body mass="1" com_trans="1 2"/>',
-            (
-                "'com_trans' of <rigid-body>: '1 2' has 2 elements; a translation is three numbers, x y z; "
-                "write formulas in it without blanks"
-            ),
-        ),
-        (
-            '<actuator type="X5-4" mass="1" mass_offset="1"/>',
-            (
-                "<actuator> has both 'mass' and 'mass_offset'; one replaces what the other adds to; "
-                "keep one of them"
-            ),
-        ),
-        (
-            '<end-effector com_trans="0 0 0" com_trans_offset="0 0 0"/>',
-            (
-                "<end-effector> has both 'com_trans' and 'com_trans_offset'; "
-                "one replaces what the other adds to; "
-                "keep one of them"
-            ),
-        ),
-        (
-            '<link type="R25-R8" extension="0" twist="0" output="Inline"/>',
-            "a link of type 'R25-R8' has no Inline output; it is not made; leave 'output' out",
-        ),
-        (
-            '<rigid-body mass="1" mesh_rot="Rx(1)"/>',
-            ("'mesh_rot' without 'mesh_path'; it places a mesh; name the mesh or remove it"),
-        ),
-        (
-            '<rigid-body mass="1" mesh_trans="0 0 0"/>',
-            ("'mesh_trans' without 'mesh_path'; it places a mesh; name the mesh or remove it"),
-        ),
-    ],
-)
+@table("body, message")
 def test_wrong_attribute_is_refused(body: str, message: str) -> None:
     assert refusal(robot(body)) == f"arm.hrdf:2: {message}"
 
@@ -257,33 +71,7 @@ def test_paths_are_relative(element: str, path: str, fault: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("body", "what", "since"),
-    [
-        ('<actuator type="X5-4" mass_offset="1"/>', "'mass_offset' of <actuator>", "1.1.0"),
-        (
-            '<link type="X5" extension="0" twist="0" com_rot="1 0 0 0 1 0 0 0 1"/>',
-            "'com_rot' of <link>",
-            "1.1.0",
-        ),
-        ('<rigid-body mass="1" ixx="1"/>', "'ixx' of <rigid-body>", "1.1.0"),
-        ("<end-effector/>", "<end-effector>", "1.2.0"),
-        ('<actuator type="R8-3"/>', "actuator type 'R8-3'", "1.2.0"),
-        ('<link type="R8" extension="0" twist="0"/>', "link type 'R8'", "1.2.0"),
-        ('<bracket type="R8LightLeft"/>', "bracket type 'R8LightLeft'", "1.2.0"),
-        ('<link type="X5" extension="0" twist="0" input="Inline"/>', "'input' of <link>", "1.2.0"),
-        ('<link type="X5" extension="0" twist="0" output="Inline"/>', "'output' of <link>", "1.2.0"),
-        ('<include path="a.hrdf"/>', "<include>", "1.3.0"),
-        ('<rigid-body mass="1"><output/></rigid-body>', "<output>", "1.3.0"),
-        ('<rigid-body mass="1" mesh_path="a.obj"/>', "'mesh_path' of <rigid-body>", "1.3.0"),
-        ('<joint axis="rx" tag="a"/>', "'tag' of <joint>", "1.4.0"),
-        ('<actuator type="T5-9"/>', "actuator type 'T5-9'", "1.4.0"),
-        ('<joint axis="rx" gear_ratio="2"/>', "'gear_ratio' of <joint>", "1.5.0"),
-        ('<actuator type="R25-8"/>', "actuator type 'R25-8'", "1.6.0"),
-        ('<link type="R25-R8" extension="0" twist="0"/>', "link type 'R25-R8'", "1.6.0"),
-        ('<bracket type="R25LightLeft"/>', "bracket type 'R25LightLeft'", "1.6.0"),
-    ],
-)
+@table("body, what, since")
 def test_what_a_version_does_not_know_is_refused(body: str, what: str, since: str, tmp_path: Path) -> None:
     before = f"1.{int(since[2]) - 1}.0"
     assert refusal(robot(body, before)) == (
@@ -304,85 +92,12 @@ def test_first_version_knows_no_formulas_rotations_or_description() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (
-            '<actuator type="X5-4"/><actuator type="X8-9" tag="elbow"/>',
-            (
-                "<actuator> X8-9 tag 'elbow' does not fit on the <actuator> X5-4 of arm.hrdf:2; "
-                f"its input is X-AH-A and that output is X-AO-A; {BACK}"
-            ),
-        ),
-        (
-            '<actuator type="X5-4"/><link type="R8" extension="1" twist="0"/>',
-            (
-                "<link> R8 does not fit on the <actuator> X5-4 of arm.hrdf:2; "
-                f"its input is R8-AO-B and that output is X-AO-A; {BACK}"
-            ),
-        ),
-        (
-            '<link type="R25-R8" extension="1" twist="0"/><actuator type="R25-8"/>',
-            (
-                "<actuator> R25-8 does not fit on the <link> R25-R8 of arm.hrdf:2; "
-                f"its input is R25-AH-A and that output is R8-AH-B; {BACK}"
-            ),
-        ),
-        (
-            '<bracket type="X5LightLeft"><output><end-effector type="X5Parallel"/></output></bracket>',
-            (
-                "<end-effector> X5Parallel does not fit on the <bracket> X5LightLeft of arm.hrdf:2; "
-                f"its input is X-AO-B and that output is X-AH-B; {BACK}"
-            ),
-        ),
-        (
-            '<end-effector tag="tool"/><joint axis="rx"/>',
-            (
-                "<joint> has nothing to attach to; the <end-effector> tag 'tool' of arm.hrdf:2 "
-                "is the end of its chain; move it before that, or into an <output>"
-            ),
-        ),
-        (
-            '<rigid-body mass="1"><output/></rigid-body><joint axis="rx"/>',
-            (
-                "<joint> has nothing to attach to; the <rigid-body> of arm.hrdf:2 "
-                "says by <output> what attaches to it; move it before that, or into an <output>"
-            ),
-        ),
-        (
-            '<bracket type="X5LightLeft"><output/><output/></bracket>',
-            (
-                "a second <output> in a <bracket>; every bracket has one output; "
-                "leave it out, or use a <rigid-body>"
-            ),
-        ),
-        (
-            '<bracket type="X5LightLeft"><output rot="Rx(1)"/></bracket>',
-            "'rot' of an <output> in a <bracket>; only a <rigid-body> may place its outputs; remove 'rot'",
-        ),
-    ],
-)
+@table("body, message")
 def test_what_cannot_be_attached_is_refused(body: str, message: str) -> None:
     assert refusal(robot(body)) == f"arm.hrdf:2: {message}"
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (
-            '<joint axis="rx" tag=" "/>',
-            "tag ' ' is no name; a tag names a part; choose another or leave it out",
-        ),
-        (
-            '<joint axis="rx" tag="world"/>',
-            "tag 'world' is no name; a tag names a part; choose another or leave it out",
-        ),
-        (
-            '<joint axis="rx" tag="a"/><rigid-body mass="1" tag="a/output"/>',
-            "tag 'a/output' is the name of a frame; <joint> tag 'a' has it; choose another tag",
-        ),
-    ],
-)
+@table("body, message")
 def test_tag_that_is_no_name_is_refused(body: str, message: str) -> None:
     assert refusal(robot(body)) == f"arm.hrdf:2: {message}"
 

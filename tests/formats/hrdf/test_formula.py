@@ -15,6 +15,7 @@ from motiond.formats.hrdf.formula import (
     parse_rotation,
     parse_translation,
 )
+from tests.tables import table
 
 SYNTAX = "a formula is made of numbers, pi, + - * / and parentheses"
 
@@ -108,27 +109,7 @@ def test_translation_elements_are_formulas_without_blanks() -> None:
     np.testing.assert_allclose(parse_translation(" 1+1\t-pi/2\n(3) "), [2, -np.pi / 2, 3])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "1 2",
-            (
-                "'1 2' has 2 elements; a translation is three numbers, x y z; "
-                "write formulas in it without blanks"
-            ),
-        ),
-        (
-            "1 + 1 0 0",
-            (
-                "'1 + 1 0 0' has 5 elements; a translation is three numbers, x y z; "
-                "write formulas in it without blanks"
-            ),
-        ),
-        ("1 2 x", f"unexpected 'x' at character 1 of 'x'; {SYNTAX}"),
-        ("1,2 3 4", f"unexpected ',' at character 2 of '1,2'; {SYNTAX}"),
-    ],
-)
+@table("text, message")
 def test_what_is_no_translation_is_refused(text: str, message: str) -> None:
     with pytest.raises(FormulaError) as refused:
         parse_translation(text)
@@ -150,41 +131,7 @@ def test_rotations_compound_from_left_to_right() -> None:
     np.testing.assert_allclose(parse_rotation("Rx(pi/2) * Rz(0.3)*Ry(0.3)"), x @ z @ y)
 
 
-TURN = "expected Rx(…), Ry(…) or Rz(…); case matters"
-NO_ROTATION = (
-    "its rows must be of length 1, at right angles, and right-handed; "
-    "give at least six decimals, or write it with Rx, Ry and Rz"
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("rx(1)", f"unexpected 'rx' at character 1 of 'rx(1)'; {TURN}"),
-        ("2*Rx(1)", f"unexpected '2' at character 1 of '2*Rx(1)'; {TURN}"),
-        ("-Rx(1)", f"unexpected '-' at character 1 of '-Rx(1)'; {TURN}"),
-        ("Rx(1)*", f"unexpected the end at character 7 of 'Rx(1)*'; {TURN}"),
-        (
-            "Rx(1) Ry(1)",
-            "unexpected 'Ry' at character 7 of 'Rx(1) Ry(1)'; expected `*` between two rotations",
-        ),
-        ("Rx", "unexpected the end at character 3 of 'Rx'; expected `(` after Rx"),
-        ("Rx(PI)", f"unexpected 'PI' at character 4 of 'Rx(PI)'; {SYNTAX}; pi is written in lower case"),
-        ("Rx(1/0)", "division by zero at character 6 of 'Rx(1/0)'; it has no value"),
-        (
-            "1 0 0",
-            (
-                "'1 0 0' has 3 numbers; "
-                "a rotation is nine numbers, row by row, or a product such as Rx(pi/2)*Rz(pi)"
-            ),
-        ),
-        ("1 0 0 0 1 0 0 0 1+0", "'1+0' is no number; a number is written as 3.24, -.5 or 32e-4"),
-        ("1 0 0 0 1 0 0 0 -1", f"'1 0 0 0 1 0 0 0 -1' is no rotation; {NO_ROTATION}"),
-        ("2 0 0 0 1 0 0 0 1", f"'2 0 0 0 1 0 0 0 1' is no rotation; {NO_ROTATION}"),
-        ("0 0 0 0 0 0 0 0 0", f"'0 0 0 0 0 0 0 0 0' is no rotation; {NO_ROTATION}"),
-        ("1e200 0 0 0 1 0 0 0 1", f"'1e200 0 0 0 1 0 0 0 1' is no rotation; {NO_ROTATION}"),
-    ],
-)
+@table("text, message")
 def test_what_is_no_rotation_is_refused(text: str, message: str) -> None:
     with pytest.raises(FormulaError) as refused:
         parse_rotation(text)

@@ -8,6 +8,7 @@ import pytest
 from motiond.formats import RobotModel, hrdf
 from motiond.formats.arrays import Floats
 from motiond.formats.io.source import Source
+from tests.tables import table
 
 GOOD = Path(__file__).parents[2] / "files" / "good"
 ROBOTS = Path(__file__).parents[3] / "config" / "robots"
@@ -291,19 +292,7 @@ def test_bracket_may_hold_its_one_output() -> None:
         np.testing.assert_array_equal(nested.forward_kinematics([0.4])[frame], pose)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        '<actuator type="T5-9"/><link type="R8" extension="1" twist="0"/><actuator type="R8-3"/>',
-        (
-            '<actuator type="T25-8"/><link type="R25-R8" extension="1" twist="0" '
-            'input="Inline"/><actuator type="R8-9"/>'
-        ),
-        '<actuator type="X8-3"/><joint axis="rx"/><actuator type="R25-8"/>',
-        '<actuator type="X8-3"/><rigid-body mass="1"/><actuator type="R25-8"/><end-effector/>',
-        '<actuator type="R8-3"/><end-effector type="R8Parallel"/>',
-    ],
-)
+@table("body")
 def test_parts_that_fit_are_accepted(body: str) -> None:
     assert load_text(body).warnings == ()
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from motiond.formats import FormatError, sdf
 from motiond.formats.io.source import Source
+from tests.tables import table
 
 if TYPE_CHECKING:
     from motiond.formats import RobotModel
@@ -39,55 +40,9 @@ def joint(inside: str, type_: str = "revolute") -> str:
 
 
 NOT_XML = "this is no well-formed XML"
-EMPTY = "check that it is the right file, and that it begins with <"
-ENCODING = 'save the file as UTF-8, or name its encoding in <?xml version="1.0" encoding="…"?>'
-VERSIONS = '1.4 to 1.12 are read; write <sdf version="1.9">'
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", f"1: {NOT_XML}; Document is empty; {EMPTY}"),
-        (b"\x00\x01\x02", f"1: {NOT_XML}; Document is empty; {EMPTY}"),
-        (
-            b"<sdf>\n\x00</sdf>",
-            f"2: {NOT_XML}; Invalid character: Char 0x0 out of allowed range; remove the character",
-        ),
-        ("<sdf version='1.9'>\n<model name='ä'/></sdf>".encode("latin-1"), f"2: {NOT_XML}; {{}}"),
-        (
-            b'<?xml version="1.0" encoding="klingon"?><sdf/>',
-            f"1: {NOT_XML}; Unsupported encoding: klingon; {ENCODING}",
-        ),
-        (
-            b"<sdf>\n<model>\n</sdf>",
-            (
-                f"3: {NOT_XML}; Opening and ending tag mismatch: model line 2 and sdf; "
-                "close each element by its own name, the inner ones first"
-            ),
-        ),
-        (b"<sdf>&e;</sdf>", f"1: {NOT_XML}; Entity 'e' not defined; write & as &amp; and < as &lt;"),
-        (
-            b'<!DOCTYPE sdf [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><sdf>&b;</sdf>',
-            "1: a document type is not allowed; it could pull in other files; remove <!DOCTYPE …>",
-        ),
-        (
-            b'<!DOCTYPE sdf SYSTEM "file:///etc/passwd"><sdf version="1.9"/>',
-            "1: a document type is not allowed; it could pull in other files; remove <!DOCTYPE …>",
-        ),
-        (
-            b"\n<robot/>",
-            "2: the root element is <robot>; an SDFormat file has <sdf> as its root",
-        ),
-        (
-            b"<sfd/>",
-            "1: the root element is <sfd>; an SDFormat file has <sdf> as its root; did you mean 'sdf'?",
-        ),
-        (b"<sdf/>", f"1: <sdf> has no 'version'; {VERSIONS}"),
-        (b'<sdf version="1.3"/>', f"1: unknown version '1.3'; {VERSIONS}"),
-        (b'<sdf version="1.13"/>', f"1: unknown version '1.13'; {VERSIONS}"),
-        (b'<sdf version="latest"/>', f"1: unknown version 'latest'; {VERSIONS}"),
-    ],
-)
+@table("data, message")
 def test_file_that_is_no_sdf_is_refused(data: bytes, message: str) -> None:
     said = refusal(data)
     if "{}" in message:
@@ -128,61 +83,7 @@ def test_truncated_file_is_refused() -> None:
     assert refusal(path.read_bytes(), path).startswith(f"{path}:5: {NOT_XML}; ")
 
 
-NUMBER = "a number is written as 3.24, -.5 or 32e-4"
-SIX = "a pose is six numbers, x y z roll pitch yaw"
-INERTIA = (
-    "3: link 'L' has an inertia that no body has; moments are not negative, and none is more than the other "
-    "two together; check units and signs"
-)
-
-
-@pytest.mark.parametrize(
-    ("link", "message"),
-    [
-        ("<pose>1 2 3</pose>", f"<pose> '1 2 3' has 3 numbers; {SIX}"),
-        ("<pose>1,2,3,0,0,0</pose>", f"<pose> '1,2,3,0,0,0' has 1 number; {SIX}"),
-        ("<pose>bad 0 0 0 0 0</pose>", f"<pose> 'bad' is no number; {NUMBER}"),
-        ("<pose>nan 0 0 0 0 0</pose>", f"<pose> 'nan' is no number; {NUMBER}"),
-        ("<pose>inf 0 0 0 0 0</pose>", f"<pose> 'inf' is no number; {NUMBER}"),
-        ("<pose>1_0 0 0 0 0 0</pose>", f"<pose> '1_0' is no number; {NUMBER}"),
-        ("<pose>1e999 0 0 0 0 0</pose>", "<pose> '1e999' is too large; it overflows a floating-point number"),
-        ("<pose>1e99 0 0 0 0 0</pose>", "<pose> '1e99 0 0 0 0 0' is too large; no robot reaches that far"),
-        (
-            '<pose rotation_format="quat_xyzw">1 2 3 0 0 0</pose>',
-            "<pose> '1 2 3 0 0 0' has 6 numbers; with quat_xyzw a pose is x y z qx qy qz qw",
-        ),
-        (
-            '<pose rotation_format="quat_xyzw">1 2 3 0 0 2 0</pose>',
-            (
-                "<pose> the quaternion of '1 2 3 0 0 2 0' has length 2; "
-                "a rotation is a quaternion of length 1, in the order x y z w; divide it by its length"
-            ),
-        ),
-        (
-            '<pose rotation_format="quat_xyzw" degrees="true">1 2 3 0 0 0 1</pose>',
-            "<pose> 'degrees' of a quaternion; it has no angles; remove 'degrees'",
-        ),
-        (
-            '<pose rotation_format="rpy"/>',
-            "<pose> unknown rotation_format 'rpy'; SDFormat knows euler_rpy and quat_xyzw",
-        ),
-        (
-            '<pose degrees="yes"/>',
-            "<pose> 'yes' is neither true nor false; write true, false, 1 or 0",
-        ),
-        ("<visual name='v'><pose>1</pose></visual>", f"<pose> '1' has 1 number; {SIX}"),
-        ("<visual/>", "<visual> has no 'name'; it is required; write name=\"…\""),
-        (
-            "<sensor name='a'/><sensor name='a'/>",
-            "sensor name 'a' is taken; another sensor of this link has it",
-        ),
-        ("<inertial><mass>heavy</mass></inertial>", f"<mass> 'heavy' is no number; {NUMBER}"),
-        (
-            "<inertial><mass>-1</mass></inertial>",
-            "link 'L' has a mass of -1 kg; no body weighs less than nothing; correct it",
-        ),
-    ],
-)
+@table("link, message")
 def test_wrong_link_is_refused(link: str, message: str) -> None:
     assert refusal(model(f'<link name="L">{link}</link>')) == f"arm.sdf:3: {message}"
 
@@ -198,202 +99,12 @@ def test_point_masses_and_rounded_plates_are_possible(inertia: str) -> None:
     assert load(model(f'<link name="L"><inertial>{inertia}</inertial></link>'))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            joint("", "hinge"),
-            (
-                "3: unknown joint type 'hinge'; SDFormat knows fixed, ball, revolute, continuous, prismatic, "
-                "screw, universal, revolute2, gearbox"
-            ),
-        ),
-        (
-            joint("<axis><xyz>0 0 0</xyz></axis>"),
-            "4: <xyz> has no length; an axis is a direction; write a vector such as 0 0 1",
-        ),
-        (joint("<axis><xyz/></axis>"), "4: <xyz> '' has 0 numbers; a vector is three numbers, x y z"),
-        (
-            joint("<axis><xyz>1 0 0 5</xyz></axis>"),
-            "4: <xyz> '1 0 0 5' has 4 numbers; a vector is three numbers, x y z",
-        ),
-        (
-            joint("<axis><xyz>1 0 0</xyz><limit><upper>nan</upper></limit></axis>"),
-            f"4: <upper> 'nan' is no number; {NUMBER}",
-        ),
-        (
-            joint("<axis><xyz>1 0 0</xyz></axis><thread_pitch>0</thread_pitch>", "screw"),
-            "3: <thread_pitch> is 0; the screw would move infinitely far in one turn",
-        ),
-        (
-            joint('<axis><xyz>1 0 0</xyz><mimic joint="J"/></axis>'),
-            (
-                "4: joint 'J' mimics 'J'; both must be joints of this model with one axis, and not the same; "
-                "name another joint"
-            ),
-        ),
-        (
-            joint("<axis><xyz>1 0 0</xyz><mimic/></axis>"),
-            "4: <mimic> has no 'joint'; it is required; write joint=\"…\"",
-        ),
-        (
-            model('<link name="L"/><joint name="J" type="fixed"><child>L</child></joint>'),
-            "3: joint 'J' has no <parent>; a joint joins two links; write <parent>…</parent>",
-        ),
-        (
-            model('<link name="L"/><joint name="J" type="fixed"><parent>L</parent></joint>'),
-            "3: joint 'J' has no <child>; a joint joins two links; write <child>…</child>",
-        ),
-        (
-            model(
-                '<link name="L"/><joint name="J" type="fixed"><parent>L</parent><child>world</child></joint>'
-            ),
-            "3: joint 'J' has the world as its child; the world is fixed; swap the two",
-        ),
-        (
-            model('<link name="L"/><joint name="J" type="fixed"><parent>L</parent><child>K</child></joint>'),
-            "3: joint 'J' has the child 'K'; there is no such frame in model 'm'",
-        ),
-        (
-            model(
-                '<link name="L"/>'
-                '<joint name="J" type="fixed"><parent>__model__</parent><child>L</child></joint>'
-            ),
-            "3: joint 'J' has the parent '__model__'; a joint joins links or frames; name the link",
-        ),
-        (
-            model(
-                '<link name="L"/><model name="n"><static>1</static></model>'
-                '<joint name="J" type="fixed"><parent>n</parent><child>L</child></joint>'
-            ),
-            (
-                "3: joint 'J' has the parent 'n'; it is part of a static model, which no joint holds; "
-                "name a link, or world as the parent"
-            ),
-        ),
-        (
-            (
-                '<sdf version="1.9"><model name="a"><link name="l"/></model>\n'
-                '<model name="b"><link name="l"/></model></sdf>'
-            ),
-            "2: a second <model> at the top of the file; there is one; put both in a <world>",
-        ),
-        (
-            '<sdf version="1.6"><world name="w"/>\n<world name="w"/></sdf>',
-            "2: world name 'w' is taken; the world at arm.sdf:1 has it; choose another",
-        ),
-        (
-            '<sdf version="1.6"><world/></sdf>',
-            "1: <world> has no 'name'; it is required; write name=\"…\"",
-        ),
-        (
-            model('<static>perhaps</static><link name="L"/>'),
-            "3: <static> 'perhaps' is neither true nor false; write true, false, 1 or 0",
-        ),
-    ],
-)
+@table("text, message")
 def test_wrong_model_is_refused(text: str, message: str) -> None:
     assert refusal(text).splitlines()[0] == f"arm.sdf:{message}"
 
 
-@pytest.mark.parametrize(
-    ("text", "warning"),
-    [
-        (
-            model('<link name="L"/><lnik name="K"/>'),
-            "3: unknown element <lnik> in <model>; it is not read; did you mean 'link'?",
-        ),
-        (
-            model('<link name="L" colour="red"/>'),
-            "3: unknown attribute 'colour' of <link>; it is not read",
-        ),
-        (
-            model('<pose>1 0 0 0 0 0</pose>\n<pose>2 0 0 0 0 0</pose><link name="L"/>'),
-            "4: a second <pose> in <model>; there is one; the first is read",
-        ),
-        (
-            model('<link name="L"><inertial><pose relative_to="X"/></inertial></link>'),
-            (
-                "3: the <pose> of an <inertial> is relative_to 'X'; it is always in the link's frame; "
-                "remove 'relative_to'"
-            ),
-        ),
-        (
-            model('<link name="L"><inertial auto="true"/></link>', "1.11"),
-            (
-                "3: the inertia of link 'L' is not computed; auto='true' asks for it from shapes and "
-                "their densities; write <mass> and <inertia>"
-            ),
-        ),
-        (model('<link name="L"><inertial><inertia><ixx>5</ixx></inertia></inertial></link>'), INERTIA),
-        (model('<link name="L"><inertial><inertia><ixx>-1</ixx></inertia></inertial></link>'), INERTIA),
-        (model('<link name="L"><inertial><inertia><ixy>2</ixy></inertia></inertial></link>'), INERTIA),
-        (
-            model('<link name="L"/><joint name="J" type="fixed"><parent>L</parent><child>L</child></joint>'),
-            "3: joint 'J' joins 'L' to 'L'; both are part of link 'L'; its coordinates move no link",
-        ),
-        (
-            model(
-                '<link name="L"/><frame name="F" attached_to="L"/>'
-                '<joint name="J" type="fixed"><parent>L</parent><child>F</child></joint>'
-            ),
-            "3: joint 'J' joins 'L' to 'F'; both are part of link 'L'; its coordinates move no link",
-        ),
-        *(
-            (
-                model(
-                    f'<link name="L"/><link name="K">\n<{tag} name="x"><pose relative_to="Q"/></{tag}></link>'
-                ),
-                (
-                    f"4: the <pose> of {tag} 'x' is relative_to 'Q'; there is no such frame in model 'm', "
-                    "so that it is left out; name a frame, or remove 'relative_to'"
-                ),
-            )
-            for tag in ("visual", "collision", "sensor", "light")
-        ),
-        (
-            model('<link name="elbow">\n<visual name="x"><pose relative_to="elbov"/></visual></link>'),
-            (
-                "4: the <pose> of visual 'x' is relative_to 'elbov'; there is no such frame in model 'm', "
-                "so that it is left out; did you mean 'elbow'?"
-            ),
-        ),
-        (
-            joint('<axis/><sensor name="x"><pose relative_to="Q"/></sensor>'),
-            (
-                "4: the <pose> of sensor 'x' is relative_to 'Q'; there is no such frame in model 'm', "
-                "so that it is left out; name a frame, or remove 'relative_to'"
-            ),
-        ),
-        (joint(""), "3: revolute joint 'J' has no <axis>; it is taken to be 0 0 1 in the joint's frame"),
-        (
-            joint("<axis/><axis2/>"),
-            "3: revolute joint 'J' has an <axis2>; it has one axis; it is not read",
-        ),
-        (
-            joint("<axis><limit><lower>1</lower><upper>-1</upper></limit></axis>"),
-            "4: <lower> 1 is above <upper> -1; nothing lies between them",
-        ),
-        (
-            joint("<axis/>", "screw"),
-            "3: screw joint 'J' has no <screw_thread_pitch>; it is taken to move 1 m in one turn",
-        ),
-        (
-            joint("<axis><use_parent_model_frame>1</use_parent_model_frame></axis>"),
-            (
-                "4: <use_parent_model_frame> is not read; SDFormat 1.7 removed it; "
-                'write <xyz expressed_in="…">'
-            ),
-        ),
-        (
-            (
-                '<sdf version="1.10"><world name="w"><model name="m"><link name="L"/></model>\n'
-                '<joint name="J"/></world></sdf>'
-            ),
-            "2: a <joint> of a world is not read; each model of a world is a robot of its own",
-        ),
-    ],
-)
+@table("text, warning")
 def test_oddities_warn_and_are_read(text: str, warning: str) -> None:
     assert load(text)[0].warnings == (f"arm.sdf:{warning}",)
 

@@ -10,6 +10,7 @@ import pytest
 
 from motiond.formats import FormatError, sdf
 from motiond.formats.io.source import Source
+from tests.tables import table
 
 if TYPE_CHECKING:
     from motiond.formats import RobotModel
@@ -177,25 +178,7 @@ def test_canonical_link_is_the_one_named_or_the_first(attribute: str, link: str)
     assert attached(robot) == {"__model__": link, "F": link}
 
 
-@pytest.mark.parametrize(
-    ("content", "link"),
-    [
-        (
-            '<link name="link_1"/><link name="link_2"/><model name="n"><link name="l"/></model>',
-            "link_1",
-        ),
-        ('<model name="nested"><link name="link"/></model><link name="link_1"/>', "link_1"),
-        ('<model name="nested" canonical_link="b"><link name="a"/><link name="b"/></model>', "nested::b"),
-        (
-            (
-                '<model name="n1"><link name="a"/><link name="b"/></model>'
-                '<model name="n2"><link name="c"/></model>'
-            ),
-            "n1::a",
-        ),
-        ('<model name="n"><model name="m"><link name="a"/></model></model>', "n::m::a"),
-    ],
-)
+@table("content, link")
 def test_canonical_link_of_a_model_may_be_in_a_nested_one(content: str, link: str) -> None:
     robot = load(f'<model name="top">{content}<frame name="F"/></model>')[0]
     assert robot.canonical_link == attached(robot)["F"] == attached(robot)["__model__"] == link
@@ -349,24 +332,7 @@ def test_siblings_of_different_kinds_are_renamed_before_1_7_and_beside_models_of
 RESERVED = "world and names that begin and end with `__` are SDFormat's own; choose another"
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ('<model name="world"><link name="L"/></model>', "<model> name 'world' is reserved"),
-        ('<model name="__model__"><link name="L"/></model>', "<model> name '__model__' is reserved"),
-        ('<model name="m"><link name="world"/></model>', "<link> name 'world' is reserved"),
-        ('<model name="m"><link name="__link__"/></model>', "<link> name '__link__' is reserved"),
-        (
-            '<model name="m"><link name="L"/><frame name="__F__"/></model>',
-            "<frame> name '__F__' is reserved",
-        ),
-        (
-            '<model name="m"><link name="L"><visual name="__v__"/></link></model>',
-            "<visual> name '__v__' is reserved",
-        ),
-        ('<world name="w"><frame name="world"/></world>', "<frame> name 'world' is reserved"),
-    ],
-)
+@table("body, message")
 def test_reserved_names_are_refused(body: str, message: str) -> None:
     assert refusal(body) == [f"arm.sdf:2: {message}; {RESERVED}"]
 
@@ -386,65 +352,7 @@ def test_own_frame_is_called_model_inside_and_by_its_name_outside() -> None:
     assert attached(robot)["frame3"] == "in::K"
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (
-            '<model name="m"><link name="L"/><frame name="F" attached_to="m"/></model>',
-            "frame 'F' is attached to 'm'; there is no such frame in model 'm'",
-        ),
-        (
-            '<model name="m"><link name="L"/><frame name="F" attached_to="world"/></model>',
-            "frame 'F' is attached to 'world'; there is no such frame in model 'm'",
-        ),
-        (
-            '<model name="m"><link name="L"><pose relative_to="world"/></link></model>',
-            "link 'L' is placed by 'world'; there is no such frame in model 'm'",
-        ),
-        (
-            (
-                '<model name="m"><link name="L"/>'
-                '<model name="n"><link name="K"><pose relative_to="L"/></link></model></model>'
-            ),
-            "link 'K' is placed by 'L'; there is no such frame in model 'm::n'",
-        ),
-        (
-            '<model name="m"><link name="palm"><pose relative_to="plam"/></link></model>',
-            "link 'palm' is placed by 'plam'; there is no such frame in model 'm'; did you mean 'palm'?",
-        ),
-        (
-            '<model name="m"><link name="L"><pose relative_to="L"/></link></model>',
-            "link 'L' is placed by itself: m::L -> m::L; that leads nowhere; change one of them",
-        ),
-        (
-            '<model name="m"><pose relative_to="F"/><link name="L"/></model>',
-            (
-                "the <pose> of model 'm' is relative_to 'F'; a model at the top of a file has no neighbours; "
-                "remove 'relative_to'"
-            ),
-        ),
-        (
-            (
-                '<world name="w"><frame name="F" attached_to="a::b::c"/>'
-                '<model name="a"><link name="c"/></model></world>'
-            ),
-            "frame 'F' is attached to 'a::b::c'; there is no such frame in the world; did you mean 'a::c'?",
-        ),
-        ('<model name="m"/>', "model 'm' has no link; only a static model may have none; write a <link>"),
-        (
-            '<model name="m" canonical_link="F"><link name="L"/><frame name="F" attached_to="L"/></model>',
-            "model 'm' has the canonical_link 'F'; it is a frame; name a link",
-        ),
-        (
-            '<model name="m" canonical_link="X"><link name="L"/></model>',
-            "model 'm' has the canonical_link 'X'; there is no such frame in model 'm'",
-        ),
-        (
-            '<model name="m" placement_frame="X"><link name="L"/></model>',
-            "model 'm' has the placement_frame 'X'; there is no such frame in model 'm'",
-        ),
-    ],
-)
+@table("body, message")
 def test_names_that_mean_nothing_there_are_refused(body: str, message: str) -> None:
     assert refusal(body) == [f"arm.sdf:2: {message}"]
 

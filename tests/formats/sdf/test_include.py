@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from motiond.formats import FormatError, load_robot, load_robots
+from tests.tables import table
 
 BAD = Path(__file__).parents[2] / "files" / "bad" / "sdf"
 WHEEL = '<sdf version="1.9"><model name="wheel"><pose>9 0 0 0 0 0</pose><link name="rim"/></model></sdf>'
@@ -191,61 +192,7 @@ def test_merged_model_stands_in_its_own_frame() -> None:
     assert robot.canonical_link == "base"
 
 
-TOP = "it has one <model>, <actor> or <light>"
-
-
-@pytest.mark.parametrize(
-    ("include", "message"),
-    [
-        ("", "an <include> has no <uri>; it says what to include; write <uri>model://…</uri>"),
-        (
-            "<uri>wheel.sdf</uri>",
-            "cannot include 'wheel.sdf'; there is no wheel.sdf; check the name, or set SDF_PATH",
-        ),
-        (
-            "<uri>model://wheel</uri>",
-            "cannot include 'model://wheel'; there is no wheel, ../wheel; check the name, or set SDF_PATH",
-        ),
-        (
-            "<uri>https://example.com/wheel</uri>",
-            (
-                "cannot include 'https://example.com/wheel'; nothing is fetched from the network; "
-                "download the model and include it by a path or model://…"
-            ),
-        ),
-        ("<uri>model://</uri>", "cannot include 'model://'; it names no file; write model://… or a path"),
-        (
-            "<uri>plain</uri>",
-            (
-                "cannot include 'plain'; plain/model.config cannot be read, no such file; "
-                "a model's folder has a model.config"
-            ),
-        ),
-        (
-            "<uri>future</uri>",
-            (
-                "cannot include 'future'; future/model.config names no file of a version from 1.4 to 1.12; "
-                'write <sdf version="1.9">model.sdf</sdf> in it'
-            ),
-        ),
-        (
-            "<uri>gone</uri>",
-            "cannot include 'gone'; gone/model.sdf: no such file; check the path",
-        ),
-        (
-            "<uri>good.sdf</uri><placement_frame>X</placement_frame>",
-            "an <include> with <placement_frame> has no <pose>; it places that frame; write <pose/>",
-        ),
-        (
-            "<uri>good.sdf</uri><pose/><placement_frame>X</placement_frame>",
-            "model 'wheel' has the placement_frame 'X'; there is no such frame in model 'wheel'",
-        ),
-        (
-            "<uri>good.sdf</uri><name>__x__</name>",
-            "<name> '__x__' is reserved; it is SDFormat's own; choose another",
-        ),
-    ],
-)
+@table("include, message")
 def test_include_that_finds_no_model_is_refused(include: str, message: str) -> None:
     write("good.sdf", WHEEL)
     write("plain/readme.txt", "no model")
@@ -261,31 +208,7 @@ def test_two_problems_at_once_name_their_own_files_once() -> None:
     assert refusal() == "wheel.sdf:3: <link> has no 'name'; it is required; write name=\"…\""
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            '<sdf version="1.9"><model name="m"><link name="L"/></model><light name="l"/></sdf>',
-            f"wheel.sdf:1: an included file with <model>, <light> at its top; {TOP}",
-        ),
-        ('<sdf version="1.9"/>', f"wheel.sdf:1: an included file with nothing at its top; {TOP}"),
-        (
-            '<sdf version="1.9"><world name="w"/></sdf>',
-            f"wheel.sdf:1: an included file with <world> at its top; {TOP}",
-        ),
-        (
-            "<sdf",
-            (
-                "wheel.sdf:1: this is no well-formed XML; Couldn't find end of Start Tag sdf line 1; "
-                "end the tag with >, or copy the file again if it was cut short"
-            ),
-        ),
-        (
-            "<robot/>",
-            "wheel.sdf:1: the root element is <robot>; an SDFormat file has <sdf> as its root",
-        ),
-    ],
-)
+@table("text, message")
 def test_included_file_holds_one_model(text: str, message: str) -> None:
     write("wheel.sdf", text)
     write("yard.sdf", world("<uri>wheel.sdf</uri>"))

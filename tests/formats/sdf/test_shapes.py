@@ -9,8 +9,7 @@ import pytest
 
 from motiond.formats import FormatError, Mesh, RobotModel, Shape, sdf
 from motiond.formats.io.source import Source
-
-KNOWN = "shown are box, sphere, cylinder, capsule, ellipsoid, plane, mesh"
+from tests.tables import table
 
 
 def load(inside: str, path: Path = Path("arm.sdf"), within: tuple[Path, ...] = ()) -> RobotModel:
@@ -65,21 +64,7 @@ def test_a_plane_is_turned_to_its_normal() -> None:
     assert np.linalg.det(shape.pose) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    ("material", "colour"),
-    [
-        ("<material><diffuse>1 0.5 0 0.8</diffuse></material>", (1, 0.5, 0, 0.8)),
-        ("<material><diffuse>1 0.5 0</diffuse></material>", (1, 0.5, 0, 1)),
-        ("<material><ambient>0 0 1 1</ambient></material>", (0, 0, 1, 1)),
-        ("<material><ambient>0 0 1 1</ambient><diffuse>1 0 0 1</diffuse></material>", (1, 0, 0, 1)),
-        (
-            "<transparency>0.25</transparency><material><diffuse>1 0 0 1</diffuse></material>",
-            (1, 0, 0, 0.75),
-        ),
-        ("<material><diffuse>2 -1 0 1</diffuse></material>", (1, 0, 0, 1)),
-        ("<material><script><name>Gazebo/Red</name></script></material>", None),
-    ],
-)
+@table("material, colour")
 def test_a_colour_is_that_in_the_light(material: str, colour: tuple[float, ...] | None) -> None:
     assert the_shape(visual("<box/>", material)).colour == colour
 
@@ -165,39 +150,7 @@ def test_a_mesh_is_found_along_the_path(tmp_path: Path, monkeypatch: pytest.Monk
     assert shape.mesh == Mesh(tmp_path / "shared" / "arm.stl", "stl")
 
 
-@pytest.mark.parametrize(
-    ("mesh", "reason"),
-    [
-        (
-            "<uri>arm.stl</uri>",
-            "mesh 'arm.stl' is not shown; there is no file {folder}/arm.stl; check the path",
-        ),
-        (
-            "<uri>arm.ply</uri>",
-            "mesh 'arm.ply' is not shown; STL, OBJ, glTF, GLB and COLLADA (.dae) are; convert it",
-        ),
-        (
-            "<uri>../../etc/passwd.stl</uri>",
-            "mesh '../../etc/passwd.stl' is not shown; it lies outside of {folder}; move it there",
-        ),
-        (
-            "<uri>file:///etc/passwd</uri>",
-            "mesh 'file:///etc/passwd' is not shown; it lies outside of {folder}; move it there",
-        ),
-        (
-            "<uri>https://example.com/a.stl</uri>",
-            (
-                "mesh 'https://example.com/a.stl' is not shown; nothing is fetched from the network; "
-                "download the model and include it by a path or model://…"
-            ),
-        ),
-        ("", "mesh '' is not shown; it names no file; write model://… or a path"),
-        (
-            "<uri>arm.stl</uri><submesh><name>lid</name></submesh>",
-            "the <submesh> of visual 'v' is not shown; meshes are shown whole; save it as a file",
-        ),
-    ],
-)
+@table("mesh, reason")
 def test_a_mesh_that_cannot_be_shown_warns_and_the_robot_is_read(
     tmp_path: Path, mesh: str, reason: str
 ) -> None:
@@ -209,53 +162,14 @@ def test_a_mesh_that_cannot_be_shown_warns_and_the_robot_is_read(
 # -- what is left out or refused ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("geometry", "warning"),
-    [
-        ("<cone/>", f"the <cone> of visual 'v' is not shown; {KNOWN}"),
-        ("<heightmap/>", f"the <heightmap> of visual 'v' is not shown; {KNOWN}"),
-        ("<boks/>", f"the <boks> of visual 'v' is not shown; {KNOWN}; did you mean 'box'?"),
-        (
-            "<box><size>1 0 1</size></box>",
-            "the <box> of visual 'v' has no volume; sizes are above 0; it is left out",
-        ),
-        (
-            "<ellipsoid><radii>1 -1 1</radii></ellipsoid>",
-            "the <ellipsoid> of visual 'v' has no volume; sizes are above 0; it is left out",
-        ),
-        (
-            "<cylinder><length>1500</length></cylinder>",
-            "the <cylinder> of visual 'v' is 1500 m large; no part is larger than 1000 m; it is left out",
-        ),
-    ],
-)
+@table("geometry, warning")
 def test_a_shape_that_nobody_can_draw_is_left_out_with_a_warning(geometry: str, warning: str) -> None:
     model = load(visual(geometry))
     assert model.links[0].shapes == ()
     assert model.warnings == (f"arm.sdf:2: {warning}",)
 
 
-@pytest.mark.parametrize(
-    ("inside", "problem"),
-    [
-        (
-            visual("<sphere><radius>nan</radius></sphere>"),
-            "<radius> 'nan' is no number; a number is written as 3.24, -.5 or 32e-4",
-        ),
-        (
-            visual("<plane><size>1 2 3</size></plane>"),
-            "<size> '1 2 3' has 3 numbers; a plane's size is two numbers, x y",
-        ),
-        (
-            visual("<box/>", "<material><diffuse>red</diffuse></material>"),
-            "<diffuse> 'red' has 1 number; a colour is three or four numbers, r g b a",
-        ),
-        (
-            visual("<box><size>1 1</size></box>"),
-            "<size> '1 1' has 2 numbers; a vector is three numbers, x y z",
-        ),
-    ],
-)
+@table("inside, problem")
 def test_what_is_no_number_is_refused(inside: str, problem: str) -> None:
     with pytest.raises(FormatError) as refused:
         load(inside)

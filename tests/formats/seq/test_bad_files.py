@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from motiond.formats import FormatError, load_motion, load_motions
+from tests.tables import table
 
 BAD = Path(__file__).parents[2] / "files" / "bad"
 HEAD = "type: CompositeSeq\ncontent: BodyMotion\nformatVersion: 2\nframeRate: 10\n"
@@ -33,35 +34,7 @@ def refusal(text: str | bytes) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        (
-            "short_row.seq",
-            ":24: row 12 has 2 numbers; numParts is 3; add the missing value or correct numParts",
-        ),
-        ("not_a_number.seq", ":19: row 7 holds 'nan'; values are finite numbers; write a number"),
-        (
-            "truncated.seq",
-            ":31: not valid YAML; while parsing a flow node did not find expected node content; "
-            "is the file complete?",
-        ),
-        ("version5.seq", ":3: formatVersion is 5; versions 1 to 4 are read; save the file in one of them"),
-        ("latin1.seq", ":1: holds the byte 0xfc; a .seq file is UTF-8; save it as UTF-8"),
-        ("nul.seq", ":32: holds a NUL byte; a .seq file is text; copy the file anew"),
-        ("empty.seq", ": is empty; a .seq file holds a mapping; copy the file anew"),
-        (
-            "python_object.seq",
-            ":5: unknown tag tag:yaml.org,2002:python/object/apply:os.system; a .seq file holds plain data; "
-            "remove the tag",
-        ),
-        (
-            "alias_bomb.seq",
-            ":5: alias *d repeats too much; aliases may stand for 100000 values in all; write the values out",
-        ),
-        ("backwards.seq", ":14: row 2 is at 0.01 s, row 1 at 0.02 s; time must increase; correct the times"),
-    ],
-)
+@table("name, message")
 def test_a_bad_file_is_refused(name: str, message: str) -> None:
     with pytest.raises(FormatError) as caught:
         load_motion(BAD / name)
@@ -300,37 +273,7 @@ def test_bad_documents_are_refused(text: str | bytes, message: str) -> None:
     assert refusal(text) == f"case.seq{message}"
 
 
-@pytest.mark.parametrize(
-    ("form", "rows", "message"),
-    [
-        (
-            "XYZRPQ",
-            "[ [ 0, 0, 0, 0, 0, 0 ] ]",
-            "9: SE3Format is 'XYZRPQ'; known are XYZQWQXQYQZ, XYZQXQYQZQW, XYZRPY; did you mean 'XYZRPY'?",
-        ),
-        (
-            "XYZRPY",
-            "[ 0, 0, 0, 0, 0, 0 ]",
-            "11: row 0 has numbers where poses belong; each pose is a sequence of its own, also a single one; "
-            "write it as [ [ ... ] ]",
-        ),
-        (
-            "XYZRPY",
-            "[ [ 0, 0, 0, 1, 0, 0, 0 ] ]",
-            "11: row 0 has a pose of 7 numbers; XYZRPY has 6; correct the pose or the format",
-        ),
-        (
-            "XYZRPY",
-            "[ [ 0, 0 1, 0, 0, 0 ] ]",
-            "11: row 0 holds '0 1'; numbers have a comma between them; add it",
-        ),
-        (
-            "XYZRPY",
-            "[ [ 0, 0, 0, 0, 0, 0 ], [ 0, 0, 0, 0, 0, 0 ] ]",
-            "11: row 0 has 2 poses; numParts is 1; remove the extra pose or correct numParts",
-        ),
-    ],
-)
+@table("form, rows, message")
 def test_bad_poses_are_refused(form: str, rows: str, message: str) -> None:
     assert (
         refusal(doc(f"      - {rows}\n", component=f"{POSES}    SE3Format: {form}\n"))
@@ -338,19 +281,7 @@ def test_bad_poses_are_refused(form: str, rows: str, message: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("key", "message"),
-    [
-        (
-            "frame_rate: 10",
-            "2: frame_rate stands in a version 1 file; version 1 spells it frameRate; correct key or version",
-        ),
-        (
-            "frameRate: 10\nhasFrameTime: true",
-            "3: hasFrameTime is 'true'; version 1 does not allow it; remove it or set formatVersion to 2",
-        ),
-    ],
-)
+@table("key, message")
 def test_version_1_does_not_know_what_came_later(key: str, message: str) -> None:
     component = "  - type: MultiValueSeq\n    purpose: JointPosition\n    numParts: 2\n"
     assert refusal(doc(head=f"type: BodyMotion\n{key}\n", component=component)) == f"case.seq:{message}"

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from motiond.formats import FormatError, Motion, dump_motion, load_motion
 from motiond.formats.io.digits import rounded
 from motiond.formats.seq.writer import CHUNK_NUMBERS
+from tests.tables import table
 
 FILES = Path(__file__).parents[2] / "files"
 VERSIONS = (1, 2, 3, 4)
@@ -243,26 +244,7 @@ def test_what_a_link_leads_to_is_replaced(tmp_path: Path) -> None:
     assert load_motion(tmp_path / "wave.seq").positions.shape == (3, 2)
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        (
-            "wave.txt",
-            {},
-            "wave.txt: its suffix '.txt' names no motion format; written are seq, xmdi; name the format",
-        ),
-        (
-            "wave.seq",
-            {"format": "sex"},
-            "wave.seq: no motion format is called 'sex'; written are seq, xmdi; did you mean 'seq'?",
-        ),
-        (
-            "nowhere/wave.seq",
-            {},
-            "nowhere/wave.seq: cannot be written; No such file or directory; check the path",
-        ),
-    ],
-)
+@table("name, options, message")
 def test_a_place_or_format_that_is_none_is_refused(
     name: str, options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
@@ -271,21 +253,7 @@ def test_a_place_or_format_that_is_none_is_refused(
     assert str(caught.value).replace(f"{tmp_path}/", "") == message
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"version": 5}, "version is 5; versions 1 to 4 are written"),
-        ({"precision": 0}, "precision is 0; it is 1 to 12 digits, or None for all of them"),
-        ({"tolerance": 0.1}, "tolerance is 0.1; seq has no such option; leave it out"),
-        ({"frame_period_s": 0.1}, "frame_period_s is 0.1; seq has no such option; leave it out"),
-        ({"format": "xmdi", "version": 2}, "version is 2; xmdi has no such option; leave it out"),
-        (
-            {"format": "xmdi", "precision": 13},
-            "precision is 13; it is 1 to 12 digits, or None for all of them",
-        ),
-        ({"format": "xmdi", "tolerance": -1.0}, "tolerance is -1.0; it is a number of rad or m from 0 up"),
-    ],
-)
+@table("options, message")
 def test_an_option_that_makes_no_sense_is_refused(
     options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from motiond.formats import load_robot, load_robots, skel
 from motiond.formats.io.source import Source
+from tests.tables import table
 
 if TYPE_CHECKING:
     from motiond.formats import RobotModel
@@ -109,35 +110,10 @@ def shape(solid: str, place: str = "0 0 0 0 0 0", tag: str = "visualization_shap
 
 
 BOX = "<box><size>0.2 0.4 0.6</size></box>"
-SPHERE = "<sphere><radius>0.3</radius></sphere>"
-CYLINDER = "<cylinder><radius>0.1</radius><height>0.8</height></cylinder>"
-CAPSULE = "<capsule><radius>0.1</radius><height>0.8</height></capsule>"
-CONE = "<cone><radius>0.1</radius><height>0.8</height></cone>"
 
 
 # What DART 6.20 makes of a body of 6 kg with its centre of mass at 0 0 0.1.
-@pytest.mark.parametrize(
-    ("shapes", "moments"),
-    [
-        (shape(BOX), [0.32, 0.26, 0.1, 0, 0, 0]),
-        (shape(SPHERE), [0.276, 0.276, 0.216, 0, 0, 0]),
-        (shape(CYLINDER), [0.395, 0.395, 0.03, 0, 0, 0]),
-        (shape(CAPSULE), [0.5134285714285716, 0.5134285714285716, 0.029142857142857147, 0, 0, 0]),
-        (shape(CONE), [0.453, 0.453, 0.018, 0, 0, 0]),
-        (
-            shape(BOX) + shape(SPHERE),
-            [0.28911008647698433, 0.2712326958265512, 0.18143704474249583, 0, 0, 0],
-        ),
-        (
-            shape(SPHERE, tag="collision_shape") + shape(BOX),
-            [0.28911008647698433, 0.2712326958265512, 0.18143704474249583, 0, 0, 0],
-        ),
-        (
-            shape(BOX, "1 2 3 0.3 0 0"),
-            [74.72, 56.65126678074547, 30.108733219254507, -12, -17.4, -34.771767876330244],
-        ),
-    ],
-)
+@table("shapes, moments")
 def test_inertia_of_shapes_is_as_dart_computes_it(shapes: str, moments: list[float]) -> None:
     body = f"<body name='c'><inertia><mass>6</mass><offset>0 0 0.1</offset></inertia>{shapes}</body>"
     model = robot(body)
@@ -195,49 +171,7 @@ def test_a_joint_sits_in_its_child() -> None:
     np.testing.assert_allclose(where_is_b(model, QUARTER)[:3, 3], [-2, 2, 0], atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("type_", "inside", "q", "position", "columns"),
-    [
-        ("revolute", axis("0 0 1"), (QUARTER,), (0, 0, 0), ("y", "-x", "z")),
-        ("prismatic", axis("0 1 0"), (0.5,), (0, 0.5, 0), ("x", "y", "z")),
-        (
-            "screw",
-            "<axis><xyz>0 0 1</xyz><pitch>0.4</pitch></axis>",
-            (QUARTER,),
-            (0, 0, 0.1),
-            ("y", "-x", "z"),
-        ),
-        (
-            "universal",
-            axis("1 0 0") + axis("0 1 0", "axis2"),
-            (QUARTER, QUARTER),
-            (0, 0, 0),
-            ("y", "z", "x"),
-        ),
-        ("ball", "", (0, 0, QUARTER), (0, 0, 0), ("y", "-x", "z")),
-        ("euler", "", (QUARTER, QUARTER, 0), (0, 0, 0), ("y", "z", "x")),
-        (
-            "euler",
-            "<axis_order>zyx</axis_order>",
-            (QUARTER, QUARTER, 0),
-            (0, 0, 0),
-            ("-z", "-x", "y"),
-        ),
-        ("translational", "", (1, 2, 3), (1, 2, 3), ("x", "y", "z")),
-        ("planar", "", (1, 2, QUARTER), (1, 2, 0), ("y", "-x", "z")),
-        ("planar", '<plane type="yz"/>', (1, 2, QUARTER), (0, 1, 2), ("x", "z", "-y")),
-        ("planar", '<plane type="zx"/>', (1, 2, QUARTER), (2, 0, 1), ("-z", "y", "x")),
-        (
-            # Of the second axis, the part square to the first counts.
-            "planar",
-            plane("0 1 0", "0 0.6 0.8"),
-            (1, 2, QUARTER),
-            (0, 1, 2),
-            ("x", "z", "-y"),
-        ),
-        ("free", "", (0, 0, QUARTER, 1, 2, 3), (1, 2, 3), ("y", "-x", "z")),
-    ],
-)
+@table("type_, inside, q, position, columns")
 def test_each_joint_type_moves_its_child(
     type_: str,
     inside: str,
@@ -287,82 +221,7 @@ def test_actuator_types_are_kept_and_the_default_is_torque() -> None:
     assert [one.actuator for one in arm.joints] == ["", "torque", "servo"]
 
 
-@pytest.mark.parametrize(
-    ("inside", "warning"),
-    [
-        (
-            "<body name='c'><soft_shape><kv>1</kv></soft_shape></body>",
-            "<soft_shape> in <body> is skipped; it is no part of a rigid body",
-        ),
-        (
-            "<body name='c'><marker name='m'/></body>",
-            "<marker> in <body> is skipped; it is no part of a rigid body",
-        ),
-        (
-            "<body name='c'><collision_shape><geometry><multi_sphere/></geometry></collision_shape></body>",
-            "<multi_sphere> in <geometry> is skipped; its inertia is not computed",
-        ),
-        (
-            (
-                "<body name='c'><inertia/><collision_shape><geometry><box><size>1 0 1</size></box></geometry>"
-                "</collision_shape></body>"
-            ),
-            "<box> has no volume; sizes are above 0; it is left out",
-        ),
-        (
-            (
-                "<body name='c'><inertia/><collision_shape><geometry><sphere><radius>-1</radius></sphere>"
-                "</geometry></collision_shape></body>"
-            ),
-            "<sphere> has no volume; sizes are above 0; it is left out",
-        ),
-        (
-            "<body name='c'><inertia><transformation>0 0 1 0 0 0</transformation></inertia></body>",
-            "<transformation> in <inertia>; an old spelling; write <offset>",
-        ),
-        ("<body name='c'><mas>1</mas></body>", "<mas> in <body> is skipped; SKEL does not know it"),
-        ("<body name='c' colour='red'/>", "attribute 'colour' of <body> is skipped; SKEL does not know it"),
-        (
-            "<body name='c'>heavy</body>",
-            "text 'heavy' in <body> is skipped; it holds elements; write it as <!-- … -->",
-        ),
-        (
-            joint("revolute", "<axis><xyz>1 0 0</xyz><damping>1</damping></axis>"),
-            "<damping> in <axis>; an old spelling; write it in <dynamics>",
-        ),
-        (
-            joint(
-                "revolute",
-                "<axis><xyz>1 0 0</xyz><dynamics><sprint_stiffness>1</sprint_stiffness></dynamics></axis>",
-            ),
-            "<sprint_stiffness> in <dynamics>; an old spelling; write <spring_stiffness>",
-        ),
-        (
-            joint("revolute", axis("1 0 1")),
-            "<axis> of revolute joint 'j' has length 1.414; an axis should have length 1; normalised",
-        ),
-        (
-            joint("revolute", axis("1 0 0") + axis("1 0 0", "axis2")),
-            "<axis2> of joint 'j' is skipped; a revolute joint has 1; remove it",
-        ),
-        (
-            joint("ball", axis("1 0 0")),
-            "<axis> of joint 'j' is skipped; a ball joint has none; set limits in <dof>",
-        ),
-        (
-            joint("screw", axis("1 0 0")),
-            "screw joint 'j' has no <pitch>; 0.1 m a turn is taken; add it to <axis>",
-        ),
-        (
-            joint("revolute", axis("1 0 0") + '<dof><position lower="0" upper="1" initial="2"/></dof>'),
-            "coordinate 'j' begins at 2; its limits are 0 and 1; correct one of them",
-        ),
-        (
-            joint("revolute", axis("1 0 0") + '<dof><velocity lower="-1" upper="2"/></dof>'),
-            "<velocity> lies between -1 and 2; one limit holds both ways here; the smaller is taken",
-        ),
-    ],
-)
+@table("inside, warning")
 def test_what_is_odd_is_read_with_a_warning(inside: str, warning: str) -> None:
     assert list(robot(inside).warnings) == [f"s.skel:4: {warning}"]
 

@@ -9,8 +9,7 @@ import pytest
 
 from motiond.formats import FormatError, Mesh, RobotModel, skel
 from motiond.formats.io.source import Source
-
-KNOWN = "shown are sphere, box, ellipsoid, cylinder, capsule, plane, mesh"
+from tests.tables import table
 
 
 def load(inside: str, path: Path = Path("s.skel"), within: tuple[Path, ...] = ()) -> RobotModel:
@@ -80,27 +79,7 @@ def test_a_mesh_lies_beside_the_file(tmp_path: Path) -> None:
     assert model.warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("mesh", "warning"),
-    [
-        (
-            "<file_name>arm.obj</file_name>",
-            "mesh 'arm.obj' is not shown; there is no file {folder}/arm.obj; check the path",
-        ),
-        (
-            "<file_name>../arm.obj</file_name>",
-            "mesh '../arm.obj' is not shown; it lies outside of {folder}; move it there",
-        ),
-        (
-            "<file_name>dart://sample/arm.obj</file_name>",
-            (
-                "mesh 'dart://sample/arm.obj' is not shown; nothing is fetched from the network; "
-                "name a file beside this one"
-            ),
-        ),
-        ("", "mesh '' is not shown; it has no <file_name>; name a file"),
-    ],
-)
+@table("mesh, warning")
 def test_a_mesh_that_cannot_be_shown_warns_and_the_robot_is_read(
     tmp_path: Path, mesh: str, warning: str
 ) -> None:
@@ -109,17 +88,7 @@ def test_a_mesh_that_cannot_be_shown_warns_and_the_robot_is_read(
     assert model.warnings == (f"{tmp_path}/s.skel:2: {warning.format(folder=tmp_path)}",)
 
 
-@pytest.mark.parametrize(
-    ("inside", "warning"),
-    [
-        (shape("<cone/>"), f"<cone> is not shown; {KNOWN}"),
-        (shape("<box><size>1 0 1</size></box>"), "<box> has no volume; sizes are above 0; it is left out"),
-        (
-            shape("<sphere><radius>2000</radius></sphere>"),
-            "<sphere> is 2000 m large; no part is larger than 1000 m; it is left out",
-        ),
-    ],
-)
+@table("inside, warning")
 def test_a_shape_that_nobody_can_draw_is_left_out_with_a_warning(inside: str, warning: str) -> None:
     model = load(inside)
     assert model.links[0].shapes == ()
