@@ -455,7 +455,7 @@ def _gone(place: Path) -> str:
 def _short_of_frames(motion: Motion) -> Iterator[str]:
     """Yield for each series without all its frames that it may end in the middle of a gesture."""
     reason = "that its file states; so does a copy that was interrupted"
-    hint = "copy it anew, correct the count, or set `allow_short_files: true`"
+    hint = "copy it again, correct the count, or set `allow_short_files: true`"
     for series, (frames, stated) in motion.missing_frames().items():
         yield f"{motion.name}: {series} ends after {frames} of the {stated} frames {reason}; {hint}"
 

@@ -96,7 +96,7 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
 def _refuse_short(source: Path, motion: Motion) -> None:
     """Raise `FormatError` if a series ends early: what is written would not tell, and would be played."""
     reason = "so does a copy that was interrupted"
-    hint = "copy it anew, or convert what there is with --allow-short"
+    hint = "copy it again, or convert what there is with --allow-short"
     ends = [
         f"{motion.name}: {series} ends after {frames} of the {stated} frames that it states"
         for series, (frames, stated) in motion.missing_frames().items()

@@ -114,7 +114,7 @@ def test_a_file_with_fewer_rows_than_it_states_is_played_only_where_that_is_allo
     assert wave.frames == 3
     assert wave.reason == (
         "wave: JointDisplacement ends after 3 of the 5 frames that its file states; so does a copy that was "
-        "interrupted; copy it anew, correct the count, or set `allow_short_files: true`"
+        "interrupted; copy it again, correct the count, or set `allow_short_files: true`"
     )
     warning = (
         f"{file}:9: num_frames is 5 and component 0 has 3 frames; the frames count; "

@@ -56,7 +56,7 @@ def test_a_file_that_ends_early_is_converted_only_when_that_is_permitted(
     out = tmp_path / "out.seq"
     refusal = (
         f"{walk}: walk: JointDisplacement ends after 101 of the 800 frames that it states; "
-        "so does a copy that was interrupted; copy it anew, or convert what there is with --allow-short\n"
+        "so does a copy that was interrupted; copy it again, or convert what there is with --allow-short\n"
     )
     assert run_here(capsys, "convert", walk, out) == (2, "", refusal)
     assert not out.exists()
