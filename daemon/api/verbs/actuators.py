@@ -61,7 +61,7 @@ class FaultAnswer(TypedDict):
     fault: dict[str, Any]
 
 
-VERBS = (
+ACTUATORS_VERBS = (
     Verb("enable", EnableRequest, TorqueAnswer, "enable", begins=True, interferes=True),
     Verb("disable", DisableRequest, TorqueAnswer, "disable", interferes=True),
     Verb("torque", TorqueRequest, TorqueAnswer, "switch_torque", begins=True, interferes=True),

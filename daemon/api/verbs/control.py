@@ -54,7 +54,7 @@ class LeaseAnswer(TypedDict):
     """What requests have to carry."""
 
 
-VERBS = (
+CONTROL_VERBS = (
     Verb(
         "lease/acquire", AcquireLeaseRequest, LeaseAnswer, "acquire_lease", needs_lease=False, has_secret=True
     ),

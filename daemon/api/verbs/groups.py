@@ -87,7 +87,7 @@ class ReleaseStartAnswer(TypedDict):
     start: str
 
 
-VERBS = (
+GROUPS_VERBS = (
     Verb(
         "fleet/prepare",
         PrepareRequest,

@@ -28,7 +28,7 @@ class ReloadMotionsRequest(Request):
     """Read the motion folders again."""
 
 
-VERBS = (
+LOOKING_VERBS = (
     Verb("status", StatusRequest, RobotStatus, "status", needs_lease=False),
     Verb("motions/delete", DeleteMotionRequest, DeletedAnswer, "delete_motion"),
     Verb("motions/reload", ReloadMotionsRequest, MotionsReport, "reload_motions"),

@@ -144,7 +144,7 @@ class SpeedAnswer(TypedDict):
     goal_id: str
 
 
-VERBS = (
+PLAYING_VERBS = (
     Verb("play", PlayRequest, GoalAnswer, "play", begins=True, interferes=True, most_bytes=MOST_BYTES),
     Verb("goto", GotoRequest, GoalAnswer, "goto", begins=True, interferes=True, most_bytes=MOST_BYTES),
     Verb("pause", PauseRequest, ProgressAnswer, "pause"),

@@ -50,7 +50,7 @@ class ClearQueueAnswer(TypedDict):
     cleared: list[str]
 
 
-VERBS = (
+QUEUE_VERBS = (
     Verb("queue", QueueRequest, QueueAnswer, "list_queue", needs_lease=False),
     Verb("queue/remove", RemoveFromQueueRequest, QueueAnswer, "remove_from_queue"),
     Verb("queue/move", MoveInQueueRequest, QueueAnswer, "move_in_queue"),

@@ -54,7 +54,7 @@ class ResetAnswer(TypedDict):
     state: State
 
 
-VERBS = (
+STOPPING_VERBS = (
     Verb("stop", StopRequest, StopAnswer, "stop", stops=True, needs_lease=False),
     Verb("estop", EstopRequest, EstopAnswer, "estop", stops=True, needs_lease=False),
     Verb("reset", ResetRequest, ResetAnswer, "reset", begins=True, interferes=True),
