@@ -13,7 +13,7 @@ from aiohttp import hdrs, web
 
 from motiond.text import shortened
 
-from .routes.exchange import refused
+from .routes.exchange import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,7 +37,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
-"""What browsers are told with each answer."""
+"""What each answer has for browsers."""
 LONGEST_REASON, LONGEST_PATH = 100, 200
 
 
@@ -56,7 +56,7 @@ class RequestHandler(web.RequestHandler):
         if 400 <= status < 500:
             reason = shortened((message or "").partition("\n")[0].rstrip(":."), LONGEST_REASON)
             problem = f"the request's head is malformed; {reason}; correct it"
-            response = refused(status, "INVALID_REQUEST", problem)
+            response = Refused(status, "INVALID_REQUEST", problem).response()
         else:  # after it was served: its answer could not be written
             response = _failed(request, exc)
         response.headers.update(HEADERS)
@@ -65,33 +65,27 @@ class RequestHandler(web.RequestHandler):
 
 
 def in_one_form(serve: Serve) -> Serve:
-    """Return what serves a request whole and answers every failure in the same form.
-
-    Parameters
-    ----------
-    serve : callable
-        The application's own handler.
-    """
+    """Return what serves a request whole and answers every failure in the same form."""
 
     async def answer(request: web.BaseRequest) -> web.StreamResponse:
         try:
             return await serve(request)
         except web.HTTPException as error:
-            return _told_to_browsers(_not_served(request, error))
+            return _with_headers(_not_served(request, error))
         except ConnectionError:
             raise  # the client has gone
         except Exception as error:  # noqa: BLE001 - logged, unless the head explains it
-            return _told_to_browsers(_failed(request, error))
+            return _with_headers(_failed(request, error))
 
     return answer
 
 
-async def tell_browsers(_request: web.Request, response: web.StreamResponse) -> None:
-    """Say with an answer what a browser has to refuse."""
-    _told_to_browsers(response)
+async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    """Add what a browser has to refuse."""
+    _with_headers(response)
 
 
-def _told_to_browsers(response: web.StreamResponse) -> web.StreamResponse:
+def _with_headers(response: web.StreamResponse) -> web.StreamResponse:
     response.headers.update(HEADERS)
     return response
 
@@ -101,9 +95,10 @@ def _failed(request: web.BaseRequest, error: BaseException | None) -> web.Respon
     path = request.path[:LONGEST_PATH]
     if isinstance(error, ValueError) and (name := _name_of_no_text(request.headers)) is not None:
         reason = "what stands there is written in ASCII"
-        return refused(400, "INVALID_REQUEST", f"{path}: header {name} is no text; {reason}; correct it")
+        problem = f"{path}: header {name} is no text; {reason}; correct it"
+        return Refused(400, "INVALID_REQUEST", problem).response()
     log.error("http: %s %s failed", request.method, request.path, exc_info=error)
-    return refused(500, "INTERNAL", f"{path}: failed inside motiond; the log says more")
+    return Refused(500, "INTERNAL", f"{path}: failed inside motiond; the log says more").response()
 
 
 def _name_of_no_text(headers: CIMultiDictProxy[str]) -> str | None:
@@ -114,9 +109,8 @@ def _name_of_no_text(headers: CIMultiDictProxy[str]) -> str | None:
 def _not_served(request: web.BaseRequest, error: web.HTTPException) -> web.Response:
     """Return that there is no such path, or not for this method, in the same form as other refusals."""
     what = "no such path" if error.status == 404 else error.reason.lower()
-    response = refused(
-        error.status, "INVALID_REQUEST", f"{request.path[:LONGEST_PATH]}: {what}; see /api/openapi.json"
-    )
+    message = f"{request.path[:LONGEST_PATH]}: {what}; see /api/openapi.json"
+    response = Refused(error.status, "INVALID_REQUEST", message).response()
     if allowed := error.headers.get(hdrs.ALLOW):
         response.headers[hdrs.ALLOW] = allowed
     return response

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from .answering import tell_browsers
+from .answering import add_headers
 from .live.clients import Live
-from .metrics.route import MetricsApi
-from .routes.exchange import answered
-from .routes.groups import FleetApi
-from .routes.models import ModelApi
-from .routes.motions import ROBOT, MotionsApi, motion_routes
+from .metrics.route import MetricsRoute
+from .routes.exchange import answer_refusals, answered
+from .routes.groups import GroupRoutes
+from .routes.models import ModelRoutes
+from .routes.motions import ROBOT, MotionRoutes, motion_routes
 from .routes.page import page_routes
-from .routes.robots import KNOWN, RobotApi
+from .routes.robots import KNOWN, RobotRoutes
 from .security.guard import Guard
 from .security.login import Login
 
@@ -46,12 +46,12 @@ def make_application(
     is_fleet: bool = False,
 ) -> tuple[web.Application, Live]:
     """Put the parts together, and return also the one that serves WebSocket clients."""
-    robots = RobotApi(
+    robots = RobotRoutes(
         dispatcher, commands, hub, daemon_id, is_stale=lambda: is_fleet and not is_broker_connected()
     )
-    looks = ModelApi(models, commands)
+    looks = ModelRoutes(models, commands)
     live = Live(dispatcher, commands, hub, daemon_id, is_broker_connected, is_fleet=is_fleet)
-    metrics = MetricsApi(
+    metrics = MetricsRoute(
         tally,
         hub,
         models,
@@ -66,16 +66,16 @@ def make_application(
     ]
     guard.bounded_apart = {live.serve}
     guard.open_to_all = {route.handler for route in open_to_all}
-    application = web.Application(middlewares=[guard.middleware])
-    application.on_response_prepare.append(tell_browsers)
+    application = web.Application(middlewares=[answer_refusals, guard.middleware])
+    application.on_response_prepare.append(add_headers)
     application.add_routes(open_to_all)
-    application.add_routes(motion_routes(MotionsApi(motions, dispatcher)))
+    application.add_routes(motion_routes(MotionRoutes(motions, dispatcher)))
     application.add_routes(_observer_routes(metrics, live, _Description(dispatcher.verbs)))
-    application.add_routes(_robot_routes(robots, looks, FleetApi(groups)))
+    application.add_routes(_robot_routes(robots, looks, GroupRoutes(groups)))
     return application, live
 
 
-def _observer_routes(metrics: MetricsApi, live: Live, description: _Description) -> list[web.RouteDef]:
+def _observer_routes(metrics: MetricsRoute, live: Live, description: _Description) -> list[web.RouteDef]:
     """Return the paths of those who look on, and of the interface's own description."""
     return [
         web.get("/metrics", metrics.serve),
@@ -84,7 +84,7 @@ def _observer_routes(metrics: MetricsApi, live: Live, description: _Description)
     ]
 
 
-def _robot_routes(robots: RobotApi, looks: ModelApi, fleet: FleetApi) -> list[web.RouteDef]:
+def _robot_routes(robots: RobotRoutes, looks: ModelRoutes, fleet: GroupRoutes) -> list[web.RouteDef]:
     """Return the paths of robots and of groups; those of motions are to be found before these."""
     return [
         web.get("/api/robots", robots.list_robots),

@@ -52,27 +52,7 @@ async def serving(
     tls: Callable[[], ssl.SSLContext | None],
     bounds: Bounds,
 ) -> AsyncIterator[None]:
-    """Serve an application while the context lasts.
-
-    Parameters
-    ----------
-    application : web.Application
-    live : Live
-        Its WebSockets, which are closed at the end.
-    address : (str, int)
-        Host and port.
-    name : str
-        The address in messages.
-    tls : callable
-        By what the next connection is encrypted; None where none is.
-    bounds : Bounds
-        What strangers can hold.
-
-    Raises
-    ------
-    OSError
-        If the address cannot be listened at.
-    """
+    """Serve an application while the context lasts."""
     runner = web.AppRunner(application, handle_signals=False, shutdown_timeout=LINGER_S)
     await runner.setup()
     served = cast("web.Server", runner.server)

@@ -145,13 +145,7 @@ class HttpServer:
             self._token.renew()
 
     async def run(self, until_ready: Callable[[], Awaitable[None]] | None = None) -> NoReturn:
-        """Serve until cancelled; an address that is taken is tried again, and the robots run on meanwhile.
-
-        Parameters
-        ----------
-        until_ready : callable, optional
-            Waits until what serves may be loaded; what robots report counts from the start on.
-        """
+        """Serve until cancelled; an address that is taken is tried again, and the robots run on meanwhile."""
         if self._certificate is None and not self._settings.is_loopback:
             reason = "whoever listens to the network learns the token"
             log.warning("http: %s: not encrypted; %s; set %s and %s", self.url, reason, *self._tls_options)

@@ -1,7 +1,9 @@
 /** The way to the daemon: reports by WebSocket, requests by it too, and by HTTP where it does not answer. */
 
-import type { Answer, Daemon, Hello, Message, Report, Telemetry } from "./protocol";
-import { readTelemetry } from "./protocol";
+import type { Answer, Daemon, Hello, Message, Telemetry } from "./messages";
+import type { Report } from "./protocol";
+import { readTelemetry } from "./messages";
+import { STOPS } from "./protocol";
 
 export type Link = "connecting" | "connected" | "lost" | "login";
 
@@ -21,7 +23,7 @@ const STOP_AGAIN_MS = 700;
 const STOP_FAILED_MS = 3000; // then whoever pressed it has to know that it was not heard
 const ANSWER_MS = 35_000;
 
-const STOPS = new Set(["stop", "estop"]);
+
 
 /** Keeps a WebSocket open, and opens it anew whenever it is gone. */
 export class Connection {

@@ -1,7 +1,8 @@
 /** Control of a robot, where one client at a time has to have it: what is told of it, and this page's own lease. */
 
 import { computed, signal } from "@preact/signals";
-import type { Answer, Lease } from "./protocol";
+import type { Answer } from "./messages";
+import type { LeaseReport } from "./protocol";
 
 const RENEWALS_A_TTL = 3;
 const MOST_RENEWALS = 3; // at once: without a daemon they wait for long
@@ -15,7 +16,7 @@ interface Held {
 }
 
 export class Control {
-  readonly told = signal<Lease | null>(null);
+  readonly told = signal<LeaseReport | null>(null);
   private readonly held = signal<Held | null>(null);
   private readonly acquires = signal(false);
   private acquiring: Promise<Answer> | null = null;
@@ -36,7 +37,7 @@ export class Control {
   });
 
   /** Take note of what the daemon tells; reports and answers may overtake each other, epochs tell which is newer. */
-  hear(told: Lease): void {
+  hear(told: LeaseReport): void {
     this.told.value = told;
     const held = this.held.peek();
     if (!held || told.epoch === null) return;

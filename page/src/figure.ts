@@ -5,7 +5,7 @@ import type { Material, Object3D } from "three";
 import type { Kinematics } from "./kinematics";
 import { matrix } from "./shapes";
 import { makeShape } from "./shapes";
-import type { Model, Shape } from "./protocol";
+import type { Model, Shape } from "./messages";
 
 /** Colours of the scene, by light and dark. */
 export interface Palette {

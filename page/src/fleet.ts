@@ -1,7 +1,7 @@
 /** What the page knows of robots that many daemons have: groups, machines, clocks, and who is not there. */
 
 import { computed } from "@preact/signals";
-import type { Answer } from "./protocol";
+import type { Answer } from "./messages";
 import { command, fleet, notify, robots } from "./store";
 import type { Robot } from "./store";
 

@@ -1,6 +1,7 @@
 /** Numbers and times as the page writes them. */
 
-import type { StateName, Unit } from "./protocol";
+import type { Unit } from "./messages";
+import type { State } from "./protocol";
 
 /** Minutes, seconds and tenths: `1:04.2`. */
 export function clock(seconds: number | null | undefined): string {
@@ -32,7 +33,7 @@ export function effortUnit(unit: Unit): string {
   return unit === "m" ? "N" : "N·m";
 }
 
-export const STATE_WORDS: Record<StateName, string> = {
+export const STATE_WORDS: Record<State, string> = {
   offline: "Offline",
   idle: "Idle",
   approaching: "Approaching",

@@ -4,7 +4,7 @@ import { signal, useComputed } from "@preact/signals";
 import { STATE_WORDS, clock } from "./format";
 import { narrow } from "./appearance";
 import { command, daemon, daemonId, fleet, heard, link, locked, lostSince, robots, takeControl, theme } from "./store";
-import type { Daemon } from "./protocol";
+import type { Daemon } from "./messages";
 import type { Robot } from "./store";
 
 export const now = signal(Date.now());

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { fixed, span } from "./format";
 import { canCommand } from "./motions";
-import type { Diagnostics, Spread } from "./protocol";
+import type { DiagnosticsReport, Spread } from "./protocol";
 import { command, daemon } from "./store";
 import type { Robot } from "./store";
 
@@ -92,7 +92,7 @@ function SpreadRow({ name, spread }: { name: string; spread: Spread | null }) {
 }
 
 /** How late the ticks were: bars by powers of ten, as high as the logarithm of their counts. */
-function Histogram({ all }: { all: Diagnostics[] }) {
+function Histogram({ all }: { all: DiagnosticsReport[] }) {
   const bounds = all.at(-1)?.lateness_histogram?.up_to_s;
   if (!bounds) return null;
   const counts = Array.from({ length: bounds.length + 1 }, (_, k) =>

@@ -1,6 +1,6 @@
 /** The last minute of a robot's telemetry, in memory that is taken once. */
 
-import type { Telemetry } from "./protocol";
+import type { Telemetry } from "./messages";
 
 export const WINDOW_S = 60;
 const ROWS = 4096;

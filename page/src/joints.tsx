@@ -5,7 +5,7 @@ import { errorScale } from "./scale";
 import { fixed } from "./format";
 import { canCommand } from "./motions";
 import { Plots, frozen } from "./plots";
-import type { JointInfo } from "./protocol";
+import type { DescribedJoint } from "./protocol";
 import { command } from "./store";
 import type { Robot } from "./store";
 
@@ -54,7 +54,7 @@ export function Joints({ robot }: { robot: Robot }) {
   );
 }
 
-function Row({ robot, joint, column }: { robot: Robot; joint: JointInfo; column: number }) {
+function Row({ robot, joint, column }: { robot: Robot; joint: DescribedJoint; column: number }) {
   const telemetry = robot.numbers.value;
   const position = telemetry?.feedback.position[column];
   const reference = telemetry?.reference.position[column];
@@ -78,7 +78,7 @@ function Row({ robot, joint, column }: { robot: Robot; joint: JointInfo; column:
 }
 
 /** Where between its limits a joint stands. */
-function Range({ joint, position, reference }: { joint: JointInfo; position: number | undefined; reference: number | undefined }) {
+function Range({ joint, position, reference }: { joint: DescribedJoint; position: number | undefined; reference: number | undefined }) {
   const { lower, upper } = joint;
   if (lower === null || upper === null || position === undefined || upper <= lower) return <span class="unit">no limits</span>;
   const left = (value: number) => `${100 * Math.min(1, Math.max(0, (value - lower) / (upper - lower)))}%`;
@@ -105,7 +105,7 @@ function canJog(robot: Robot): boolean {
   return canCommand(robot) && !["playing", "pausing", "estopped", "fault"].includes(robot.state.value?.state ?? "");
 }
 
-function Jog({ robot, joint, column }: { robot: Robot; joint: JointInfo; column: number }) {
+function Jog({ robot, joint, column }: { robot: Robot; joint: DescribedJoint; column: number }) {
   const step = useSignal(STEPS[joint.unit][1]!);
   const target = useSignal<number | null>(null);
   const able = canJog(robot);

@@ -1,6 +1,6 @@
 /** Forward kinematics: where a robot's links, joints and frames are, by the same rules as the daemon's. */
 
-import type { JointType, Model, ModelJoint } from "./protocol";
+import type { JointType, Model, ModelJoint } from "./messages";
 
 /** A pose, 4x4 by rows. */
 export type Pose = Float64Array;

@@ -6,7 +6,7 @@ import { ColladaLoader } from "three/examples/jsm/loaders/ColladaLoader.js";
 import { GLTFLoader } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { OBJLoader } from "three/examples/jsm/loaders/OBJLoader.js";
 import { STLLoader } from "three/examples/jsm/loaders/STLLoader.js";
-import type { Answer, Shape } from "./protocol";
+import type { Answer, Shape } from "./messages";
 
 type Format = NonNullable<Shape["format"]>;
 

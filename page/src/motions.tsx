@@ -5,7 +5,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { clock, fixed, timeOfDay } from "./format";
 import { now } from "./header";
 import { fetching, open } from "./preview";
-import type { Answer, MotionInfo } from "./protocol";
+import type { Answer } from "./messages";
+import type { ListedMotion } from "./protocol";
 import { upload } from "./connection";
 import { command, fleet, heard, link, locked, notify } from "./store";
 import type { Robot } from "./store";
@@ -116,7 +117,7 @@ function PlayOptions() {
   );
 }
 
-function Motion({ robot, motion }: { robot: Robot; motion: MotionInfo }) {
+function Motion({ robot, motion }: { robot: Robot; motion: ListedMotion }) {
   const plays = robot.moving.value && robot.state.value?.motion === motion.name;
   const able = canCommand(robot) && robot.state.value?.state !== "estopped" && robot.state.value?.state !== "fault";
   const busy = robot.moving.value;
@@ -238,7 +239,7 @@ function Upload({ robot }: { robot: Robot }) {
 
 /** All that an answer says: its error, and of each motion in the file what it holds, why it is refused, and its warnings. */
 function reportOf(file: string, answer: Answer): Report {
-  const motions = (answer.data?.["motions"] ?? []) as MotionInfo[];
+  const motions = (answer.data?.["motions"] ?? []) as ListedMotion[];
   const lines = motions.flatMap((motion) => [
     `${motion.name}: ${clock(motion.duration)}, ${motion.joints?.length ?? 0} joints${motion.ok ? "" : ", cannot be played"}`,
     ...(motion.reason ? [motion.reason] : []),

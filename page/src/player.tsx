@@ -3,7 +3,8 @@
 import { useSignal } from "@preact/signals";
 import { clock, fixed, timeOfDay } from "./format";
 import { now } from "./header";
-import type { Marker, Near, State } from "./protocol";
+import type { Marker, Near } from "./messages";
+import type { StateReport } from "./protocol";
 import { close, preview, run, runs, scrubbed } from "./preview";
 import { canCommand, play } from "./motions";
 import { command } from "./store";
@@ -67,7 +68,7 @@ function PlayBar({ robot }: { robot: Robot }) {
 }
 
 /** For when its start is appointed, to whoever looks on. */
-export function Appointed({ state }: { state: State }) {
+export function Appointed({ state }: { state: StateReport }) {
   const at = state.start_at ?? 0;
   if (state.state !== "approaching" || 1000 * at <= now.value) return null;
   return <span class="tag appointed">starts at {timeOfDay(at)}</span>;

@@ -7,7 +7,7 @@ import { dark, ink } from "./appearance";
 import { effortUnit, fixed } from "./format";
 import type { Kind } from "./history";
 import { WINDOW_S } from "./history";
-import type { JointInfo } from "./protocol";
+import type { DescribedJoint } from "./protocol";
 import type { Robot } from "./store";
 
 const HEIGHT = 116;
@@ -29,7 +29,7 @@ interface PlotSpec {
   digits: number;
 }
 
-function specs(joint: JointInfo, hottestC: number | null): PlotSpec[] {
+function specs(joint: DescribedJoint, hottestC: number | null): PlotSpec[] {
   const effort = joint.effort === null ? [] : [-joint.effort, joint.effort];
   return [
     { title: "Position", unit: joint.unit, digits: 4, limits: [joint.lower, joint.upper], curves: [
@@ -41,7 +41,7 @@ function specs(joint: JointInfo, hottestC: number | null): PlotSpec[] {
   ];
 }
 
-export function Plots({ robot, joint, column }: { robot: Robot; joint: JointInfo; column: number }) {
+export function Plots({ robot, joint, column }: { robot: Robot; joint: DescribedJoint; column: number }) {
   return (
     <div class="plots">
       {specs(joint, robot.description.value?.hottest_c ?? null).map((spec) => <Plot key={`${joint.name} ${spec.title} ${dark.value}`} robot={robot} spec={spec} column={column} />)}

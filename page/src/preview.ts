@@ -1,7 +1,7 @@
 /** A planned motion that is looked at before anything moves. */
 
 import { signal } from "@preact/signals";
-import type { Plan } from "./protocol";
+import type { Plan } from "./messages";
 import { notify } from "./store";
 import type { Robot } from "./store";
 

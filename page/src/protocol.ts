@@ -1,296 +1,843 @@
-/** What the daemon says and is asked, as docs/mqtt.md and docs/page.md describe it. */
+/** Reports, requests and answers, as docs/mqtt.md describes them. Made by scripts/make_protocol.py. */
 
-export type StateName =
-  | "offline" | "idle" | "approaching" | "playing" | "pausing" | "paused" | "stopping" | "estopped" | "fault";
+/** Get control of the robot if no client has it; with the lease of the one who has, renew it. */
+export interface AcquireLeaseRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  /** By which others see the client. */
+  holder: string;
+}
 
-/** All but the state is told where the robots are those of many daemons. */
-export interface Availability {
+/** Whether a robot takes requests. */
+export interface AvailabilityReport {
   state: "online" | "offline";
-  bridge?: string | null;
-  host?: string | null;
-  absence?: string;
-  since_utc?: string | null;
 }
 
-export interface Clock {
+/** The goals that do not wait any more. */
+export interface ClearQueueAnswer {
+  cleared: string[];
+}
+
+/** Remove all motions that wait from the queue; what plays plays on. */
+export interface ClearQueueRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
+/** How well the machine's clock is synchronised. */
+export interface ClockReport {
   synchronised: boolean;
+  /** Null where nothing estimates it. */
   estimated_error_s: number | null;
+  /** If its source is right; null where it is not known. */
+  max_error_s: number | null;
+  /** `chrony: ` with an address or a name, or `kernel`. */
+  source: string | null;
+  /** The same for all robots of one machine; another after its next boot. */
+  machine: string | null;
 }
 
-export interface State {
-  state: StateName;
-  torque: boolean;
-  estop_latched: boolean;
-  message: string;
-  motion: string | null;
-  goal_id: string | null;
-  queued: number;
-  sequence: number;
-  stamp_utc: string;
-  frame?: number;
-  time?: number;
-  duration?: number;
-  progress?: number;
-  speed?: number;
-  loop?: number;
-  loops?: number | null;
-  /** Unix time in s. */
-  start_at?: number | null;
+/** Remove a motion's file, where the configuration lets clients do so. */
+export interface DeleteMotionRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  motion: string;
 }
 
-export type Unit = "rad" | "m";
+/** The motions that stood in the file that was removed. */
+export interface DeletedAnswer {
+  deleted: string[];
+}
 
-export interface JointInfo {
+/** A joint and its limits, in rad or m; null where there is none. */
+export interface DescribedJoint {
   name: string;
-  unit: Unit;
+  unit: "rad" | "m";
   lower: number | null;
   upper: number | null;
   velocity: number | null;
   acceleration: number | null;
   effort: number | null;
+  /** Where the limits come from that an actuator sets, by `lower`, `upper`, `velocity`, … */
+  limited_by: Record<string, string>;
 }
 
-export interface Description {
-  joints: JointInfo[];
+/** How far each joint may be from its setpoints, in its unit; null where nothing is checked. */
+export interface DescribedTolerances {
+  path: Record<string, number | null>;
+  goal: Record<string, number | null>;
+}
+
+/** What a robot is. */
+export interface DescriptionReport {
+  joints: DescribedJoint[];
   actuators: string[];
+  /** The name of its description; null where the configuration lists joints alone. */
   model: string | null;
   driver: string;
+  /** Joint positions by the names of poses, in rad or m. */
   poses: Record<string, Record<string, number>>;
-  tolerances: { path: Record<string, number | null>; goal: Record<string, number | null> };
+  /** Those that it can be started together with. */
+  groups: string[];
+  tolerances: DescribedTolerances;
+  /** The temperature beyond which a motion is stopped, in °C; null where none is checked. */
   hottest_c: number | null;
-  rates: { idle_hz: number; max_hz: number | null };
+  /** Whether motions may be uploaded and deleted. */
+  upload: boolean;
+  formats: Record<string, string[]>;
+  rates: Rates;
   version: string;
-  upload?: boolean;
-  groups?: string[];
 }
 
-export interface Marker {
-  name: string;
-  time: number;
-}
-
-export interface MotionInfo {
-  name: string;
-  file: string;
-  ok: boolean;
-  duration?: number;
-  frame_rate?: number;
-  frames?: number;
-  joints?: string[];
-  holds?: string[];
-  markers?: Marker[];
-  warnings?: string[];
-  uploaded?: boolean;
-  max_speed?: number | null;
-  reason?: string;
-}
-
-export interface Motions {
-  motions: MotionInfo[];
-  more?: number;
-}
-
-export interface Spread {
-  p50: number | null;
-  p99: number | null;
-  max: number | null;
-}
-
-export interface Diagnostics {
+/** The timing of a second, and what the driver reports; arrays are by joint, null where unknown. */
+export interface DiagnosticsReport {
   ticks: number;
-  tick_rate_hz: number | null;
-  lateness_s: Spread | null;
-  jitter_s: Spread | null;
-  write_s: Spread | null;
-  read_s: Spread | null;
-  missed_deadlines_total?: number;
-  driver_errors?: number;
-  records_lost?: number;
-  temperature_c?: (number | null)[];
-  voltage_v?: (number | null)[];
-  clock?: Clock | null;
-  lateness_histogram?: { up_to_s: number[]; counts: number[] };
+  tick_rate_hz: number;
+  lateness_s: Spread;
+  /** By how much the time between two ticks differed from the period. */
+  jitter_s: Spread;
+  /** Spent in the driver. */
+  write_s: Spread;
+  /** Spent in the driver. */
+  read_s: Spread;
+  missed_deadlines: number;
+  skipped_rows: number;
+  lateness_histogram: LatenessHistogram;
+  /** Since the driver was opened. */
+  missed_deadlines_total: number;
+  /** Since the driver was opened. */
+  driver_errors: number;
+  temperature_c: (number | null)[];
+  voltage_v: (number | null)[];
+  /** Ticks that the daemon was too slow to read. */
+  records_lost: number;
+  clock: ClockReport;
 }
 
-export interface Result {
-  goal_id: string;
-  motion: string;
-  code: string;
+/** Switch torque off; only while no motion plays. */
+export interface DisableRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
+/** The joint that was moved furthest from where it was held. */
+export interface Displacement {
+  joint: string;
+  /** How far, in its unit. */
+  value: number;
+  unit: "rad" | "m";
+}
+
+/** Switch torque on, holding where the joints are. */
+export interface EnableRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
+/** An emergency stop was accepted. */
+export interface EstopAnswer {
+  state: State;
+  /** Whether there are actuators to stop: false where the robot is offline. */
+  reached: boolean;
+  /** Why they were not reached. */
   message: string;
-  sequence: number;
-  stamp_utc: string;
+  /** What was wrong with the request. */
+  ignored?: string;
+  latched: boolean;
 }
 
-/** Who is in control of a robot; `epoch` grows with each holder. */
-export interface Lease {
-  required: boolean;
+/** Halt in the next tick and latch; not a safety-rated stop. */
+export interface EstopRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
+/** Something that happened; from `marker` on only of a marker that a motion has passed. */
+export interface EventReport {
+  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested";
+  message: string;
+  /** Of a check that fails: `check`, joint or actuator, value, limit, unit, `code` and `state`. */
+  details?: Record<string, unknown>;
+  /** Its name. */
+  marker?: string;
+  /** What its file has there. */
+  payload?: unknown;
+  goal_id?: string;
+  /** The pass. */
+  loop?: number;
+  /** From when its setpoint was due until it was written. */
+  lateness_s?: number;
+  /** Who was in control. */
+  holder?: string;
+  /** Who took it; null where the lease has run out. */
+  taker?: string | null;
+  /** The start of a group for which the robot is not reserved any more. */
+  start?: string;
+}
+
+/** A simulated fault was handed over. */
+export interface FaultAnswer {
+  fault: Record<string, unknown>;
+}
+
+/** Let a fault of simulated actuators happen; other keys are the driver's own (docs/faults.md). */
+export interface FaultRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  fault: string;
+  joint?: string | null;
+}
+
+/** A goal was accepted; its end comes as a result. Either it begins now, or it is `queued`. */
+export interface GoalAnswer {
+  goal_id: string;
+  /** How long the way to its first row takes. */
+  approach_s?: number;
+  start_distance?: StartDistance | null;
+  /** Its place in the queue. */
+  queued?: number;
+}
+
+/** How far ticks were from their appointed times, in s; `first` and `last` have a sign. */
+export interface GoalDrift {
+  p50: number;
+  p99: number;
+  max: number;
+  /** Of the first row. */
+  first: number;
+  /** Of the last tick that counts; positive where it came late. */
+  last: number;
+}
+
+/** How the ticks of a goal were timed. */
+export interface GoalTiming {
+  ticks: number;
+  tick_rate_hz: number;
+  lateness_s: Spread;
+  /** By how much the time between two ticks differed from the period. */
+  jitter_s: Spread;
+  /** Spent in the driver. */
+  write_s: Spread;
+  /** Spent in the driver. */
+  read_s: Spread;
+  missed_deadlines: number;
+  skipped_rows: number;
+  lateness_histogram: LatenessHistogram;
+  /** By Unix time; null where no `start_at` appointed the start, or no tick counts. */
+  drift_s: GoalDrift | null;
+}
+
+/** Go to a posture: a configured one by its name, or joint positions in rad or m. */
+export interface GotoRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  pose?: string | null;
+  joints?: Record<string, number> | null;
+  from_beyond?: boolean;
+  on_busy?: "reject" | "queue" | "replace";
+}
+
+/** How often which lateness came. */
+export interface LatenessHistogram {
+  /** The bounds. */
+  up_to_s: number[];
+  /** Of the ticks up to each bound and beyond the one before; at last, of those beyond all. */
+  counts: number[];
+  sum_s: number;
+}
+
+/** Who is in control of the robot; `lease` and `ttl_s` where that is the client that asked. */
+export interface LeaseAnswer {
   holder: string | null;
-  epoch: number | null;
+  epoch: number;
   expires_at: number | null;
+  /** How long it lasts without being renewed, in s. */
+  ttl_s?: number;
+  /** What requests have to carry. */
+  lease?: string;
+}
+
+/** Who is in control of a robot. */
+export interface LeaseReport {
+  /** Whether only who is in control may command it. */
+  required: boolean;
+  /** Who is in control; null: no client. */
+  holder: string | null;
+  /** Grows with each holder; null where no lease is required. */
+  epoch: number | null;
+  /** Unix time in s at which control is lost if it is not renewed; renewals are not all reported. */
+  expires_at: number | null;
+  /** How long a lease lasts without being renewed. */
   ttl_s: number;
+  /** Whether another client may take it. */
   takeover: boolean;
 }
 
-export interface RobotEvent {
-  kind: string;
-  message: string;
+/** A named place on a motion. */
+export interface ListedMarker {
+  name: string;
+  frame: number;
+  time: number;
 }
 
-export interface Answer<Data = Record<string, unknown>> {
-  status: "ok" | "error";
-  code?: string;
-  error?: string;
-  data: Data;
+/** A motion; `max_speed` where it can be played, else `reason`. */
+export interface ListedMotion {
+  name: string;
+  file: string;
+  ok: boolean;
+  /** In s. */
+  duration: number;
+  frame_rate: number;
+  frames: number;
+  joints: string[];
+  /** The joints that it leaves where they are. */
+  holds: string[];
+  markers: ListedMarker[];
+  warnings: string[];
+  max_speed?: number;
+  /** Whether it lies in the folder for uploads, so that it may be deleted. */
+  uploaded?: boolean;
+  reason?: string;
 }
 
-export interface Waiting {
+/** The motions of a robot. */
+export interface MotionsReport {
+  motions: ListedMotion[];
+  /** How many are not listed; they can be played, too. */
+  more?: number;
+  /** Folders and files that could not be read the last time; what they held before stays. */
+  problems?: string[];
+}
+
+/** Let a motion that waits have another place in the queue, from 1; beyond the last it is the last. */
+export interface MoveInQueueRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  goal_id: string;
+  place: number;
+}
+
+/** Slow down on the path and wait there. */
+export interface PauseRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
+/** A place on a motion: one of the three. */
+export interface PlaceRequest {
+  frame?: number | null;
+  time?: number | null;
+  marker?: string | null;
+}
+
+/** Play a motion; the answer means accepted, and the end arrives as a result. */
+export interface PlayRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  motion: string;
+  speed?: number;
+  loop?: number | "forever";
+  ping_pong?: boolean;
+  first?: PlaceRequest | null;
+  last?: PlaceRequest | null;
+  seam?: "reject" | "approach";
+  path_tolerance?: Record<string, number>;
+  goal_tolerance?: Record<string, number>;
+  goal_time_tolerance?: number | -1;
+  start_at?: number | null;
+  on_busy?: "reject" | "queue" | "replace";
+}
+
+/** The robot is reserved for a start of its group. */
+export interface PrepareAnswer {
+  start: string;
+  /** What a commit or a release of the start has to carry; null where the client has it already. */
+  token: string | null;
+  /** How long before the first row a start has to be committed, in s. */
+  ready_in_s: number;
+  /** How long its passes take, in s; null where they never end. */
+  duration_s: number | null;
+  /** Unix time in s at which the reservation is released if nothing is committed. */
+  expires_at: number;
+  clock: ClockReport;
+}
+
+/** Plan a motion from where the robot stands, and reserve the robot for a start of its group. */
+export interface PrepareRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  motion: string;
+  speed?: number;
+  loop?: number | "forever";
+  ping_pong?: boolean;
+  first?: PlaceRequest | null;
+  last?: PlaceRequest | null;
+  seam?: "reject" | "approach";
+  path_tolerance?: Record<string, number>;
+  goal_tolerance?: Record<string, number>;
+  goal_time_tolerance?: number | -1;
+  start: string;
+  token?: string | null;
+  token_sha256?: string | null;
+  expires_s?: number;
+}
+
+/** What the goal that plays does now. */
+export interface ProgressAnswer {
+  state: State;
+  goal_id: string;
+}
+
+/** What waits, in its order. */
+export interface QueueAnswer {
+  queue: QueuedGoal[];
+}
+
+/** List the motions that wait for the one that plays. */
+export interface QueueRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
+/** A goal that waits. */
+export interface QueuedGoal {
   goal_id: string;
   motion: string;
 }
 
-/** Who else looks on, by address, and whether requests are heard by MQTT, too. */
-export interface Daemon {
-  clients: string[];
-  broker: "connected" | "lost";
+/** Ticks per second. */
+export interface Rates {
+  idle_hz: number;
+  /** The highest rate at which the driver takes setpoints; null until it is open. */
+  max_hz: number | null;
 }
 
-/** `instance` is another after each start of the program that serves the page. */
-export interface Hello {
-  version: number;
-  id: string;
-  robots: string[];
-  instance: string;
-  fleet?: boolean;
+/** Servos were restarted, and answer again. */
+export interface RebootAnswer {
+  actuators: string[];
+  state: State;
 }
 
-export type Message =
-  | { hello: Hello }
-  | { id: number | string | null; answer: Answer }
-  | { daemon: Daemon }
-  | Report;
-
-export type Report =
-  | { robot: string; subject: "availability"; data: Availability }
-  | { robot: string; subject: "state"; data: State }
-  | { robot: string; subject: "description"; data: Description }
-  | { robot: string; subject: "motions"; data: Motions }
-  | { robot: string; subject: "lease"; data: Lease }
-  | { robot: string; subject: "diagnostics"; data: Diagnostics }
-  | { robot: string; subject: "result"; data: Result }
-  | { robot: string; subject: "event"; data: RobotEvent };
-
-/** A frame of telemetry; the arrays are as long as the robot has joints, NaN where there is no value. */
-export interface Telemetry {
-  robot: number;
-  stampS: number;
-  frame: number;
-  reference: Quantities;
-  feedback: Quantities;
+/** Restart servos, by the names of their joints or actuators; only where the robot does not hold. */
+export interface RebootServosRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  servos: string[];
 }
 
-export interface Quantities {
-  position: Float32Array;
-  velocity: Float32Array;
-  effort: Float32Array;
+/** A request was refused. */
+export interface Refusal {
+  status: "error";
+  /** For programs. */
+  code: "INVALID_REQUEST" | "UNKNOWN_VERB" | "UNKNOWN_ROBOT" | "RETAINED" | "EXPIRED" | "BUSY" | "NOT_PLAYING" | "UNKNOWN_MOTION" | "UNKNOWN_POSE" | "UNKNOWN_MODEL" | "UNKNOWN_GOAL" | "UNKNOWN_PLACE" | "UNKNOWN_GROUP" | "MEMBER_REFUSED" | "CLOCK" | "TOO_LATE" | "INVALID_MOTION" | "ESTOPPED" | "FAULT" | "OFFLINE" | "NOT_ALLOWED" | "RESERVED" | "NOT_RESERVED" | "NOT_IN_CONTROL" | "CANCELED" | "PREEMPTED" | "TIMEOUT" | "TOO_LARGE" | "INTERNAL";
+  /** For people: what is wrong, why, and how to fix it; one line for each problem. */
+  error: string;
+  /** The same in parts, where it is not the message of what was asked for there. */
+  problems?: RefusedProblem[];
+  /** What a program may want to know besides. */
+  data: Record<string, unknown>;
+  /** That of the request, where it could be read. */
+  transaction: string | null;
 }
 
-const HEAD_BYTES = 24;
-const TELEMETRY = 1;
-
-/** Read a binary message; null where it is of a kind that this page does not know. */
-export function readTelemetry(data: ArrayBuffer): Telemetry | null {
-  const view = new DataView(data);
-  if (data.byteLength < HEAD_BYTES || view.getUint8(0) !== TELEMETRY) return null;
-  const joints = view.getUint16(4, true);
-  if (data.byteLength !== HEAD_BYTES + 24 * joints) return null;
-  const array = (place: number) => new Float32Array(data, HEAD_BYTES + 4 * joints * place, joints);
-  const side = (first: number) => ({ position: array(first), velocity: array(first + 1), effort: array(first + 2) });
-  return {
-    robot: view.getUint16(2, true),
-    stampS: view.getFloat64(8, true),
-    frame: view.getFloat64(16, true),
-    reference: side(0),
-    feedback: side(3),
-  };
+/** One thing that is wrong, in parts; those that are empty are left out. */
+export interface RefusedProblem {
+  /** The robot, the robot and the verb, or the motion. */
+  subject?: string;
+  problem: string;
+  reason?: string;
+  /** What the client can do. */
+  hint?: string;
+  /** The key of the request. */
+  field?: string;
 }
 
-export interface Near {
-  joint: string;
-  limit: "position" | "velocity" | "acceleration";
-  time: number;
-  share: number;
+/** Return control of the robot; what plays or waits plays on. */
+export interface ReleaseLeaseRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
 }
 
-/** The planned setpoints of a motion: `positions` has `rows` rows of `joints.length` numbers. */
-export interface Plan {
+/** The robot is not reserved any more. */
+export interface ReleaseStartAnswer {
+  start: string;
+}
+
+/** Release the reservation for a start of a group; `token` is the secret of `fleet/prepare`. */
+export interface ReleaseStartRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  start: string;
+  token: string;
+}
+
+/** Read the motion folders again. */
+export interface ReloadMotionsRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
+/** Remove one motion that waits from the queue. */
+export interface RemoveFromQueueRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  goal_id: string;
+}
+
+/** Keep control of the robot for as long again. */
+export interface RenewLeaseRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
+/** What the robot does now. */
+export interface ResetAnswer {
+  state: State;
+}
+
+/** Leave `estopped` or `fault`. */
+export interface ResetRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
+/** How a goal ended. */
+export type ResultCode = "SUCCESSFUL" | "INVALID_GOAL" | "INVALID_JOINTS" | "PATH_TOLERANCE_VIOLATED" | "GOAL_TOLERANCE_VIOLATED" | "CANCELED" | "PREEMPTED" | "ESTOP" | "HARDWARE_FAULT" | "COMM_LOST" | "DEADLINE_MISSED";
+
+/** How a goal ended, as it is reported. */
+export interface ResultReport {
+  goal_id: string;
   motion: string;
-  rate_hz: number;
-  rows: number;
-  joints: string[];
-  units: Unit[];
-  driven: boolean[];
-  duration: number;
-  markers: Marker[];
-  near: Near[];
-  positions: Float32Array;
+  code: ResultCode;
+  /** For people: what happened, and why. */
+  message: string;
+  /** That of the request. */
+  transaction: string | null;
+  /** Null where it had not begun. */
+  played_s: number | null;
+  /** The facts behind the code: joint, value, limit, unit, time; `reached_goal`, `final_error`. */
+  details: Record<string, unknown>;
+  /** Null where it had not begun. */
+  timing: GoalTiming | null;
+  /** What the robot then does by itself. */
+  follows: "queue" | "hold" | "release" | "park" | null;
+  /** Counts the results of the robot since the daemon started, from 1. */
+  sequence: number;
+  /** When it was reported: ISO 8601, in UTC. */
+  stamp_utc: string;
 }
 
-/** Read a planned motion: the length of its description, that in JSON, and its positions by rows. */
-export function readPlan(data: ArrayBuffer): Plan {
-  const length = new DataView(data).getUint32(0, true);
-  const about = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length))) as Omit<Plan, "positions">;
-  return { ...about, positions: new Float32Array(data, 4 + length, about.rows * about.joints.length) };
+/** Go on along the path. */
+export interface ResumeRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
 }
 
-/** What a robot consists of; poses are 4x4 by rows. */
-export interface Model {
-  name: string;
-  links: ModelLink[];
-  joints: ModelJoint[];
-  frames: ModelFrame[];
-  base_pose: number[];
-  derived: boolean;
+/** What a robot does now; from `frame` on only with a goal. */
+export interface RobotStatus {
+  state: State;
+  /** Whether any actuator holds by what it reports, whoever has switched it on; where it reports nothing, by what motiond has asked of it. */
+  torque: boolean;
+  /** The actuators that do not hold while others do. */
+  loose: string[];
+  estop_latched: boolean;
+  /** Why it is offline or in fault, or which check fails. */
+  message: string;
+  /** While it goes back to where it held, as something has moved it: what was moved furthest. */
+  displaced: Displacement | null;
+  motion: string | null;
+  goal_id: string | null;
+  /** How many motions wait. */
+  queued: number;
+  /** Of the file. */
+  frame?: number;
+  /** In s, at speed 1. */
+  time?: number;
+  /** In s, at speed 1. */
+  duration?: number;
+  /** Of the pass, 0 to 1. */
+  progress?: number;
+  speed?: number;
+  /** The pass that plays. */
+  loop?: number;
+  /** How many there are; null: without end. */
+  loops?: number | null;
+  /** Unix time in s at which the first row is due; null where it was not appointed. */
+  start_at?: number | null;
 }
 
-export interface ModelLink {
-  name: string;
-  attached_to: string;
-  pose: number[];
-  shapes: Shape[];
+/** Go to another place of the motion, by a way of its own, and play on from there if it played. */
+export interface SeekRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  frame?: number | null;
+  time?: number | null;
+  marker?: string | null;
 }
 
-export interface ModelFrame {
-  name: string;
-  kind: string;
-  attached_to: string;
-  pose: number[];
+/** At what speed the goal plays from now on. */
+export interface SpeedAnswer {
+  speed: number;
+  goal_id: string;
 }
 
-export type JointType =
-  | "fixed" | "revolute" | "continuous" | "prismatic" | "screw" | "universal" | "ball" | "euler"
-  | "translational" | "planar" | "free" | "revolute2" | "gearbox";
-
-export interface ModelJoint {
-  name: string;
-  type: JointType;
-  parent: string;
-  child: string;
-  parent_pose: number[];
-  child_pose: number[];
-  axes: [number, number, number][];
-  gear_ratio: number;
-  pitch_m: number;
-  closes_loop: boolean;
-  coordinates: { name: string; column: number | null; position: number }[];
-  mimic: { of: string; multiplier: number; offset: number } | null;
+/** Play at another speed from now on; 1 is the file's. */
+export interface SpeedRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  speed: number;
 }
 
-export interface Shape {
-  kind: "box" | "sphere" | "cylinder" | "capsule" | "plane" | "mesh";
-  pose: number[];
-  size: number[];
-  colour: [number, number, number, number] | null;
-  mesh: number | null;
-  format: "stl" | "obj" | "gltf" | "glb" | "dae" | null;
-  scale: [number, number, number] | null;
+/** How some durations are spread, in s. */
+export interface Spread {
+  p50: number;
+  p99: number;
+  max: number;
 }
+
+/** The joint that has the longest way to the first row. */
+export interface StartDistance {
+  joint: string;
+  value: number;
+  unit: "rad" | "m";
+}
+
+/** What a robot does; the order is that of the numbers in telemetry records. */
+export type State = "offline" | "idle" | "approaching" | "playing" | "pausing" | "paused" | "stopping" | "estopped" | "fault";
+
+/** What a robot does, as it is reported. */
+export interface StateReport {
+  state: State;
+  /** Whether any actuator holds by what it reports, whoever has switched it on; where it reports nothing, by what motiond has asked of it. */
+  torque: boolean;
+  /** The actuators that do not hold while others do. */
+  loose: string[];
+  estop_latched: boolean;
+  /** Why it is offline or in fault, or which check fails. */
+  message: string;
+  /** While it goes back to where it held, as something has moved it: what was moved furthest. */
+  displaced: Displacement | null;
+  motion: string | null;
+  goal_id: string | null;
+  /** How many motions wait. */
+  queued: number;
+  /** Of the file. */
+  frame?: number;
+  /** In s, at speed 1. */
+  time?: number;
+  /** In s, at speed 1. */
+  duration?: number;
+  /** Of the pass, 0 to 1. */
+  progress?: number;
+  speed?: number;
+  /** The pass that plays. */
+  loop?: number;
+  /** How many there are; null: without end. */
+  loops?: number | null;
+  /** Unix time in s at which the first row is due; null where it was not appointed. */
+  start_at?: number | null;
+  /** Counts the states that the robot has reported since the daemon started, from 1. */
+  sequence: number;
+  /** When it was reported: ISO 8601, in UTC. */
+  stamp_utc: string;
+}
+
+/** Report what the robot does now. */
+export interface StatusRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
+/** A stop was accepted; the end of the goal comes as a result. */
+export interface StopAnswer {
+  state: State;
+  /** Whether there are actuators to stop: false where the robot is offline. */
+  reached: boolean;
+  /** Why they were not reached. */
+  message: string;
+  /** What was wrong with the request. */
+  ignored?: string;
+  /** Null where nothing played. */
+  goal_id: string | null;
+  stops_within_s: number;
+}
+
+/** Stop softly, on the path, and clear the queue; allowed at any time. */
+export interface StopRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
+/** Get control of the robot, whoever has it; the other loses it. */
+export interface TakeLeaseRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  /** By which others see the client. */
+  holder: string;
+}
+
+/** Whether the actuators hold. */
+export interface TorqueAnswer {
+  state: State;
+  torque: boolean;
+}
+
+/** Switch torque on or off: `enable` and `disable` for those who have one topic for both. */
+export interface TorqueRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  on: boolean;
+}
+
+/** What robots report, but for telemetry. */
+export type Report =
+  | { robot: string; subject: "availability"; data: AvailabilityReport }
+  | { robot: string; subject: "state"; data: StateReport }
+  | { robot: string; subject: "description"; data: DescriptionReport }
+  | { robot: string; subject: "motions"; data: MotionsReport }
+  | { robot: string; subject: "lease"; data: LeaseReport }
+  | { robot: string; subject: "result"; data: ResultReport }
+  | { robot: string; subject: "event"; data: EventReport }
+  | { robot: string; subject: "diagnostics"; data: DiagnosticsReport }
+  ;
+
+/** What robots can be asked for. */
+export interface Verbs {
+  "play": { request: PlayRequest; answer: GoalAnswer };
+  "goto": { request: GotoRequest; answer: GoalAnswer };
+  "pause": { request: PauseRequest; answer: ProgressAnswer };
+  "resume": { request: ResumeRequest; answer: ProgressAnswer };
+  "speed": { request: SpeedRequest; answer: SpeedAnswer };
+  "seek": { request: SeekRequest; answer: ProgressAnswer };
+  "enable": { request: EnableRequest; answer: TorqueAnswer };
+  "disable": { request: DisableRequest; answer: TorqueAnswer };
+  "torque": { request: TorqueRequest; answer: TorqueAnswer };
+  "servo/reboot": { request: RebootServosRequest; answer: RebootAnswer };
+  "fault": { request: FaultRequest; answer: FaultAnswer };
+  "queue": { request: QueueRequest; answer: QueueAnswer };
+  "queue/remove": { request: RemoveFromQueueRequest; answer: QueueAnswer };
+  "queue/move": { request: MoveInQueueRequest; answer: QueueAnswer };
+  "queue/clear": { request: ClearQueueRequest; answer: ClearQueueAnswer };
+  "stop": { request: StopRequest; answer: StopAnswer };
+  "estop": { request: EstopRequest; answer: EstopAnswer };
+  "reset": { request: ResetRequest; answer: ResetAnswer };
+  "lease/acquire": { request: AcquireLeaseRequest; answer: LeaseAnswer };
+  "lease/renew": { request: RenewLeaseRequest; answer: LeaseAnswer };
+  "lease/release": { request: ReleaseLeaseRequest; answer: LeaseAnswer };
+  "lease/take": { request: TakeLeaseRequest; answer: LeaseAnswer };
+  "status": { request: StatusRequest; answer: RobotStatus };
+  "motions/delete": { request: DeleteMotionRequest; answer: DeletedAnswer };
+  "motions/reload": { request: ReloadMotionsRequest; answer: MotionsReport };
+  "fleet/prepare": { request: PrepareRequest; answer: PrepareAnswer };
+  "fleet/release": { request: ReleaseStartRequest; answer: ReleaseStartAnswer };
+}
+
+export const STOPS: ReadonlySet<string> = new Set(["estop", "stop"]);

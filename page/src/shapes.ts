@@ -5,7 +5,7 @@ import {
   Vector3,
 } from "three";
 import type { Material, Object3D } from "three";
-import type { Shape } from "./protocol";
+import type { Shape } from "./messages";
 
 /** A 4x4 by rows as three.js holds it. */
 export function matrix(pose: ArrayLike<number>): Matrix4 {

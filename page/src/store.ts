@@ -7,10 +7,9 @@ import { Connection, post } from "./connection";
 import { Control } from "./control";
 import { clock } from "./format";
 import { History, WINDOW_S } from "./history";
-import type {
-  Answer, Availability, Daemon, Description, Diagnostics, Model, Motions, Plan, Report, RobotEvent, State, Telemetry, Waiting,
-} from "./protocol";
-import { readPlan } from "./protocol";
+import type { Answer, Availability, Daemon, Model, Plan, Telemetry } from "./messages";
+import type { DescriptionReport, DiagnosticsReport, EventReport, MotionsReport, QueuedGoal, Report, StateReport } from "./protocol";
+import { readPlan } from "./messages";
 
 const MOST_ENTRIES = 500;
 const READ_MS = 100;
@@ -26,17 +25,17 @@ export interface Entry {
 /** All that is known of one robot. */
 export class Robot {
   readonly availability = signal<Availability | null>(null);
-  readonly state = signal<State | null>(null);
-  readonly description = signal<Description | null>(null);
-  readonly motions = signal<Motions | null>(null);
+  readonly state = signal<StateReport | null>(null);
+  readonly description = signal<DescriptionReport | null>(null);
+  readonly motions = signal<MotionsReport | null>(null);
   /** How often the motions were listed: files may have changed since the last time. */
   readonly listings = signal(0);
-  readonly diagnostics = signal<Diagnostics[]>([]);
+  readonly diagnostics = signal<DiagnosticsReport[]>([]);
   readonly telemetry = signal<Telemetry | null>(null);
   /** The same, no more often than anybody reads numbers. */
   readonly numbers = signal<Telemetry | null>(null);
   readonly model = signal<Model | null>(null);
-  readonly waiting = signal<Waiting[]>([]);
+  readonly waiting = signal<QueuedGoal[]>([]);
   readonly log = signal<Entry[]>([]);
   readonly pending = signal<ReadonlySet<string>>(new Set());
   readonly control = new Control((verb, body) => connection.ask(this.name, verb, body), (why) => notify(`${this.name}: ${why}`));
@@ -97,30 +96,30 @@ export class Robot {
     notify(`${this.name}: ${text}.`);
   }
 
-  private takeState(state: State): void {
+  private takeState(state: StateReport): void {
     const before = this.state.peek();
     this.state.value = state;
     if (state.queued === 0) this.waiting.value = [];
     else if (state.queued !== before?.queued || state.goal_id !== before?.goal_id) void this.askQueue();
   }
 
-  private takeEvent({ kind, message }: RobotEvent): void {
+  private takeEvent({ kind, message }: EventReport): void {
     this.add(kind, message, GRAVE.has(kind));
     if (kind === "queue_moved") void this.askQueue();
   }
 
-  private takeMotions(motions: Motions): void {
+  private takeMotions(motions: MotionsReport): void {
     this.motions.value = motions;
     this.listings.value++;
   }
 
-  private takeDescription(description: Description): void {
+  private takeDescription(description: DescriptionReport): void {
     this.description.value = description;
     if (description.model !== null && !fleet.peek()) void this.fetchModel();
     else this.model.value = null;
   }
 
-  private takeDiagnostics(diagnostics: Diagnostics): void {
+  private takeDiagnostics(diagnostics: DiagnosticsReport): void {
     this.diagnostics.value = [...this.diagnostics.peek().slice(1 - WINDOW_S), diagnostics];
     const now = this.history?.latestS ?? 0;
     const { times, values } = this.temperatures;
@@ -139,7 +138,7 @@ export class Robot {
 
   async askQueue(): Promise<void> {
     const answer = await connection.ask(this.name, "queue");
-    if (answer.status === "ok") this.waiting.value = answer.data["queue"] as Waiting[];
+    if (answer.status === "ok") this.waiting.value = answer.data["queue"] as QueuedGoal[];
   }
 
   async fetchPlan(motion: string): Promise<Plan | string> {

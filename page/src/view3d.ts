@@ -10,7 +10,7 @@ import { Figure } from "./figure";
 import { Kinematics } from "./kinematics";
 import { COMMON_ERROR } from "./scale";
 import { matrix } from "./shapes";
-import type { Model, Telemetry } from "./protocol";
+import type { Model, Telemetry } from "./messages";
 
 const PATH_POINTS = 1200; // a minute at 20 samples a second
 const SEEN_FROM = 1e-4; // rad or m: less than a pixel, and a thousandth of the scale of errors

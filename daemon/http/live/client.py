@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import orjson
 from aiohttp import WSMsgType
 
-from ...api import STOPS, Pace, RawRequest, cost_of, crowded, is_crowded
-from ..routes.exchange import refusal
+from ...api import STOPS, Pace, RawRequest, RequestError, cost_of, crowded, is_crowded, refused
 from ..security.connections import connection_of
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from aiohttp import web
 
-    from ...api import Dispatcher, ErrorCode, Report, Subscription
+    from ...api import Dispatcher, Report, Subscription
 
 MOST_SERVED = 32  # requests of one client at once; stops apart, of which there may be two a robot
 STOPS_A_ROBOT = 2  # so that whoever stops all, and then halts all, waits for none of them
@@ -53,15 +52,7 @@ NO_REQUEST = "a request is an object with id, robot, verb and body"
 
 
 class Traffic:
-    """What all clients of one server may do together, beyond the share that each of them has.
-
-    Attributes
-    ----------
-    served : Pace
-        Of requests that are served.
-    read : Pace
-        Of messages that are read; whoever sends more waits.
-    """
+    """What all clients of one server may do together, beyond the share that each of them has."""
 
     def __init__(self) -> None:
         now = asyncio.get_running_loop().time
@@ -91,34 +82,7 @@ def keep_little_unsent(request: web.Request) -> None:
 
 
 class Client:
-    """One client.
-
-    Parameters
-    ----------
-    request : web.Request
-        With which it came.
-    socket : web.WebSocketResponse
-    dispatcher : Dispatcher
-    reports : Subscription
-        What there is to tell.
-    requests : set of Task
-        Takes the requests that are being served, to their end, whatever becomes of the client.
-    traffic : Traffic
-        That of all clients.
-    watched : callable
-        Is told that somebody watches.
-    robots : callable
-        Returns how many robots there are now.
-
-    Attributes
-    ----------
-    caller : str
-        From which address it came.
-    looks_at : str
-        The robot that somebody looks at, '' for none in particular.
-    looked_s : float
-        When that was said, by the event loop's clock.
-    """
+    """One client."""
 
     def __init__(
         self,
@@ -157,17 +121,7 @@ class Client:
         known: Iterable[Report],
         encode: Callable[[Report], tuple[bytes, bool]],
     ) -> None:
-        """Serve until it goes; raises nothing but cancellation.
-
-        Parameters
-        ----------
-        greeting : callable
-            Returns who there is; it is sent again before the next report whenever it is another one.
-        known : iterable of Report
-            What is told first.
-        encode : callable
-            Returns a report's message and whether it is binary; an empty one is left out.
-        """
+        """Serve until it goes; raises nothing but cancellation."""
         tellers = [
             asyncio.create_task(
                 self._until_lost(partial(self._tell_reports, greeting, known, encode)), name="http.reports"
@@ -254,27 +208,27 @@ class Client:
                 self._watched()
                 self.looks_at, self.looked_s = asked.robot, asyncio.get_running_loop().time()
             elif isinstance(asked, str):
-                self._answer(None, refusal("INVALID_REQUEST", f"{asked}; correct it"))
+                self._answer(None, refused(RequestError("INVALID_REQUEST", "", asked, "", "correct it")))
             elif asked.raw.verb in STOPS:
                 await self._begin_stop(asked)
-            elif reason := self._refusal(asked.raw, cost, in_share=in_share):
-                self._answer(asked.number, refusal(*reason))
+            elif refusal := self._refusal(asked.raw, cost, in_share=in_share):
+                self._answer(asked.number, refused(refusal))
             else:
                 self._begin(asked, stops=False)
             if not in_share:
                 await asyncio.sleep(self._traffic.read.take(cost))
 
-    def _refusal(self, raw: RawRequest, cost: float, *, in_share: bool) -> tuple[ErrorCode, str] | None:
+    def _refusal(self, raw: RawRequest, cost: float, *, in_share: bool) -> RequestError | None:
         """Return why a request is not even looked at; None where it is served."""
         if raw.refusal is not None:
-            return raw.refusal.code, str(raw.refusal)
-        too_many = f"{raw.where}: too many requests"
+            return raw.refusal
+        problem = "too many requests"
         if self._serving[False] >= MOST_SERVED or not self._pace.allows(cost):
             reason = f"a client has {MOST_SERVED} at once and {REQUESTS_HZ:g} a second"
-            return "BUSY", f"{too_many}; {reason}; send fewer"
+            return RequestError("BUSY", raw.where, problem, reason, "send fewer")
         if not in_share and not self._traffic.served.allows(cost):
             reason = f"all clients together have {TOGETHER_HZ:g} a second beyond {SHARE_HZ:g} of each"
-            return "BUSY", f"{too_many}; {reason}; send fewer, or shorter ones"
+            return RequestError("BUSY", raw.where, problem, reason, "send fewer, or shorter ones")
         return None
 
     async def _begin_stop(self, asked: Asked) -> None:

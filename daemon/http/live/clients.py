@@ -17,7 +17,7 @@ import orjson
 from aiohttp import web
 
 from ...api import MOST_BYTES, SUBJECTS
-from ..routes.exchange import refused
+from ..routes.exchange import Refused
 from .client import Client, Traffic, keep_little_unsent
 from .frames import telemetry_frame
 
@@ -37,24 +37,7 @@ HEARD: frozenset[Subject] = SUBJECTS - {"telemetry"} | {"samples"}
 
 
 class Live:
-    """Serves all WebSocket clients.
-
-    Parameters
-    ----------
-    dispatcher : Dispatcher
-    commands : Commands
-    hub : ReportHub
-    daemon_id : str
-    is_broker_connected : callable
-        Whether requests are heard by MQTT, too.
-    is_fleet : bool
-        Whether the robots are those of other daemons.
-
-    Attributes
-    ----------
-    watched_s : float
-        When a client has last said that somebody watches, by the event loop's clock.
-    """
+    """Serves all WebSocket clients."""
 
     def __init__(
         self,
@@ -92,7 +75,7 @@ class Live:
         """Serve one client until it goes."""
         if self._served >= MOST_CLIENTS:
             what = f"{MOST_CLIENTS} clients are connected"
-            return refused(503, "BUSY", f"/api/ws: {what}; the daemon serves no more; close one of them")
+            raise Refused(503, "BUSY", f"/api/ws: {what}; the daemon serves no more; close one of them")
         self._served += 1
         try:
             return await self._serve(request)

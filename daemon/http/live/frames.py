@@ -26,29 +26,16 @@ LENGTH = struct.Struct("<I")
 
 
 def telemetry_frame(robot: int, data: Mapping[str, Any]) -> bytes:
-    """Return a report of telemetry as a frame.
-
-    Parameters
-    ----------
-    robot : int
-        Its place in the list of robots.
-    data : mapping
-        As it is reported: `stamp_s`, `frame`, `reference` and `feedback`.
-    """
+    """Return a report of telemetry of the robot at a place in the list of robots, as a frame."""
     arrays = [data[side][quantity] for side in SIDES for quantity in QUANTITIES]
     head = HEAD.pack(TELEMETRY, robot, len(arrays[0]), data["stamp_s"], data["frame"])
     return head + np.concatenate(arrays, dtype="<f4", casting="same_kind").tobytes()
 
 
 def motion_frame(about: Mapping[str, Any], positions: Floats) -> bytes:
-    """Return a planned motion: the length of its description, that, and its positions.
+    """Return a planned motion: the length of its description in bytes, that, and its positions.
 
-    Parameters
-    ----------
-    about : mapping
-        JSON-ready; padded with spaces, so that the numbers begin at a multiple of four.
-    positions : ndarray, shape (rows, joints)
-        In rad or m.
+    They are in rad or m, of shape (rows, joints); spaces let them begin at a multiple of four bytes.
     """
     text = orjson.dumps(about)
     text += b" " * (-len(text) % 4)

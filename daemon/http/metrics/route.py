@@ -23,24 +23,8 @@ if TYPE_CHECKING:
 KIND = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class MetricsApi:
-    """Serves the metrics of one daemon, in the text format of Prometheus.
-
-    Parameters
-    ----------
-    tally : Tally
-        What the robots' reports add up to.
-    hub : ReportHub
-        Knows their states.
-    models : mapping of str to (RobotModel or None, JointMap)
-        Knows their joints.
-    is_broker_connected : callable
-        Whether the daemon is connected to the broker now.
-    clients : callable
-        How many WebSocket clients there are now.
-    clock : callable
-        The state of the machine's clock now, as diagnostics tell it.
-    """
+class MetricsRoute:
+    """Serves the metrics of one daemon, in the text format of Prometheus."""
 
     def __init__(
         self,

@@ -25,22 +25,7 @@ COUNTED: frozenset[Subject] = frozenset({"availability", "diagnostics", "result"
 
 @dataclass(slots=True)
 class RobotTally:
-    """What one robot's reports add up to.
-
-    Attributes
-    ----------
-    ticks, missed_deadlines, skipped_rows, driver_errors, records_lost : int
-        Since the daemon's start.
-    bounds_s : sequence of float
-        Of the histogram of lateness; empty before the first diagnostics.
-    lateness : list of int
-        How many ticks were no later than each bound, and later than the one before; at last, later.
-    lateness_sum_s : float
-    results : Counter
-        By code.
-    temperature_c, voltage_v : sequence of float
-        By joint, the newest; empty while nothing is known of the actuators.
-    """
+    """What one robot's reports add up to."""
 
     ticks: int = 0
     missed_deadlines: int = 0
@@ -48,7 +33,9 @@ class RobotTally:
     driver_errors: int = 0
     records_lost: int = 0
     bounds_s: Sequence[float] = ()
+    """Of the histogram of lateness; empty before the first diagnostics."""
     lateness: list[int] = field(default_factory=list)
+    """How many ticks were no later than each bound, and later than the one before; at last, later."""
     lateness_sum_s: float = 0.0
     results: Counter[ResultCode] = field(default_factory=Counter)
     temperature_c: Sequence[float] = ()
@@ -84,25 +71,11 @@ class RobotTally:
 
 
 class Scrape(NamedTuple):
-    """What is known at the time of one scrape; each mapping is by robot.
-
-    Attributes
-    ----------
-    tallies : mapping of str to RobotTally
-        Of the robots of the configuration.
-    joints : mapping of str to tuple of str
-        In the order of a tally's temperatures and voltages.
-    states, availabilities : mapping of str to str
-        What the robots have reported last.
-    broker_connected : bool
-    clients : int
-        How many WebSocket clients there are.
-    clock : mapping of str to object
-        The state of the machine's clock, as diagnostics tell it.
-    """
+    """What is known at the time of one scrape; each mapping is by robot."""
 
     tallies: Mapping[str, RobotTally]
     joints: Mapping[str, tuple[str, ...]]
+    """In the order of temperatures and voltages."""
     states: Mapping[str, str]
     availabilities: Mapping[str, str]
     broker_connected: bool
@@ -111,13 +84,7 @@ class Scrape(NamedTuple):
 
 
 class Tally:
-    """What the reports of all robots add up to.
-
-    Parameters
-    ----------
-    known : callable
-        Returns their names as of now; reports of any other are left out.
-    """
+    """What the reports of all robots add up to."""
 
     def __init__(self, known: Callable[[], Collection[str]]) -> None:
         self._known = known

@@ -14,6 +14,8 @@ from ...api import RequestError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from aiohttp.typedefs import Handler
+
     from ...api import ErrorCode
 
 BODY_WITHIN_S = 5.0
@@ -36,76 +38,71 @@ AT_ODDS = 409
 NOT_KEPT = {hdrs.CACHE_CONTROL: "no-store"}
 
 
-class BodyError(Exception):
-    """A body that is not taken.
+class Refused(RequestError):
+    """A request that is refused with a status of its own, `subject: problem; reason; hint`."""
 
-    Attributes
-    ----------
-    response : web.Response
-        What to answer.
-    """
+    def __init__(self, status: int, code: ErrorCode, message: str) -> None:
+        super().__init__(code, "", message.encode(errors="backslashreplace").decode())  # it may quote no text
+        self.status, self.problems = status, ()
 
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.response = refused(status, "INVALID_REQUEST", message)
+    def response(self) -> web.Response:
+        """Return the answer."""
+        return passed_on(api.refused(self), self.status)
 
 
 async def read_body(
     request: web.Request, most: int, kind: str = "application/json", within_s: float = BODY_WITHIN_S
 ) -> bytes:
-    """Read a body of at most so many bytes.
-
-    Raises
-    ------
-    BodyError
-        If it is longer, comes too slowly or in part, or is of another kind by its own account.
-    """
+    """Read a body of at most `most` bytes; raise Refused for one that is too long, too slow or incomplete."""
     where = request.path[:200]
     if request.content_type not in {kind, "application/octet-stream"}:
-        raise BodyError(415, f"{where}: its body is {request.content_type[:60]}; send Content-Type: {kind}")
-    too_long = f"{where}: its body is longer than {most} bytes; send less"
+        problem = f"its body is {request.content_type[:60]}; send Content-Type: {kind}"
+        raise Refused(415, "INVALID_REQUEST", f"{where}: {problem}")
+    too_long = Refused(413, "INVALID_REQUEST", f"{where}: its body is longer than {most} bytes; send less")
     if (request.content_length or 0) > most:
-        raise BodyError(413, too_long)
+        raise too_long
     body = bytearray()
     try:
         async with asyncio.timeout(within_s):
             async for chunk in request.content.iter_any():
                 body += chunk
                 if len(body) > most:
-                    raise BodyError(413, too_long)
+                    raise too_long
     except TimeoutError as error:
-        raise BodyError(408, f"{where}: its body took longer than {within_s:g} s; send it faster") from error
+        problem = f"its body took longer than {within_s:g} s; send it faster"
+        raise Refused(408, "INVALID_REQUEST", f"{where}: {problem}") from error
     except web.RequestPayloadError as error:
-        raise BodyError(400, f"{where}: its body is not as its head says; correct it") from error
+        problem = "its body is not as its head announces; correct it"
+        raise Refused(400, "INVALID_REQUEST", f"{where}: {problem}") from error
     except ConnectionError as error:
-        raise BodyError(400, f"{where}: its client left before its body had come; send it again") from error
+        problem = "its client disconnected before its body had come; send it again"
+        raise Refused(400, "INVALID_REQUEST", f"{where}: {problem}") from error
     return bytes(body)
 
 
 def answered(data: Any) -> web.Response:
     """Answer with something known."""
-    body = orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
-    return web.Response(body=body, content_type="application/json", headers=NOT_KEPT)
+    return _json(orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY), 200)
 
 
-def passed_on(answer: bytes) -> web.Response:
-    """Answer with what the dispatcher says, with the status that fits its code."""
-    told = orjson.loads(answer)
-    status = 200 if told["status"] == "ok" else STATUS.get(told["code"], AT_ODDS)
-    return web.Response(body=answer, status=status, content_type="application/json", headers=NOT_KEPT)
+def passed_on(answer: bytes, status: int = 0) -> web.Response:
+    """Answer as the dispatcher does, by default with the status that fits the code."""
+    if not status:
+        content = orjson.loads(answer)
+        status = 200 if content["status"] == "ok" else STATUS.get(content["code"], AT_ODDS)
+    return _json(answer, status)
 
 
-def refusal(code: ErrorCode, message: str) -> bytes:
-    """Return a refusal in the same form as the dispatcher's; what a request quotes may be no text."""
-    return api.refused(RequestError.of(code, message.encode(errors="backslashreplace").decode()))
+@web.middleware
+async def answer_refusals(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer why a request was refused."""
+    try:
+        return await handler(request)
+    except Refused as error:
+        return error.response()
+    except RequestError as error:
+        return passed_on(api.refused(error))
 
 
-def refused_by(error: RequestError) -> web.Response:
-    """Answer with why a request was refused."""
-    return passed_on(api.refused(error))
-
-
-def refused(status: int, code: ErrorCode, message: str) -> web.Response:
-    """Refuse in the same form as the dispatcher does."""
-    body = refusal(code, message)
+def _json(body: bytes, status: int) -> web.Response:
     return web.Response(body=body, status=status, content_type="application/json", headers=NOT_KEPT)

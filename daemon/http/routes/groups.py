@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 from ...api import (
     GROUP_VERBS,
+    STOPS,
     GroupPlayRequest,
-    RawRequest,
     Request,
     RequestError,
     Transactions,
@@ -20,26 +20,19 @@ from ...api import (
     refused,
     used_before,
 )
-from .exchange import BodyError, answered, passed_on, refused_by
-from .robots import body_of
+from .exchange import answered, passed_on
+from .robots import raw_request
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from ...api import Groups, GroupVerb
+    from ...api import Groups, GroupVerb, RawRequest
 
 MOST_LISTED = 2000
-STOPS = ("stop", "estop")
 
 
-class FleetApi:
-    """Serves requests to groups.
-
-    Parameters
-    ----------
-    groups : Groups
-        Who coordinates them.
-    """
+class GroupRoutes:
+    """Serves requests to groups."""
 
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
@@ -47,24 +40,16 @@ class FleetApi:
 
     async def list_robots(self, _request: web.Request) -> web.Response:
         """Answer with every robot that the broker knows."""
-        try:
-            robots = await self._groups.overview()
-        except RequestError as error:
-            return refused_by(error)
+        robots = await self._groups.overview()
         return answered({"robots": robots[:MOST_LISTED], "more": max(0, len(robots) - MOST_LISTED)})
 
     async def act(self, request: web.Request) -> web.Response:
         """Pass a request to a group on, and the gathered answer back; a stop acts whatever its body is."""
-        group, verb = request.match_info["group"], request.match_info["verb"]
-        try:
-            body = await body_of(request, verb)
-        except BodyError as error:
-            return error.response
-        raw = RawRequest(group, verb, body, caller=request.remote or "")
+        raw = await raw_request(request, request.match_info["group"], GROUP_VERBS)
         try:
             asked = parse(raw, GROUP_VERBS)
         except RequestError as error:
-            if verb not in STOPS:
+            if raw.verb not in STOPS:
                 return passed_on(refused(error, error.transaction))
             asked = Request(transaction=error.transaction)
         return passed_on(await self._act_once(raw, asked))

@@ -19,8 +19,8 @@ from motiond.formats.io import open_mesh
 from motiond.formats.model import derived_shapes
 from motiond.text import shortened
 
-from .exchange import answered, refused
-from .robots import unknown_robot
+from ...api import unknown_robot
+from .exchange import Refused, answered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,16 +52,8 @@ class Looks(NamedTuple):
     meshes: tuple[Mesh, ...]
 
 
-class ModelApi:
-    """Serves the looks of robots, each worked out when it is first asked for.
-
-    Parameters
-    ----------
-    models : mapping of str to (RobotModel or None, JointMap)
-        By robot; None where it has only joints.
-    commands : Commands
-        Whose robots there are.
-    """
+class ModelRoutes:
+    """Serves the looks of robots, each worked out when it is first asked for."""
 
     def __init__(self, models: Models, commands: Commands) -> None:
         self._models = models
@@ -71,38 +63,35 @@ class ModelApi:
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         """Answer with a robot's structure and shapes."""
-        looks = await self._looks_of(request.match_info["robot"])
-        return looks if isinstance(looks, web.Response) else answered(looks.payload)
+        return answered((await self._looks_of(request.match_info["robot"])).payload)
 
     async def mesh(self, request: web.Request) -> web.StreamResponse:
         """Send the file of a mesh, by its number in the robot's model."""
         robot, number = request.match_info["robot"], request.match_info["mesh"]
         looks = await self._looks_of(robot)
-        if isinstance(looks, web.Response):
-            return looks
         known = {str(place): mesh for place, mesh in enumerate(looks.meshes)}
         if number not in known:
             what = f"{robot}: no mesh '{shortened(number, 60)}'"
             has = f"its model has {len(known)}, numbered from 0" if known else "its model has none"
-            return refused(404, "UNKNOWN_MODEL", f"{what}; {has}; ask for one that it names")
+            raise Refused(404, "UNKNOWN_MODEL", f"{what}; {has}; ask for one that it names")
         mesh = known[number]
         try:
             file = await asyncio.to_thread(open_mesh, mesh)
         except BadText as error:
-            return refused(404, "UNKNOWN_MODEL", f"{robot}: {error}")
+            raise Refused(404, "UNKNOWN_MODEL", f"{robot}: {error}") from error
         with file:
             return await _send(request, file, KINDS[mesh.format])
 
-    async def _looks_of(self, robot: str) -> Looks | web.Response:
+    async def _looks_of(self, robot: str) -> Looks:
         if robot not in self._models:
             if robot in self._commands.robots:
                 reason = "only the robot's own daemon has its description"
-                return refused(404, "UNKNOWN_MODEL", f"{robot}: not served here; {reason}; ask its page")
-            return unknown_robot(robot, self._commands)
+                raise Refused(404, "UNKNOWN_MODEL", f"{robot}: not served here; {reason}; ask its page")
+            raise unknown_robot(robot, self._commands.robots)
         model, joint_map = self._models[robot]
         if model is None:
             reason = "the configuration lists joints only"
-            return refused(404, "UNKNOWN_MODEL", f"{robot}: no description; {reason}; name one by 'model'")
+            raise Refused(404, "UNKNOWN_MODEL", f"{robot}: no description; {reason}; name one by 'model'")
         async with self._one_at_a_time:
             known, looks = self._looks.get(robot, (None, None))
             if looks is None or known is not model:

@@ -10,10 +10,9 @@ from aiohttp import hdrs, web
 
 from motiond.text import shortened
 
-from ...api import RequestError
 from ..live.frames import motion_frame
 from ..security.connections import connection_of
-from .exchange import NOT_KEPT, BodyError, answered, read_body, refused, refused_by
+from .exchange import NOT_KEPT, Refused, answered, read_body
 from .thumbnail import thumbnail
 
 if TYPE_CHECKING:
@@ -29,35 +28,23 @@ ROBOT, MOTION = "{robot:[^/]+}", "{motion:[^/]+}"
 """Parts of a path, which aiohttp would otherwise take only without braces."""
 
 
-class MotionsApi:
-    """Serves setpoints and thumbnails of motions, and takes new motions.
-
-    Parameters
-    ----------
-    motions : Motions
-    dispatcher : Dispatcher
-        Knows who is in control.
-    """
+class MotionRoutes:
+    """Serves setpoints and thumbnails of motions, and takes new motions."""
 
     def __init__(self, motions: Motions, dispatcher: Dispatcher) -> None:
         self._motions = motions
         self._dispatcher = dispatcher
-        self._plans = 0
+        self._plans = asyncio.Semaphore(MOST_PLANS_AT_ONCE)
         self._one_drawing = asyncio.Lock()
-        self._is_uploading = False
+        self._upload = asyncio.Lock()
 
     async def plan(self, request: web.Request) -> web.StreamResponse:
         """Answer with the setpoints of a motion (`frames`), which may be many: to a few clients at once."""
-        if self._plans >= MOST_PLANS_AT_ONCE:
-            what = f"{MOST_PLANS_AT_ONCE} plans are being sent"
-            return refused(503, "BUSY", f"{request.path[:200]}: {what}; no more at once; ask again")
-        self._plans += 1
-        try:
+        if self._plans.locked():
+            problem = f"{MOST_PLANS_AT_ONCE} plans are being sent; no more at once; ask again"
+            raise Refused(503, "BUSY", f"{request.path[:200]}: {problem}")
+        async with self._plans:
             return await self._send_plan(request)
-        except RequestError as error:
-            return refused_by(error)
-        finally:
-            self._plans -= 1
 
     async def _send_plan(self, request: web.Request) -> web.StreamResponse:
         planned = await self._motions.preview(request.match_info["robot"], request.match_info["motion"])
@@ -78,11 +65,8 @@ class MotionsApi:
     async def thumbnail(self, request: web.Request) -> web.Response:
         """Answer with a small drawing of a motion, which a browser keeps until the motion is another one."""
         robot, motion = request.match_info["robot"], request.match_info["motion"]
-        try:
-            async with self._one_drawing:  # of a long motion it takes long
-                drawing = await asyncio.to_thread(lambda: thumbnail(self._motions.curves(robot, motion)))
-        except RequestError as error:
-            return refused_by(error)
+        async with self._one_drawing:  # of a long motion it takes long
+            drawing = await asyncio.to_thread(lambda: thumbnail(self._motions.curves(robot, motion)))
         tag = f'"{zlib.crc32(drawing.encode()):08x}-{len(drawing):x}"'
         headers = {hdrs.ETAG: tag, hdrs.CACHE_CONTROL: "no-cache"}
         if tag in request.headers.get(hdrs.IF_NONE_MATCH, ""):
@@ -92,22 +76,15 @@ class MotionsApi:
     async def upload(self, request: web.Request) -> web.Response:
         """Take the file `name` of the query, whose content is the body; one at once."""
         robot, name = request.match_info["robot"], request.query.get("name", "")
-        if self._is_uploading:
-            what = "another motion is being uploaded"
-            return refused(409, "BUSY", f"{request.path}: {what}; one at a time; upload it again")
-        self._is_uploading = True
-        try:
+        if self._upload.locked():
+            problem = "another motion is being uploaded; one at a time; upload it again"
+            raise Refused(409, "BUSY", f"{request.path}: {problem}")
+        async with self._upload:
             kind = "application/octet-stream"
             self._refuse_stranger(request, robot)  # before so much is read, and again as that takes long
             content = await read_body(request, MOST_UPLOAD_BYTES, kind, UPLOAD_WITHIN_S)
             self._refuse_stranger(request, robot)
             data = await self._motions.upload(robot, name, content)
-        except BodyError as error:
-            return error.response
-        except RequestError as error:
-            return refused_by(error)
-        finally:
-            self._is_uploading = False
         return answered({"status": "ok", "data": data, "transaction": None})
 
     def _refuse_stranger(self, request: web.Request, robot: str) -> None:
@@ -115,7 +92,7 @@ class MotionsApi:
         self._dispatcher.admit(robot, where, request.headers.get(LEASE_HEADER))
 
 
-def motion_routes(api: MotionsApi) -> list[web.RouteDef]:
+def motion_routes(api: MotionRoutes) -> list[web.RouteDef]:
     """Return the routes of motions; the one of uploads is found before that of verbs."""
     return [
         web.get(f"/api/robots/{ROBOT}/motions/{MOTION}/plan", api.plan),

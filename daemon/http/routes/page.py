@@ -25,13 +25,7 @@ START = "index.html"
 
 
 class PageFile:
-    """One file of the page, packed once: when it is first asked for.
-
-    Parameters
-    ----------
-    name : str
-    content : bytes
-    """
+    """One file of the page, packed once: when it is first asked for."""
 
     def __init__(self, name: str, content: bytes) -> None:
         self._kind = KINDS[name[name.rindex(".") :]]

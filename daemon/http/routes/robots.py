@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import api
-from ...api import MOST_BYTES, STOPS, RawRequest, most_bytes
-from .exchange import BodyError, answered, passed_on, read_body, refused
+from ...api import MOST_BYTES, STOPS, RawRequest, most_bytes, unknown_robot
+from .exchange import Refused, answered, passed_on, read_body
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from aiohttp import web
 
-    from ...api import Commands, Dispatcher, ReportHub, Subject
+    from ...api import Commands, Dispatcher, ReportHub, Subject, Verb
 
 STOP_WITHIN_S = 0.5
 """So long the body of a stop may take; then the stop acts without it."""
@@ -21,19 +20,8 @@ NOT_READ = b"its body could not be read"
 KNOWN: tuple[Subject, ...] = ("availability", "state", "description", "motions", "lease")
 
 
-class RobotApi:
-    """Serves requests to robots, and what they have reported last.
-
-    Parameters
-    ----------
-    dispatcher : Dispatcher
-    commands : Commands
-        Whose robots there are.
-    hub : ReportHub
-    daemon_id : str
-    is_stale : callable
-        Whether what the robots have reported is not heard any more.
-    """
+class RobotRoutes:
+    """Serves requests to robots, and what they have reported last."""
 
     def __init__(
         self,
@@ -65,36 +53,23 @@ class RobotApi:
             if (report.robot, report.subject) == (robot, subject):
                 return answered(report.data)
         if robot not in self._commands.robots:
-            return unknown_robot(robot, self._commands)
-        return refused(503, "OFFLINE", f"{robot}: nothing is known of its {subject} yet; ask again")
+            raise unknown_robot(robot, self._commands.robots)
+        raise Refused(503, "OFFLINE", f"{robot}: nothing is known of its {subject} yet; ask again")
 
     async def act(self, request: web.Request) -> web.Response:
         """Pass a request on, and its answer back; a stop acts whatever its body is."""
-        robot, verb = request.match_info["robot"], request.match_info["verb"]
-        try:
-            body = await body_of(request, verb)
-        except BodyError as error:
-            return error.response
-        raw = RawRequest(robot, verb, body, caller=request.remote or "")
+        raw = await raw_request(request, request.match_info["robot"], self._dispatcher.verbs)
         return passed_on(await self._dispatcher.answer(raw))
 
 
-async def body_of(request: web.Request, verb: str) -> bytes:
-    """Read the body of a request for a verb; one that stops acts whatever its body is.
-
-    Raises
-    ------
-    BodyError
-        If the body is not taken.
-    """
+async def raw_request(request: web.Request, target: str, verbs: Mapping[str, Verb]) -> RawRequest:
+    """Read a request to a robot or a group; one that stops is never refused for its body."""
+    verb = request.match_info["verb"]
     if verb not in STOPS:
-        return await read_body(request, most_bytes(verb))
-    try:
-        return await read_body(request, MOST_BYTES, within_s=STOP_WITHIN_S)
-    except BodyError:
-        return NOT_READ
-
-
-def unknown_robot(robot: str, commands: Commands) -> web.Response:
-    """Refuse to speak of a robot that there is none of."""
-    return refused(404, "UNKNOWN_ROBOT", str(api.unknown_robot(robot, commands.robots)))
+        body = await read_body(request, most_bytes(verb, verbs))
+    else:
+        try:
+            body = await read_body(request, MOST_BYTES, within_s=STOP_WITHIN_S)
+        except Refused:
+            body = NOT_READ
+    return RawRequest(target, verb, body, caller=request.remote or "")

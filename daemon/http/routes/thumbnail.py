@@ -15,12 +15,9 @@ COLOURS = ("#3987e5", "#d95926", "#199e70", "#c98500")
 
 
 def thumbnail(positions: Floats) -> str:
-    """Return an SVG drawing.
+    """Return an SVG drawing of positions, of shape (rows, joints), in rad or m.
 
-    Parameters
-    ----------
-    positions : ndarray, shape (rows, joints)
-        In rad or m; the joint that moves furthest fills the height, and the others have its scale.
+    The joint that moves furthest fills the height, and the others have its scale.
     """
     travel = np.ptp(positions, axis=0) if positions.size else np.zeros(0)
     furthest = np.argsort(-travel, kind="stable")[: len(COLOURS)]

@@ -27,22 +27,7 @@ LOOK_S, AGAIN_S = 3600.0, 60.0
 
 
 class PageCertificate:
-    """The certificate that new connections are served with.
-
-    Parameters
-    ----------
-    cert_file, key_file : Path
-
-    Attributes
-    ----------
-    context : SSLContext
-        Another one after each renewal: half a renewal is never served.
-
-    Raises
-    ------
-    SettingError
-        If they cannot be used.
-    """
+    """The certificate that new connections are served with."""
 
     def __init__(self, cert_file: Path, key_file: Path) -> None:
         self._files = cert_file, key_file
@@ -70,13 +55,7 @@ class PageCertificate:
         return True
 
     async def look_after(self, wait: Callable[[float], Awaitable[None]] = asyncio.sleep) -> NoReturn:
-        """Renew it by itself, and name it where it ends soon.
-
-        Parameters
-        ----------
-        wait : callable
-            Waits that many seconds.
-        """
+        """Renew it by itself, and name it where it ends soon."""
         self._report()
         is_good = True
         while True:

@@ -24,40 +24,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What strangers can hold of a server.
-
-    Attributes
-    ----------
-    connections : int
-        So many at once. For a further one the one goes that has been asking for longest; where all are being
-        served, the further one goes.
-    served, served_an_address : int
-        Requests that are being served at once, stops and WebSockets apart.
-    ask_within_s : float
-        So long may the head of a request take to arrive, from the connection's begin or the head's own.
-    read_within_s : float
-        So long may a client leave what is sent to it unread.
-    """
+    """What strangers can hold of a server."""
 
     connections: int = 256
+    """At once. For a further one, the one that has been asking for longest is closed; where all are being
+    served, the further one is."""
     served: int = 128
     served_an_address: int = 96
+    """Requests that are being served at once, stops and WebSockets apart."""
     ask_within_s: float = 10.0
+    """For the head of a request to arrive, from the connection's begin or the head's own."""
     read_within_s: float = 15.0
+    """For a client to read what is sent to it."""
 
 
 USUAL_BOUNDS = Bounds()
 
 
 class Connections:
-    """All connections of one server.
-
-    Parameters
-    ----------
-    make_handler : callable
-        Returns aiohttp's protocol for one connection.
-    bounds : Bounds
-    """
+    """All connections of one server."""
 
     def __init__(self, make_handler: Callable[[], asyncio.Protocol], bounds: Bounds) -> None:
         self._make_handler = make_handler
@@ -150,16 +135,7 @@ class Connection(asyncio.Protocol):
         self._handler.resume_writing()
 
     def begin_request(self, address: str, *, apart: bool) -> bool:
-        """Note that the head of a request is whole; return whether the request may be served.
-
-        Parameters
-        ----------
-        address : str
-            Where it comes from.
-        apart : bool
-            Whether it is one that finds room whatever else is being served: `end_request` is to be told the
-            same.
-        """
+        """Note that the head of a request is whole; return whether the request may be served."""
         self.is_asking = False
         self._disarm()
         if apart or self._connections.serves(address):
@@ -202,13 +178,7 @@ class Connection(asyncio.Protocol):
 
 
 def connection_of(request: web.BaseRequest) -> Connection:
-    """Return the connection on which a request came.
-
-    Raises
-    ------
-    ConnectionResetError
-        If it is lost.
-    """
+    """Return the connection on which a request came."""
     if request.transport is None:
         raise ConnectionResetError
     return cast("Connection", request.transport.get_protocol())

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from aiohttp import hdrs, web
 
 from ...api import MOST_BYTES, STOPS, Pace, cost_of
-from ..routes.exchange import refused
+from ..routes.exchange import Refused
 from .connections import connection_of
 
 if TYPE_CHECKING:
@@ -35,22 +35,7 @@ ANSWER_BYTES_A_COST = 65_536
 
 
 class Guard:
-    """Lets requests in, or refuses them.
-
-    Parameters
-    ----------
-    hosts : iterable of str
-        Names that are the daemon's own, besides its machine's; addresses always are.
-    token : Token or None
-        None where everybody is let in.
-
-    Attributes
-    ----------
-    open_to_all : set of Handler
-        What is served without the token; everything else is not, whatever its path.
-    bounded_apart : set of Handler
-        What bounds the number of its requests by itself.
-    """
+    """Lets requests in, or refuses them."""
 
     def __init__(self, hosts: Iterable[str], token: Token | None) -> None:
         machine = socket.gethostname()
@@ -67,30 +52,31 @@ class Guard:
         stops = is_stop(request)
         apart = stops or request.match_info.handler in self.bounded_apart
         if not connection.begin_request(address, apart=apart):
-            return _busy(request)
+            problem = "too many requests are being served; there is room for stops only; ask again"
+            response: web.StreamResponse = Refused(503, "BUSY", f"{request.path[:200]}: {problem}").response()
+            response.force_close()
+            return response
         try:
             if not stops:
                 await asyncio.sleep(self._pace.take(_cost_of(request)))
-            response = await self._refusal(request) or await handler(request)
+            await self._admit(request)
+            response = await handler(request)
             if not stops and isinstance(response, web.Response):
                 self._pace.take((response.content_length or 0) / ANSWER_BYTES_A_COST)
         finally:
             connection.end_request(address, apart=apart)
         return response
 
-    async def _refusal(self, request: web.Request) -> web.Response | None:
+    async def _admit(self, request: web.Request) -> None:
         names = request.headers.getall(hdrs.HOST, [])
         if len(names) != 1 or not self._is_own(names[0]):
-            problem = "the daemon is not called so"
-            return refused(
-                421, "NOT_ALLOWED", f"Host: {problem}; add the name to http.hosts, or use its address"
-            )
+            hint = "add the name to http.hosts, or use its address"
+            raise Refused(421, "NOT_ALLOWED", f"Host: the daemon is not called so; {hint}")
         if not _comes_from_here(request, names[0]):
             reason = "the request comes from another page"
-            return refused(403, "NOT_ALLOWED", f"Origin: {reason}; use the daemon's own")
-        if self._token is None or request.match_info.handler in self.open_to_all:
-            return None
-        return await _token_refusal(request, self._token)
+            raise Refused(403, "NOT_ALLOWED", f"Origin: {reason}; use the daemon's own")
+        if self._token is not None and request.match_info.handler not in self.open_to_all:
+            await _check_token(request, self._token)
 
     def _is_own(self, host: str) -> bool:
         try:
@@ -101,28 +87,28 @@ class Guard:
         return name in self._hosts or _is_address(name)
 
 
-async def _token_refusal(request: web.Request, token: Token) -> web.Response | None:
+async def _check_token(request: web.Request, token: Token) -> None:
     if token.is_in_cookie(request.cookies):
-        return None
+        return
     scheme, _, shown = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
-    if scheme.lower() == "bearer":
-        return await try_token(request, token, shown.strip())
-    return refused(401, "NOT_ALLOWED", "the token is missing; log in, or send Authorization: Bearer TOKEN")
+    if scheme.lower() != "bearer":
+        raise Refused(401, "NOT_ALLOWED", "the token is missing; log in, or send Authorization: Bearer TOKEN")
+    await try_token(request, token, shown.strip())
 
 
-async def try_token(request: web.Request, token: Token, shown: str) -> web.Response | None:
-    """Return None for the right token; a wrong one is refused, and costs time.
+async def try_token(request: web.Request, token: Token, shown: str) -> None:
+    """Refuse a wrong token, which costs time.
 
     The right one is served at once, whatever else comes from its address: whoever guesses must not keep
     others there from stopping a robot. A token is too long to be guessed, however many are tried.
     """
     address = request.remote or ""
     if token.matches(shown):
-        return None
+        return
     if token.is_tried_too_often(address):
-        return refused(429, "NOT_ALLOWED", "too many wrong tokens at once; wait a second")
+        raise Refused(429, "NOT_ALLOWED", "too many wrong tokens at once; wait a second")
     await token.punish(address)
-    return refused(401, "NOT_ALLOWED", f"the token is wrong; it is the first line of {token.option}")
+    raise Refused(401, "NOT_ALLOWED", f"the token is wrong; it is the first line of {token.option}")
 
 
 def is_stop(request: web.Request) -> bool:
@@ -133,13 +119,6 @@ def is_stop(request: web.Request) -> bool:
 def _cost_of(request: web.Request) -> float:
     """Return what a request costs; of a long body, as an upload has, no more than of a request's."""
     return cost_of(min(request.content_length or 0, MOST_BYTES))
-
-
-def _busy(request: web.Request) -> web.Response:
-    problem, reason = "too many requests are being served", "there is room for stops only"
-    response = refused(503, "BUSY", f"{request.path[:200]}: {problem}; {reason}; ask again")
-    response.force_close()
-    return response
 
 
 def _is_address(name: str) -> bool:

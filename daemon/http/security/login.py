@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..routes.exchange import BodyError, answered, read_body, refused
+from ..routes.exchange import Refused, answered, read_body
 from .guard import try_token
 
 if TYPE_CHECKING:
@@ -29,45 +30,30 @@ class LoginRequest(BaseModel):
 
 
 class Login:
-    """Serves logins.
-
-    Parameters
-    ----------
-    token : Token or None
-        None where nobody needs one.
-    secure : bool
-        Whether the cookie goes over TLS alone.
-    """
+    """Serves logins."""
 
     def __init__(self, token: Token | None, *, secure: bool) -> None:
         self._token = token
         self._secure = secure
-        self._running = 0
+        self._running = asyncio.Semaphore(MOST_LOGINS_AT_ONCE)
 
     async def serve(self, request: web.Request) -> web.Response:
         """Take `{"token": "…"}`; a wrong one costs time."""
-        if self._running >= MOST_LOGINS_AT_ONCE:
-            return refused(429, "BUSY", "login: too many at once; wait a second")
-        self._running += 1
-        try:
-            return await self._answer(
-                request, await read_body(request, MOST_LOGIN_BYTES, within_s=BODY_WITHIN_S)
-            )
-        except BodyError as error:
-            return error.response
-        finally:
-            self._running -= 1
+        if self._running.locked():
+            raise Refused(429, "BUSY", "login: too many at once; wait a second")
+        async with self._running:
+            body = await read_body(request, MOST_LOGIN_BYTES, within_s=BODY_WITHIN_S)
+            return await self._answer(request, body)
 
     async def _answer(self, request: web.Request, body: bytes) -> web.Response:
         try:
             shown = LoginRequest.model_validate(orjson.loads(body)).token
-        except (orjson.JSONDecodeError, ValidationError):
-            return refused(400, "INVALID_REQUEST", 'login: no token; send {"token": "…"}')
+        except (orjson.JSONDecodeError, ValidationError) as error:
+            raise Refused(400, "INVALID_REQUEST", 'login: no token; send {"token": "…"}') from error
         response = answered({"status": "ok", "data": {}, "transaction": None})
         if self._token is None:
             return response
-        if refusal := await try_token(request, self._token, shown):
-            return refusal
+        await try_token(request, self._token, shown)
         response.set_cookie(
             self._token.cookie_name,
             self._token.cookie,

@@ -34,23 +34,8 @@ OPTION = "http.token_file"
 class Token:
     """The token that everybody has to show.
 
-    Parameters
-    ----------
-    file : Path
-        Its first line is the token.
-    option : str
-        By which the file is given.
-
-    Attributes
-    ----------
-    cookie_name, cookie : str
-        Both made of the token, so that a browser tells daemons on one machine apart; a cookie does not tell
-        the token.
-
-    Raises
-    ------
-    TokenError
-        If the file cannot be read, or holds a token that could be guessed.
+    Raises TokenError if the file, whose first line it is, cannot be read or holds one that could be guessed. The
+    cookie and its name are made of it, so that a browser tells daemons on one machine apart.
     """
 
     def __init__(self, file: Path, option: str = OPTION) -> None:

@@ -18,7 +18,8 @@ from aiohttp.test_utils import TestClient, TestServer
 from rich.console import Console
 
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.http.routes.models import ModelApi
+from motiond.daemon.http.routes.exchange import answer_refusals
+from motiond.daemon.http.routes.models import ModelRoutes
 from motiond.daemon.tools.check import Against, check_files, check_motions
 from motiond.daemon.tools.describe import describe_file
 from motiond.formats import JointType, RobotModel, hrdf, sdf, skel
@@ -216,11 +217,11 @@ async def serving(
 ) -> AsyncIterator[Client]:
     """Serve the looks of models alone, whatever joints they have."""
     joint_map = SimpleNamespace(joints=columns)
-    api = ModelApi(
+    api = ModelRoutes(
         cast("Models", {name: (model, joint_map) for name, model in models.items()}),
         cast("Any", SimpleNamespace(robots=tuple(models))),
     )
-    application = web.Application()
+    application = web.Application(middlewares=[answer_refusals])
     application.router.add_get("/api/robots/{robot}/model", api.show)
     application.router.add_get("/api/robots/{robot}/meshes/{mesh}", api.mesh)
     async with TestClient(TestServer(application)) as client:
