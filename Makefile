@@ -13,6 +13,7 @@ help:
 	@echo "make test-fast  run those that need nothing but Python: on virtual time, with sockets in memory"
 	@echo "make properties  try 2000 random examples of each property of the tests, or EXAMPLES=…"
 	@echo "make lint    ruff, mypy and the import contract"
+	@echo "make documents  write openapi.json, asyncapi.json and protocol.ts, after a change of verbs or reports"
 	@echo "make page    build the page into daemon/http/static; it needs node 20"
 	@echo "make page-check  check the page's types, and that what is committed is what its sources make"
 	@echo "make docs    build the documentation as a site, into site/"
@@ -62,6 +63,10 @@ lint: $(VENV)/.ready
 format: $(VENV)/.ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# What is made of the verbs and the reports.
+documents: $(VENV)/.ready
+	$(BIN)/python scripts/make_openapi.py && $(BIN)/python scripts/make_asyncapi.py && $(BIN)/python scripts/make_protocol.py
 
 page: page/node_modules/.ready
 	node page/build.mjs

@@ -1,4 +1,4 @@
-"""What the page exchanges with the daemon, as types in TypeScript: of verbs and reports, like other documents."""
+"""What the page exchanges with the daemon, as types in TypeScript, made of the verbs and the reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ..api import Verb
 
-HEAD = "/** Reports, requests and answers, as docs/mqtt.md describes them. Made by scripts/make_protocol.py. */\n"
+HEAD = "/** Reports, requests and answers (docs/mqtt.md); made by scripts/make_protocol.py. */\n"
 SHOWN = [subject for subject in REPORTS if subject not in {"telemetry", "reservation"}]
 PLAIN = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
 
@@ -20,7 +20,9 @@ def typescript(verbs: Mapping[str, Verb] = VERBS) -> str:
     """Return the module of a daemon of some verbs."""
     of_verbs = [kind for verb in verbs.values() for kind in (verb.request, verb.answer)]
     schemas = schemas_of([*(REPORTS[subject].model for subject in SHOWN), *of_verbs, Refusal])
-    reports = [f'  | {{ robot: string; subject: "{name}"; data: {REPORTS[name].model.__name__} }}' for name in SHOWN]
+    reports = [
+        f'  | {{ robot: string; subject: "{name}"; data: {REPORTS[name].model.__name__} }}' for name in SHOWN
+    ]
     pairs = [
         f'  "{name}": {{ request: {verb.request.__name__}; answer: {verb.answer.__name__} }};'
         for name, verb in verbs.items()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from motiond.text import shortened
 
+from ..api import VERBS
 from .control import Control
 from .group_start import Reservation
 from .handlers import RequestHandlers
@@ -17,9 +18,16 @@ from .motions import MotionWatch
 from .stream_listener import StreamListener
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from motiond.formats import RobotModel
 
     from ..joints import JointMap
+=======
+    from collections.abc import Mapping
+
+    from ..api import Verb
+    from .parts import Parts
+>>>>>>> c43b5177 (api: serve and describe a verb from outside motiond)
     from .robot import Robot
 
 log = logging.getLogger(__name__)
@@ -40,14 +48,18 @@ class Member:
         The columns of its telemetry.
     """
 
+<<<<<<< HEAD
     def __init__(self, robot: Robot, model: RobotModel | None, joint_map: JointMap) -> None:
+=======
+    def __init__(self, robot: Robot, parts: Parts, verbs: Mapping[str, Verb] = VERBS) -> None:
+>>>>>>> c43b5177 (api: serve and describe a verb from outside motiond)
         self.robot = robot
         self.model = model
         self.joint_map = joint_map
         self.listener = StreamListener(robot)
         self.control = Control(robot)
         self.reservation = Reservation(robot, self.control.tenure)
-        self.handlers = RequestHandlers(robot, self.control, self.reservation)
+        self.handlers = RequestHandlers(robot, self.control, self.reservation, verbs)
 
     @property
     def in_use(self) -> bool:

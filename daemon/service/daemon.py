@@ -83,7 +83,7 @@ async def serve(
     TokenError, HttpError
         If the page cannot be served as it is configured.
     """
-    dispatcher = Dispatcher(robots)
+    dispatcher = Dispatcher(robots, robots.verbs)
     bridge = MqttBridge(settings.mqtt, settings.id, robots, dispatcher, hub, state_folder=default_folder())
     desk = HttpGroups(settings.mqtt)
     page = _page(settings, dispatcher, robots, groups=desk, hub=hub, bridge=bridge)

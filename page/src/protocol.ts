@@ -1,4 +1,4 @@
-/** Reports, requests and answers, as docs/mqtt.md describes them. Made by scripts/make_protocol.py. */
+/** Reports, requests and answers (docs/mqtt.md); made by scripts/make_protocol.py. */
 
 /** Get control of the robot if no client has it; with the lease of the one who has, renew it. */
 export interface AcquireLeaseRequest {

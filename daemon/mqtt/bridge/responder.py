@@ -10,7 +10,7 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from ...api import VERBS, RawRequest, RequestError
+from ...api import RawRequest, RequestError
 from ...log import RateLimitedLog
 from ..client import RAISE_IT
 from ..topics import RequestTopic
@@ -70,7 +70,8 @@ class Responder:
             Whether a stop of what begins would come through.
         """
         raw = self._raw_request(message)
-        if raw.refusal is None and raw.verb in VERBS and VERBS[raw.verb].begins:
+        verb = self._dispatcher.verbs.get(raw.verb)
+        if raw.refusal is None and verb is not None and verb.begins:
             if overtaken:
                 raw = replace(raw, refusal=_overtaken(raw.where))
             elif not may_begin:

@@ -16,6 +16,7 @@ from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.application import make_application
 from motiond.daemon.http.metrics.totals import Tally
 from motiond.daemon.http.openapi import openapi
+from motiond.daemon.http.typescript import typescript
 from tests.daemon.http import contract
 from tests.daemon.http.conftest import Choir
 
@@ -30,6 +31,11 @@ ROOT = Path(__file__).parents[3]
 def test_the_document_on_the_pages_is_that_of_the_code() -> None:
     stored = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
     assert stored == json.loads(json.dumps(openapi())), "run scripts/make_openapi.py"
+
+
+def test_the_types_of_the_page_are_those_of_the_code() -> None:
+    stored = (ROOT / "page" / "src" / "protocol.ts").read_text(encoding="utf-8")
+    assert stored == typescript(), "run scripts/make_protocol.py"
 
 
 async def test_the_document_is_served(site: Site) -> None:
