@@ -35,13 +35,9 @@ from .robot import Robot
 from .telemetry_reporter import TelemetryRates
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from motiond.drivers import ActuatorLimits, Driver
-=======
     from collections.abc import Mapping
 
-    from motiond.drivers import ActuatorLimits
->>>>>>> c43b5177 (api: serve and describe a verb from outside motiond)
+    from motiond.drivers import ActuatorLimits, Driver
 
     from ..api import ReportHub, Verb
     from ..config.robot import RobotSettings
@@ -82,7 +78,6 @@ def make_registry(
         If a robot cannot be made of its description, joints and driver, or two robots drive one device.
     """
     clock = clock or ClockMonitor(settings.max_clock_error_s)
-<<<<<<< HEAD
     rates = _telemetry_rates(settings)
     drivers: dict[str, Driver] = {}
     members = []
@@ -103,77 +98,9 @@ def make_registry(
             hub=hub,
             clock=clock,
         )
-        members.append(Member(member, model, joint_map))
+        members.append(Member(member, model, joint_map, verbs))
     refuse_shared_devices(drivers)
-    return RobotRegistry(members, clock)
-=======
-    return Assembly(hub, forks, clock, verbs).registry(settings)
-
-
-class Assembly:
-    """Makes robots of a configuration, at the daemon's start and whenever the configuration has changed.
-
-    Parameters
-    ----------
-    hub : ReportHub
-        Where the robots report.
-    forks : StreamForks
-        Who forks their stream processes; it has to last as long as they do.
-    clock : ClockMonitor
-        Of the machine.
-    """
-
-    def __init__(
-        self, hub: ReportHub, forks: StreamForks, clock: ClockMonitor, verbs: Mapping[str, Verb] = VERBS
-    ) -> None:
-        self._hub, self._verbs = hub, verbs
-        self._forks = forks
-        self._clock = clock
-
-    def registry(self, settings: Settings) -> RobotRegistry:
-        """Return all robots of a configuration; raises as `all_parts` does."""
-        members = [self.member(parts) for parts in self.all_parts(settings).values()]
-        return RobotRegistry(members, self._clock, self._verbs)
-
-    def all_parts(self, settings: Settings) -> dict[str, Parts]:
-        """Return what every robot of a configuration is to be made of, by name; may run in a thread.
-
-        Raises
-        ------
-        FormatError, JointMapError, DriverError
-            If a robot cannot be made of its description, joints and driver, or two robots drive one device.
-        """
-        parts = {name: _parts_of(name, robot, settings) for name, robot in settings.robots.items()}
-        refuse_shared_devices({name: one.driver for name, one in parts.items()})
-        return parts
-
-    def member(self, parts: Parts) -> Member:
-        """Make a robot, and what serves it."""
-        joint_map = parts.joint_map.within(parts.driver.limits)
-        bounds = joint_bounds(joint_map, parts.settings)
-        for warning in filter(None, (missing_limits(joint_map), never_fails(joint_map, bounds))):
-            log.warning("%s: %s", parts.name, warning)
-        reader = MotionReader()
-        library = MotionLibrary(
-            joint_map,
-            parts.settings,
-            parts.driver.max_rate_hz,
-            reader.load_motions,
-            reader=reader,
-            min_rate_hz=parts.driver.min_rate_hz,
-        )
-        robot = Robot(
-            parts.name,
-            parts.settings,
-            joint_map=parts.joint_map,
-            library=library,
-            stream=_make_stream(self._forks, parts.setup, parts.settings, parts.rates),
-            telemetry=parts.rates,
-            hub=self._hub,
-            clock=self._clock,
-        )
-        return Member(robot, parts, self._verbs)
->>>>>>> c43b5177 (api: serve and describe a verb from outside motiond)
+    return RobotRegistry(members, clock, verbs)
 
 
 def _make_library(name: str, robot: RobotSettings, joint_map: JointMap, driver: Driver) -> MotionLibrary:

@@ -18,16 +18,12 @@ from .motions import MotionWatch
 from .stream_listener import StreamListener
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from motiond.formats import RobotModel
-
-    from ..joints import JointMap
-=======
     from collections.abc import Mapping
 
+    from motiond.formats import RobotModel
+
     from ..api import Verb
-    from .parts import Parts
->>>>>>> c43b5177 (api: serve and describe a verb from outside motiond)
+    from ..joints import JointMap
     from .robot import Robot
 
 log = logging.getLogger(__name__)
@@ -48,11 +44,9 @@ class Member:
         The columns of its telemetry.
     """
 
-<<<<<<< HEAD
-    def __init__(self, robot: Robot, model: RobotModel | None, joint_map: JointMap) -> None:
-=======
-    def __init__(self, robot: Robot, parts: Parts, verbs: Mapping[str, Verb] = VERBS) -> None:
->>>>>>> c43b5177 (api: serve and describe a verb from outside motiond)
+    def __init__(
+        self, robot: Robot, model: RobotModel | None, joint_map: JointMap, verbs: Mapping[str, Verb] = VERBS
+    ) -> None:
         self.robot = robot
         self.model = model
         self.joint_map = joint_map

@@ -33,26 +33,23 @@ class RobotRegistry:
     members : iterable of Member
     clock : ClockMonitor, optional
         Of the machine; kept fresh while the robots run.
+    verbs : mapping of str to Verb
+        What the robots can be asked for.
 
     Attributes
     ----------
-<<<<<<< HEAD
     members : dict of str to Member
         All robots, with what serves them, by name.
-=======
-    clock : ClockMonitor
-    verbs : mapping of str to Verb
-        What the robots can be asked for.
->>>>>>> c43b5177 (api: serve and describe a verb from outside motiond)
     models : dict of str to (RobotModel or None, JointMap)
         Each robot's description, where it has one, with the columns of its telemetry.
     reservations : dict of str to Reservation
         For which starts of their groups the robots are reserved.
     """
 
-<<<<<<< HEAD
-    def __init__(self, members: Iterable[Member], clock: ClockMonitor | None = None) -> None:
-        self.clock = clock or ClockMonitor()
+    def __init__(
+        self, members: Iterable[Member], clock: ClockMonitor | None = None, verbs: Mapping[str, Verb] = VERBS
+    ) -> None:
+        self.clock, self.verbs = clock or ClockMonitor(), verbs
         self.members: dict[str, Member] = {member.robot.name: member for member in members}
         self.models: dict[str, tuple[RobotModel | None, JointMap]] = {
             name: (member.model, member.joint_map) for name, member in self.members.items()
@@ -60,31 +57,6 @@ class RobotRegistry:
         self.reservations: dict[str, Reservation] = {
             name: member.reservation for name, member in self.members.items()
         }
-=======
-    def __init__(
-        self,
-        members: Iterable[Member],
-        clock: ClockMonitor | None = None,
-        verbs: Mapping[str, Verb] = VERBS,
-    ) -> None:
-        self.clock, self.verbs = clock or ClockMonitor(), verbs
-        self.models: dict[str, tuple[RobotModel | None, JointMap]] = {}
-        self.reservations: dict[str, Reservation] = {}
-        self._members: dict[str, Member] = {}
-        for member in members:
-            self._know(member)
-        self._tasks: asyncio.TaskGroup | None = None
-        self._running: dict[str, asyncio.Task[None]] = {}
-        self._exchanges = 0
-        self._leaving = False
-        self._changed = asyncio.Event()
-
-    def _know(self, member: Member) -> None:
-        name = member.robot.name
-        self._members[name] = member
-        self.models[name] = (member.parts.model, member.parts.joint_map)
-        self.reservations[name] = member.reservation
->>>>>>> c43b5177 (api: serve and describe a verb from outside motiond)
 
     @property
     def robots(self) -> tuple[str, ...]:
