@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test test-fast properties lint format page page-check docs bench fuzz fuzz-requests soak soak-engine soak-kill soak-service soak-fleet dist deb try-install try-deb built clean
+TARGETS := help demo test test-fast properties lint format documents page page-check docs bench fuzz fuzz-requests soak soak-engine soak-kill soak-service soak-fleet dist deb try-install try-deb built clean
 .PHONY: $(TARGETS)
 
 help:
