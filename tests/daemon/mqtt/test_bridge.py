@@ -32,7 +32,6 @@ from tests.daemon.conftest import (
     said,
 )
 from tests.daemon.mqtt.cutter import Cutter
-from tests.daemon.told import whole
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ async def test_a_retained_request_is_refused_on_every_connection(
     await ear.client.publish("motiond/arm/request/play", b'{"motion":"wave","transaction":"t"}', 1, True)
     for _ in range(2):
         async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
-            assert whole(said(await ear.until("motiond/arm/response/play"))) == {
+            assert said(await ear.until("motiond/arm/response/play")) == {
                 "status": "error",
                 "code": "RETAINED",
                 "error": "arm/play: retained; it would act at every reconnect; "
