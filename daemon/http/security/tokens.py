@@ -34,8 +34,8 @@ OPTION = "http.token_file"
 class Token:
     """The token that everybody has to show.
 
-    Raises TokenError if the file, whose first line it is, cannot be read or holds one that could be guessed. The
-    cookie and its name are made of it, so that a browser tells daemons on one machine apart.
+    It is the first line of a file; raises TokenError if that cannot be read or its token could be guessed.
+    The cookie and its name are made of it, so that a browser keeps those of several daemons apart.
     """
 
     def __init__(self, file: Path, option: str = OPTION) -> None:
