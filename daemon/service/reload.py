@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from motiond.text import listed
 
-from ..api.errors import RequestError
+from ..api import RequestError
 from ..config.section import ConfigError
 from ..config.settings import load_settings
 from ..ipc.control import Refused
