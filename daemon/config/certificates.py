@@ -38,10 +38,7 @@ class NoCertificate(Exception):
 class Validity:
     """When a certificate is valid.
 
-    Attributes
-    ----------
-    begins, ends : datetime
-        In UTC.
+    - `begins`, `ends`: in UTC
     """
 
     begins: datetime
@@ -79,9 +76,7 @@ class Validity:
 def of_chain(file: Path) -> Validity:
     """Return when a certificate is valid together with those that it is sent with.
 
-    Raises
-    ------
-    NoCertificate
+    Raises NoCertificate.
     """
     all_of_it = list(_validities(file))
     return Validity(max(one.begins for one in all_of_it), min(one.ends for one in all_of_it))
@@ -90,9 +85,7 @@ def of_chain(file: Path) -> Validity:
 def of_authorities(file: Path) -> Validity:
     """Return when any of a file's authorities is valid: bundles hold old ones as well.
 
-    Raises
-    ------
-    NoCertificate
+    Raises NoCertificate.
     """
     all_of_it = list(_validities(file))
     return Validity(min(one.begins for one in all_of_it), max(one.ends for one in all_of_it))
@@ -117,9 +110,7 @@ def _validities(file: Path) -> Iterator[Validity]:
 def of_der(certificate: bytes) -> Validity:
     """Return when a certificate in DER is valid.
 
-    Raises
-    ------
-    NoCertificate
+    Raises NoCertificate.
     """
     try:
         signed = _content(_content(certificate))

@@ -55,15 +55,9 @@ def is_credential(path: Path) -> bool:
 def secret_file(path: Path) -> Path:
     """Return where a secret is.
 
-    Parameters
-    ----------
-    path : Path
-        The file itself, or `%d/NAME`.
+    - `path`: the file itself, or `%d/NAME`
 
-    Raises
-    ------
-    NoCredential
-        If it is to be one of systemd's and systemd has given none.
+    Raises NoCredential if it is to be one of systemd's and systemd has given none.
     """
     if not is_credential(path):
         return path

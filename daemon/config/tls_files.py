@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 def check_tls_files(ca_file: Path | None, cert_file: Path | None, key_file: Path | None) -> None:
     """Refuse files with which no connection can ever be made; None is not given.
 
-    Raises
-    ------
-    SettingError
-        With the option, what is wrong with its file, and how to fix it.
+    Raises SettingError with the option, what is wrong with its file, and how to fix it.
     """
     for option, file in (("ca_file", ca_file), ("cert_file", cert_file), ("key_file", key_file)):
         if file is not None:

@@ -67,10 +67,7 @@ _Loader.add_implicit_resolver(
 def load_config(path: Path, kind: type[SectionType]) -> SectionType:
     """Read and check a configuration file; relative paths in it are relative to its folder.
 
-    Raises
-    ------
-    ConfigError
-        With every mistake, each as `file:line: problem; reason; hint`.
+    Raises ConfigError with every mistake, each as `file:line: problem; reason; hint`.
     """
     try:
         return load_yaml(path, kind, {"folder": path.absolute().parent})
@@ -88,23 +85,13 @@ def load_yaml(
 ) -> SectionType:
     """Read and check a file.
 
-    Parameters
-    ----------
-    path : Path
-        Messages name it as given.
-    kind : type
-        What stands in the file.
-    context : mapping, optional
-        For the model's validators.
-    aliases : bool
-        Whether `*name` may repeat what stands elsewhere.
-    size : SizeBound
+    - `path`: messages name it as given
+    - `kind`: what stands in the file
+    - `context`: for the model's validators
+    - `aliases`: whether `*name` may repeat what stands elsewhere
 
-    Raises
-    ------
-    FormatError
-        With every mistake, each as `file:line: problem; reason; hint`, in the order of the lines; of very
-        many, with the first hundred and the number of the others.
+    Raises FormatError with every mistake, each as `file:line: problem; reason; hint`, in the order of the
+    lines; of very many, with the first hundred and the number of the others.
     """
     source = Source(path)
     values, lines, problems = _parse(source.read(size), source.name, aliases=aliases)

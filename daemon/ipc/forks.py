@@ -25,10 +25,7 @@ BORN, ENDED, REFUSED = b"b", b"e", b"r"
 class ForkRequest:
     """A process that the daemon asks for.
 
-    Attributes
-    ----------
-    robot, driver : str
-        The robot whose stream it is to run, and the type of its driver.
+    - `robot`, `driver`: the robot whose stream it is to run, and the type of its driver
     """
 
     robot: str

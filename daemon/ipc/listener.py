@@ -36,20 +36,13 @@ QUIET_S = 5.0
 class Listener:
     """Listening sockets and what becomes of connections to them.
 
-    Parameters
-    ----------
-    name : str
-        What is listened at, for messages.
-    sockets : sequence of socket
-        Bound and not listening yet; they are the listener's from now on.
-    make_protocol : callable
-        Returns the protocol of a connection.
-    make_room : callable
-        Ends a connection in favour of another one, where no descriptors are left; returns whether it did.
-    tls : callable
-        Returns by what the next connection is encrypted; None where it is not.
-    handshake_s : float, optional
-        So long a handshake may take.
+    - `name`: what is listened at, for messages
+    - `sockets`: bound and not listening yet; they are the listener's from now on
+    - `make_protocol`: returns the protocol of a connection
+    - `make_room`: ends a connection in favour of another one, where no descriptors are left; returns whether
+      it did
+    - `tls`: returns by what the next connection is encrypted; None where it is not
+    - `handshake_s`: so long a handshake may take
     """
 
     def __init__(

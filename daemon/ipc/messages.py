@@ -25,21 +25,12 @@ HURRY = signal.SIGUSR1
 class CheckLimits:
     """What the checks of a stream process allow; None where there is no check.
 
-    Attributes
-    ----------
-    effort : list of float
-        For each joint, in N·m or N.
-    effort_s : float
-        How long a joint may be beyond it.
-    temperature_c : float
-    stale_s : float
-        The greatest age of an actuator's feedback.
-    stall_s : float
-        How long a joint may stand still while it is more than `stall_error` from its setpoint.
-    stall_error : list of float
-        For each joint, in rad or m.
-    may_stall : list of bool
-        For each joint: whether that is no fault, as of a gripper that holds something.
+    - `effort`: for each joint, in N·m or N
+    - `effort_s`: how long a joint may be beyond it
+    - `stale_s`: the greatest age of an actuator's feedback
+    - `stall_s`: how long a joint may stand still while it is more than `stall_error` from its setpoint
+    - `stall_error`: for each joint, in rad or m
+    - `may_stall`: for each joint: whether that is no fault, as of a gripper that holds something
     """
 
     effort: list[float | None]
@@ -55,16 +46,10 @@ class CheckLimits:
 class WayBounds:
     """Bounds of the ways that a stream process plans itself, back to where a robot held.
 
-    Attributes
-    ----------
-    velocity, acceleration, jerk : list of float
-        For each joint.
-    clock_acceleration : float
-        In 1/s: how fast the clock's rate may change on such a way.
-    start_tolerance : list of float
-        For each joint, in rad or m: what has moved no further has not been moved.
-    lower, upper : list of float or None
-        For each joint: its limits; None where there is none.
+    - `velocity`, `acceleration`, `jerk`: for each joint
+    - `clock_acceleration`: in 1/s: how fast the clock's rate may change on such a way
+    - `start_tolerance`: for each joint, in rad or m: what has moved no further has not been moved
+    - `lower`, `upper`: for each joint: its limits; None where there is none
     """
 
     velocity: list[float]
@@ -80,10 +65,8 @@ class WayBounds:
 class Setup:
     """The first command: everything the stream process needs to know; brings the ring's descriptor.
 
-    Attributes
-    ----------
-    daemon_timeout_s : float or None
-        The robot stops softly when no command came for so long; None where nobody sends heartbeats.
+    - `daemon_timeout_s`: the robot stops softly when no command came for so long; None where nobody sends
+      heartbeats
     """
 
     robot: str
@@ -126,29 +109,18 @@ class Play:
 
     The tracks are the approach, the motion, and the way from its last row back to its first (`Route`).
 
-    Attributes
-    ----------
-    start : list of float
-        The setpoint from which the approach was planned; refused if it is not the present one.
-    clock_acceleration : float
-        In 1/s: how fast the clock's rate may change on the motion at that speed.
-    path_tolerance, goal_tolerance : list of float
-        For each joint; `OFF` where there is none.
-    goal_time_s : float
-        How long to wait for the goal tolerance; `OFF` for ever.
-    passes : Passes
-        Over the motion's track.
-    offset : int
-        The row of the plan that is the first of the motion's track.
-    markers : list of float
-        Places that are reported as they are passed, in rows of the plan, ascending.
-    start_s : float or None
-        Monotonic time at which the first row is due; None for as soon as possible.
-    needs_go : bool
-        Whether the motion begins only after a `Go`; one that has not come by then ends it before its first
-        row.
-    from_beyond : bool
-        Whether joints may be far outside their limits; what was moved then goes straight on, as slowly.
+    - `start`: the setpoint from which the approach was planned; refused if it is not the present one
+    - `clock_acceleration`: in 1/s: how fast the clock's rate may change on the motion at that speed
+    - `path_tolerance`, `goal_tolerance`: for each joint; `OFF` where there is none
+    - `goal_time_s`: how long to wait for the goal tolerance; `OFF` for ever
+    - `passes`: over the motion's track
+    - `offset`: the row of the plan that is the first of the motion's track
+    - `markers`: places that are reported as they are passed, in rows of the plan, ascending
+    - `start_s`: monotonic time at which the first row is due; None for as soon as possible
+    - `needs_go`: whether the motion begins only after a `Go`; one that has not come by then ends it before
+      its first row
+    - `from_beyond`: whether joints may be far outside their limits; what was moved then goes straight on, as
+      slowly
     """
 
     goal_id: str
@@ -188,10 +160,7 @@ class Resume:
 class Speed:
     """Play the motion at another speed.
 
-    Attributes
-    ----------
-    clock_acceleration : float
-        In 1/s: how fast the clock's rate may change at that speed.
+    - `clock_acceleration`: in 1/s: how fast the clock's rate may change at that speed
     """
 
     speed: float
@@ -202,12 +171,8 @@ class Speed:
 class Seek:
     """Go to another row of the motion's track, from the pause; brings the descriptor of the approach.
 
-    Attributes
-    ----------
-    start : list of float
-        The setpoint from which the approach was planned; refused if it is not the present one.
-    goes_on : bool
-        Play on from there; otherwise wait there.
+    - `start`: the setpoint from which the approach was planned; refused if it is not the present one
+    - `goes_on`: play on from there; otherwise wait there
     """
 
     goal_id: str
@@ -258,10 +223,7 @@ class Shutdown:
 class Ready:
     """The driver is open and the loop ticks.
 
-    Attributes
-    ----------
-    allowed : dict
-        What the actuators allow, as `ActuatorLimits.as_lists` writes it.
+    - `allowed`: what the actuators allow, as `ActuatorLimits.as_lists` writes it
     """
 
     max_rate_hz: float
@@ -287,12 +249,8 @@ class Lost:
 class Ended:
     """How a goal has ended.
 
-    Attributes
-    ----------
-    played_s : float
-        From the first row to the last setpoint; the approach does not count.
-    details : dict
-        What the code is about: joint, value, limit.
+    - `played_s`: from the first row to the last setpoint; the approach does not count
+    - `details`: what the code is about: joint, value, limit
     """
 
     goal_id: str
@@ -306,24 +264,15 @@ class Ended:
 class Changed:
     """What the robot does after a tick in which something has changed, or a command was obeyed.
 
-    Attributes
-    ----------
-    goal_id : str or None
-        What plays.
-    reference : list of float or None
-        The setpoint that is held, per joint; None while torque is off.
-    waits : bool
-        Whether it stands on the first row, for the time at which that is due.
-    displaced : dict or None
-        While the robot goes back to where it held: the joint that was furthest away, and how far.
-    found : list of float or None
-        For each actuator, 1 where its torque is on by what it reports, 0 where it is off; None where that is
-        not known, as before the first feedback.
-    ended : list of Ended
-        The goals that have ended in this tick, those included that were refused.
-    after : int
-        The number of the last command that was obeyed, or dropped where nothing could be moved; all before
-        it were as well. A command that changed nothing is acknowledged in the same way.
+    - `goal_id`: what plays
+    - `reference`: the setpoint that is held, per joint; None while torque is off
+    - `waits`: whether it stands on the first row, for the time at which that is due
+    - `displaced`: while the robot goes back to where it held: the joint that was furthest away, and how far
+    - `found`: for each actuator, 1 where its torque is on by what it reports, 0 where it is off; None where
+      that is not known, as before the first feedback
+    - `ended`: the goals that have ended in this tick, those included that were refused
+    - `after`: the number of the last command that was obeyed, or dropped where nothing could be moved; all
+      before it were as well. A command that changed nothing is acknowledged in the same way.
     """
 
     state: str
@@ -341,14 +290,9 @@ class Changed:
 class Reached:
     """A marker of the motion was passed.
 
-    Attributes
-    ----------
-    marker : int
-        Its number in `Play.markers`.
-    loop : int
-        In which pass, counted from 1.
-    lateness_s : float
-        From when it was due to when its setpoint was written.
+    - `marker`: its number in `Play.markers`
+    - `loop`: in which pass, counted from 1
+    - `lateness_s`: from when it was due to when its setpoint was written
     """
 
     goal_id: str
@@ -361,10 +305,7 @@ class Reached:
 class Rebooted:
     """What became of a `Reboot`.
 
-    Attributes
-    ----------
-    error : str
-        Why they were not restarted; '' where they were.
+    - `error`: why they were not restarted; '' where they were
     """
 
     actuators: list[str]
@@ -375,10 +316,7 @@ class Rebooted:
 class Happened:
     """Something worth an event: a fault, a missed deadline.
 
-    Attributes
-    ----------
-    details : dict
-        The facts behind the message, JSON-ready.
+    - `details`: the facts behind the message, JSON-ready
     """
 
     kind: str

@@ -35,12 +35,8 @@ _ALL = 0xFFFFFFFF
 class Peer(NamedTuple):
     """A process at the other end of a socket.
 
-    Attributes
-    ----------
-    pid : int
-        0 where it is not known: in another PID namespace, or no connection was taken.
-    user : int
-        Its number in this user namespace.
+    - `pid`: 0 where it is not known: in another PID namespace, or no connection was taken
+    - `user`: its number in this user namespace
     """
 
     pid: int
@@ -70,10 +66,7 @@ def peer_of(connection: socket.socket) -> Peer:
 def believed_users(*paths: Path) -> frozenset[int]:
     """Return who is believed: root, this process's own user, and the owners of files.
 
-    Parameters
-    ----------
-    *paths : Path
-        What is not there has no owner; nor has what belongs to a user of another user namespace.
+    - `*paths`: what is not there has no owner; nor has what belongs to a user of another user namespace
     """
     return frozenset({0, os.geteuid(), *_owners_of(paths)})
 

@@ -59,21 +59,12 @@ _SCALARS = struct.Struct(f"={len(SCALARS)}d")
 class Record:
     """One record as a vector with named parts; attribute access by `record["position"]`.
 
-    Parameters
-    ----------
-    joints : int
-        Length of each vector part.
+    - `joints`: length of each vector part
 
-    Attributes
-    ----------
-    data : ndarray, shape (width,)
-        The whole record.
-    reference : ndarray, shape (3, joints)
-        Its setpoints: positions, velocities, efforts.
-    feedback : ndarray, shape (5, joints)
-        Positions, velocities, efforts, temperatures, voltages.
-    set_scalars : callable
-        Sets all scalars, in the order of `SCALARS`; a call into C, as it is made in every tick.
+    - `data` (ndarray, shape (width,)): the whole record
+    - `reference` (ndarray, shape (3, joints)): its setpoints: positions, velocities, efforts
+    - `feedback` (ndarray, shape (5, joints)): positions, velocities, efforts, temperatures, voltages
+    - `set_scalars`: sets all scalars, in the order of `SCALARS`; a call into C, as it is made in every tick
     """
 
     def __init__(self, joints: int) -> None:
@@ -104,10 +95,7 @@ def slices(joints: int) -> dict[str, slice]:
 def create(joints: int) -> int:
     """Make an empty ring and return its file descriptor, which the caller closes.
 
-    Raises
-    ------
-    OSError
-        If there are no descriptors left, or no memory.
+    Raises OSError if there are no descriptors left, or no memory.
     """
     fd = os.memfd_create("motiond-ring", os.MFD_CLOEXEC)
     try:

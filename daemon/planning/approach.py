@@ -36,12 +36,8 @@ NO_WAY = "there is no way from there; check the actuator"
 class ApproachError(ValueError):
     """There is no safe way from where a joint is, or none as short as configured.
 
-    Attributes
-    ----------
-    joints : tuple of str
-        The joints that stand in the way.
-    data : dict
-        What a program may want to know besides, JSON-ready.
+    - `joints`: the joints that stand in the way
+    - `data`: what a program may want to know besides, JSON-ready
     """
 
     def __init__(self, joints: Sequence[str], message: str, data: dict[str, Any] | None = None) -> None:

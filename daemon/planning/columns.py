@@ -29,20 +29,11 @@ FURTHEST = 1e6  # in rad or m, as in the configuration: sums and quotients of su
 class MotionRows:
     """A motion's rows in the robot's columns; undriven columns are 0.
 
-    Attributes
-    ----------
-    times : ndarray, shape (rows,)
-        In s, from the first row.
-    positions : ndarray, shape (rows, joints)
-        In rad or m.
-    effort : ndarray, shape (rows, joints), or None
-        In N·m or N, where the motion tells it.
-    driven : ndarray of bool, shape (joints,)
-        The joints that the motion moves.
-    frame_rate_hz : float
-    uniform : bool
-        Whether the rows are equally far apart.
-    warnings : tuple of str
+    - `times` (ndarray, shape (rows,)): in s, from the first row
+    - `positions` (ndarray, shape (rows, joints)): in rad or m
+    - `effort` (ndarray, shape (rows, joints), or None): in N·m or N, where the motion tells it
+    - `driven` (ndarray of bool, shape (joints,)): the joints that the motion moves
+    - `uniform`: whether the rows are equally far apart
     """
 
     name: str
@@ -58,12 +49,8 @@ class MotionRows:
 def in_columns(motion: Motion, joint_map: JointMap, settings: RobotSettings) -> MotionRows:
     """Put a motion's rows into the robot's columns.
 
-    Raises
-    ------
-    PlanError
-        If it has no rows that joints could follow.
-    JointMapError
-        With every joint of the motion that the robot does not have.
+    Raises PlanError if it has no rows that joints could follow. Raises JointMapError with every joint of the
+    motion that the robot does not have.
     """
     _refuse_unplayable(motion)
     count = motion.positions.shape[1]

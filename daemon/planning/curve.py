@@ -26,10 +26,7 @@ def slopes_of(
 ) -> Floats:
     """Return the velocity of the curve through setpoints at each of them, shape (ticks, joints).
 
-    Parameters
-    ----------
-    at_rest : bool
-        Whether the first and the last setpoint are at rest.
+    - `at_rest`: whether the first and the last setpoint are at rest
     """
     if interpolation in {"cubic", "smooth"}:
         slopes = pchip_slopes if interpolation == "cubic" else spline_slopes
@@ -45,13 +42,9 @@ def slopes_of(
 def peak_speeds(positions: Floats, velocities: Floats, rate_hz: float) -> Floats:
     """Return the highest speed, without sign, of the cubic curve between each two rows.
 
-    Parameters
-    ----------
-    positions, velocities : ndarray, shape (rows, joints)
+    - `positions`, `velocities` (ndarray, shape (rows, joints))
 
-    Returns
-    -------
-    ndarray, shape (rows - 1, joints)
+    Returns ndarray, shape (rows - 1, joints).
     """
     before, after = velocities[:-1], velocities[1:]
     secants = np.diff(positions, axis=0) * rate_hz
@@ -68,13 +61,9 @@ def peak_speeds(positions: Floats, velocities: Floats, rate_hz: float) -> Floats
 def peak_positions(positions: Floats, velocities: Floats, rate_hz: float) -> tuple[Floats, Floats]:
     """Return the lowest and the highest place of the cubic curve between each two rows, these included.
 
-    Parameters
-    ----------
-    positions, velocities : ndarray, shape (rows, joints)
+    - `positions`, `velocities` (ndarray, shape (rows, joints))
 
-    Returns
-    -------
-    lowest, highest : ndarray, shape (rows - 1, joints)
+    Returns two arrays of shape (rows - 1, joints).
     """
     start, end = positions[:-1], positions[1:]
     before, after, rise = velocities[:-1] / rate_hz, velocities[1:] / rate_hz, end - start
@@ -99,14 +88,9 @@ def peak_accelerations(
 
     It is the change of speed from step to step; of a smooth curve also its own, which is highest at rows.
 
-    Parameters
-    ----------
-    positions, velocities : ndarray, shape (rows, joints)
-        At least two rows.
+    - `positions`, `velocities` (ndarray, shape (rows, joints)): at least two rows
 
-    Returns
-    -------
-    ndarray, shape (rows, joints)
+    Returns ndarray, shape (rows, joints).
     """
     steps, speeds = speeds_of(np.arange(len(positions)) / rate_hz, positions)
     peaks = np.abs(accelerations_of(steps, speeds))

@@ -33,10 +33,8 @@ def fitted(
 ) -> tuple[Ticks, float, tuple[str, ...]]:
     """Return ticks that keep the limits, and at which share of the file's speed: less if that is allowed.
 
-    Raises
-    ------
-    PlanError
-        With every joint that would pass a limit; those that speed helps against name one factor for all.
+    Raises PlanError with every joint that would pass a limit; those that speed helps against name one factor
+    for all.
     """
     fitting = _Fitting(rows, joint_map, settings, max_rate_hz)
     speed = 1.0

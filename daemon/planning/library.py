@@ -124,12 +124,8 @@ class Entry:
 class _File:
     """What one file held, with its marker files, when each of them looked like its stamp.
 
-    Attributes
-    ----------
-    joint_map : JointMap
-        What it was planned for.
-    kept : bool
-        Whether it is what the file held before it became what cannot be played.
+    - `joint_map`: what it was planned for
+    - `kept`: whether it is what the file held before it became what cannot be played
     """
 
     stamps: Mapping[Path, Stamp]

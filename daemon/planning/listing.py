@@ -25,14 +25,10 @@ MOST_FILES = 20_000
 class Listing:
     """What stands in the configured places.
 
-    Attributes
-    ----------
-    motions : list of Path
-        The files that are configured, there or not, and those in folders whose suffix is that of a motion.
-    markers : list of Path
-        Marker files in folders, and where those of configured files would be.
-    unlisted : dict of Path to str
-        The folders that cannot be listed, with the reason.
+    - `motions`: the files that are configured, there or not, and those in folders whose suffix is that of a
+      motion
+    - `markers`: marker files in folders, and where those of configured files would be
+    - `unlisted`: the folders that cannot be listed, with the reason
     """
 
     motions: list[Path] = field(default_factory=list)

@@ -36,14 +36,9 @@ LONGEST_NAME = 255
 class Marker:
     """A named place on a motion.
 
-    Attributes
-    ----------
-    time_s : float
-        From the motion's first frame, at speed 1.
-    payload : Any
-        Goes out with the event as it stands.
-    frame : float
-        The same place in frames of the file; not whole where it lies between two.
+    - `time_s`: from the motion's first frame, at speed 1
+    - `payload`: goes out with the event as it stands
+    - `frame`: the same place in frames of the file; not whole where it lies between two
     """
 
     name: str
@@ -55,10 +50,7 @@ class Marker:
 def marker_file(motion_file: Path, motion: str | None = None) -> Path:
     """Return the path where markers stand.
 
-    Parameters
-    ----------
-    motion : str, optional
-        Which of the motions of a file that holds several.
+    - `motion`: which of the motions of a file that holds several
     """
     parts = (motion_file.stem, motion) if motion else (motion_file.stem,)
     return motion_file.parent / (".".join(parts) + SUFFIX)

@@ -38,10 +38,7 @@ MOST_FRAMES = 10**12  # more than any motion has, and few enough to be divided
 class PlaybackError(ValueError):
     """A motion cannot be played in the way that was asked for.
 
-    Attributes
-    ----------
-    data : dict
-        JSON-ready.
+    - `data`: JSON-ready
     """
 
     def __init__(self, message: str, data: dict[str, Any] | None = None) -> None:
@@ -117,10 +114,7 @@ def whole(plan: Plan, markers: Sequence[Marker] = ()) -> Playback:
 def row_of(place: Place, plan: Plan, markers: Sequence[Marker]) -> int:
     """Return the plan's row that is nearest to a place.
 
-    Raises
-    ------
-    PlaybackError
-        If it is beyond the end, or there is no such marker.
+    Raises PlaybackError if it is beyond the end, or there is no such marker.
     """
     if place.marker is not None:
         time_s = _time_of(place.marker, plan, markers)

@@ -34,14 +34,9 @@ END_WITHIN_S = 2.0
 class MotionReader:
     """Reads motion files, those of any size within bounds of time and memory.
 
-    Parameters
-    ----------
-    small_bytes : int
-        Files of up to this size are read here.
-    patience_s, bytes_a_second : float
-        So long a larger file may take: that, and its size by this.
-    end_within_s : float
-        For the process to end by itself; one that hangs would keep files from being read again.
+    - `small_bytes`: files of up to this size are read here
+    - `patience_s`, `bytes_a_second`: so long a larger file may take: that, and its size by this
+    - `end_within_s`: for the process to end by itself; one that hangs would keep files from being read again
     """
 
     def __init__(
@@ -62,10 +57,8 @@ class MotionReader:
     def load_motions(self, path: Path) -> list[Motion]:
         """Return every motion in a file, as `motiond.formats.load_motions` does.
 
-        Raises
-        ------
-        FormatError
-            If the file cannot be read or is invalid, or takes more time or memory than there is.
+        Raises FormatError if the file cannot be read or is invalid, or takes more time or memory than there
+        is.
         """
         size = _size_of(path)
         if size <= self._small_bytes or len(os.fsencode(path)) > LONGEST_PATH:

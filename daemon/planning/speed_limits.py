@@ -31,12 +31,9 @@ def max_speed_of(
 ) -> tuple[float, str]:
     """Return the fastest speed factor, at least 1, and the joint that sets it.
 
-    Parameters
-    ----------
-    positions, velocities : ndarray, shape (ticks, joints)
-        Setpoints at `rate_hz`, played from rest to rest.
-    driven : ndarray of bool, shape (joints,)
-        The joints to look at.
+    - `positions`, `velocities` (ndarray, shape (ticks, joints)): setpoints at `rate_hz`, played from rest to
+      rest
+    - `driven` (ndarray of bool, shape (joints,)): the joints to look at
     """
     if len(positions) < 2:
         return FASTEST, ""
@@ -53,10 +50,7 @@ def fastest_factor(
 ) -> tuple[float, str]:
     """Return the highest speed factor, at most `FASTEST`, within the limits, and the joint that sets it.
 
-    Parameters
-    ----------
-    speeds, accelerations : ndarray, shape (joints,)
-        The highest at speed 1, without sign.
+    - `speeds`, `accelerations` (ndarray, shape (joints,)): the highest at speed 1, without sign
     """
     limits = joint_map.limits
     factors = _ratio(limits.velocity, speeds)
@@ -84,17 +78,10 @@ def clock_acceleration(
     where |dr/dt| is at most (A - |q''| speed²) / |q'|. Where that leaves next to nothing, a stop that ends
     comes first.
 
-    Parameters
-    ----------
-    positions, velocities : ndarray, shape (ticks, joints)
-        Setpoints at `rate_hz`.
+    - `positions`, `velocities` (ndarray, shape (ticks, joints)): setpoints at `rate_hz`
 
-    Returns
-    -------
-    ramp : float
-        In 1/s; at most that which stops from rate 1 in `stop_duration_s` (`ramp.plan_ramp`).
-    doubts : tuple of str
-        The joint whose limit such a ramp may pass, as a warning; () where there is none.
+    Returns the ramp in 1/s, at most that which stops from rate 1 in `stop_duration_s` (`ramp.plan_ramp`), and
+    as a warning the joint whose limit such a ramp may pass; () where there is none.
     """
     wanted = FULL_RAMP / stop_duration_s
     least = wanted / LONGEST_STOP

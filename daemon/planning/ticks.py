@@ -25,14 +25,10 @@ FREE_RATE_HZ = 200.0  # of motions whose frames have times of their own
 class Ticks:
     """Rows of setpoints at the rate of the ticks.
 
-    Attributes
-    ----------
-    positions, velocities : ndarray, shape (ticks, joints)
-        In rad or m, and that per second.
-    frames_per_tick : float
-        Frames of the file from one tick to the next; the mean, where they have times of their own.
-    at_rest : bool
-        Whether the first and the last row are at rest.
+    - `positions`, `velocities` (ndarray, shape (ticks, joints)): in rad or m, and that per second
+    - `frames_per_tick`: frames of the file from one tick to the next; the mean, where they have times of
+      their own
+    - `at_rest`: whether the first and the last row are at rest
     """
 
     rate_hz: float
@@ -50,10 +46,7 @@ class Ticks:
 def ticks_of(rows: MotionRows, speed: float, interpolation: Interpolation, max_rate_hz: float) -> Ticks:
     """Lay out a motion's rows at a share of its speed; frames with times of their own from rest to rest.
 
-    Raises
-    ------
-    PlanError
-        If there would be more rows than are made of such a motion.
+    Raises PlanError if there would be more rows than are made of such a motion.
     """
     if rows.uniform:
         rate_hz = rows.frame_rate_hz / frames_per_row(rows, max_rate_hz)

@@ -34,12 +34,9 @@ class ToleranceError(ValueError):
 class GoalTolerances(NamedTuple):
     """The tolerances of one play.
 
-    Attributes
-    ----------
-    path, goal : list of float
-        For each joint, in rad or m, while the motion plays and after its last row; `OFF` where there is none.
-    goal_time_s : float
-        How long to wait for the goal tolerance; `OFF` for ever.
+    - `path`, `goal`: for each joint, in rad or m, while the motion plays and after its last row; `OFF` where
+      there is none
+    - `goal_time_s`: how long to wait for the goal tolerance; `OFF` for ever
     """
 
     path: list[float]
@@ -87,26 +84,14 @@ def resolve(
 ) -> list[float]:
     """Join one kind of configured tolerances with those that a request asks for.
 
-    Parameters
-    ----------
-    kind : str
-        For messages.
-    configured : sequence of float or None
-        For each joint.
-    asked : mapping of str to float
-        By joint.
-    ranges : ndarray, shape (joints,)
-        How far each joint can move.
+    - `kind`: for messages
+    - `configured`: for each joint
+    - `asked`: by joint
+    - `ranges` (ndarray, shape (joints,)): how far each joint can move
 
-    Returns
-    -------
-    list of float
-        For each joint, `OFF` where there is none.
+    Returns list of float: for each joint, `OFF` where there is none.
 
-    Raises
-    ------
-    ToleranceError
-        For the first that cannot be meant.
+    Raises ToleranceError for the first that cannot be meant.
     """
     robot, joints = joint_map.robot, joint_map.joints
     found = [OFF if value is None else value for value in configured]

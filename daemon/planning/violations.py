@@ -51,21 +51,15 @@ _UNITS: dict[Kind, dict[Unit, str]] = {
 class Violation:
     """One joint beyond one of its limits.
 
-    Attributes
-    ----------
-    time_s, frame, value
-        Of the worst place; the value in `unit`, without sign unless it is a position.
-    count : int
-        The number of frames beyond the limit.
-    speed_factor : float or None
-        At this factor of its speed the motion would fit: of a `PlanError`, the same in all its violations,
-        and enough for all of them. None where speed does not help.
-    limit_is_configured : bool
-        By the configuration rather than the model or an actuator.
-    between : bool
-        After that frame, where the curve between two rows goes beyond them.
-    limited_by : str
-        Where the limit of an actuator comes from; '' where it is the model's or the configuration's.
+    - `time_s`, `frame`, `value`: of the worst place; the value in `unit`, without sign unless it is a
+      position
+    - `count`: the number of frames beyond the limit
+    - `speed_factor`: at this factor of its speed the motion would fit: of a `PlanError`, the same in all its
+      violations, and enough for all of them. None where speed does not help.
+    - `limit_is_configured`: by the configuration rather than the model or an actuator
+    - `between`: after that frame, where the curve between two rows goes beyond them
+    - `limited_by`: where the limit of an actuator comes from; '' where it is the model's or the
+      configuration's
     """
 
     joint: str
@@ -106,10 +100,7 @@ class Violation:
 class PlanError(ValueError):
     """A motion that cannot be played within the limits.
 
-    Attributes
-    ----------
-    violations : tuple of Violation
-        One for each joint and kind of limit; empty where the motion itself is at fault.
+    - `violations`: one for each joint and kind of limit; empty where the motion itself is at fault
     """
 
     def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
@@ -142,21 +133,12 @@ def find_violations(
 ) -> list[Violation]:
     """Compare every joint at every row with its limits.
 
-    Parameters
-    ----------
-    times : ndarray, shape (rows,)
-        In s, increasing.
-    positions : ndarray, shape (rows, joints)
-        In rad or m.
-    driven : ndarray of bool, shape (joints,)
-        The joints to look at.
-    effort : ndarray, shape (rows, joints), optional
-        In N·m or N, where the motion tells it.
+    - `times` (ndarray, shape (rows,)): in s, increasing
+    - `positions` (ndarray, shape (rows, joints)): in rad or m
+    - `driven` (ndarray of bool, shape (joints,)): the joints to look at
+    - `effort` (ndarray, shape (rows, joints), optional): in N·m or N, where the motion tells it
 
-    Returns
-    -------
-    list of Violation
-        In the order of the joints.
+    Returns list of Violation: in the order of the joints.
     """
     check = _Check(times, joint_map, driven)
     limits = joint_map.limits
@@ -193,14 +175,11 @@ def curve_violations(
 ) -> list[Violation]:
     """Compare the curve between rows with the limits; otherwise as `find_violations`.
 
-    Parameters
-    ----------
-    speeds : ndarray, shape (rows - 1, joints)
-        The highest speed between each row and the next, in rad/s or m/s, without sign.
-    lowest, highest : ndarray, shape (rows - 1, joints), optional
-        How far it goes there, in rad or m.
-    accelerations : ndarray, shape (rows, joints), optional
-        The highest around each row, in rad/s² or m/s², without sign.
+    - `speeds` (ndarray, shape (rows - 1, joints)): the highest speed between each row and the next, in rad/s
+      or m/s, without sign
+    - `lowest`, `highest` (ndarray, shape (rows - 1, joints), optional): how far it goes there, in rad or m
+    - `accelerations` (ndarray, shape (rows, joints), optional): the highest around each row, in rad/s² or
+      m/s², without sign
     """
     check, limits = _Check(times, joint_map, driven), joint_map.limits
     found = [*check.beyond("velocity", speeds, limits.velocity)]

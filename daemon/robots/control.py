@@ -20,14 +20,7 @@ LOOK_PERIOD_S = 0.05
 class Control:
     """Who commands a robot.
 
-    Parameters
-    ----------
-    robot : Robot
-
-    Attributes
-    ----------
-    lease : Lease or None
-        None where everybody may command the robot.
+    - `lease`: none where everybody may command the robot
     """
 
     def __init__(self, robot: Robot) -> None:

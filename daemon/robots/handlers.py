@@ -67,18 +67,10 @@ log = logging.getLogger(__name__)
 class RequestHandlers:
     """Takes or refuses the requests to one robot; `VERBS` names the method for each verb.
 
-    Parameters
-    ----------
-    robot : Robot
-    control : Control
-        Who commands it.
-    reservation : Reservation
-        For which start of its group it is reserved.
+    - `control`: who commands it
+    - `reservation`: for which start of its group it is reserved
 
-    Attributes
-    ----------
-    uploads : Uploads
-        The folder for motions of clients.
+    - `uploads`: the folder for motions of clients
     """
 
     def __init__(
@@ -98,10 +90,7 @@ class RequestHandlers:
     async def handle(self, verb: str, request: Request) -> Mapping[str, Any]:
         """Act on a request.
 
-        Raises
-        ------
-        RequestError
-            If it is refused.
+        Raises RequestError if it is refused.
         """
         if self._verbs[verb].interferes:
             self._reservation.refuse(verb)

@@ -27,12 +27,7 @@ LOOKS = 20
 class Inactivity:
     """The rest of one robot.
 
-    Parameters
-    ----------
-    robot : Robot
-    rest_after_s : float
-    in_use : callable
-        Whether anything is played, promised or under control.
+    - `in_use`: whether anything is played, promised or under control
     """
 
     def __init__(self, robot: Robot, rest_after_s: float, in_use: Callable[[], bool]) -> None:

@@ -35,13 +35,8 @@ LONGEST_REASON = 300
 class Member:
     """One robot and what serves it: the owner of its stream process and of all its tasks.
 
-    Parameters
-    ----------
-    robot : Robot
-    model : RobotModel or None
-        Its description, if it has one.
-    joint_map : JointMap
-        The columns of its telemetry.
+    - `model`: its description, if it has one
+    - `joint_map`: the columns of its telemetry
     """
 
     def __init__(

@@ -17,10 +17,7 @@ NUMBERED: frozenset[Subject] = frozenset({"state", "result"})
 class Numbering:
     """The numbers of one robot's reports.
 
-    Parameters
-    ----------
-    now : callable
-        Returns the time, in UTC.
+    - `now`: returns the time, in UTC
     """
 
     def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:

@@ -24,12 +24,8 @@ if TYPE_CHECKING:
 def state_payload(session: RobotSession, observer: Observer | None, actuators: Sequence[str]) -> RobotStatus:
     """Return what a robot does now.
 
-    Parameters
-    ----------
-    observer : Observer, optional
-        Of its stream process.
-    actuators : sequence of str
-        Their names; `loose` are those that do not hold while others do.
+    - `observer`: of its stream process
+    - `actuators`: their names; `loose` are those that do not hold while others do
     """
     goal, holds = session.goal, session.holds
     held = zip(actuators, holds, strict=False) if any(holds) else ()
@@ -71,10 +67,7 @@ def description_payload(
 ) -> DescriptionReport:
     """Return what a robot is: joints, actuators, driver, poses, tolerances, formats and rates.
 
-    Parameters
-    ----------
-    max_rate_hz : float, optional
-        The highest rate at which its driver takes setpoints; None until it is open.
+    - `max_rate_hz`: the highest rate at which its driver takes setpoints; None until it is open
     """
     about, tolerances = joint_map.payload(), joint_bounds(joint_map, settings).payload(joint_map)
     return {
@@ -102,14 +95,9 @@ def result_payload(
 ) -> GoalResult:
     """Return how a goal ended.
 
-    Parameters
-    ----------
-    timing : Timing, optional
-        Of its ticks; None where it did not begin.
-    follows : str, optional
-        What the robot then does by itself: `queue`, or what `on_end` asks for.
-    drift : Drift, optional
-        Of its ticks from their appointed times; None where its start was not appointed.
+    - `timing`: of its ticks; None where it did not begin
+    - `follows`: what the robot then does by itself: `queue`, or what `on_end` asks for
+    - `drift`: of its ticks from their appointed times; None where its start was not appointed
     """
     drift_s = drift.payload() if drift else None
     return {

@@ -22,12 +22,7 @@ REASONS = frozenset({"fault", "deadline_missed"})
 
 
 class StreamListener:
-    """Brings one robot's session up to date with its stream process, and reports events.
-
-    Parameters
-    ----------
-    robot : Robot
-    """
+    """Brings one robot's session up to date with its stream process, and reports events."""
 
     def __init__(self, robot: Robot) -> None:
         self._robot, self._session = robot, robot.session

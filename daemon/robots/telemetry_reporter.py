@@ -39,15 +39,9 @@ class TelemetryRates:
 class TelemetryReporter:
     """Reports one robot's records.
 
-    Parameters
-    ----------
-    report : callable
-        Tells the world of a subject.
-    rates : TelemetryRates
-    is_heard : callable
-        Whether anybody listens to a subject.
-    clock : ClockMonitor
-        Of the machine.
+    - `report`: tells the world of a subject
+    - `is_heard`: whether anybody listens to a subject
+    - `clock`: of the machine
     """
 
     def __init__(
@@ -67,12 +61,8 @@ class TelemetryReporter:
     def take(self, observer: Observer, frames_per_tick: float, *, moving: bool) -> bool:
         """Report what an observer has read, and return whether another second has gone by.
 
-        Parameters
-        ----------
-        frames_per_tick : float
-            The file's frames in a row of the plan that plays.
-        moving : bool
-            Whether a motion plays. After its end one more sample is told: where the robot rests.
+        - `frames_per_tick`: the file's frames in a row of the plan that plays
+        - `moving`: whether a motion plays. After its end one more sample is told: where the robot rests.
         """
         if observer.sample is None:  # there is no record yet
             return False

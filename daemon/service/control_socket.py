@@ -45,12 +45,8 @@ SERVED = "`motiond reload`, `motiond log-level` and stops of this machine"
 class ControlSocket:
     """Serves the requests to one daemon.
 
-    Parameters
-    ----------
-    config : Path
-        The daemon's configuration, by which programs find it.
-    acts : mapping of str to callable
-        What is done for each verb; it gets the other keys of the request, and raises `Refused`.
+    - `config`: the daemon's configuration, by which programs find it
+    - `acts`: what is done for each verb; it gets the other keys of the request, and raises `Refused`
     """
 
     def __init__(self, config: Path, acts: Mapping[str, Act]) -> None:
@@ -132,10 +128,7 @@ class ControlSocket:
 async def serve_stop(dispatcher: Dispatcher, verb: str, request: Mapping[str, Any]) -> dict[str, Any]:
     """Stop the request's `robot`, as a request over MQTT does, and return the data of the answer.
 
-    Raises
-    ------
-    Refused
-        If the robot does not stop, or there is none of that name.
+    Raises Refused if the robot does not stop, or there is none of that name.
     """
     raw = RawRequest(str(request.get("robot", "")), verb, b"", caller="control")
     answer = orjson.loads(await dispatcher.answer(raw))

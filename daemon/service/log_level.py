@@ -19,10 +19,7 @@ log = logging.getLogger(__name__)
 async def serve_log_level(request: Mapping[str, Any]) -> dict[str, Any]:
     """Set the level that a request names, if it names one, and return the one that holds.
 
-    Raises
-    ------
-    Refused
-        If there is no such level.
+    Raises Refused if there is no such level.
     """
     if (wanted := request.get("level")) is not None:
         name = str(wanted)

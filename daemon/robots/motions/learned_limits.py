@@ -19,14 +19,9 @@ WAIT_S = 4.0
 class LearnedLimits:
     """The limits of one robot's actuators.
 
-    Parameters
-    ----------
-    joint_map : JointMap
-        With the limits of the description and the configuration alone.
-    library : MotionLibrary
-        Gets the joined limits.
-    motions : MotionLoader
-        Checks its motions.
+    - `joint_map`: with the limits of the description and the configuration alone
+    - `library`: gets the joined limits
+    - `motions`: checks its motions
     """
 
     def __init__(self, joint_map: JointMap, library: MotionLibrary, motions: MotionLoader) -> None:

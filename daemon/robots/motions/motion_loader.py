@@ -29,12 +29,7 @@ FILES_AT_ONCE = 500
 
 
 class DaemonThread(Executor):
-    """Runs a function in a thread that no program waits for; its result is nobody's.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """Runs a function in a thread that no program waits for; its result is nobody's."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -50,13 +45,9 @@ class DaemonThread(Executor):
 class MotionLoader:
     """Keeps one robot's library up to date.
 
-    Parameters
-    ----------
-    robot : str
-        The robot's name, for messages.
-    library : MotionLibrary
-    on_loaded : callable
-        Called in the event loop whenever the library has been read, also if nobody waits for it any more.
+    - `robot`: the robot's name, for messages
+    - `on_loaded`: called in the event loop whenever the library has been read, also if nobody waits for it
+      any more
     """
 
     def __init__(self, robot: str, library: MotionLibrary, on_loaded: Callable[[], None]) -> None:
@@ -71,15 +62,10 @@ class MotionLoader:
     async def load(self, may_read: Callable[[Path], bool] | None = None) -> None:
         """Read what is new or has changed.
 
-        Parameters
-        ----------
-        may_read : callable, optional
-            Which files may be read, where nobody has asked for it (`MotionLibrary.load_all`).
+        - `may_read`: which files may be read, where nobody has asked for it (`MotionLibrary.load_all`)
 
-        Raises
-        ------
-        RequestError
-            BUSY while the motions are being read; OFFLINE, at once, if the robot leaves meanwhile.
+        Raises RequestError: BUSY while the motions are being read; OFFLINE, at once, if the robot leaves
+        meanwhile.
         """
         if self._reading:
             problem, reason = "the motions are being read already", "one reading follows another"
@@ -96,10 +82,7 @@ class MotionLoader:
     async def load_again(self, may_read: Callable[[Path], bool] | None = None) -> None:
         """Read what has changed until now, after the reading that is under way, if any; else as `load`.
 
-        Raises
-        ------
-        RequestError
-            OFFLINE, if the robot leaves meanwhile.
+        Raises RequestError: OFFLINE, if the robot leaves meanwhile.
         """
         while self._reading and self._done is not None and not self._done.done():
             await asyncio.wait((self._done,))
@@ -172,10 +155,7 @@ class MotionLoader:
         same, as nothing in it refers back to it. Whatever else refers back to itself in this moment is never
         freed, so that this is for many new files alone, and not for each `reload`.
 
-        Parameters
-        ----------
-        least : int
-            How many files must have been read since the last time.
+        - `least`: how many files must have been read since the last time
         """
         if self._library.files_read - self._kept >= least:
             self._kept = self._library.files_read

@@ -40,15 +40,10 @@ IDLE_S = 5.0
 class MotionWatch:
     """Has the motions of one robot read whenever something in its watched folders has changed.
 
-    Parameters
-    ----------
-    robot : str
-        The robot's name, for messages.
-    folders : tuple of Path
-    load : callable
-        Reads what has changed; it is told which files may be read.
-    is_incomplete : callable
-        Whether something could not be read for a reason that will pass, so that it has to be read again.
+    - `robot`: the robot's name, for messages
+    - `load`: reads what has changed; it is told which files may be read
+    - `is_incomplete`: whether something could not be read for a reason that will pass, so that it has to be
+      read again
     """
 
     def __init__(

@@ -28,10 +28,7 @@ _CODE = re.compile(r"\(os error (\d+)\)")  # as watchfiles words what the system
 def why_unwatched(error: Exception) -> str:
     """Return what is told of a failure to watch a folder; '' where only a traceback can tell it.
 
-    Parameters
-    ----------
-    error : Exception
-        Of the system, or of watchfiles, whose own are `RuntimeError` and come in groups.
+    - `error`: of the system, or of watchfiles, whose own are `RuntimeError` and come in groups
     """
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]

@@ -40,13 +40,8 @@ LONGEST_REASON = 3_500
 class Uploads:
     """One robot's folder for uploads. Everything here takes time, and is done in a thread.
 
-    Parameters
-    ----------
-    robot : str
-        The robot's name, for messages.
-    folder : Path or None
-        None where nothing may be uploaded.
-    library : MotionLibrary
+    - `robot`: the robot's name, for messages
+    - `folder`: none where nothing may be uploaded
     """
 
     def __init__(self, robot: str, folder: Path | None, library: MotionLibrary) -> None:
@@ -57,10 +52,7 @@ class Uploads:
     def take(self, name: str, content: bytes) -> list[Entry]:
         """Check a file, keep it if all of it can be played, and return what is in it.
 
-        Raises
-        ------
-        RequestError
-            NOT_ALLOWED, INVALID_REQUEST, or INVALID_MOTION with what is in it.
+        Raises RequestError: NOT_ALLOWED, INVALID_REQUEST, or INVALID_MOTION with what is in it.
         """
         folder = self._allowed("motions cannot be uploaded")
         self._check_name(folder, name)
@@ -92,10 +84,7 @@ class Uploads:
     def delete(self, motion: str) -> list[str]:
         """Remove a motion's file with its markers, and return the names of the motions that were in it.
 
-        Raises
-        ------
-        RequestError
-            NOT_ALLOWED, or UNKNOWN_MOTION.
+        Raises RequestError: NOT_ALLOWED, or UNKNOWN_MOTION.
         """
         folder = self._allowed("motions cannot be deleted")
         entry = self._library.get(motion)

@@ -33,28 +33,15 @@ _EXIT_CODE_AT = 49
 class StreamProcess:
     """One run of one robot's stream process.
 
-    Parameters
-    ----------
-    forks : StreamForks
-        Who forks it.
-    setup : Setup
-        What it is told first.
+    - `forks`: who forks it
+    - `setup`: what it is told first
 
-    Attributes
-    ----------
-    pid : int or None
-        The process's id, once it is there.
-    exit_code : int or None
-        What it exited with (negative: the signal); None while it runs, and where that is not known.
-    refusal : str
-        Why it could not be started; '' otherwise.
-    telemetry : RingReader
-        What it records.
+    - `pid`: the process's id, once it is there
+    - `exit_code`: what it exited with (negative: the signal); None while it runs, and where that is not known
+    - `refusal`: why it could not be started; '' otherwise
+    - `telemetry`: what it records
 
-    Raises
-    ------
-    OSError
-        If the system has no descriptors, processes or memory left; then nothing stays.
+    Raises OSError if the system has no descriptors, processes or memory left; then nothing stays.
     """
 
     def __init__(self, forks: StreamForks, setup: Setup) -> None:

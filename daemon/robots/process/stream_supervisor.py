@@ -47,27 +47,15 @@ class Listener(Protocol):
 class StreamSupervisor:
     """One robot's stream process, from the first start to the last end.
 
-    Parameters
-    ----------
-    start : callable
-        Starts a stream process.
-    joints : int
-        How many joints its records hold.
-    period_s : float
-        How often its records are read.
-    timeout_s : float
-        How long it may go without a tick before it is killed.
-    patience_s : float
-        How long it may take to end by itself.
-    beat_s : float or None
-        How often it is sent a heartbeat while it is on line; None for never.
+    - `start`: starts a stream process
+    - `joints`: how many joints its records hold
+    - `period_s`: how often its records are read
+    - `timeout_s`: how long it may go without a tick before it is killed
+    - `patience_s`: how long it may take to end by itself
+    - `beat_s`: how often it is sent a heartbeat while it is on line; None for never
 
-    Attributes
-    ----------
-    observer : Observer or None
-        What the present process's records say.
-    sent : int
-        The number of the last command; they ascend over all processes.
+    - `observer`: what the present process's records say
+    - `sent`: the number of the last command; they ascend over all processes
     """
 
     def __init__(

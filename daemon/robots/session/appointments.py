@@ -15,16 +15,10 @@ TIME_MEND = "let chrony keep its time, or raise max_clock_error_s"
 def checked_clock(where: str, clock: ClockMonitor) -> ClockState:
     """Return the state of a clock that is good enough for an appointed time.
 
-    Parameters
-    ----------
-    where : str
-        Whose start it is, for the message.
+    - `where`: whose start it is, for the message
 
-    Raises
-    ------
-    RequestError
-        CLOCK, if the configuration sets a limit and the clock is not synchronised, or its estimated error is
-        beyond the limit or unknown.
+    Raises RequestError: CLOCK, if the configuration sets a limit and the clock is not synchronised, or its
+    estimated error is beyond the limit or unknown.
     """
     state, most_s = clock.state, clock.max_error_s
     if most_s is None:

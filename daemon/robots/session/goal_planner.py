@@ -54,10 +54,7 @@ HANDOVER_S = 0.01  # from a request to the first tick of its approach, at most, 
 class PreparedGoal:
     """A goal made ready to begin: the command, the descriptors that it brings, and what is told of it.
 
-    Attributes
-    ----------
-    needs_s : float
-        How long it takes to its first row.
+    - `needs_s`: how long it takes to its first row
     """
 
     command: Play
@@ -379,10 +376,7 @@ def _needs_s(approach: Track) -> float:
 def refuse_speed(plan: Plan, speed: float) -> None:
     """Refuse a speed beyond the plan's limits.
 
-    Raises
-    ------
-    RequestError
-        With the fastest speed and the joint that sets it.
+    Raises RequestError with the fastest speed and the joint that sets it.
     """
     if speed > plan.max_speed * (1 + 1e-9):
         who = f"joint '{plan.limiting_joint}' allows" if plan.limiting_joint else "motiond plays at most"

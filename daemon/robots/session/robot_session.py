@@ -80,12 +80,8 @@ class Outlet(Protocol):
 class Pending:
     """What a request waits for.
 
-    Attributes
-    ----------
-    awaits : str
-        What is to come, for messages.
-    outcome : dict or RequestError or None
-        What has come; None before.
+    - `awaits`: what is to come, for messages
+    - `outcome`: what has come; None before
     """
 
     awaits: str
@@ -141,42 +137,22 @@ class Exit(Pending):
 class RobotSession:
     """One robot's truth.
 
-    Parameters
-    ----------
-    robot : str
-        The robot's name, for messages.
-    on_end : {'hold', 'release', 'park'}
-        What follows a goal that has ended well, when nothing waits.
-    on_exit : {'hold', 'release', 'park'}
-        What the robot does when it leaves.
-    outlet : Outlet
+    - `robot`: the robot's name, for messages
+    - `on_end` ({'hold', 'release', 'park'}): what follows a goal that has ended well, when nothing waits
+    - `on_exit` ({'hold', 'release', 'park'}): what the robot does when it leaves
 
-    Attributes
-    ----------
-    known : Changed
-        What the stream process has reported last; `OFFLINE` while nothing can be moved.
-    message : str
-        Why the robot is offline or in fault.
-    alarms : dict of str to str
-        Checks that fail now, each with why.
-    goal : Goal or None
-        What was sent to play, and is not known to have ended.
-    last : Ended or None
-        How the last goal ended that has begun.
-    begin : Begin or None
-        What is about to play; what waits has come after it.
-    queue : list of Goal
-        What waits, in the order in which it would play.
-    latched : bool
-        Whether the emergency stop is: until a reset, whatever becomes of the stream process.
-    leaving : bool
-        Whether the robot is about to end.
-    sent : int
-        The number of the last command.
-    stopped : int
-        That of the last command which ended or released anything.
-    used : bool
-        Whether anything was asked or reported since somebody has set it to False.
+    - `known`: what the stream process has reported last; `OFFLINE` while nothing can be moved
+    - `message`: why the robot is offline or in fault
+    - `alarms`: checks that fail now, each with why
+    - `goal`: what was sent to play, and is not known to have ended
+    - `last`: how the last goal ended that has begun
+    - `begin`: what is about to play; what waits has come after it
+    - `queue`: what waits, in the order in which it would play
+    - `latched`: whether the emergency stop is: until a reset, whatever becomes of the stream process
+    - `leaving`: whether the robot is about to end
+    - `sent`: the number of the last command
+    - `stopped`: that of the last command which ended or released anything
+    - `used`: whether anything was asked or reported since somebody has set it to False
     """
 
     def __init__(self, robot: str, *, on_end: Follows, on_exit: str, outlet: Outlet) -> None:
@@ -247,10 +223,7 @@ class RobotSession:
     def refuse_unless_able(self, problem: str) -> None:
         """Refuse what a robot that is leaving, offline or halted cannot do.
 
-        Raises
-        ------
-        RequestError
-            OFFLINE, ESTOPPED or FAULT.
+        Raises RequestError: OFFLINE, ESTOPPED or FAULT.
         """
         if self.leaving:
             raise RequestError("OFFLINE", self._robot, problem, SHUTS_DOWN)
@@ -265,10 +238,7 @@ class RobotSession:
     def refuse_unless_loose(self, problem: str) -> None:
         """Refuse what cannot be done while a robot holds, or is about to leave.
 
-        Raises
-        ------
-        RequestError
-            OFFLINE, ESTOPPED or NOT_ALLOWED.
+        Raises RequestError: OFFLINE, ESTOPPED or NOT_ALLOWED.
         """
         if self.leaving or self.state is State.ESTOPPED:
             self.refuse_unless_able(problem)
@@ -403,10 +373,7 @@ class RobotSession:
     def start(self, goal: Goal) -> dict[str, Any]:
         """Send a goal, to begin where the robot holds; return what its answer holds.
 
-        Raises
-        ------
-        RequestError
-            If it cannot begin there.
+        Raises RequestError if it cannot begin there.
         """
         if self.known.reference is None:
             raise RequestError("OFFLINE", self._robot, "the robot went offline", self.message)
@@ -449,10 +416,7 @@ class RobotSession:
     def enqueue(self, goal: Goal) -> int:
         """Let a goal wait until those before it have ended well, and return its place, from 1.
 
-        Raises
-        ------
-        RequestError
-            BUSY, if too many wait already, or one before it has no end.
+        Raises RequestError: BUSY, if too many wait already, or one before it has no end.
         """
         if len(self.queue) >= MOST_WAITING:
             what, fix = f"{MOST_WAITING} motions wait already", "clear the queue or wait"
@@ -471,10 +435,8 @@ class RobotSession:
     def move(self, goal_id: str, place: int) -> None:
         """Let a goal wait at another place, from 1; beyond the last it is the last.
 
-        Raises
-        ------
-        RequestError
-            UNKNOWN_GOAL, if it does not wait; BUSY, if a goal would then wait for one without end.
+        Raises RequestError: UNKNOWN_GOAL, if it does not wait; BUSY, if a goal would then wait for one
+        without end.
         """
         goal = self._waiting(goal_id)
         order = [one for one in self.queue if one is not goal]
@@ -507,10 +469,7 @@ class RobotSession:
     def take_out(self, goal_id: str, reason: str) -> None:
         """End one goal that waits.
 
-        Raises
-        ------
-        RequestError
-            UNKNOWN_GOAL, if it does not wait.
+        Raises RequestError: UNKNOWN_GOAL, if it does not wait.
         """
         self._end_waiting([self._waiting(goal_id)], ResultCode.CANCELED, reason)
 
@@ -606,10 +565,7 @@ class RobotSession:
     def seek(self, goal: Goal, row: int) -> Seek:
         """Come to rest, go to a row, and on from there unless the motion was paused.
 
-        Raises
-        ------
-        RequestError
-            BUSY, if it is on the way to another place.
+        Raises RequestError: BUSY, if it is on the way to another place.
         """
         if any(isinstance(pending, Seek) for pending in self._pending):
             problem, fix = "on the way to another place already", "wait for it"

@@ -25,10 +25,7 @@ class SharedTracks:
     What there is no memory or no descriptor for is a refusal (RequestError): goals that begin by themselves
     then end with it.
 
-    Parameters
-    ----------
-    robot : str
-        The robot's name, for messages.
+    - `robot`: the robot's name, for messages
     """
 
     def __init__(self, robot: str) -> None:
