@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from .io.beginning import beginning
-from .io.first_tag import first_tag
+from .io.beginning import beginning, first_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -34,17 +34,9 @@ def load_robots(
 ) -> list[RobotModel]:
     """Read every robot in a file, in document order.
 
-    Parameters
-    ----------
-    path : path
-        HRDF, SKEL or SDFormat.
-    within : iterable of path
-        The folders that included files must lie in; none means anywhere.
-
-    Raises
-    ------
-    FormatError
-        If the file cannot be read or is invalid, with every problem found in it.
+    `path`: HRDF, SKEL or SDFormat.
+    `within`: the folders that included files must lie in; none means anywhere.
+    Raises `FormatError` if the file cannot be read or is invalid, with every problem found in it.
     """
     return registry.load_robots(Source(Path(path), tuple(Path(folder) for folder in within)))
 
@@ -62,17 +54,9 @@ def load_robot(
 def load_motions(path: str | os.PathLike[str], *, key_frames: KeyFrames = DEFAULT_KEY_FRAMES) -> list[Motion]:
     """Read every motion in a file, in document order.
 
-    Parameters
-    ----------
-    path : path
-        Choreonoid .seq or XMDI.
-    key_frames : KeyFrames
-        How key frames become rows, for XMDI.
-
-    Raises
-    ------
-    FormatError
-        If the file cannot be read or is invalid, with every problem found in it.
+    `path`: choreonoid .seq or XMDI.
+    `key_frames`: how key frames become rows, for XMDI.
+    Raises `FormatError` if the file cannot be read or is invalid, with every problem found in it.
     """
     return registry.load_motions(Source(Path(path), key_frames=key_frames))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Unpack
 
-    from .io.options import CommonKeywords
+    from .io.losses import CommonKeywords
     from .model.motion import Motion
     from .registry import MotionWriter
     from .seq.writer import Keywords as SeqKeywords

@@ -148,7 +148,7 @@ def catalog() -> str:
     """Return the text of the whole file."""
     lines = [
         "# HEBI's parts as hebi-py has them: mass, mass centre and output in the part's input frame, limits.",
-        "# Written by the generator below; not to be edited. hebi-py tells no moments of inertia.",
+        "# Written by the generator below; not to be edited. hebi-py has no moments of inertia.",
         "generator: scripts/make_hrdf_catalog.py",
         f"hebi_py: {version('hebi-py')}",
         "actuators:",

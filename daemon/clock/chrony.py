@@ -35,12 +35,8 @@ class Tracking(NamedTuple):
 async def ask_chrony(program: str = PROGRAM, timeout_s: float = TIMEOUT_S) -> Tracking | None:
     """Ask chronyd; None where it or its program is not there, is too slow, or is not synchronised.
 
-    Parameters
-    ----------
-    program : str
-        Name or path.
-    timeout_s : float
-        It is ended after that.
+    `program`: name or path.
+    `timeout_s`: it is ended after that.
     """
     path = shutil.which(program)
     if path is None:

@@ -44,10 +44,7 @@ class KernelClock(NamedTuple):
 def read() -> KernelClock:
     """Ask the kernel; a system call of a microsecond.
 
-    Raises
-    ------
-    OSError
-        If the machine does not let this process ask.
+    Raises `OSError` if the machine does not let this process ask.
     """
     timex = Timex()
     if _LIBC.adjtimex(ctypes.byref(timex)) < 0:

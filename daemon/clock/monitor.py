@@ -24,14 +24,9 @@ ASK_PERIOD_S = 10.0
 class ClockMonitor:
     """Knows the state of the machine's clock.
 
-    Parameters
-    ----------
-    max_error_s : float or None
-        Of the configuration: how far it may be off where a start is appointed; None for no limit.
-    read_kernel : callable
-        Reads the kernel's clock; raises OSError where it may not.
-    ask_chrony : callable
-        Asks chronyd; returns None where it does not synchronise the clock.
+    `max_error_s`: of the configuration: how far it may be off where a start is appointed; None for no limit.
+    `read_kernel`: reads the kernel's clock; raises OSError where it may not.
+    `ask_chrony`: asks chronyd; returns None where it does not synchronise the clock.
     """
 
     def __init__(

@@ -64,10 +64,7 @@ class JointBounds:
 def joint_bounds(joint_map: JointMap, settings: RobotSettings) -> JointBounds:
     """Resolve what is configured by unit, and the joints' own tolerances.
 
-    Raises
-    ------
-    JointMapError
-        For each number without a unit where the joints of the robot have two.
+    Raises `JointMapError` for each number without a unit where the joints of the robot have two.
     """
     found = _Resolver(joint_map, settings)
     approach, common, checks = settings.approach, settings.tolerances, settings.checks

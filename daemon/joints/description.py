@@ -28,10 +28,7 @@ log = logging.getLogger(__name__)
 def make_joint_map(name: str, robot: RobotSettings, settings: Settings) -> JointMap:
     """Load a robot's description and join it with its configured joints.
 
-    Raises
-    ------
-    FormatError, JointMapError
-        If they do not fit.
+    Raises `FormatError` or `JointMapError` if they do not fit.
     """
     joint_map = build_joint_map(name, load_model(robot, settings), robot.joints)
     joint_bounds(joint_map, robot)
@@ -64,12 +61,8 @@ def _named(joint_map: JointMap, chosen: Booleans) -> str:
 def load_model(robot: RobotSettings, settings: Settings) -> RobotModel | None:
     """Load a robot's description, if it has one.
 
-    Raises
-    ------
-    FormatError
-        If it cannot be read.
-    JointMapError
-        If it has another number of joints than there are names for them.
+    Raises `FormatError` if it cannot be read. Raises `JointMapError` if it has another number of joints than
+    there are names for them.
     """
     if robot.model is None:
         return None

@@ -98,10 +98,7 @@ class JointMap:
     def within(self, allowed: ActuatorLimits) -> JointMap:
         """Return this map with its limits narrowed to what the actuators allow.
 
-        Parameters
-        ----------
-        allowed : ActuatorLimits
-            Of all actuators, in their order.
+        `allowed`: of all actuators, in their order.
         """
         limits, sources = self.limits, {}
         for kind, (values, words) in self.transmission.limits_of_joints(allowed).items():
@@ -226,19 +223,10 @@ def moving_joints(model: RobotModel) -> list[Joint]:
 def build_joint_map(robot: str, model: RobotModel | None, settings: Mapping[str, JointSettings]) -> JointMap:
     """Join what the model and the configuration say of a robot's joints.
 
-    Parameters
-    ----------
-    robot : str
-        The robot's name, for messages.
-    model : RobotModel or None
-        Without one, `settings` lists the robot's joints in their order.
-    settings : mapping of str to JointSettings
-        The configured joints by name.
-
-    Raises
-    ------
-    JointMapError
-        With every mismatch.
+    `robot`: the robot's name, for messages.
+    `model`: without one, `settings` lists the robot's joints in their order.
+    `settings`: the configured joints by name.
+    Raises `JointMapError` with every mismatch.
     """
     found = _Joints(robot, model, settings)
     limits = found.limits()

@@ -19,13 +19,7 @@ COMPOSITE, SIMULATED = "composite", "sim"
 
 
 def with_stops(kind: str, options: Mapping[str, Any], joint_map: JointMap) -> dict[str, Any]:
-    """Return a driver's options, with stops where it simulates actuators.
-
-    Parameters
-    ----------
-    kind : str
-        The driver.
-    """
+    """Return a driver's options, with stops where it simulates actuators. `kind`: the driver."""
     if kind == COMPOSITE:
         parts = options.get("parts")
         if not isinstance(parts, dict):

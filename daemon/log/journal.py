@@ -24,12 +24,8 @@ FIELDS = {"robot": "MOTIOND_ROBOT", "goal": "MOTIOND_GOAL", "code": "MOTIOND_COD
 class JournalHandler(logging.Handler):
     """Writes records to the journal; one that it does not take goes to another handler.
 
-    Parameters
-    ----------
-    instead : Handler
-        Takes what the journal does not: it is away, busy, or a record is too long for a datagram.
-    address : str
-        Of the journal's socket.
+    `instead`: takes what the journal does not: it is away, busy, or a record is too long for a datagram.
+    `address`: of the journal's socket.
     """
 
     def __init__(self, instead: logging.Handler, address: str) -> None:

@@ -58,11 +58,7 @@ class _Stderr(logging.StreamHandler[TextIO]):
 def start_logging(level: int, journal: str = SOCKET) -> None:
     """Send log records to stderr, or to the journal: everyone's warnings, and our own from `level` on.
 
-    Parameters
-    ----------
-    level : int
-    journal : str
-        Where the journal takes records, if systemd has connected stderr to it.
+    `journal`: where the journal takes records, if systemd has connected stderr to it.
     """
     handler: logging.Handler = _Stderr()
     if _is_journal():

@@ -16,13 +16,7 @@ PERIOD_S = 10.0
 
 
 class RateLimitedLog:
-    """Logs at most ten refusals in ten seconds, and counts the others.
-
-    Parameters
-    ----------
-    clock : callable
-        Gives the time in s.
-    """
+    """Logs at most ten refusals in ten seconds, and counts the others. `clock`: gives the time in s."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -21,12 +21,8 @@ class Drift:
     The first row is appointed for `start_at`, and what comes so many ticks after it so many periods later.
     A tick counts where its record says how far the motion has `moved`.
 
-    Parameters
-    ----------
-    start_at : float
-        Unix time in s.
-    rate_hz : float
-        Ticks per second.
+    `start_at`: unix time in s.
+    `rate_hz`: ticks per second.
     """
 
     def __init__(self, start_at: float, rate_hz: float) -> None:

@@ -37,11 +37,7 @@ VECTORS = {
 class PlayTrace:
     """Collects the records of one play.
 
-    Parameters
-    ----------
-    joints : int
-    frames_per_tick : float
-        The file's frames in a row of the plan that is played.
+    `frames_per_tick`: the file's frames in a row of the plan that is played.
     """
 
     def __init__(self, joints: int, frames_per_tick: float) -> None:
@@ -71,10 +67,7 @@ class PlayTrace:
 def save_trace(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write arrays as a `.npz` file; an existing one is replaced once all is written.
 
-    Raises
-    ------
-    FormatError
-        If it cannot be written, with the system's reason.
+    Raises `FormatError` if it cannot be written, with the system's reason.
     """
     with replacing(path) as stream:
         np.savez(stream, **arrays)

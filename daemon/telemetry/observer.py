@@ -24,13 +24,7 @@ _ACTIVE_NUMBERS = [STATES.index(state) for state in ACTIVE]
 
 
 class Sample:
-    """One record, with its parts by name.
-
-    Parameters
-    ----------
-    record : ndarray, shape (width,)
-    joints : int
-    """
+    """One record, with its parts by name. `record`: shape (width,)."""
 
     def __init__(self, record: Floats, joints: int) -> None:
         self._record = record
@@ -52,10 +46,7 @@ class Sample:
     def payload(self, frames_per_tick: float) -> dict[str, Any]:
         """Return the sample as published: reference, feedback and their difference, in joint units.
 
-        Parameters
-        ----------
-        frames_per_tick : float
-            The file's frames in a row of the plan that is played.
+        `frames_per_tick`: the file's frames in a row of the plan that is played.
         """
         reference = {
             "position": self.vector("reference_position"),
@@ -76,21 +67,10 @@ class Sample:
 class Observer:
     """Reads one ring and keeps what its records add up to.
 
-    Parameters
-    ----------
-    reader : RingReader
-    joints : int
-    unix_less_monotonic : callable
-        Reads the difference of the machine's two clocks, in s.
-
-    Attributes
-    ----------
-    sample : Sample or None
-        The newest record; None before the first.
-    second, goal : Timing
-        Since `start_second` and since `start_goal`; the goal's holds only ticks in motion.
-    drift : Drift or None
-        Of the goal; None where its start is not appointed.
+    `unix_less_monotonic`: reads the difference of the machine's two clocks, in s.
+    `sample`: the newest record; None before the first.
+    `second`, `goal`: since `start_second` and since `start_goal`; the goal's holds only ticks in motion.
+    `drift`: of the goal; None where its start is not appointed.
     """
 
     def __init__(

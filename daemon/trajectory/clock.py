@@ -50,12 +50,8 @@ class TrajectoryClock:
     def start(self, rate: float, max_slope: float) -> None:
         """Stand so that the next tick is at row 0, moving at `rate`; or at row 0, if that is 0.
 
-        Parameters
-        ----------
-        rate : float
-            Rows per tick.
-        max_slope : float
-            How much the rate may change in one tick.
+        `rate`: rows per tick.
+        `max_slope`: how much the rate may change in one tick.
         """
         self.position = -rate
         self.rate = self._target = self._heading = rate

@@ -82,20 +82,13 @@ def plan_ramp(
 ) -> Ramp:
     """Plan the quickest ramp of the clock's rate within its bounds (by the library `ruckig`).
 
-    Parameters
-    ----------
-    place, rate, slope : float
-        In rows, rows per tick and rows per tick²: where the clock is.
-    to : float
-        The rate to reach; at 1 the ramp ends on a whole row, after a whole number of ticks.
-    max_slope : float
-        Bound of the slope. Ramps use a share of it, and have a jerk of at most twice the square of that; so a
-        full one, from 0 to 1, takes `FULL_RAMP / max_slope` ticks.
-    not_past : float
-        The rate that the clock has been heading for, and that is not to be passed in turning round, nor where
-        the slope is too great for `to` to be met with the usual jerk.
-    land_on : float, optional
-        Of a ramp to 0: the row to come to rest on, not before the end of the quickest one.
+    `place`, `rate`, `slope`: in rows, rows per tick and rows per tick²: where the clock is.
+    `to`: the rate to reach; at 1 the ramp ends on a whole row, after a whole number of ticks.
+    `max_slope`: bound of the slope. Ramps use a share of it, and have a jerk of at most twice the square of
+    that; so a full one, from 0 to 1, takes `FULL_RAMP / max_slope` ticks.
+    `not_past`: the rate that the clock has been heading for, and that is not to be passed in turning round,
+    nor where the slope is too great for `to` to be met with the usual jerk.
+    `land_on`: of a ramp to 0: the row to come to rest on, not before the end of the quickest one.
     """
     start, usual = Segment(0.0, place, rate, slope, 0.0), SHARE * max_slope
     turn: tuple[Segment, ...] = ()
@@ -116,14 +109,9 @@ def longest_stop(rate: float, max_slope: float, skipped: float = 0.0) -> float:
     brake for a row has begun no earlier than one tick before the last moment, so it is carried on by that
     tick's rows; a late one has those of the ticks that it skips as well.
 
-    Parameters
-    ----------
-    rate : float
-        In rows per tick.
-    max_slope : float
-        In rows per tick².
-    skipped : float
-        How many ticks a late tick may skip.
+    `rate`: in rows per tick.
+    `max_slope`: in rows per tick².
+    `skipped`: how many ticks a late tick may skip.
     """
     slowing = max((rate + 0.5) / (SHARE * max_slope), _ticks_to_shift((1.0 + skipped) * rate, max_slope))
     return slowing + 0.5 / (SHARE**2 * max_slope) + 1.0

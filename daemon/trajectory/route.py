@@ -70,13 +70,7 @@ class Route:
     passes: Passes  # over the motion
 
     def leg(self, number: int, begin: int | None = None) -> Leg:
-        """Return a pass, counted from 0.
-
-        Parameters
-        ----------
-        begin : int, optional
-            The row to begin on, in place of the pass's own.
-        """
+        """Return a pass, counted from 0. `begin`: the row to begin on, in place of the pass's own."""
         passes = self.passes
         seamless = passes.seamless and not passes.end_with(number)
         first, last, eases_in, eases_out = passes.first, passes.last, passes.eases_in, passes.eases_out

@@ -62,14 +62,9 @@ class Track:
         straight lines, it is the cubic Hermite polynomial through them with the rows' velocities as slopes
         (Fritsch and Carlson 1980).
 
-        Parameters
-        ----------
-        place : float
-            In rows, within 0 and `last`.
-        position, velocity : ndarray, shape (joints,)
-            Filled in place.
-        rate : float
-            Rows per tick of the trajectory clock; scales the velocity.
+        `place`: in rows, within 0 and `last`.
+        `position`, `velocity`: shape (joints,); filled in place.
+        `rate`: rows per tick of the trajectory clock; scales the velocity.
         """
         row = int(place)
         fraction = place - row
@@ -105,10 +100,7 @@ class Track:
 def share(track: Track) -> int:
     """Copy a track into nameless shared memory and return its file descriptor, which the caller closes.
 
-    Raises
-    ------
-    OSError
-        If there is no memory for it.
+    Raises `OSError` if there is no memory for it.
     """
     kind = _INTERPOLATIONS.index(track.interpolation)
     values = (*track.positions.shape, track.rate_hz, track.clock_acceleration, kind)
@@ -129,10 +121,7 @@ def share(track: Track) -> int:
 def map_shared(fd: int) -> Track:
     """Map what `share` wrote; the file descriptor may be closed afterwards.
 
-    Raises
-    ------
-    ValueError
-        If the memory is not as long as its header says.
+    Raises `ValueError` if the memory is not as long as its header says.
     """
     memory = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
     header = np.frombuffer(memory, dtype=_HEADER, count=1)[0]

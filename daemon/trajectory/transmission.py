@@ -29,7 +29,7 @@ class Transmission:
     # reduction, offset: shape (actuators,); of each actuator; the offset in rad or m
     reduction: Floats
     offset: Floats
-    # shape (joints,); the actuator that tells each joint's position; of a mimic joint without one, the
+    # shape (joints,); the actuator that measures each joint's position; of a mimic joint without one, the
     # leader's
     actuator_of: Indexes
     # joint_reduction, joint_offset: shape (joints,); from that actuator to the joint

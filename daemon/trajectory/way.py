@@ -65,10 +65,7 @@ class Way:
 def plan_way(start: Floats, target: Floats, velocity: Floats, acceleration: Floats, jerk: Floats) -> Way:
     """Plan all joints, arrays of shape (joints,), to arrive at the same time.
 
-    Raises
-    ------
-    WayError
-        If the bounds are such that there is none.
+    Raises `WayError` if the bounds are such that there is none.
     """
     wanted = InputParameter(start.size)
     wanted.current_position, wanted.target_position = start, target

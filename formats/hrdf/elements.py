@@ -1,6 +1,6 @@
 """The elements of HRDF as data: their attributes and children, and the version that introduced each.
 
-Follows the HEBI Robot Configuration format 1.6.0. Its change log tells which version introduced what; HEBI's
+Follows the HEBI Robot Configuration format 1.6.0. Its change log names which version introduced what; HEBI's
 own parser treats each version accordingly.
 """
 

@@ -21,8 +21,9 @@ from motiond.text import quoted
 
 from ..arrays import Floats, frozen
 from ..errors import Where
-from ..io.first_tag import first_tag
-from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel, Shape
+from ..io.beginning import first_tag
+from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
+from ..model.shapes import Shape
 from .catalog import Part, load_catalog, pose
 from .document import Element, read_document
 from .elements import LAST_IMPLICIT_END_EFFECTOR

@@ -4,14 +4,12 @@
 - `source`: where a file's bytes come from, and how files that it refers to are found
 - `mesh_file`: files of meshes, which nobody reads before they are to be seen
 - `beginning`: the beginning of a file, whichever UTF it is in
-- `first_tag`: how XML is known without a parser
 - `xml_tree`: safe parsing of XML
 - `xml_slips`: what XML forbids and other readers let pass, fixed with a warning
 - `xml_errors`: what to do about each error in XML
 - `yaml_errors`: what libyaml's errors mean to who wrote the file
 - `digits`: rounding to significant digits
-- `losses`: refusal of what a format cannot hold
-- `options`: the options that every writing format has
+- `losses`: refusal of what a format cannot hold, and the options that every writer has
 - `output`: files that are replaced whole or not at all
 """
 

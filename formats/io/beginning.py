@@ -1,8 +1,9 @@
-"""The beginning of a file, from which its format is known."""
+"""The beginning of a file, from which its format is known without a parser."""
 
 from __future__ import annotations
 
 import codecs
+import re
 
 # A licence may come first.
 HEAD_BYTES = 1 << 16
@@ -14,6 +15,11 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+
+_NOT_AN_ELEMENT = re.compile(
+    rb"<!--.*?(?:-->|\Z)|<![A-Za-z][^\[>]*(?:\[.*?\]\s*)?(?:>|\Z)|<\?.*?(?:>|\Z)", re.DOTALL
+)
+_FIRST_TAG = re.compile(rb"(?:\xef\xbb\xbf)?\s*<([A-Za-z_][\w.:-]*)")
 
 
 def beginning(data: bytes, most_bytes: int = HEAD_BYTES) -> bytes:
@@ -33,3 +39,9 @@ def wide_encoding(data: bytes) -> str:
     if first == [True, False, True, False]:
         return "utf-16-le"
     return "utf-16-be" if first == [False, True, False, True] else ""
+
+
+def first_tag(head: bytes) -> bytes:
+    """Return the name of the element that a file begins with, or b'' where it begins with anything else."""
+    found = _FIRST_TAG.match(_NOT_AN_ELEMENT.sub(b"", head))
+    return found[1] if found else b""

@@ -7,7 +7,7 @@ FormatError
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from motiond.text import listed, nearest
 
@@ -23,6 +23,13 @@ class Loss(Problem):
     """Something that would be lost, by the name that permits it in `drop`."""
 
     name: str = ""
+
+
+class CommonKeywords(TypedDict, total=False):
+    """The fields that the `WriteOptions` of every format have; each format declares its own beside them."""
+
+    precision: int | None
+    drop: Collection[str]
 
 
 class NothingToDropError(FormatError):

@@ -90,7 +90,7 @@ def refuse_damaged(mesh: Mesh) -> None:
     with open_mesh(mesh) as file:
         if mesh.format == "stl" and not _is_whole_stl(file, os.fstat(file.fileno()).st_size):
             reason = "its file is damaged, holds no triangles or is not STL"
-            raise BadText(f"mesh '{mesh.path.name}' cannot be drawn", reason, "export it anew")
+            raise BadText(f"mesh '{mesh.path.name}' cannot be drawn", reason, "export it again")
 
 
 def _is_whole_stl(file: BinaryIO, size: int) -> bool:
@@ -129,7 +129,7 @@ def _refuse_outer_buffers(name: str, mesh: Mesh) -> None:
     except (AttributeError, TypeError, ValueError, RecursionError) as error:
         if isinstance(error, BadText):
             raise
-        raise BadText(name, "its file is damaged or is not glTF", "export it anew") from error
+        raise BadText(name, "its file is damaged or is not glTF", "export it again") from error
     for uri in uris:
         if uri and not uri.startswith("data:"):
             reason = f"its buffer '{printable(uri[:100])}' is another file, which is not served"

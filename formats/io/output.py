@@ -39,7 +39,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 def remove(part: Path) -> None:
     """Remove a file that was begun, if it is there.
 
-    A failure is not told, as on a file system that is read-only: it would hide the one that has led here.
+    A failure is not reported, as on a file system that is read-only: it would hide the one that has led here.
     """
     with suppress(OSError):
         part.unlink()

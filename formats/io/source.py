@@ -22,20 +22,11 @@ if TYPE_CHECKING:
 
 
 class SizeBound(NamedTuple):
-    """How many bytes a file may have.
-
-    Attributes
-    ----------
-    most_bytes : int
-    kind : str
-        What such a file is called, with its article.
-    fix : str
-        What to do about a larger one.
-    """
+    """How many bytes a file may have."""
 
     most_bytes: int
-    kind: str
-    hint: str
+    kind: str  # what such a file is called, with its article
+    hint: str  # what to do about a larger one
 
 
 PIECE_BYTES = 1 << 20

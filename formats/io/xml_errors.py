@@ -23,7 +23,7 @@ _CHARACTER = "write a character as &#65; or &#x41;, and & itself as &amp;"
 _PREFIX = "a name has one : at most, after its prefix; choose another"
 _ENCODING = 'save the file as UTF-8, or name its encoding in <?xml version="1.0" encoding="…"?>'
 _KINDS = etree.ErrorTypes
-_MENDS = {
+_HINTS = {
     _KINDS.ERR_DOCUMENT_EMPTY: "check that it is the right file, and that it begins with <",
     _KINDS.ERR_DOCUMENT_END: "a file has one root element; remove what follows it",
     _KINDS.ERR_INVALID_CHAR: "remove the character",
@@ -61,7 +61,7 @@ _MENDS = {
     _KINDS.NS_ERR_COLON: _PREFIX,
 }
 # The parser has one kind of error for all names that are missing.
-_MENDS_OF_NAMES = {
+_HINTS_OF_NAMES = {
     "error parsing attribute name": f"{_ATTRIBUTES}, and end the tag with >",
     "StartTag: invalid element name": "begin a tag with < and its name, and write any other < as &lt;",
 }
@@ -80,5 +80,5 @@ def no_xml(problems: Problems, kind: int, line: int, words: str) -> FormatError:
     reason = re.sub(r"\s*, line \d+, column \d+.*", "", words, flags=re.DOTALL)
     reason = _ADVICE.sub("", reason)
     reason = " ".join(shortened(word, LONGEST_WORD) for word in reason.split())
-    hint = _MENDS_OF_NAMES.get(reason) or _MENDS.get(kind, "correct it")
+    hint = _HINTS_OF_NAMES.get(reason) or _HINTS.get(kind, "correct it")
     return problems.fail(line, "this is no well-formed XML", reason, hint)

@@ -1,4 +1,4 @@
-"""Mends two slips that XML forbids and that other readers of robot files let pass, each with a warning.
+"""Fixes two slips that XML forbids and that other readers of robot files let pass, each with a warning.
 
 A comment may hold `--`, and the declaration `<?xml …?>` may follow comments and blank lines. Every line keeps
 its number.

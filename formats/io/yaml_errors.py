@@ -9,19 +9,11 @@ if TYPE_CHECKING:
 
 
 class Explained(NamedTuple):
-    """An error in the words of a message.
+    """An error in the words of a message."""
 
-    Attributes
-    ----------
-    line : int
-        Counted from 0.
-    why, fix : str
-        The parts of the message; `hint` is '' where there is no more to say.
-    """
-
-    line: int
+    line: int  # counted from 0
     reason: str
-    hint: str
+    hint: str  # '' where there is no more to say
 
 
 _INDENTED = "the line is indented differently than those it belongs to"
@@ -67,7 +59,7 @@ _KINDS = (
 
 
 def nests_too_deeply(error: yaml.MarkedYAMLError) -> bool:
-    """Return whether libyaml gave up at its own bound of depth; it looks ahead of what it has told.
+    """Return whether libyaml gave up at its own bound of depth; it looks ahead of what it has reported.
 
     Since 0.2.6 it has one, of 1000 levels.
     """

@@ -68,8 +68,8 @@ def rename(motion: Motion, table: Mapping[str, str]) -> Motion:
     _refuse_unknown(motion, "joint", table, motion.joint_names)
     names = [table.get(name, name) for name in motion.joint_names]
     _refuse_twice(motion, names)
-    told = dict(zip(motion.joint_names, names, strict=True))
-    return replace(motion, joint_names=tuple(names), metadata=_metadata_for(motion, told))
+    new_names = dict(zip(motion.joint_names, names, strict=True))
+    return replace(motion, joint_names=tuple(names), metadata=_metadata_for(motion, new_names))
 
 
 def name_joints(motion: Motion, names: Iterable[str]) -> Motion:
@@ -270,18 +270,20 @@ def _from_zero(motion: Motion, first: int, last: int) -> Floats:
     return times
 
 
-def _metadata_for(motion: Motion, told: Mapping[str, str]) -> dict[str, Any]:
-    """Return the metadata with new joint names in what it says of joints; `told` is old name to new."""
+def _metadata_for(motion: Motion, new_names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the metadata with new joint names wherever it names joints; `new_names` is old name to new."""
     metadata = dict(motion.metadata)
     if "components" in metadata:
         metadata["components"] = {
-            name: {**said, "part_labels": tuple(told.values())}
+            name: {**said, "part_labels": tuple(new_names.values())}
             if said.get("part_labels") == motion.joint_names
             else said
             for name, said in metadata["components"].items()
         }
     if "servos" in metadata:
-        metadata["servos"] = {told[name]: said for name, said in metadata["servos"].items() if name in told}
+        metadata["servos"] = {
+            new_names[name]: said for name, said in metadata["servos"].items() if name in new_names
+        }
     return metadata
 
 

@@ -35,17 +35,9 @@ class TooManyRows(ValueError):
 def rows_between(duration_s: float, rate_hz: float, *, frames: int, columns: int, slack: float) -> int:
     """Return how many rows, 1 / rate apart, it takes from a motion's first frame to its last.
 
-    Parameters
-    ----------
-    frames, columns : int
-        Of the motion.
-    slack : float
-        The part of a row by which the last may come before the last frame.
-
-    Raises
-    ------
-    TooManyRows
-        If there would be more than are ever made of such a motion.
+    `frames`, `columns`: of the motion.
+    `slack`: the part of a row by which the last may come before the last frame.
+    Raises `TooManyRows` if there would be more than are ever made of such a motion.
     """
     wanted = duration_s * rate_hz
     by_frames = max(FEW_ROWS, MOST_ROWS_PER_FRAME * frames)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ..arrays import Floats
-    from .structure import Frame, Joint, JointType, Link
+    from .robot import Frame, Joint, JointType, Link
 
 _Key: TypeAlias = tuple[Literal["base", "link", "joint", "frame"], str]
 _BASE: _Key = ("base", "")
@@ -25,14 +25,9 @@ _RANK = {"joint": 1, "frame": 2, "link": 3}
 class ForwardKinematics:
     """The poses of a robot's links, joints and frames; in which order they follow is worked out once.
 
-    Parameters
-    ----------
-    name : str
-        Of the robot, for messages.
-    joints, links, frames : tuple
-        Of the robot.
-    base_pose : ndarray, shape (4, 4)
-        Where the file places the robot.
+    `name`: of the robot, for messages.
+    `joints`, `links`, `frames`: of the robot.
+    `base_pose`: shape (4, 4); where the file places the robot.
     """
 
     def __init__(

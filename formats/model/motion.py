@@ -274,6 +274,6 @@ def _read_only(values: Floats) -> Floats:
 
 
 def told_exactly(value: float) -> str:
-    """Return a number with as many digits as it takes, where few would tell another one."""
+    """Return a number with as many digits as it takes, where few would be another number."""
     few = f"{value:g}"
     return few if float(few) == value else repr(float(value))

@@ -15,9 +15,9 @@ import numpy as np
 from motiond.text import echoed, quoted
 
 from ..arrays import Floats, frozen
-from ..io.first_tag import first_tag
+from ..io.beginning import first_tag
 from ..model.poses import inverse_pose
-from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel, Shape
+from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
 from .document import read_document
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
 from .frames import Frames, full
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ..io.source import Source
     from ..model.robot import FrameKind
+    from ..model.shapes import Shape
     from .document import Document
     from .elements import AxisElement, Element
 

@@ -123,12 +123,12 @@ def _colour(node: Node) -> tuple[float, float, float, float] | None:
     """Return the colour that is seen in the light, less opaque by `<transparency>`; None without one."""
     opacity = 1.0 - node.number("transparency", 0.0)
     material = node.one("material")
-    told = (
+    colour = (
         next(filter(None, (material.one(tag) for tag in ("diffuse", "ambient"))), None) if material else None
     )
-    if told is None:
+    if colour is None:
         return None
-    rgba = told.value(_parse_colour, [1.0, 1.0, 1.0, 1.0])
+    rgba = colour.value(_parse_colour, [1.0, 1.0, 1.0, 1.0])
     red, green, blue, alpha = np.clip([*rgba[:3], rgba[3] * opacity], 0.0, 1.0).tolist()
     return red, green, blue, alpha
 

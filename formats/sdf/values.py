@@ -86,7 +86,7 @@ def parse_pose(text: str, rotation_format: str = _EULER, *, degrees: bool = Fals
 
 
 def parse_numbers(text: str, count: int, reason: str) -> list[float]:
-    """Read so many numbers; `reason` tells a reader of the message what they are.
+    """Read so many numbers; `reason` explains in messages what they are.
 
     Raises `ValueProblem` if there are more or fewer, or one is no finite number or too large.
     """

@@ -29,7 +29,7 @@ FRAME_RATE_RULE = f"a frame rate lies between {SLOWEST_FRAME_RATE:g} and {FASTES
 # The rate that Choreonoid assumes for time-specified frames in a file that states none.
 DEFAULT_FRAME_RATE = 100.0
 MOST_PARTS = 10_000
-# Frames may be stamped with Unix time; beyond this, doubles no longer tell milliseconds apart.
+# Frames may be stamped with Unix time; beyond this, doubles no longer distinguish milliseconds.
 LATEST_S = 1e12
 # Shorter than this, a quaternion says nothing of a rotation; files of four digits are this far from length 1.
 NO_LENGTH, UNIT_WITHIN = 1e-9, 1e-3

@@ -71,7 +71,7 @@ def _utf8(data: bytes, problems: Problems) -> bytes:
     text = data.removeprefix(codecs.BOM_UTF8)
     if b"\0" in text:
         line = text.count(b"\n", 0, text.index(b"\0")) + 1
-        raise problems.fail(line, "holds a NUL byte", "a .seq file is text", "copy the file anew")
+        raise problems.fail(line, "holds a NUL byte", "a .seq file is text", "copy the file again")
     if not text.isascii():
         try:
             text.decode()
@@ -111,7 +111,7 @@ class _Reader:
     def motion(self, tree: Value | None, name: str) -> Motion:
         """Read the whole tree."""
         if tree is None:
-            raise self.problems.fail(0, "is empty", "a .seq file holds a mapping", "copy the file anew")
+            raise self.problems.fail(0, "is empty", "a .seq file holds a mapping", "copy the file again")
         if not isinstance(tree, Mapping):
             hint = "begin with `type: CompositeSeq`"
             raise self.problems.fail(line_of(tree, 1), "is no mapping", "a .seq file is one", hint)

@@ -20,7 +20,7 @@ from motiond.text import echoed, nearest
 
 from ..arrays import Floats, frozen
 from ..errors import MOST_PROBLEMS, Problems
-from ..io.first_tag import first_tag
+from ..io.beginning import first_tag
 from ..model.poses import inverse_pose
 from ..model.robot import Joint, RobotModel
 from .document import Node, read_document

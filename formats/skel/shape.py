@@ -108,9 +108,9 @@ def _colour(node: Node) -> tuple[float, float, float, float] | None:
     text = node.values.get("color")
     if text is None:
         return None
-    told = read_numbers(text)
-    if told is None or len(told) not in {3, 4}:
+    numbers = read_numbers(text)
+    if numbers is None or len(numbers) not in {3, 4}:
         node.warn(f"<color> is {quoted(text)}", "it is three or four numbers, r g b a", "it is left out")
         return None
-    red, green, blue, alpha = np.clip([*told, 1.0][:4], 0.0, 1.0).tolist()
+    red, green, blue, alpha = np.clip([*numbers, 1.0][:4], 0.0, 1.0).tolist()
     return red, green, blue, alpha

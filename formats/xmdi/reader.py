@@ -24,7 +24,7 @@ from lxml import etree
 from motiond.text import echoed, nearest, printable
 
 from ..errors import MOST_PROBLEMS, Problems
-from ..io.first_tag import first_tag
+from ..io.beginning import first_tag
 from ..io.xml_tree import line_of, parse_xml
 from ..model.interpolation import interpolate
 from ..model.motion import Motion
@@ -212,12 +212,12 @@ def _rows_per_frame(xml: Xml, text: str, problems: Problems) -> float:
 def _read_servo(xml: Xml, lines: dict[str, int], problems: Problems) -> _Servo | None:
     attributes = {str(key): str(value) for key, value in xml.attrib.items()}
     name = attributes.pop("name", "").strip()
-    told = echoed(name)
+    shown = echoed(name)
     if not name:
         problems.add(line_of(xml), "<servo> has no name", "it is required", 'write name="…"')
     elif name in lines:
         problems.add(
-            line_of(xml), f"servo '{told}' stands twice", f"first on line {lines[name]}", "join them"
+            line_of(xml), f"servo '{shown}' stands twice", f"first on line {lines[name]}", "join them"
         )
     lines.setdefault(name, line_of(xml))
     _refuse_text(xml, problems)
@@ -226,10 +226,10 @@ def _read_servo(xml: Xml, lines: dict[str, int], problems: Problems) -> _Servo |
     if len(tags) != 2 or tags[0] not in POSITIONS or tags[1] not in FRAMES:
         holds = " and ".join(f"<{echoed(str(tag))}>" for tag in tags[:4]) or "nothing"
         reason = "it holds one <position>, then one <frames>"
-        problems.add(line_of(xml), f"servo '{told}' holds {holds}", reason, "correct it")
+        problems.add(line_of(xml), f"servo '{shown}' holds {holds}", reason, "correct it")
         return None
-    positions, frames = (_numbers(child, told, problems) for child in children)
-    if positions is None or frames is None or not _is_sound(xml, told, positions, frames, problems):
+    positions, frames = (_numbers(child, shown, problems) for child in children)
+    if positions is None or frames is None or not _is_sound(xml, shown, positions, frames, problems):
         return None
     return _Servo(name, frames, positions, attributes)
 

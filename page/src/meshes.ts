@@ -24,7 +24,7 @@ export async function loadMesh(url: string, format: Format): Promise<Object3D> {
   const outer = format === "gltf" ? outerBuffer(content) : "";
   if (outer) throw new Error(`its buffer ${outer} is another file, which is not served; save it with its buffers in it, or as GLB`);
   const loaded = await parse(content, format).catch(() => null);
-  if (!loaded || !hasTriangles(loaded)) throw new Error(`its file is damaged, holds no triangles or is not ${NAMES[format]}; export it anew`);
+  if (!loaded || !hasTriangles(loaded)) throw new Error(`its file is damaged, holds no triangles or is not ${NAMES[format]}; export it again`);
   return loaded;
 }
 

@@ -107,7 +107,7 @@ def test_a_gltf_whose_buffers_are_other_files_is_not_shown(tmp_path: Path) -> No
 def test_a_file_that_is_no_gltf_is_not_shown(tmp_path: Path, content: str) -> None:
     file = tmp_path / "a.gltf"
     file.write_text(content)
-    assert refusal(file, tmp_path) == f"mesh '{file}'; its file is damaged or is not glTF; export it anew"
+    assert refusal(file, tmp_path) == f"mesh '{file}'; its file is damaged or is not glTF; export it again"
 
 
 BINARY = b"made by a program".ljust(80) + (2).to_bytes(4, "little") + bytes(100)
@@ -140,7 +140,7 @@ def test_a_damaged_stl_is_told(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(BadText) as refused:
         refuse_damaged(Mesh(tmp_path / "a.stl", "stl"))
     assert str(refused.value) == (
-        "mesh 'a.stl' cannot be drawn; its file is damaged, holds no triangles or is not STL; export it anew"
+        "mesh 'a.stl' cannot be drawn; its file is damaged, holds no triangles or is not STL; export it again"
     )
 
 

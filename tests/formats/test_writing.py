@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from motiond.formats import FormatError, Motion, dump_motion, load_motion, registry, seq, xmdi
-from motiond.formats.io.options import CommonKeywords
+from motiond.formats.io.losses import CommonKeywords
 from motiond.formats.seq.writer import Keywords as SeqKeywords
 from motiond.formats.xmdi.writer import Keywords as XmdiKeywords
 from tests.tables import table

@@ -273,7 +273,7 @@ def test_check_tells_of_a_mesh_that_is_damaged(
     config = tmp_path / "motiond.yaml"
     robot = {"model": "arm.sdf", "driver": {"type": "sim"}, "motions": ["short.seq"]}
     config.write_text(yaml.safe_dump({"robots": {"arm": robot}}))
-    reason = "its file is damaged, holds no triangles or is not STL; export it anew"
+    reason = "its file is damaged, holds no triangles or is not STL; export it again"
     for words in (("-c", config), ("--robot", tmp_path / "arm.sdf", motion)):
         caplog.clear()
         assert run_here(capsys, "check", *words)[0] == 0

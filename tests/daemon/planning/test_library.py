@@ -156,7 +156,7 @@ def test_files_of_one_name_do_not_hide_each_others_faults(tmp_path: Path) -> Non
     assert entry is not None
     assert entry.reason.splitlines() == [
         f"wave: 2 motions have this name; they are in {torn} and {far}; rename all but one",
-        f"{torn}: is empty; a .seq file holds a mapping; copy the file anew",
+        f"{torn}: is empty; a .seq file holds a mapping; copy the file again",
         (
             f"{far}: wave: joint 'elbow' reaches 2.05 rad at 0.010 s (frame 1); its upper limit is 2 rad; "
             "lower the motion or raise `joints.elbow.limits.upper`"
@@ -370,7 +370,7 @@ def test_bad_files_of_any_name_are_told_of_by_a_printable_one(
     found = library_of(tmp_path)
     reasons = {entry.name: entry.reason for entry in found}
     assert reasons[r"torn\xff"] == (
-        rf"{tmp_path}/torn\xff.seq: is empty; a .seq file holds a mapping; copy the file anew"
+        rf"{tmp_path}/torn\xff.seq: is empty; a .seq file holds a mapping; copy the file again"
     )
     (warning,) = caplog.messages
     assert warning.startswith(rf"arm: {tmp_path}/lost\xff.markers.yaml: belongs to no motion; ")

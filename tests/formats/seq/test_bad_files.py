@@ -245,7 +245,7 @@ def test_bad_keys_are_refused(old: str, new: str, message: str) -> None:
     ("text", "message"),
     [
         ("- 1\n", ":1: is no mapping; a .seq file is one; begin with `type: CompositeSeq`"),
-        ("# nothing\n", ": is empty; a .seq file holds a mapping; copy the file anew"),
+        ("# nothing\n", ": is empty; a .seq file holds a mapping; copy the file again"),
         (HEAD, ":1: the top node has no components; a motion has at least one; add components"),
         (
             HEAD + "components: []\n",

@@ -149,7 +149,7 @@ async def until_it_rests(browsed: Browsed) -> None:
 
 async def test_meshes_that_cannot_be_read_are_named_and_the_rest_is_drawn(rig: ManyRobots) -> None:
     (rig.folder / "late.gltf").write_bytes(meshes.ELSEWHERE)
-    damaged = "its file is damaged, holds no triangles or is not GLB; export it anew"
+    damaged = "its file is damaged, holds no triangles or is not GLB; export it again"
     elsewhere = (
         "its buffer cube.bin is another file, which is not served; save it with its buffers in it, or as GLB"
     )
