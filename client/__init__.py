@@ -8,7 +8,8 @@
 - `connect`: chooses how a daemon is reached; `target`: brokers
 - `daemon`: the client with its requests and streams, a robot, a group, a motion that plays
 - `reports`: reports, results, and the queue in which they wait; `errors`: what is raised
-- `transport`: what all connections have in common; `mqtt`: the one to a broker
+- `transport`: what all connections have in common; `mqtt`: the one to a broker; `messages`: those to a
+  daemon's own socket and page; `several`: more than one of them
 """
 
 from .connect import connect

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from motiond.local import address_of, addresses
+
 from .daemon import RECONNECT_S, Daemon
+from .messages import HttpTransport, SocketTransport
+from .several import SeveralTransport
 from .target import PORTS, Broker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from .reports import Report
-    from .transport import Transport
+    from .several import Make
+
+DEFAULT_CONFIG = Path("/etc/motiond/motiond.yaml")
 
 
 def connect(
-    where: str | Broker | None = None,
+    where: str | Broker | Sequence[Broker] | None = None,
     *,
+    config: Path | str | None = None,
     base: str | None = None,
+    token: str | None = None,
+    ca_file: Path | None = None,
     holder: str | None = None,
     reconnect_s: float = RECONNECT_S,
 ) -> Daemon:
@@ -28,10 +38,19 @@ def connect(
 
     Parameters
     ----------
-    where : str or Broker, optional
-        `mqtt[s]://…` or `ws[s]://…` of a broker.
+    where : str, Broker or sequence of Broker, optional
+        `mqtt[s]://…` or `ws[s]://…` of a broker, `http[s]://…` of a daemon's page, or `unix:/path` of its
+        control socket. Of several brokers, a request goes to the one where the robot answers, and a stop to
+        all. Without it, the daemons of this machine are asked by their control sockets; where none runs, the
+        broker of $MOTIOND_BROKER, or else the one on this machine.
+    config : Path, optional
+        The configuration of a daemon on this machine, by which its socket is found.
     base : str, optional
-        The first part of every topic at the broker; `motiond` by default.
+        The first part of every topic at a broker; `motiond` by default.
+    token : str, optional
+        The daemon's token, for HTTP.
+    ca_file : Path, optional
+        Certificates that the other end's is checked against.
     holder : str, optional
         As whom to acquire control of a robot, for as long as a request or a motion takes, where somebody has
         to be in control and no client is. Without it such a request is refused; see `Robot.control`.
@@ -43,20 +62,40 @@ def connect(
     ValueError
         If `where` is no such URL.
     """
-    return Daemon(_transport(where, base), holder=holder, reconnect_s=reconnect_s)
+    makes = _of_this_machine(config) if where is None else []
+    if not makes:
+        if where is None:
+            where = os.environ.get("MOTIOND_BROKER") or Broker()
+        several = [where] if isinstance(where, str | Broker) else where
+        makes = [_made(one, base, token, ca_file) for one in several]
+    make = makes[0] if len(makes) == 1 else partial(SeveralTransport, makes)
+    return Daemon(make, holder=holder, reconnect_s=reconnect_s)
 
 
-def _transport(
-    where: str | Broker | None, base: str | None
-) -> Callable[[Callable[[Report], None]], Transport]:
-    if not isinstance(where, Broker):
-        where = Broker(where or Broker().url)
-    if base is not None:
-        where = replace(where, base=base)
-    if urlsplit(where.url).scheme not in PORTS:
+def _of_this_machine(config: Path | str | None) -> list[Make]:
+    """Return how the daemons of this machine are reached, or the one of a configuration."""
+    if config is not None:
+        return [partial(SocketTransport, address_of(config), config=Path(config))]
+    bound = addresses()
+    named = Path(os.environ.get("MOTIOND_CONFIG") or DEFAULT_CONFIG)
+    if (own := address_of(named)) in bound:
+        return [partial(SocketTransport, own, config=named)]
+    return [partial(SocketTransport, address) for address in bound]
+
+
+def _made(where: str | Broker, base: str | None, token: str | None, ca_file: Path | None) -> Make:
+    if isinstance(where, str):
+        scheme = urlsplit(where).scheme
+        if scheme in {"http", "https"}:
+            return partial(HttpTransport, where, token=token, ca_file=ca_file)
+        if scheme == "unix":
+            return partial(SocketTransport, where.removeprefix("unix:"))
+        where = Broker(where)
+    if where.scheme not in PORTS:
         raise ValueError(
-            f"'{where.url}' names no daemon; write mqtt://HOST, mqtts://HOST, ws://HOST or wss://HOST"
+            f"'{where.url}' names no daemon; write mqtt[s]://HOST, ws[s]://HOST, http[s]://HOST or unix:/PATH"
         )
+    where = replace(where, base=base or where.base, ca_file=ca_file or where.ca_file)
     from .mqtt import MqttTransport  # noqa: PLC0415 - only who uses a broker loads the library for it
 
     return partial(MqttTransport, where)

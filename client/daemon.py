@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ALL_BUT_TELEMETRY = RETAINED | {"result", "event", "diagnostics"}
 RECONNECT_S = 10.0
 ANSWER_S = 5.0
-READING_S = 35.0
+GROUP_S = READING_S = 35.0
 """How long an answer is waited for where a daemon reads files; it gives up after 30 s, and says so."""
 RENEWALS_A_TTL = 3  # so that two of them may be lost
 RELEASE_S = 1.0
@@ -154,11 +154,6 @@ class Daemon:
         raise NoAnswer(f"{path}: no answer in {timeout_s:g} s; {absence}")
 
     # -- reports ---------------------------------------------------------------------------------------------
-
-    @property
-    def telemetry_subject(self) -> str:
-        """The subject of telemetry."""
-        return "telemetry"
 
     def reports(self, *subjects: str, robot: str = "+") -> Stream:
         """Return a stream of `Report` of one robot or of all, on some subjects or on all but telemetry."""
@@ -437,7 +432,7 @@ class Robot:
 
     def telemetry(self) -> Stream:
         """Return a stream of telemetry samples, as dictionaries; a slow reader gets the newest."""
-        return self.daemon.stream({self.daemon.telemetry_subject}, self.name, data_only=True)
+        return self.daemon.stream({"telemetry"}, self.name, data_only=True)
 
     def states(self) -> Stream:
         """Return a stream of states, as dictionaries; the present one comes first."""
@@ -549,7 +544,7 @@ class Goal:
 
 
 class Group:
-    """All robots of a group; a daemon coordinates them.
+    """All robots of a group, which a daemon coordinates; it needs a broker for it.
 
     Attributes
     ----------
@@ -559,3 +554,34 @@ class Group:
     def __init__(self, daemon: Daemon, name: str) -> None:
         self._daemon = daemon
         self.name = name
+
+    async def request(self, verb: str, *, timeout_s: float = GROUP_S, **keys: Any) -> dict[str, Any]:
+        """Send any request to groups (docs/http.md) and return the `data` of its answer.
+
+        Raises
+        ------
+        Refused
+            With the answer of each robot in `data`.
+        NoAnswer
+        """
+        return await self._daemon.ask(f"group:{self.name}", verb, keys, timeout_s)
+
+    async def play(self, motion: str, **keys: Any) -> dict[str, Any]:
+        """Play a motion on all robots at one time; return once all have accepted it."""
+        return await self.request("play", motion=motion, **keys)
+
+    async def stop(self) -> dict[str, Any]:
+        """Stop all robots softly, on their paths."""
+        return await self.request("stop")
+
+    async def estop(self) -> dict[str, Any]:
+        """Halt all robots at once; this is no safety-rated stop."""
+        return await self.request("estop")
+
+    async def pause(self) -> dict[str, Any]:
+        """Slow all robots down on their paths, and wait there."""
+        return await self.request("pause")
+
+    async def resume(self) -> dict[str, Any]:
+        """Let all robots go on along their paths."""
+        return await self.request("resume")

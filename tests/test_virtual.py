@@ -14,8 +14,8 @@ import time
 import paho.mqtt.client as paho
 import pytest
 
-from motiond.daemon.ipc.peers import Peer, peer_of
 from motiond.daemon.robots.group_start.reservation import Reservation
+from motiond.local import Peer, peer_of
 from tests import virtual
 from tests.users import OTHER_USER
 from tests.virtual import NETWORK, START_S, NothingHappensError, VirtualLoop

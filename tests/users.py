@@ -13,6 +13,7 @@ from tests.virtual import NETWORK, MemorySocket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import pytest
 
@@ -51,11 +52,12 @@ def listening_as_other_user(monkeypatch: pytest.MonkeyPatch, address: str | byte
     return theirs
 
 
-def owned_by(path: Any, user: int) -> Any:
-    """Return a path of the same name whose file is another user's."""
+def owned_by(path: Path, user: int, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a file be another user's, and return its path."""
+    stat = os.stat
 
-    class Owned(type(path)):  # type: ignore[misc] # which class a path has depends on the system
-        def stat(self, **_: object) -> Any:
-            return SimpleNamespace(st_uid=user)
+    def told(asked: Any, **options: Any) -> Any:
+        return SimpleNamespace(st_uid=user) if asked == path else stat(asked, **options)
 
-    return Owned(path)
+    monkeypatch.setattr(os, "stat", told)
+    return path

@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 from greenlet import getcurrent
 
+from motiond import local
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
     from types import ModuleType
@@ -847,7 +849,12 @@ def _close(fileno: int) -> None:
     NETWORK.sockets[fileno].close()
 
 
+def _bound_names() -> list[str]:
+    return [name for family, name in NETWORK.listening if family == socket.AF_UNIX]
+
+
 REPLACED: tuple[tuple[ModuleType, str, object], ...] = (
+    (local, "_bound_names", _bound_names),
     (socket, "socket", MemorySocket),
     (socket, "SocketType", MemorySocket),
     (socket, "socketpair", socketpair),

@@ -2,7 +2,7 @@
 
 - `verbs`: each verb: what its request and its answer hold
 - `reports`: each subject of reports
-- `parsing`, `dispatcher`: a request on its way in, and its answer
+- `parsing`, `dispatcher`, `group_dispatcher`: a request on its way in, and its answer
 - `transactions`: a request that is sent again
 - `lease`: who commands a robot
 - `hub`: reports on their way out
@@ -16,6 +16,7 @@
 from .dispatcher import Dispatcher, accepted, refuse_expired, refused
 from .documents import schemas_of
 from .errors import ErrorCode, RequestError, RequestProblem, unknown_robot
+from .group_dispatcher import GroupDispatcher
 from .hub import Report, ReportHub, Subscription
 from .interfaces import Commands, Groups, GroupVerb, Motions, PlannedMotion
 from .lease import Lease, Loss

@@ -1,6 +1,7 @@
 """The command line, and the demonstration.
 
-- `main`, `__main__`: the program, and how errors end it; `app`: all subcommands
+- `main`, `__main__`: the entry; `stop_here`: a stop on the daemon's own machine
+- `program`: how a subcommand is run, and how errors end it; `app`: all subcommands
 - `run`: the subcommands that run the daemon
 - `requests`: the subcommands that ask a daemon
 - `monitor`: the subcommand that shows one robot, with keys

@@ -1,81 +1,17 @@
-"""The program `motiond`: runs the command line, and turns errors into lines on stderr and exit codes.
+"""The program's entry, by which a stop on the daemon's own machine loads next to nothing."""
 
-An error that a subcommand may end with is printed as `subject: problem; reason; hint`, and has its exit code
-in `exit_code` (docs/cli.md); any other is a defect, and a traceback.
-"""
-
-import atexit
-import gc
-import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
-
-from .streams import Unwritable, cause_of, flush_stdout, prepare_streams
-
-if TYPE_CHECKING:
-    from typer import TyperException
-
-OBJECTS_A_PASS = 200_000
-"""So many new objects start the garbage collector: loaded modules are no garbage, which is slow to search."""
+from typing import NoReturn
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the program; the exit code says how it went."""
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it searches all installed packages
-    gc.set_threshold(OBJECTS_A_PASS)
-    atexit.register(gc.freeze)
-    prepare_streams()
-    sys.exit(_written(_exit_code(sys.argv[1:] if arguments is None else arguments)))
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] in (["stop"], ["estop"]):
+        from .stop_here import is_stopped_here
 
+        if is_stopped_here(arguments):
+            sys.exit(0)
+    from .program import run_program
 
-def _written(code: int) -> int:
-    """Return the exit code once all is written; what stdout did not take is reported in one line."""
-    if (failure := flush_stdout()) is None:
-        return code
-    from .output import tell
-
-    return tell(str(failure), code or failure.exit_code)
-
-
-def _exit_code(arguments: list[str]) -> int:
-    import typer
-
-    from motiond.text import quoted_briefly
-
-    if arguments[:1] == ["run"]:  # the daemon's start waits for no other subcommand
-        from .run import app
-    else:
-        from .app import app
-    from .output import DONE, WRONG_INPUT, tell
-
-    if "_MOTIOND_COMPLETE" in os.environ:  # a shell asks
-        from typer._completion_classes import completion_init
-
-        completion_init()
-    try:
-        return app(arguments, prog_name="motiond", standalone_mode=False) or DONE
-    except typer.TyperException as error:
-        problem = _problem_of(error)
-        if not problem:  # the help that it stands for was written instead
-            return WRONG_INPUT
-        return tell(f"motiond: {problem[:1].lower()}{problem[1:]}; see `motiond --help`", WRONG_INPUT)
-    except Exception as error:
-        cause = cause_of(error)
-        if isinstance(cause, Unwritable):  # reported at the end, as also where it was swallowed
-            return cause.exit_code
-        exit_code = getattr(cause, "exit_code", None)
-        if exit_code is None:
-            raise
-        return tell(quoted_briefly(str(cause)), exit_code)
-
-
-def _problem_of(error: "TyperException") -> str:
-    """Return what is wrong with the command line, on one line."""
-    from pydantic import ValidationError
-
-    from motiond.text import quoted_briefly
-
-    if isinstance(error.__cause__, ValidationError):  # by which typer checks values
-        first = error.__cause__.errors()[0]
-        error.message = str(first.get("ctx", {}).get("error", first["msg"]))
-    return quoted_briefly(" ".join(error.format_message().split())).rstrip(".")
+    run_program(arguments)

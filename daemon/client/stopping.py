@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ..ipc.control import Refused
+from ..api.errors import RequestError
 from .connection import ANSWER_TIMEOUT_S, NoAnswer
 from .local import Impostor, ask_here
 from .session import ask
@@ -64,7 +64,7 @@ async def stop(
 
 async def stopped_here(
     config: Path | None, robot: str, verb: str
-) -> tuple[dict[str, Any] | None, Refused | NoAnswer | None]:
+) -> tuple[dict[str, Any] | None, Exception | None]:
     """Stop a robot by its daemon on this machine, which may be at another broker, or at none.
 
     An impostor is logged as a warning, whatever another way to stop the robot brings.
@@ -73,7 +73,7 @@ async def stopped_here(
     -------
     dict or None
         The data of the answer.
-    Refused, NoAnswer or None
+    Exception or None
         Why there is none; None where no daemon of that configuration runs here.
     """
     if config is None:
@@ -85,5 +85,5 @@ async def stopped_here(
     except Impostor as error:
         log.warning("%s", error)
         return None, error
-    except (Refused, NoAnswer) as error:
+    except (RequestError, NoAnswer) as error:
         return None, error

@@ -5,8 +5,6 @@
 - `forks`: requests for stream processes, and what becomes of these
 - `stream_forks`: starts the process that forks them
 - `ring`: the records of the ticks, in shared memory
-- `control`: how the daemon is asked for what concerns it as a whole
 - `listener`: takes connections
-- `peers`: who is at the other end of a socket, and who is believed
 - `states`: the states of a robot, and how a goal may end
 """

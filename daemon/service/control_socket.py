@@ -1,10 +1,12 @@
-"""Takes requests that concern the daemon as a whole, from programs of this machine.
+"""Serves programs of this machine over a Unix socket: requests to robots, groups and the daemon, and reports.
 
-Root may send them, the daemon's own user, and the owner of the configuration.
+Root may connect, the daemon's own user, and the owner of the configuration. Nothing of it needs a broker or a
+page. A line is a JSON object:
 
-They come over a socket and not over MQTT: a configuration that names another broker is to be read as well,
-and whoever may move a robot need not be one who may change what it is. Stops are taken here as well: whoever
-sends one may find no broker.
+- `{"id": 1, "robot": "arm", "verb": "play", "body": {…}}`, with `group` in place of `robot`, or with neither
+  for what concerns the daemon as a whole, is answered by `{"id": 1, "answer": {…}}`, as over HTTP.
+- `{"follow": [["arm", "state"], ["+", "result"]]}` is answered by what is known of these, and from then on by
+  each report on one of them: `{"robot": "arm", "subject": "state", "data": {…}}`.
 """
 
 from __future__ import annotations
@@ -14,66 +16,93 @@ import errno
 import logging
 import os
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import orjson
 
+from motiond.local import address_of, believed_users, holder_of, named_user, peer_of
 from motiond.text import listed, nearest, shortened
 
-from ..api import RawRequest
-from ..ipc.control import LONGEST_REQUEST, Refused, address_of
+from ..api import MOST_BYTES, STOPS, SUBJECTS, GroupDispatcher, RawRequest, RequestError, accepted, refused
 from ..ipc.listener import listen_unix
-from ..ipc.peers import believed_users, holder_of, named_user, peer_of
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
-    from ..api import Dispatcher
+    from ..api import Dispatcher, Groups, Report, ReportHub
 
     Act = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 log = logging.getLogger(__name__)
 
-MOST_CLIENTS = 8
-ASK_WITHIN_S = 5.0
+MOST_CLIENTS = 32
+MOST_SERVED = 32
+"""Requests of one client at once, stops apart."""
+LONGEST_LINE = MOST_BYTES + 1024
+MOST_UNSENT_BYTES = 4_000_000
+FIRST_LINE_S = SEND_S = 5.0
 TRY_AGAIN_S = 1.0
-SERVED = "`motiond reload`, `motiond log-level` and stops of this machine"
+SERVED = "requests of this machine"
 
 
 class ControlSocket:
-    """Serves the requests to one daemon.
+    """Serves the programs that ask one daemon.
 
-    - `config`: the daemon's configuration, by which programs find it
-    - `acts`: what is done for each verb; it gets the other keys of the request, and raises `Refused`
+    Parameters
+    ----------
+    config : Path
+        The daemon's configuration, by which programs find it.
+    acts : mapping of str to callable
+        What is done for each verb that concerns the daemon as a whole; it gets the body of the request, and
+        raises `RequestError`.
+    dispatcher : Dispatcher
+    groups : Groups
+    hub : ReportHub
+        What robots report.
     """
 
-    def __init__(self, config: Path, acts: Mapping[str, Act]) -> None:
+    def __init__(
+        self,
+        config: Path,
+        acts: Mapping[str, Act],
+        *,
+        dispatcher: Dispatcher,
+        groups: Groups,
+        hub: ReportHub,
+    ) -> None:
         self._config = config
         self._acts = acts
-        self._served: Counter[bool] = Counter()
+        self._dispatcher = dispatcher
+        self._groups = GroupDispatcher(groups)
+        self.hub = hub
+        self._clients: Counter[bool] = Counter()
+        self._writers = set[asyncio.StreamWriter]()
 
     async def run(self) -> NoReturn:
         """Serve until cancelled; where another daemon of this configuration still does, try again."""
-        told = ""
+        logged = ""
         while True:
             try:
                 listener = await listen_unix(address_of(self._config), self._protocol, name="control")
             except OSError as error:
                 reason = self._why_unserved(error)
-                if reason != told:
+                if reason != logged:
                     log.warning("%s: %s are not served; %s; tried again", self._config, SERVED, reason)
-                told = reason
+                logged = reason
                 await asyncio.sleep(TRY_AGAIN_S)
                 continue
             try:
                 await asyncio.get_running_loop().create_future()
             finally:
                 listener.close()
+                for writer in self._writers:
+                    writer.close()
 
     def _protocol(self) -> asyncio.StreamReaderProtocol:
-        return asyncio.StreamReaderProtocol(asyncio.StreamReader(LONGEST_REQUEST), self._serve)
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(LONGEST_LINE), self._serve)
 
     def _why_unserved(self, error: OSError) -> str:
         """Return why the socket cannot be bound, with who has bound it."""
@@ -84,71 +113,174 @@ class ControlSocket:
         return f"{holder} has bound the socket; {hint}"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request; nothing that is asked here ends the daemon."""
+        """Serve one client; nothing that it asks ends the daemon."""
+        self._writers.add(writer)
         connection: socket.socket = writer.get_extra_info("socket")
         user = peer_of(connection).user
         may_ask = user in believed_users(self._config)
-        self._served[may_ask] += 1
+        self._clients[may_ask] += 1
+        client = _Client(self, reader, writer)
         try:
-            if self._served[may_ask] <= MOST_CLIENTS or may_ask:
-                writer.write(orjson.dumps(await self._answer(reader, user, may_ask=may_ask)) + b"\n")
-                async with asyncio.timeout(ASK_WITHIN_S):
-                    await writer.drain()
-        except (ConnectionError, TimeoutError):
+            if may_ask:
+                await client.run(is_one_too_many=self._clients[True] > MOST_CLIENTS)
+            elif self._clients[False] <= MOST_CLIENTS:
+                await client.refuse_user(user)
+        except OSError:  # also one that has not read in time
             if may_ask:  # others may come and go as often as they like
-                log.info("control: whoever asked has not waited for the answer")
+                log.info("control: a client has gone without its answer")
         except Exception:
             log.exception("control: failed inside motiond")
         finally:
-            self._served[may_ask] -= 1
+            self._clients[may_ask] -= 1
+            self._writers.discard(writer)
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader, user: int, *, may_ask: bool) -> dict[str, Any]:
-        try:
-            request = await _read(reader)
-            if not may_ask:
-                problem = f"user {named_user(user)} may not ask"
-                reason = "root may, the user that the daemon runs as, and the owner of its configuration"
-                return _refused(f"control: {problem}; {reason}; use sudo")
-            if self._served[True] > MOST_CLIENTS:
-                return _refused(f"control: {MOST_CLIENTS} requests are being served; wait for their answers")
-            return {"status": "ok", "data": await self._act(request)}
-        except Refused as error:
-            return _refused(str(error))
-
-    async def _act(self, request: dict[str, Any]) -> dict[str, Any]:
-        verb = str(request.pop("verb", ""))
+    async def answer(self, request: Mapping[str, Any], line: bytes) -> bytes:
+        """Return the answer to a request."""
+        verb, body = request.get("verb"), request.get("body", {})
+        if not isinstance(verb, str) or not isinstance(body, dict):
+            return refused(_invalid("verb must be a text, and body an object"), None)
+        for kind, serve in (("robot", self._dispatcher.answer), ("group", self._groups.answer)):
+            if (name := request.get(kind)) is not None:
+                if not isinstance(name, str):
+                    return refused(_invalid(f"{kind} must be a text"), None)
+                return await serve(RawRequest(name, verb, orjson.dumps(body), "control", message=line))
         if verb not in self._acts:
-            problem, reason = f"control: no verb '{shortened(verb, 60)}'", f"there are {listed(self._acts)}"
-            hint = nearest(verb, self._acts)
-            raise Refused("; ".join(part for part in (problem, reason, hint) if part))
-        return await self._acts[verb](request)
+            problem, reason = f"no verb '{shortened(verb, 60)}'", f"there are {listed(self._acts)}"
+            unknown = RequestError("UNKNOWN_VERB", "control", problem, reason, nearest(verb, self._acts))
+            return refused(unknown, None)
+        try:
+            return accepted(await self._acts[verb](body), None)
+        except RequestError as error:
+            return refused(error, None)
 
 
-async def serve_stop(dispatcher: Dispatcher, verb: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Stop the request's `robot`, as a request over MQTT does, and return the data of the answer.
+class _Client:
+    """One program: its requests, and the reports that it follows."""
 
-    Raises Refused if the robot does not stop, or there is none of that name.
-    """
-    raw = RawRequest(str(request.get("robot", "")), verb, b"", caller="control")
-    answer = orjson.loads(await dispatcher.answer(raw))
-    if answer["status"] != "ok":
-        raise Refused(answer["error"])
-    data: dict[str, Any] = answer["data"]
-    return data
+    def __init__(
+        self, control: ControlSocket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._control = control
+        self._reader = reader
+        self._writer = writer
+        self._serving: dict[asyncio.Task[None], bool] = {}
+        self._followed: frozenset[tuple[str, str]] = frozenset()
+        self._reporting: asyncio.Task[None] | None = None
+
+    async def refuse_user(self, user: int) -> None:
+        """Answer the first request of somebody who may not ask."""
+        async with asyncio.timeout(FIRST_LINE_S):
+            await self._reader.readline()
+        problem = f"user {named_user(user)} may not ask"
+        reason = "root may, the user that the daemon runs as, and the owner of its configuration"
+        self._send_answer(
+            1, refused(RequestError("NOT_ALLOWED", "control", problem, reason, "use sudo"), None)
+        )
+        async with asyncio.timeout(SEND_S):
+            await self._writer.drain()
+
+    async def run(self, *, is_one_too_many: bool) -> None:
+        """Serve until it goes; one too many has its stops served alone."""
+        limit_s: float | None = FIRST_LINE_S
+        try:
+            while line := await self._line(limit_s):
+                limit_s = FIRST_LINE_S if is_one_too_many else None
+                self._take(line, is_one_too_many=is_one_too_many)
+                async with asyncio.timeout(SEND_S):
+                    await self._writer.drain()
+            await asyncio.gather(*self._serving)
+            async with asyncio.timeout(SEND_S):
+                await self._writer.drain()
+        finally:
+            for task in (*self._serving, *([self._reporting] if self._reporting else [])):
+                task.cancel()
+
+    async def _line(self, limit_s: float | None) -> bytes:
+        """Return the next line; b'' at the end, or after one that is too long, which is refused."""
+        try:
+            async with asyncio.timeout(limit_s):
+                return await self._reader.readline()
+        except TimeoutError:
+            problem = "no line came"
+        except ValueError:
+            problem = f"a line is longer than {LONGEST_LINE} bytes"
+        self._send_answer(None, refused(_invalid(problem), None))
+        return b""
+
+    def _take(self, line: bytes, *, is_one_too_many: bool) -> None:
+        """Begin a request; none waits for another."""
+        try:
+            request = orjson.loads(line)
+        except ValueError:
+            request = None
+        if not isinstance(request, dict):
+            self._send_answer(None, refused(_invalid("a line is no JSON object"), None))
+            return
+        if "follow" in request:
+            self._follow(request["follow"])
+            return
+        number, stops = request.get("id"), request.get("verb") in STOPS
+        if not stops and (is_one_too_many or list(self._serving.values()).count(False) >= MOST_SERVED):
+            count = f"{MOST_CLIENTS} clients are" if is_one_too_many else f"{MOST_SERVED} requests are being"
+            problem = f"{count} served"
+            busy = RequestError(
+                "BUSY", "control", problem, "there is room for stops only", "wait for answers"
+            )
+            self._send_answer(number, refused(busy, None))
+            return
+        task = asyncio.create_task(self._answer(number, request, line), name="control.request")
+        self._serving[task] = stops
+        task.add_done_callback(self._serving.pop)
+
+    async def _answer(self, number: Any, request: Mapping[str, Any], line: bytes) -> None:
+        self._send_answer(number, await self._control.answer(request, line))
+
+    def _send_answer(self, number: Any, answer: bytes) -> None:
+        self._send(b'{"id":%b,"answer":%b}\n' % (orjson.dumps(number), answer))
+
+    def _send(self, line: bytes) -> None:
+        """Send a line; who leaves too much unread is disconnected."""
+        if self._writer.transport.get_write_buffer_size() > MOST_UNSENT_BYTES:
+            self._writer.transport.abort()
+        elif not self._writer.is_closing():
+            self._writer.write(line)
+
+    def _follow(self, wanted: Any) -> None:
+        pairs = wanted if isinstance(wanted, list) else [None]
+        followed = {tuple(pair) for pair in pairs if isinstance(pair, list) and len(pair) == 2}
+        if len(followed) < len(pairs) or not all(isinstance(part, str) for pair in followed for part in pair):
+            problem = "follow must be pairs of texts, each another: a robot, or +, and a subject"
+            self._send_answer(None, refused(_invalid(problem), None))
+            return
+        if self._reporting is not None:
+            self._reporting.cancel()
+        known = [one for one in self._control.hub.latest() if not _is_in(one, self._followed)]
+        self._followed = frozenset(followed)
+        self._reporting = asyncio.create_task(self._report(known), name="control.reports")
+
+    async def _report(self, known: list[Report]) -> None:
+        """Send what is known and not sent yet, and then each report as it comes."""
+        followed = self._followed
+        subjects = frozenset(one for one in SUBJECTS if any(subject == one for _, subject in followed))
+        with self._control.hub.subscribe(subjects) as reports, suppress(ConnectionError):
+            for report in known:
+                self._send_report(report, followed)
+            async for report in reports:
+                self._send_report(report, followed)
+                if reports.lost:  # a result, perhaps: it has to connect again
+                    self._writer.transport.abort()
+                await self._writer.drain()
+
+    def _send_report(self, report: Report, followed: frozenset[tuple[str, str]]) -> None:
+        if _is_in(report, followed):
+            message = {"robot": report.robot, "subject": report.subject, "data": report.data}
+            self._send(orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
 
 
-def _refused(message: str) -> dict[str, Any]:
-    return {"status": "error", "error": message}
+def _is_in(report: Report, followed: frozenset[tuple[str, str]]) -> bool:
+    return not followed.isdisjoint({(report.robot, report.subject), ("+", report.subject)})
 
 
-async def _read(reader: asyncio.StreamReader) -> dict[str, Any]:
-    try:
-        async with asyncio.timeout(ASK_WITHIN_S):
-            request = orjson.loads(await reader.readline())
-    except (TimeoutError, ValueError) as error:  # too long a line is a ValueError as well
-        problem, hint = "no line of JSON", f"send one of at most {LONGEST_REQUEST} bytes"
-        raise Refused(f"control: {problem}; {str(error) or 'none came'}; {hint}") from error
-    if not isinstance(request, dict):
-        raise Refused("control: the request is no JSON object; put keys and values in { }")
-    return request
+def _invalid(problem: str) -> RequestError:
+    return RequestError("INVALID_REQUEST", "control", problem, "", "correct it")

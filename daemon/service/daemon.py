@@ -14,14 +14,14 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..api import STOPS, Dispatcher
+from ..api import Dispatcher
 from ..broker import EmbeddedBroker, login_of
 from ..fleet.coordinator import HttpGroups
 from ..fleet.member import Listener
 from ..log import has_terminal
 from ..mqtt.bridge import MqttBridge, default_folder
 from . import descriptors, systemd
-from .control_socket import ControlSocket, serve_stop
+from .control_socket import ControlSocket
 from .log_level import serve_log_level
 from .logs import write_journal
 from .reload import Reload
@@ -99,7 +99,7 @@ async def serve(
         asyncio.TaskGroup() as tasks,
     ):
         helping = _beside_robots(settings, hub, robots, bridge=bridge, page=page, fleet=fleet)
-        asked = _on_request(config, reload, dispatcher)
+        asked = _on_request(config, reload, dispatcher, groups=desk, hub=hub, robots=robots)
         helpers = [tasks.create_task(run, name=name) for name, run in chain(helping, asked)]
         with _heed_signals(robots, reload):
             systemd.notify("READY=1")
@@ -129,17 +129,30 @@ def _beside_robots(
     yield "fleet", fleet.run()
 
 
-def _on_request(config: Path | None, reload: Reload | None, dispatcher: Dispatcher) -> Iterator[Helper]:
-    """Give what serves those who ask the daemon as a whole; nothing where it has no configuration to read."""
+def _on_request(
+    config: Path | None,
+    reload: Reload | None,
+    dispatcher: Dispatcher,
+    *,
+    groups: Groups,
+    hub: ReportHub,
+    robots: RobotRegistry,
+) -> Iterator[Helper]:
+    """Give what serves programs of this machine; nothing where the daemon has no configuration."""
     if config is not None and reload is not None:
+        acts = _acts(reload, robots)
+        socket = ControlSocket(config, acts, dispatcher=dispatcher, groups=groups, hub=hub)
         yield "reload", reload.run()
-        yield "control", ControlSocket(config, _acts(reload, dispatcher)).run()
+        yield "control", socket.run()
 
 
-def _acts(reload: Reload, dispatcher: Dispatcher) -> Mapping[str, Act]:
-    """Return what the daemon can be asked for on its own machine, be there a broker or not."""
-    stops = {verb: partial(serve_stop, dispatcher, verb) for verb in STOPS}
-    return {"reload": lambda _: reload.reload(), "log-level": serve_log_level, **stops}
+def _acts(reload: Reload, robots: RobotRegistry) -> Mapping[str, Act]:
+    """Return what the daemon as a whole can be asked for on its own machine."""
+
+    async def names(_: Mapping[str, Any]) -> dict[str, Any]:
+        return {"robots": list(robots.robots)}
+
+    return {"reload": lambda _: reload.reload(), "log-level": serve_log_level, "robots": names}
 
 
 def _page(

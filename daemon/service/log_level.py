@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import listed, nearest, shortened
 
-from ..ipc.control import Refused
+from ..api import RequestError
 from ..log import LEVELS, level_name, set_level
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ async def serve_log_level(request: Mapping[str, Any]) -> dict[str, Any]:
         if name not in LEVELS:
             hint = nearest(name, LEVELS)
             problem, reason = f"log-level: no level '{shortened(name, 60)}'", f"there are {listed(LEVELS)}"
-            raise Refused("; ".join(part for part in (problem, reason, hint) if part))
+            raise RequestError.of(
+                "INVALID_REQUEST", "; ".join(part for part in (problem, reason, hint) if part)
+            )
         before = level_name()
         set_level(name)
         log.warning("the log tells from level %s on; it was %s", name, before)

@@ -15,7 +15,6 @@ from motiond.text import listed
 from ..api import RequestError
 from ..config.section import ConfigError
 from ..config.settings import load_settings
-from ..ipc.control import Refused
 from . import systemd
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Reload:
         while True:
             await self._asked.wait()
             self._asked.clear()
-            with suppress(Refused):  # the log has it
+            with suppress(RequestError):  # the log has it
                 await self.reload()
 
     async def reload(self) -> dict[str, Any]:
@@ -74,19 +73,19 @@ class Reload:
 
         Raises
         ------
-        Refused
+        RequestError
             With all that is wrong in the configuration; then the motions are as they were.
         """
         async with self._lock:
             with _reported_to_systemd():
                 try:
                     return await self._reload()
-                except Refused:
+                except RequestError:
                     raise
                 except Exception as error:
                     log.exception("%s: the reload failed", self._config)
                     reason = f"failed inside motiond; {error!r}; the daemon's log says more"
-                    raise Refused(f"{self._config}: {reason}") from error
+                    raise RequestError.of("INVALID_REQUEST", f"{self._config}: {reason}") from error
 
     async def _reload(self) -> dict[str, Any]:
         await asyncio.to_thread(self._renew_page)  # whatever else the configuration has
@@ -95,7 +94,7 @@ class Reload:
         except ConfigError as error:
             message = "%s: the configuration is wrong; nothing has changed; correct it and reload\n%s"
             log.error(message, self._config, error)  # noqa: TRY400 - it is the operator's mistake
-            raise Refused(str(error)) from error
+            raise RequestError.of("INVALID_REQUEST", str(error)) from error
         restart = [*_differences(self._settings, settings)]
         members = self._robots.members
         await asyncio.gather(

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motiond.drivers import DriverError, lock_names
-
-from ..ipc.peers import Peer, holder_of, named_user, peer_of
+from motiond.local import Peer, holder_of, named_user, peer_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -19,6 +19,8 @@ from motiond.daemon.broker import EmbeddedBroker
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection
+from motiond.daemon.service.control_socket import ControlSocket
+from motiond.daemon.service.log_level import serve_log_level
 from tests import ports
 from tests.conftest import runs_on_a_loop, uses_the_system
 from tests.daemon import told
@@ -272,6 +274,25 @@ def known_hub() -> ReportHub:
         hub.publish(Report(robot, "motions", told.MOTIONS))
         hub.publish(Report(robot, "state", told.state()))
     return hub
+
+
+class NoGroups:
+    """Stands in for who coordinates groups: there is none."""
+
+    async def play(self, group: str, _request: object) -> dict[str, Any]:
+        raise RequestError("UNKNOWN_GROUP", "", f"no group '{group}'")
+
+    async def command(self, group: str, _verb: object) -> dict[str, Any]:
+        raise RequestError("UNKNOWN_GROUP", "", f"no group '{group}'")
+
+    async def overview(self) -> list[dict[str, Any]]:
+        return []
+
+
+def control_of(config: Path, robots: Robots, hub: ReportHub) -> ControlSocket:
+    """Return the control socket of a daemon of some robots."""
+    acts = {"log-level": serve_log_level}
+    return ControlSocket(config, acts, dispatcher=Dispatcher(robots), groups=NoGroups(), hub=hub)
 
 
 class WatchedBridge(MqttBridge):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -12,15 +12,15 @@ from motiond.daemon.cli.requests import broker as finding_broker
 from motiond.daemon.cli.requests.broker import Client
 from motiond.daemon.client.stopping import stop
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.ipc.control import address_of
-from motiond.daemon.service.control_socket import ControlSocket
+from motiond.local import address_of
 from tests.daemon.cli.program import OnTerminal, daemon_of, motiond
+from tests.daemon.conftest import Robots, control_of, known_hub
 from tests.daemon.fleet.members import members
 from tests.daemon.programs import run_here
 from tests.users import OTHER_USER, listening_as_other_user
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from tests.daemon.cli.program import Daemon
@@ -259,17 +259,14 @@ async def test_a_key_stops_a_robot_of_this_machine_whose_broker_is_gone(
 async def test_a_key_stops_a_robot_of_this_machine_that_does_not_answer_at_its_broker(
     tmp_path: Path, broker: Embedded
 ) -> None:
-    config, asked = tmp_path / "motiond.yaml", list[object]()
-
-    async def stop(request: Mapping[str, Any]) -> dict[str, Any]:
-        asked.append(request["robot"])
-        return {"goal_id": "g"}
-
+    config, robots = tmp_path / "motiond.yaml", Robots()
+    robots.robots, robots.answers["stop"] = ("left",), {"goal_id": "g"}
     config.write_text(f"mqtt: {{broker: 'mqtt://{broker.settings.listen}', protocol: '3.1.1'}}\n")
     async with members(broker.settings) as crowd:
         crowd.add("left", silent_at={"stop"})
         await crowd.settle()
-        serving = asyncio.create_task(ControlSocket(config, {"stop": stop}).run())
+        control = control_of(config, robots, known_hub())
+        serving = asyncio.create_task(control.run())
         monitor = OnTerminal("monitor", "left", "-c", config)
         await monitor.shows("left: ")
         monitor.type("s")
@@ -278,4 +275,4 @@ async def test_a_key_stops_a_robot_of_this_machine_that_does_not_answer_at_its_b
         assert (await monitor.end()).code == 0
         serving.cancel()
         await asyncio.wait((serving,))
-    assert asked == ["left"]
+    assert robots.handled[0][:2] == ("left", "stop")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from motiond.daemon.api import RequestError
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.ipc.control import Refused
 from motiond.daemon.service.reload import Reload
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, sweep, write_seq
 
@@ -82,7 +82,7 @@ async def test_a_wrong_configuration_is_refused_with_all_that_is_wrong(
         write_seq(rig.folder / "motions" / "new.seq", sweep(0.5), JOINTS, RATE_HZ)
         rig.others["leg"] |= {"on_ende": "park", "idle_rate_hz": -3}
         config = rig.config
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(RequestError) as refused:
             await reload.reload()
         assert [line.partition("; ")[0].split(" ", 1)[1] for line in str(refused.value).splitlines()] == [
             "unknown key 'on_ende'",

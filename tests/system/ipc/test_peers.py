@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.daemon.client.local import Impostor, ask_here
-from motiond.daemon.ipc.control import address_of
-from motiond.daemon.ipc.peers import Peer, holder_of, peer_of
+from motiond.local import Peer, address_of, holder_of, peer_of
 from tests.users import OTHER_USER, as_other_user, listening_as_other_user
 
 if TYPE_CHECKING:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from motiond.daemon.ipc import peers
-from motiond.daemon.ipc.peers import Peer, believed_users, holder_of, peer_of
+from motiond import local
+from motiond.local import Peer, believed_users, holder_of, peer_of
 from tests.users import OTHER_USER, listening_as_other_user, owned_by
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -21,15 +18,19 @@ def name() -> str:
     return f"\0motiond-test-{os.getpid()}"
 
 
-def test_root_and_ones_own_user_are_believed_and_the_owners_of_files_that_are_there(tmp_path: Path) -> None:
+def test_root_and_ones_own_user_are_believed_and_the_owners_of_files_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert believed_users(tmp_path / "not there") == {0, os.geteuid()}
-    assert believed_users(owned_by(tmp_path, OTHER_USER)) == {0, os.geteuid(), OTHER_USER}
+    assert believed_users(owned_by(tmp_path, OTHER_USER, monkeypatch)) == {0, os.geteuid(), OTHER_USER}
 
 
-def test_a_file_of_a_user_of_another_namespace_has_no_owner(tmp_path: Path) -> None:
+def test_a_file_of_a_user_of_another_namespace_has_no_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All such users have one number: whoever is one of them would be believed."""
-    nobody = int(peers.OVERFLOW_USER.read_text())
-    assert believed_users(owned_by(tmp_path, nobody)) == {0, os.geteuid()}
+    nobody = int(Path(local.OVERFLOW_USER).read_text())
+    assert believed_users(owned_by(tmp_path, nobody, monkeypatch)) == {0, os.geteuid()}
 
 
 def test_who_listens_and_who_connects_is_known(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

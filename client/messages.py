@@ -1,0 +1,267 @@
+"""Connections that carry messages in JSON: the socket of a daemon on this machine, and a WebSocket.
+
+Requests, answers and reports are the same on both. The socket takes a line for each, and sends only reports
+that are followed; a WebSocket sends those of all robots, and telemetry as binary frames (docs/http.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import struct
+from abc import abstractmethod
+from array import array
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from motiond.local import Impostor, connected
+
+from .errors import ConnectionLost, NoAnswer
+from .reports import Report
+from .transport import Interest, Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from pathlib import Path
+
+CONNECT_S = 5.0
+LONGEST_MESSAGE = 1 << 26
+TELEMETRY = 1
+HEAD = struct.Struct("<BxHHxxdd")
+"""Of a frame of telemetry: kind, the robot's place in the list of robots, its joints, `stamp_s`, `frame`."""
+SIDES, QUANTITIES = ("reference", "feedback"), ("position", "velocity", "effort")
+GROUP = "group:"
+
+
+class MessageTransport(Transport):
+    """What both have in common."""
+
+    def __init__(self, place: str, take: Callable[[Report], None]) -> None:
+        super().__init__(place, take)
+        self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._numbers = itertools.count(1)
+
+    @abstractmethod
+    async def _send(self, message: dict[str, Any]) -> None:
+        """Send a message.
+
+        Raises
+        ------
+        OSError
+            If the connection has broken.
+        """
+
+    def _receive(self, message: Any) -> None:
+        if not isinstance(message, dict):
+            return
+        if isinstance(answer := message.get("answer"), dict):
+            waiting = self._asked.get(message.get("id", 0))
+            if waiting is not None and not waiting.done():
+                waiting.set_result(answer)
+        elif isinstance(data := message.get("data"), dict):
+            self._take(Report(str(message.get("robot")), str(message.get("subject")), data))
+
+    def _fail(self) -> None:
+        """Let nobody wait for an answer any more."""
+        self.connected.clear()
+        for waiting in self._asked.values():
+            if not waiting.done():
+                waiting.set_exception(self._broken())
+
+    def _broken(self) -> ConnectionLost:
+        return ConnectionLost(f"{self.place}: the connection is lost")
+
+    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Send a request and return the answer."""
+        number = next(self._numbers)
+        name = path.removeprefix(GROUP)
+        target = {"group" if path.startswith(GROUP) else "robot": name} if path else {}
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._asked[number] = answer
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._send({"id": number, **target, "verb": verb, "body": payload})
+                return await answer
+        except OSError as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise self._broken() from error
+        finally:
+            del self._asked[number]
+            answer.cancel()
+
+    async def absence(self, robot: str) -> str:
+        """Return why a robot may not have answered."""
+        return f"the daemon at {self.place} does not answer for '{robot}'; look at its log"
+
+
+class SocketTransport(MessageTransport):
+    """The control socket of a daemon on this machine.
+
+    Parameters
+    ----------
+    address : str
+        A path, or an abstract name (`motiond.local`).
+    config : Path, optional
+        The daemon's configuration, whose owner is believed.
+    """
+
+    def __init__(self, address: str, take: Callable[[Report], None], config: Path | None = None) -> None:
+        shown = "this machine" if address.startswith("\0") else f"unix:{address}"
+        super().__init__(shown if config is None else str(config), take)
+        self._address = address
+        self._believed = () if config is None else (config,)
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def _serve(self) -> None:
+        try:
+            connection = await asyncio.to_thread(
+                connected, self._address, *self._believed, timeout_s=CONNECT_S
+            )
+            reader, writer = await asyncio.open_unix_connection(sock=connection, limit=LONGEST_MESSAGE)
+        except Impostor as error:
+            raise NoAnswer(str(error)) from error
+        except OSError as error:
+            reason = "no daemon listens there" if isinstance(error, ConnectionRefusedError) else str(error)
+            raise NoAnswer(f"{self.place}: {reason}; start it with `motiond run`") from error
+        self._writer = writer
+        try:
+            if self._interest:
+                await self.follow(self._interest)
+            self._note_connected()
+            while line := await reader.readline():
+                self._receive(json.loads(line))
+        except (OSError, ValueError) as error:
+            raise self._broken() from error
+        finally:
+            self._writer = None
+            self._fail()
+            writer.close()
+        raise self._broken()
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        if self._writer is None:
+            raise ConnectionResetError
+        self._writer.write(json.dumps(message).encode() + b"\n")
+        await self._writer.drain()
+
+    async def follow(self, interest: Interest) -> None:
+        """Receive these reports from now on."""
+        self._interest = interest
+        with suppress(OSError):
+            await self._send({"follow": sorted(interest)})
+
+    async def names(self) -> Collection[str]:
+        """Return the names of the daemon's robots."""
+        answer = await self.ask("", "robots", {}, CONNECT_S)
+        robots: list[str] = answer["data"]["robots"]
+        return robots
+
+
+class HttpTransport(MessageTransport):
+    """A WebSocket to a daemon's HTTP interface.
+
+    Parameters
+    ----------
+    url : str
+        `http[s]://host[:port]`.
+    token : str, optional
+        The daemon's, where it has one (`http.token_file`).
+    ca_file : Path, optional
+        Certificates that the daemon's is checked against.
+    """
+
+    def __init__(
+        self, url: str, take: Callable[[Report], None], token: str | None = None, ca_file: Path | None = None
+    ) -> None:
+        super().__init__(url.rstrip("/"), take)
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._ca_file = ca_file
+        self._socket: Any = None
+        self._robots: list[str] = []
+
+    async def _serve(self) -> None:
+        import ssl  # noqa: PLC0415 - only who uses HTTP loads its library
+
+        import aiohttp  # noqa: PLC0415 - the same
+
+        tls = ssl.create_default_context(cafile=self._ca_file) if self.place.startswith("https") else True
+        timeout = aiohttp.ClientTimeout(connect=CONNECT_S)
+        try:
+            async with (
+                aiohttp.ClientSession(headers=self._headers, timeout=timeout) as session,
+                session.ws_connect(
+                    f"{self.place}/api/ws", ssl=tls, max_msg_size=LONGEST_MESSAGE, heartbeat=CONNECT_S
+                ) as socket,
+            ):
+                self._socket = socket
+                async for message in socket:
+                    self._take_message(message.data)
+        except aiohttp.WSServerHandshakeError as error:
+            reason = "the token is missing or wrong; pass token=" if error.status == 401 else error.message
+            raise NoAnswer(f"{self.place}: no connection to the daemon; {reason}") from error
+        except (OSError, TimeoutError, aiohttp.ClientError) as error:
+            reason = "nobody answers there; start the daemon, or correct the URL"
+            raise NoAnswer(f"{self.place}: no connection to the daemon; {reason}") from error
+        finally:
+            self._socket = None
+            self._fail()
+        raise self._broken()
+
+    def _take_message(self, data: Any) -> None:
+        if isinstance(data, bytes):
+            self._take_frame(data)
+            return
+        message = json.loads(data)
+        if isinstance(message, dict) and "hello" in message:
+            self._robots = message["hello"]["robots"]
+            self._note_connected()
+        self._receive(message)
+
+    def _take_frame(self, data: bytes) -> None:
+        kind, place, joints, stamp_s, frame = HEAD.unpack_from(data)
+        if kind != TELEMETRY or place >= len(self._robots):
+            return
+        numbers = array("f", data[HEAD.size :])
+        columns = iter(numbers[at : at + joints].tolist() for at in range(0, len(numbers), joints or 1))
+        sample: dict[str, Any] = {"stamp_s": stamp_s, "frame": frame}
+        for side in SIDES:
+            sample[side] = {quantity: _with_none(next(columns, [])) for quantity in QUANTITIES}
+        self._take(Report(self._robots[place], "telemetry", sample))
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        if self._socket is None:
+            raise ConnectionResetError
+        await self._socket.send_str(json.dumps(message))
+
+    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Send a request and return the answer; those to groups and the daemon go by HTTP itself."""
+        if path and not path.startswith(GROUP):
+            return await super().ask(path, verb, payload, timeout_s)
+        import aiohttp  # noqa: PLC0415 - loaded already
+
+        try:
+            async with (
+                asyncio.timeout(timeout_s),
+                aiohttp.ClientSession(headers=self._headers) as session,
+                session.post(
+                    f"{self.place}/api/fleet/{path.removeprefix(GROUP)}/{verb}", json=payload
+                ) as got,
+            ):
+                answer: dict[str, Any] = await got.json()
+                return answer
+        except aiohttp.ClientError as error:
+            raise self._broken() from error
+
+    async def follow(self, interest: Interest) -> None:
+        """Nothing: all reports come, whether they are followed or not."""
+
+    async def names(self) -> Collection[str]:
+        """Return the names of the daemon's robots."""
+        return self._robots
+
+
+def _with_none(numbers: list[float]) -> list[float | None]:
+    """Return numbers as JSON has them: null in place of NaN."""
+    return [None if number != number else number for number in numbers]  # noqa: PLR0124 - what NaN is

@@ -1,0 +1,143 @@
+"""Several daemons or brokers at once, of which a robot is at one."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from .errors import ClientError, ConnectionLost, NoAnswer
+from .transport import STOPS, Interest, Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from .reports import Report
+
+    Make = Callable[[Callable[[Report], None]], Transport]
+
+ALSO_S = 0.5
+"""Once a stop has been answered at one place, it has so long to reach the others."""
+STATUS_S = 3.0
+NOT_THERE = frozenset({"UNKNOWN_ROBOT", "UNKNOWN_GROUP"})
+"""Codes of a daemon that does not have what is asked."""
+
+
+class SeveralTransport(Transport):
+    """Asks where the robot answers; a stop goes to all places at once.
+
+    What a broker has retained does not say where a robot is: one that was killed may show a daemon as online
+    that has moved on. So reports of a robot are taken from where it answered last.
+    """
+
+    def __init__(self, makes: Sequence[Make], take: Callable[[Report], None]) -> None:
+        super().__init__("", take)
+        self._homes: dict[str, Transport] = {}
+        self._places = [make(self._taker(index)) for index, make in enumerate(makes)]
+        self.place = ", ".join(one.place for one in self._places)
+
+    def _taker(self, index: int) -> Callable[[Report], None]:
+        def take(report: Report) -> None:
+            if self._homes.get(report.robot) in {None, self._places[index]}:
+                self._take(report)
+
+        return take
+
+    async def open(self) -> None:
+        """Connect to each; one that cannot be reached is left out."""
+        opened = await asyncio.gather(*(one.open() for one in self._places), return_exceptions=True)
+        failures = [error for error in opened if isinstance(error, BaseException)]
+        self._places = [one for one, error in zip(self._places, opened, strict=True) if error is None]
+        if defect := next((one for one in failures if not isinstance(one, NoAnswer)), None):
+            raise defect
+        if not self._places:
+            raise NoAnswer("\n".join(map(str, failures)))
+        self._task = asyncio.create_task(self._run(), name="client.several")
+        await self._tried.wait()
+
+    async def close(self) -> None:
+        """Disconnect from all."""
+        await super().close()
+        await asyncio.gather(*(one.close() for one in self._places))
+
+    async def _serve(self) -> None:
+        """Be connected as long as one of them is."""
+        while True:
+            self._note_connected()
+            while any(one.connected.is_set() for one in self._places):
+                await _first(
+                    [asyncio.create_task(one.ended.wait()) for one in self._places if not one.ended.is_set()]
+                )
+            self.connected.clear()
+            self.ended.set()
+            await _first([asyncio.create_task(one.connected.wait()) for one in self._places])
+
+    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Send a request where the robot is, or a stop everywhere."""
+        if verb in STOPS:
+            return await self._ask_all(path, verb, payload, timeout_s, ALSO_S)
+        home = self._homes.get(path)
+        if home is None or not home.connected.is_set():
+            answer = await self._ask_all(path, "status", {}, min(STATUS_S, timeout_s), 0.0)
+            if verb == "status" or answer.get("code") == "UNKNOWN_ROBOT":
+                return answer
+            home = self._homes[path]
+        try:
+            return await home.ask(path, verb, payload, timeout_s)
+        except (TimeoutError, ConnectionLost):
+            self._homes.pop(path, None)
+            raise
+
+    async def _ask_all(
+        self, path: str, verb: str, payload: dict[str, Any], timeout_s: float, also_s: float
+    ) -> dict[str, Any]:
+        """Ask at all places at once, and return the first answer of one that has the robot."""
+        tasks = {
+            asyncio.create_task(one.ask(path, verb, dict(payload), timeout_s), name="client.attempt"): one
+            for one in self._places
+            if one.connected.is_set()
+        }
+        waiting, refusal = set(tasks), None
+        try:
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    with suppress(TimeoutError, ClientError):
+                        answer = task.result()
+                        if answer.get("code") in NOT_THERE:
+                            refusal = answer
+                            continue
+                        self._homes[path] = tasks[task]
+                        if also_s and waiting:
+                            await asyncio.wait(waiting, timeout=also_s)
+                        return answer
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if refusal is None:
+            raise TimeoutError
+        return refusal
+
+    async def follow(self, interest: Interest) -> None:
+        """Receive these reports from all places."""
+        await asyncio.gather(*(one.follow(interest) for one in self._places))
+
+    async def names(self) -> Collection[str]:
+        """Return the robots of all places."""
+        found = await asyncio.gather(*(one.names() for one in self._places))
+        return sorted(set().union(*found))
+
+    async def absence(self, robot: str) -> str:
+        """Return why a robot may not have answered, by each place."""
+        reasons = [f"{one.place}: {await one.absence(robot)}" for one in self._places]
+        return "look at what stands below\n" + "\n".join(reasons)
+
+
+async def _first(tasks: list[asyncio.Task[Any]]) -> None:
+    """Wait until one of several tasks is done, and end the others."""
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
