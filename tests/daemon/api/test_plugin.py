@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -17,9 +16,9 @@ from motiond.daemon.http.typescript import typescript
 from motiond.daemon.mqtt.asyncapi import asyncapi
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.robots import make_registry
-from motiond.daemon.service.control_socket import serve_stop
+from motiond.daemon.service.control_socket import ControlSocket
 from tests.daemon.api.nodding import NOD
-from tests.daemon.conftest import AnyBroker, listening, running
+from tests.daemon.conftest import AnyBroker, NoGroups, listening, running
 from tests.daemon.http.conftest import serving
 from tests.daemon.rig import Rig, make_clock, stream_forks
 
@@ -78,9 +77,13 @@ async def test_it_is_served_over_mqtt(robots: RobotRegistry, broker: AnyBroker) 
         assert orjson.loads(bytes(message.payload)) == NODDED
 
 
-async def test_it_is_served_on_the_control_socket(robots: RobotRegistry) -> None:
-    act = partial(serve_stop, Dispatcher(robots, robots.verbs), "nod")
-    assert await act({"robot": "arm"}) == NODDED["data"]
+async def test_it_is_served_on_the_control_socket(robots: RobotRegistry, tmp_path: Path) -> None:
+    dispatcher = Dispatcher(robots, robots.verbs)
+    control = ControlSocket(
+        tmp_path / "motiond.yaml", {}, dispatcher=dispatcher, groups=NoGroups(), hub=ReportHub()
+    )
+    answer = await control.answer({"robot": "arm", "verb": "nod"}, b"{}")
+    assert orjson.loads(answer) == NODDED
 
 
 def test_it_stands_in_every_document() -> None:
