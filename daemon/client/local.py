@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.local import Impostor, address_of, connected, receive, send
 
-from ..api.errors import RequestError
+from ..api import RequestError
 from .connection import NoAnswer
 
 if TYPE_CHECKING:

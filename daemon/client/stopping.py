@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ..api.errors import RequestError
+from ..api import RequestError
 from .connection import ANSWER_TIMEOUT_S, NoAnswer
 from .local import Impostor, ask_here
 from .session import ask
