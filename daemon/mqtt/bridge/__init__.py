@@ -4,25 +4,21 @@
 - `main_session`: the one for reports and stops
 - `requests_session`: the one for all other requests
 - `heartbeat`: the daemon hears itself through the broker
-- `echoes`: whether what it publishes comes back
-- `inbox`: requests that wait to be served
-- `stop_intake`: stops, served as they arrive
-- `stop_order`: which requests a stop has overtaken
+- `stops`: served as they arrive, and which requests they have overtaken
 - `responder`: serves a request and sends its answer
 - `reports_out`: publishes reports
 - `fitting`: shortens what is too long
-- `retained`: what the broker keeps for the daemon, and what others make of it
+- `retained`: what the broker keeps, and whether it comes back
 - `results`: results that could not be published yet
 - `home_assistant`: MQTT discovery of the robots for Home Assistant
-- `identity`: who a daemon is among others
-- `claims`: which daemon has which robot's name
+- `claims`: who a daemon is, and which daemon has which robot's name
 """
 
 from .bridge import SESSION_S, MqttBridge
 from .heartbeat import beat_s
 from .home_assistant import told_at
-from .inbox import Inbox
 from .reports_out import qos_of
+from .requests_session import Inbox
 from .responder import retained_refusal
 from .results import default_folder
 

@@ -27,15 +27,14 @@ from ..client import (
     speaks_5,
 )
 from ..topics import Topics
-from .claims import Claims
+from .claims import Claims, Identity
 from .home_assistant import HomeAssistant
-from .identity import Identity
 from .main_session import MainSession
 from .reports_out import ReportsOut
 from .requests_session import RequestsSession
 from .responder import Responder
 from .results import UntoldResults
-from .stop_order import StopOrder
+from .stops import StopOrder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,9 +1,14 @@
-"""Which daemon a robot's name belongs to, where several daemons on one broker have a robot of that name."""
+"""Who a daemon is, and whose a robot's name is where several daemons on one broker have such a robot."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+import socket
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+import orjson
 
 from motiond.text import shortened
 
@@ -11,6 +16,29 @@ from ...config.types import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One run of a daemon."""
+
+    daemon_id: str
+    host: str = field(default_factory=socket.gethostname)
+    instance: str = field(default_factory=lambda: uuid4().hex[:8])
+
+    @property
+    def will(self) -> bytes:
+        """What the broker is to say once the connection to the daemon is lost."""
+        return orjson.dumps(self.availability("broken"))
+
+    def availability(self, state: Literal["online", "offline", "broken"]) -> dict[str, Any]:
+        """Return what the daemon's availability topic holds; `broken` is for the last will alone."""
+        return {"state": state, "host": self.host, "instance": self.instance}
+
+    def online(self, requests_qos: int) -> dict[str, Any]:
+        """Return that it takes requests, and by which quality of service they get to it soonest."""
+        return {**self.availability("online"), "requests_qos": requests_qos}
+
 
 log = logging.getLogger(__name__)
 
@@ -24,12 +52,6 @@ class Claims:
     A robot's availability names the daemon that tells it. The broker delivers what is published on a topic
     to all in one order, so the first daemon whose claim comes by has the robot, and every daemon sees the
     same one as the first. A claim is good for as long as its daemon is online.
-
-    Parameters
-    ----------
-    daemon_id : str
-    robots : collection of str
-        The daemon's own, as of now.
     """
 
     def __init__(self, daemon_id: str, robots: Collection[str]) -> None:

@@ -22,15 +22,7 @@ SHORTEST_TEXT = 20
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What is published instead of something too long.
-
-    Attributes
-    ----------
-    payload : bytes or None
-        None where nothing is left of it.
-    remedy : str
-        What has become of it, for the log.
-    """
+    """What is published instead of something too long."""
 
     payload: bytes | None
     remedy: str
@@ -42,18 +34,7 @@ def encode(data: Any) -> bytes:
 
 
 def fit_report(subject: Subject, data: dict[str, Any], room_bytes: float, room_cut_bytes: float) -> Fitted:
-    """Return the longest form of a report that fits.
-
-    Parameters
-    ----------
-    subject : Subject
-    data : dict
-        What is too long as it is.
-    room_bytes : float
-        The longest payload that may be sent.
-    room_cut_bytes : float
-        The same for what can be cut to any length.
-    """
+    """Return the longest form of a report that fits."""
     if subject == "motions":
         fitted = _fit_motions(data, room_cut_bytes, encode)
         return fitted if len(fitted.payload or b"") <= room_bytes else Fitted(None, LEFT_OUT)
@@ -102,15 +83,7 @@ def _fit_motions(
 
 
 def fit_answer(where: str, answer: bytes, room_bytes: float, room_cut_bytes: float, hint: str) -> Fitted:
-    """Return what is answered instead of an answer that is too long.
-
-    Parameters
-    ----------
-    where : str
-        What was asked for, for the message.
-    fix : str
-        What helps.
-    """
+    """Return what is answered instead of an answer that is too long."""
     told = orjson.loads(answer)
     if told["status"] == "ok" and "motions" in told["data"]:
         fitted = _fit_motions(told["data"], room_cut_bytes, lambda data: encode({**told, "data": data}))

@@ -23,20 +23,6 @@ class Heartbeat:
     """The beats over one connection.
 
     Beats without an echo are counted, rather than time: a daemon that was held up itself has sent none.
-
-    Parameters
-    ----------
-    topic : str
-        Where the beats go, and where they come back.
-    once : iterable of str
-        Where they go too until one has come back there.
-    allowed_s : float or None
-        How long the broker may be silent; None for `WITHOUT_STOP_S`.
-
-    Attributes
-    ----------
-    heard : asyncio.Event
-        Set once a beat has come back on each topic.
     """
 
     def __init__(self, topic: str, once: Iterable[str], allowed_s: float | None) -> None:
@@ -51,10 +37,7 @@ class Heartbeat:
     async def run(self, publish: Callable[[str, bytes], Awaitable[None]]) -> NoReturn:
         """Beat until the echo stays away.
 
-        Raises
-        ------
-        ConnectionUseless
-            Once `UNANSWERED` beats on a topic have not come back.
+        Raises `ConnectionUseless` once `UNANSWERED` beats on a topic have not come back.
         """
         while True:
             for topic in tuple(self._unanswered):

@@ -42,17 +42,6 @@ class HomeAssistant:
 
     Which message tells of a robot stands in the robot's availability. So a later run of the daemon knows what
     it has to clear, at whichever broker it comes to.
-
-    Parameters
-    ----------
-    settings : HomeAssistantSettings or None
-        None tells nothing, and clears what was told before.
-    topics : Topics
-    daemon_id : str
-    robots : collection of str
-        The daemon's own, as of now.
-    needs_lease : callable
-        Whether a robot is commanded by whoever is in control of it alone; Home Assistant cannot be.
     """
 
     def __init__(
@@ -102,14 +91,7 @@ class HomeAssistant:
     # -- what is told ---------------------------------------------------------------------------------------
 
     def config(self, robot: str, motions: Iterable[str]) -> dict[str, Any]:
-        """Return the message that tells of a robot.
-
-        Parameters
-        ----------
-        robot : str
-        motions : iterable of str
-            Those that can be played.
-        """
+        """Return the message that tells of a robot."""
         topics, identifier = self._topics, device_id(self._topics.base, robot)
         own = {"name": "motiond", "sw_version": version("motiond")}
         availability = (topics.daemon(self._daemon_id), topics.report(robot, "availability"))

@@ -14,19 +14,18 @@ from ..client import EXACTLY_ONCE, granted_qos, heed_cancellation, subscribe, tr
 from ..topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic, RequestHeartbeatTopic
 from .heartbeat import Heartbeat
 from .home_assistant import BORN
-from .stop_intake import StopIntake
+from .stops import StopIntake
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from ..client import Broker, MqttConnection
     from ..topics import Topics
-    from .claims import Claims
+    from .claims import Claims, Identity
     from .home_assistant import HomeAssistant
-    from .identity import Identity
     from .reports_out import ReportsOut
     from .responder import Responder
-    from .stop_order import StopOrder
+    from .stops import StopOrder
 
 log = logging.getLogger(__name__)
 
@@ -38,39 +37,7 @@ MOST_FORMER = 1000
 
 
 class MainSession:
-    """Uses the main connection, one after the other.
-
-    Parameters
-    ----------
-    topics : Topics
-    identity : Identity
-    robots : collection of str
-        The daemon's own, as of now.
-    silent_s : float or None
-        How long the broker may be silent.
-    connected : asyncio.Event
-        Set while the daemon hears itself.
-    claims : Claims
-        Is told who has which robot's name.
-    home_assistant : HomeAssistant
-        Is told what was told to it before.
-    reports : ReportsOut
-    responder : Responder
-        Serves the stops.
-    order : StopOrder
-        Is told of the stops.
-    requests_ready : asyncio.Event
-        Set while the other requests are taken: whoever reads `online` may ask at once.
-    tasks : TaskGroup
-        Outlives the connection: what was begun is not cancelled by a lost one.
-
-    Attributes
-    ----------
-    heard_s : float
-        When the daemon last heard itself, by the event loop's clock.
-    connections : int
-        How many there have been.
-    """
+    """Uses the main connection, one after the other."""
 
     def __init__(
         self,

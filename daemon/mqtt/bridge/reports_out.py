@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...api import RETAINED, STREAMED, Report
 from ..client import CUT_TO, EXACTLY_ONCE, heed_cancellation
-from .echoes import Echoes
 from .fitting import LEFT_OUT, encode, fit_report
-from .retained import RetainedTopics
+from .retained import Echoes, RetainedTopics
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from ...api import ReportHub, Subject, Subscription
     from ..client import Broker, MqttConnection
     from ..topics import Topics
-    from .claims import Claims
+    from .claims import Claims, Identity
     from .home_assistant import HomeAssistant
-    from .identity import Identity
     from .results import UntoldResults
 
 log = logging.getLogger(__name__)
@@ -41,21 +39,6 @@ class ReportsOut:
     the connection breaks at the worst moment; where the broker takes no more than QoS 1, it may then arrive
     twice, alike in all. What is handed to the client with QoS 1 or 2 is the client's to
     deliver; it is not published again here, unless at another broker.
-
-    Parameters
-    ----------
-    topics : Topics
-    identity : Identity
-    hub : ReportHub
-        Remembers the latest of what lasts.
-    reports : Subscription
-        What is still to be published; outlives the connections.
-    claims : Claims
-        Which robots are ours to tell of.
-    results : UntoldResults
-        What an earlier daemon left, and what this one leaves.
-    home_assistant : HomeAssistant
-        What Home Assistant is told.
     """
 
     def __init__(

@@ -1,17 +1,18 @@
 """The connection for requests other than stops: takes them, a few at once, and answers.
 
-However many clients ask, they hold up nothing but each other: stops and reports go over another connection.
+However many clients ask, they hold up only each other: stops and reports go over another connection.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections import deque
 from typing import TYPE_CHECKING
 
 from ...api import Pace, cost_of
 from ..client import heed_cancellation, subscribe
-from .inbox import Inbox, size_of
-from .stop_intake import StopIntake
+from .stops import StopIntake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -21,40 +22,70 @@ if TYPE_CHECKING:
     from ..client import Broker, MqttConnection
     from ..topics import Topics
     from .responder import Responder
-    from .stop_order import StopOrder
+    from .stops import StopOrder
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 256
+MOST_BYTES = 4_000_000
+TOLD_EVERY_S = 10.0
+
+
+class Inbox:
+    """The messages that wait.
+
+    Attributes
+    ----------
+    refused : int
+        How many did not fit, since the start.
+    """
+
+    def __init__(self) -> None:
+        self.refused = 0
+        self._waiting: deque[tuple[aiomqtt.Message, int]] = deque()
+        self._bytes = 0
+        self._arrived = asyncio.Event()
+        self._told, self._told_s = 0, -TOLD_EVERY_S
+
+    def put(self, message: aiomqtt.Message, place: int) -> None:
+        """Let a message wait, if there is room for it; its place among the stops waits with it."""
+        size = size_of(message)
+        if len(self._waiting) >= MOST_WAITING or self._bytes + size > MOST_BYTES:
+            self._refuse()
+            return
+        self._waiting.append((message, place))
+        self._bytes += size
+        self._arrived.set()
+
+    async def get(self) -> tuple[aiomqtt.Message, int]:
+        """Wait for the next message; return it with its place among the stops."""
+        while not self._waiting:
+            self._arrived.clear()
+            await self._arrived.wait()
+        message, place = self._waiting.popleft()
+        self._bytes -= size_of(message)
+        return message, place
+
+    def _refuse(self) -> None:
+        self.refused += 1
+        now_s = asyncio.get_running_loop().time()
+        if now_s - self._told_s >= TOLD_EVERY_S:
+            new, self._told, self._told_s = self.refused - self._told, self.refused, now_s
+            reason = f"{MOST_WAITING} wait already, or {MOST_BYTES // 1_000_000} MB"
+            log.warning("requests: %d dropped, %d since the start; %s; send fewer", new, self.refused, reason)
+
+
+def size_of(message: aiomqtt.Message) -> int:
+    """Return how many bytes a message takes, of which a client chooses the verb in its topic as well."""
+    return len(message.topic.value) + (len(message.payload) if isinstance(message.payload, bytes) else 0)
+
 
 MOST_AT_ONCE = 64
 SERVED_HZ = 500.0
 
 
 class RequestsSession:
-    """Serves requests on one connection after the other.
-
-    Parameters
-    ----------
-    topics : Topics
-    robots : collection of str
-        The daemon's own, as of now.
-    responder : Responder
-    order : StopOrder
-        Is told of the stops that come by.
-    is_ours : callable
-        Whether a robot's requests are for this daemon.
-    is_main_connected : callable
-        Whether stops are heard over the main connection; where not, they are served here.
-    may_begin : callable
-        Whether a motion may begin.
-    tasks : TaskGroup
-        Outlives the connection: what was begun is not cancelled by a lost one.
-
-    Attributes
-    ----------
-    inbox : Inbox
-    ready : asyncio.Event
-        Set while requests are taken.
-    is_connected : bool
-        Whether there is a connection, though requests may not be taken yet.
-    """
+    """Serves requests on one connection after the other."""
 
     def __init__(
         self,

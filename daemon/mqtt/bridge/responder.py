@@ -27,18 +27,7 @@ PUBLISH_TIMEOUT_S = 5.0
 
 
 class Responder:
-    """Serves one request at a time or many, each by a task of its own.
-
-    Parameters
-    ----------
-    topics : Topics
-    dispatcher : Dispatcher
-    is_ours : callable
-        Whether a robot's name is the daemon's to use. A stop to a robot of another daemon's name acts here
-        too, and is answered there alone: what it says of that robot is what whoever asks wants to know.
-    version_5 : bool
-        Whether the connection speaks MQTT 5.
-    """
+    """Serves one request at a time or many, each by a task of its own."""
 
     def __init__(
         self, topics: Topics, dispatcher: Dispatcher, *, is_ours: Callable[[str], bool], version_5: bool
@@ -58,17 +47,7 @@ class Responder:
         overtaken: bool = False,
         may_begin: bool = True,
     ) -> None:
-        """Answer one request; where the answer cannot be sent, its transaction may be asked for again.
-
-        Parameters
-        ----------
-        qos : int
-            Of the answer: `Broker.asking_qos`.
-        overtaken : bool
-            Whether a stop that was sent later was served already.
-        may_begin : bool
-            Whether a stop of what begins would come through.
-        """
+        """Answer one request; where the answer cannot be sent, its transaction may be asked for again."""
         raw = self._raw_request(message)
         verb = self._dispatcher.verbs.get(raw.verb)
         if raw.refusal is None and verb is not None and verb.begins:

@@ -37,15 +37,7 @@ def default_folder() -> Path | None:
 
 
 class UntoldResults:
-    """The files of one daemon; trouble with it is logged, as nothing depends on it but these results.
-
-    Parameters
-    ----------
-    folder : Path or None
-        None keeps nothing.
-    *names : str
-        Of the daemon with each of its brokers: results go nowhere else. What is kept is kept by the first.
-    """
+    """The files of one daemon; trouble with it is logged, as nothing depends on it but these results."""
 
     def __init__(self, folder: Path | None, *names: str) -> None:
         self._files = [] if folder is None else [folder / f"results-{name}.jsonl" for name in names]

@@ -17,7 +17,7 @@ from motiond.daemon.api import Dispatcher, Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.bridge.main_session import FORMER_S
-from motiond.daemon.mqtt.bridge.stop_intake import BURST, MERGED_S, RATE_HZ
+from motiond.daemon.mqtt.bridge.stops import BURST, MERGED_S, RATE_HZ
 from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon import told
 from tests.daemon.conftest import (

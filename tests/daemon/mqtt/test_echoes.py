@@ -2,7 +2,7 @@
 
 import pytest
 
-from motiond.daemon.mqtt.bridge.echoes import Echoes
+from motiond.daemon.mqtt.bridge.retained import Echoes
 
 
 @pytest.fixture

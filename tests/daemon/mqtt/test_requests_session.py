@@ -15,7 +15,7 @@ from motiond.daemon.api import VERBS, Dispatcher
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge.requests_session import MOST_AT_ONCE, RequestsSession
 from motiond.daemon.mqtt.bridge.responder import Responder
-from motiond.daemon.mqtt.bridge.stop_order import StopOrder
+from motiond.daemon.mqtt.bridge.stops import StopOrder
 from motiond.daemon.mqtt.client import Broker, ConnectionUseless
 from motiond.daemon.mqtt.topics import Topics
 from tests.waiting import PATIENCE_S

@@ -9,8 +9,8 @@ import aiomqtt
 import pytest
 
 from motiond.daemon.api import Pace
-from motiond.daemon.mqtt.bridge import stop_intake
-from motiond.daemon.mqtt.bridge.stop_intake import BURST, MERGED_S, StopIntake
+from motiond.daemon.mqtt.bridge import stops as stop_intake
+from motiond.daemon.mqtt.bridge.stops import BURST, MERGED_S, StopIntake
 from motiond.daemon.mqtt.topics import RequestTopic
 
 

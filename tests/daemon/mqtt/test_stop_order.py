@@ -2,7 +2,7 @@
 
 import pytest
 
-from motiond.daemon.mqtt.bridge.stop_order import LONGEST_S, StopOrder
+from motiond.daemon.mqtt.bridge.stops import LONGEST_S, StopOrder
 
 
 @pytest.fixture
