@@ -161,36 +161,6 @@ async def test_who_is_in_control_is_retained_and_the_secret_is_not(rig: Rig, mos
         assert not [payload for payload in seen if given["lease"].encode() in payload]
 
 
-async def test_who_lost_control_to_another_hears_by_an_event_who_took_it(
-    rig: Rig, mosquitto: StandIn
-) -> None:
-    async with world(rig, mosquitto) as it:
-        lease = (await it.by_socket("lease/acquire", holder="ana"))["data"]["lease"]
-        accepted = await it.by_socket("play", motion="long", lease=lease)
-        await it.page.until(lambda told: told.get("data", {}).get("state") == "playing")
-        assert (await it.by_mqtt("lease/take", holder="bob"))["status"] == "ok"
-        event = {
-            "kind": "lease_taken",
-            "message": "bob took control from ana",
-            "holder": "ana",
-            "taker": "bob",
-        }
-        await it.page.until(lambda told: told.get("subject") == "event" and told["data"] == event)
-        ended = await it.ear.until("motiond/arm/result")
-        assert said(ended)["goal_id"] == accepted["data"]["goal_id"]
-        assert (said(ended)["code"], said(ended)["message"]) == ("CANCELED", event["message"])
-
-
-async def test_a_lease_that_nobody_renews_is_lost_in_its_time(rig: Rig, mosquitto: StandIn) -> None:
-    rig.robot["lease"]["ttl_s"] = 0.5
-    async with world(rig, mosquitto) as it:
-        await it.by_mqtt("lease/acquire", holder="ana")
-        event = said(await it.ear.until("motiond/arm/event", lambda data: data["kind"].startswith("lease")))
-        reason = "the lease of ana has run out; it was not renewed for 0.5 s"
-        assert (event["kind"], event["message"]) == ("lease_lost", reason)
-        await it.ear.until("motiond/arm/lease", lambda data: data["holder"] is None)
-
-
 async def test_a_restart_of_the_daemon_ends_all_leases(rig: Rig, mosquitto: StandIn) -> None:
     async with world(rig, mosquitto) as it:
         given = (await it.by_mqtt("lease/acquire", holder="ana"))["data"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -97,18 +96,6 @@ def test_the_home_position_is_a_pose_to_go_to(kit: Kit) -> None:
     assert playback.plan.positions[-1].tolist() == [0.5, -1.0, 2.0]
 
 
-def test_a_pose_of_the_configuration_comes_first(kit: Kit) -> None:
-    here = "poses: {home: {J1_base: 0.25}, park: {J3_elbow: 1.0}}, on_end: park"
-    robot = kit.robot(robot=ALONE.removesuffix("}") + f", {here}}}")
-    assert robot.poses == {"home": {"J1_base": 0.25}, "park": {"J3_elbow": 1.0}}
-
-
-def test_the_home_position_is_a_place_to_park(kit: Kit) -> None:
-    assert kit.refusal(robot=ALONE.removesuffix("}") + ", on_end: park}") == (
-        "motiond.yaml:1: on_end is park; there is no such pose; add poses.park"
-    )
-
-
 def test_joints_narrow_the_limits_by_the_names_of_hebis_file(kit: Kit) -> None:
     limits = "joints: {J3_elbow: {limits: {lower: -1.5, upper: 1.5, velocity: 1.0}}}"
     found = kit.joint_map(robot=ALONE.removesuffix("}") + f", {limits}}}")
@@ -119,17 +106,6 @@ def test_joints_narrow_the_limits_by_the_names_of_hebis_file(kit: Kit) -> None:
         "arm: the model has no joint 'elbow'; it has J1_base, J2A_shoulder, J3_elbow; "
         "did you mean 'J3_elbow'?"
     )
-
-
-def test_a_model_of_the_configuration_comes_first(kit: Kit) -> None:
-    found = kit.joint_map(robot=ALONE.removesuffix("}") + ", model: kit/hrdf/arm.hrdf}")
-    assert list(found.joints) == ["actuator1", "actuator2", "actuator3"]
-    assert kit.robot(robot=ALONE.removesuffix("}") + ", model: kit/hrdf/arm.hrdf}").poses == {}
-
-
-def test_no_model_leaves_the_list_of_joints(kit: Kit) -> None:
-    listed = "model: null, joints: {J3_elbow: {limits: {lower: -1, upper: 1, velocity: 1}}}"
-    assert kit.joint_map(robot=ALONE.removesuffix("}") + f", {listed}}}").joints == ("J3_elbow",)
 
 
 def test_a_file_without_a_model_asks_for_one(kit: Kit) -> None:
@@ -159,21 +135,6 @@ def test_every_mistake_of_hebis_file_is_told_with_its_line_and_where_it_is_named
         "a fast and steady loop of its own, and motiond sends a motion's rows; set its `enabled: false`\n"
         "motiond.yaml:1: kit/arm.cfg.yaml:7: option 'offset' is missing; set it"
     )
-
-
-def test_a_mistake_in_a_folder_whose_name_is_no_utf_8_is_told_as_well(tmp_path: Path) -> None:
-    kit = Kit(tmp_path / os.fsdecode(b"n\xff"))
-    assert kit.refusal(kit=KIT + "plugins: [{type: Foo}]\n").replace(f"{tmp_path}/", "") == (
-        "n\\xff/motiond.yaml:1: n\\xff/kit/arm.cfg.yaml:5: plugin Foo cannot be applied; motiond knows "
-        "GravityCompensationEffort, DynamicsCompensationEffort, EffortOffset, DoubledJointMirror, "
-        "DoubledJoint; set its `enabled: false`"
-    )
-
-
-@pytest.mark.parametrize("names", ["[a, b, c]", "[c, a, b]"])
-def test_joints_of_any_model_can_be_renamed_in_its_order(kit: Kit, names: str) -> None:
-    robot = f"{{driver: {{type: sim}}, model: {{file: kit/hrdf/arm.hrdf, joint_names: {names}}}}}"
-    assert "[{}]".format(", ".join(kit.joint_map(robot=robot).joints)) == names
 
 
 def test_a_name_for_two_joints_is_refused(kit: Kit) -> None:

@@ -72,18 +72,6 @@ def rig(tmp_path: Path, cable: Cable) -> Rig:
     return rig
 
 
-async def test_servos_play_a_motion_to_its_end_and_hold(rig: Rig, cable: Cable) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
-        result = await rig.result_of(goal_id)
-        assert (await ask(registry, "status"))["torque"]
-    assert (result["code"], result["details"]["reached_goal"]) == ("SUCCESSFUL", True)
-    told = [report.data["message"] for report in rig.reports if report.subject == "event"]
-    found = f"driver dynamixel: found XM430-W350 firmware 52 as {cable.path} servo 1 (shoulder)"
-    assert any(message.startswith(found) for message in told)
-
-
 async def test_an_unplugged_cable_ends_the_motion_and_plugged_in_again_the_robot_waits_without_torque(
     rig: Rig, cable: Cable
 ) -> None:
@@ -153,14 +141,6 @@ async def test_a_servo_is_restarted_in_fault_which_stays_until_a_reset(rig: Rig,
         assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
 
 
-async def test_a_servo_is_restarted_before_the_first_opening(rig: Rig, cable: Cable) -> None:
-    cable.chain.servos[0].fail(OVERLOAD)
-    async with rig.running() as registry:
-        await rig.until("event", lambda data: data["kind"] == "stream_lost")
-        await ask(registry, "servo/reboot", servos=["shoulder"])
-        await rig.until_state("idle")
-
-
 async def test_a_servo_that_holds_is_not_restarted(rig: Rig, cable: Cable) -> None:
     async with rig.running() as registry:
         await rig.until_state("idle")
@@ -184,17 +164,6 @@ async def test_a_servo_that_holds_is_not_restarted(rig: Rig, cable: Cable) -> No
             ),
         )
         assert cable.chain.servos[1].get("hardware_error") == OVERLOAD, "none is restarted"
-
-
-async def test_servos_of_a_robot_without_torque_are_restarted_at_rest(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        assert await ask(registry, "servo/reboot", servos=["elbow", "shoulder", "elbow"]) == {
-            "actuators": ["elbow", "shoulder"],
-            "state": "idle",
-        }
-        goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
-        assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
 
 
 async def test_servos_of_a_cable_that_is_unplugged_cannot_be_restarted(rig: Rig, cable: Cable) -> None:

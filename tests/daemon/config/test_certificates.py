@@ -13,7 +13,6 @@ from motiond.daemon.config.certificates import (
     Validity,
     of_authorities,
     of_chain,
-    of_der,
 )
 from tests.certificates import Authority, self_signed
 
@@ -81,15 +80,6 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(NoCertificate) as caught:
         of_chain(tmp_path / "page.pem")
     assert str(caught.value) == "it is a pipe"
-
-
-def test_no_part_of_a_certificate_is_taken_for_one(authority: Authority) -> None:
-    import ssl  # noqa: PLC0415 - here alone
-
-    whole = ssl.PEM_cert_to_DER_cert(authority.certificate.read_text())
-    for length in range(len(whole)):
-        with pytest.raises(NoCertificate):
-            of_der(whole[:length])
 
 
 @pytest.mark.parametrize(

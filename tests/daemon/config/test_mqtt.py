@@ -112,19 +112,6 @@ def test_no_message_of_a_configuration_tells_a_password(tmp_path: Path, mqtt: st
     assert not [line for line in told if "secret" in line or "ret@" in line]
 
 
-@pytest.mark.parametrize("broker", ["mqtt://u:secret@host:99999", "mqtts://u:sec ret@host/x", "u:secret@h"])
-def test_no_message_of_the_command_line_tells_a_password(
-    broker: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = run_here(capsys, "status", "--broker", broker)
-    shown = {"mqtt": "mqtt://…@host:99999", "mqtts": "mqtts://…@host/x", "u": "…@h"}[broker.partition(":")[0]]
-    assert (code, out) == (2, "")
-    reason = PORTS if shown.endswith("99999") else FORMS
-    assert f"invalid value for --broker: '{shown}' is no broker; {reason}" in err
-    assert "secret" not in err
-    assert "ret@" not in err
-
-
 def test_a_wrong_broker_of_the_environment_is_told_by_its_variable(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,10 +207,6 @@ def test_a_base_that_some_broker_cannot_carry_is_refused(tmp_path: Path, base: s
     assert str(caught.value) == f"{file}:1: '{escaped(base)}' {reason}"
 
 
-def test_a_base_may_have_levels() -> None:
-    assert MqttSettings(base="plant_1/cell-2").base == "plant_1/cell-2"
-
-
 def test_a_name_that_is_too_long_for_a_topic_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "arm.yaml"
     file.write_text(json.dumps({"robots": {"a" * 101: ROBOT}}))
@@ -236,16 +219,6 @@ def test_a_name_that_is_too_long_for_a_topic_is_refused(tmp_path: Path) -> None:
 
 
 # -- listen -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("port", [0, 65536, 80000])
-def test_a_port_that_does_not_exist_is_exit_code_2(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, port: int
-) -> None:
-    file = tmp_path / "arm.yaml"
-    file.write_text(f"{ARM}mqtt: {{listen: '127.0.0.1:{port}'}}\n")
-    reason = f"'127.0.0.1:{port}' cannot be listened to; its port is {port}; there are 1 to 65535; correct it"
-    assert run_here(capsys, "status", "-c", file) == (2, "", f"{file}:2: {reason}\n")
 
 
 @pytest.mark.parametrize("option", ["mqtt: {listen: {}}", "http: {listen: {}}"])
@@ -269,11 +242,6 @@ def test_an_address_of_ipv6_stands_in_brackets(tmp_path: Path, option: str, host
     settings = load_settings(file)
     assert settings.http is not None
     assert f"{host}:1884" in {settings.mqtt.listen, settings.http.listen}
-
-
-@pytest.mark.parametrize("port", [1, 65535])
-def test_every_port_that_exists_may_be_named(port: int) -> None:
-    assert MqttSettings(listen=f"127.0.0.1:{port}").listen == f"127.0.0.1:{port}"
 
 
 # -- certificates -------------------------------------------------------------------------------------------
@@ -348,13 +316,6 @@ def test_a_file_of_tls_that_cannot_be_used_is_told_at_the_start(
     told = refusals(tmp_path, mqtt)
     named = f"{option} {files[option]}".replace(f"{tmp_path}/", "")
     assert told == [f"arm.yaml:2: {message.format(named)}"]
-
-
-def test_a_missing_ca_file_is_exit_code_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    file = tmp_path / "arm.yaml"
-    file.write_text(f"{ARM}mqtt: {{broker: 'mqtts://127.0.0.1:9', ca_file: no.pem}}\n")
-    reason = f"ca_file {tmp_path}/no.pem cannot be read; no such file; correct the path"
-    assert run_here(capsys, "status", "arm", "-c", file) == (2, "", f"{file}:2: {reason}\n")
 
 
 def test_a_certificate_and_its_key_are_taken(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from motiond.daemon.config.robot import ApproachSettings
 from motiond.daemon.joints.bounds import joint_bounds
 from motiond.daemon.planning.approach import ApproachError, _way, plan_approach
 from motiond.daemon.trajectory.beyond import FROM_BEYOND
-from motiond.daemon.trajectory.way import sample
 from tests.robots import map_of, settings_of
 
 RATE_HZ = 500.0
@@ -23,7 +22,6 @@ JOINTS: dict[str, dict[str, Any]] = {
 }
 ARM = map_of(JOINTS)
 ROBOT = settings_of(JOINTS)
-BOUNDS = joint_bounds(ARM, ROBOT)
 VELOCITY, ACCELERATION = np.array([0.3, 0.5, 0.25]), np.array([0.8, 1.0, 0.5])
 
 
@@ -68,16 +66,6 @@ def test_all_joints_arrive_together_and_as_fast_as_allowed() -> None:
     assert (np.abs(positions[-20] - positions[-1]) > 0).all()
 
 
-def test_all_joints_at_once_are_sampled_as_ruckig_samples_one_instant() -> None:
-    start, target = np.array([-1.0, 0.2, 0.3]), np.array([0.4, 0.2, 0.31])
-    trajectory = _way(start, target, np.ones(3, dtype=bool), ARM, BOUNDS).trajectory
-    at = np.linspace(0.0, trajectory.duration, 333)
-    positions, velocities = sample(trajectory, at)
-    expected = [trajectory.at_time(instant) for instant in at]
-    assert np.abs(positions.T - [one[0] for one in expected]).max() < 1e-9
-    assert np.abs(velocities.T - [one[1] for one in expected]).max() < 1e-9
-
-
 def test_there_is_a_way_where_a_joint_just_comes_to_its_greatest_acceleration() -> None:
     """After 2 a³ / j², where the library finds none within rounding."""
     joints: dict[str, dict[str, Any]] = {
@@ -108,21 +96,6 @@ def test_a_joint_that_is_near_goes_there_in_one_tick_between_two_of_rest() -> No
 def test_nothing_moves_in_the_first_tick_as_the_motion_before_may_have_ended_in_the_last() -> None:
     positions, _ = approach([0, 0, 0.1], [1.5, 0.5, 0.2])
     assert positions[0].tolist() == [0, 0, 0.1]
-
-
-@pytest.mark.parametrize(
-    ("start", "reason"), [([5e-6, 0.0, 0.1], "acceleration"), ([0.0, 0.0, 0.1021], "velocity")]
-)
-def test_near_is_no_further_than_a_joint_may_go_in_one_tick(start: list[float], reason: str) -> None:
-    positions, _ = approach(start, [0.0, 0.0, 0.1], tolerance=0.01)
-    assert len(positions) > 2, reason
-
-
-def test_joints_that_the_motion_does_not_drive_hold() -> None:
-    positions, velocities = approach([0.0, 1.0, float("nan")], [1.0, 0.0, 0.0], driven=(True, False, False))
-    assert (positions[:, 1] == 1.0).all()
-    assert np.isnan(positions[:, 2]).all()
-    assert not velocities[:, 1:].any()
 
 
 def test_from_a_little_outside_its_limits_a_joint_moves_inward_only() -> None:

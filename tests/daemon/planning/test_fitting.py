@@ -74,22 +74,6 @@ def test_a_refused_motion_that_heeds_the_advice_is_played(
     assert isinstance(heeded, Plan), str(heeded)
 
 
-def test_the_advice_counts_every_violation_though_each_is_told_by_itself() -> None:
-    # Joint a is too fast in its curve alone; b in its steps, and faster yet in its curve: 2.33 rad/s.
-    rows = np.array([[0.0, 0.0], [0.0, 0.1], [0.09, 0.3], [0.18, 0.4], [0.18, 0.4]])
-    refused = plan_or_refusal(Motion("wave", ("a", "b"), 10.0, np.arange(5) / 10, rows))
-    assert str(refused).splitlines() == [
-        (
-            "wave: joint 'a' moves at 1.2 rad/s at 0.100 s (after frame 1, the worst of 2); "
-            "its velocity limit is 1 rad/s; slow it to 0.428 of its speed or raise `joints.a.limits.velocity`"
-        ),
-        (
-            "wave: joint 'b' moves at 2 rad/s at 0.200 s (frame 2); "
-            "its velocity limit is 1 rad/s; slow it to 0.428 of its speed or raise `joints.b.limits.velocity`"
-        ),
-    ]
-
-
 def test_a_motion_that_is_refused_for_other_reasons_is_not_told_that_slowness_would_do() -> None:
     rows = np.array([[0.0, 0.0], [0.1, 9.5], [0.1, 0.0]])
     refused = plan_or_refusal(Motion("wave", ("a", "b"), 1.0, np.arange(3.0), rows))
@@ -153,10 +137,3 @@ def test_a_cubic_is_at_most_twice_as_fast_as_its_step_and_at_the_ends_three_time
     assert (peaks <= 3.0 * steps + slack).all()
     rested = peak_speeds(rows, slopes_of(rows, 100.0, "cubic", at_rest=True), 100.0)
     assert (rested <= 2.0 * steps + slack).all()
-
-
-def test_a_cubic_is_nearly_twice_as_fast_as_a_step_between_far_longer_ones() -> None:
-    rows = np.array([[0.0], [100.0], [101.0], [201.0]])
-    assert peak_speeds(rows, slopes_of(rows, 1.0, "cubic"), 1.0)[1] == pytest.approx(1.98, abs=0.001)
-    rows = np.array([[0.0], [1.0], [-9.0]])
-    assert peak_speeds(rows, slopes_of(rows, 1.0, "cubic"), 1.0)[0] == 3.0

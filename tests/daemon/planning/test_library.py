@@ -148,22 +148,6 @@ def test_a_name_that_two_files_share_stands_for_neither(tmp_path: Path) -> None:
     )
 
 
-def test_files_of_one_name_do_not_hide_each_others_faults(tmp_path: Path) -> None:
-    torn, far = tmp_path / "a" / "wave.seq", write(tmp_path / "b" / "wave.seq", 2.0, 2.05)
-    torn.parent.mkdir()
-    torn.write_text("")
-    entry = library_of(torn.parent, far.parent).get("wave")
-    assert entry is not None
-    assert entry.reason.splitlines() == [
-        f"wave: 2 motions have this name; they are in {torn} and {far}; rename all but one",
-        f"{torn}: is empty; a .seq file holds a mapping; copy the file again",
-        (
-            f"{far}: wave: joint 'elbow' reaches 2.05 rad at 0.010 s (frame 1); its upper limit is 2 rad; "
-            "lower the motion or raise `joints.elbow.limits.upper`"
-        ),
-    ]
-
-
 def test_a_motion_too_slow_for_the_command_lifetime_is_listed_with_the_mend(tmp_path: Path) -> None:
     write(tmp_path / "wave.seq", 0.0, 0.01)
     for min_rate_hz, reason in (
@@ -202,17 +186,6 @@ def test_a_reload_reads_what_changed_and_only_that(tmp_path: Path) -> None:
     found.load_all()
     assert read == ["changed.seq", "new.seq"]
     assert [entry.name for entry in found] == ["changed", "new", "same"]
-
-
-def test_motions_are_planned_anew_for_another_rate(tmp_path: Path) -> None:
-    write(tmp_path / "wave.seq", 0.0, 0.01, 0.02)
-    found = library_of(tmp_path)
-    found.max_rate_hz = 60.0
-    found.load_all()
-    wave = found.get("wave")
-    assert wave is not None
-    assert wave.plan is not None
-    assert wave.plan.rate_hz == 50.0
 
 
 def test_markers_beside_a_motion_are_listed_with_it(tmp_path: Path) -> None:
@@ -315,13 +288,6 @@ def test_markers_of_a_motion_that_is_still_being_written_are_not_called_lost(
     assert ([entry.name for entry in found], caplog.messages) == ([], [])
 
 
-def test_markers_of_a_motion_that_cannot_be_read_are_not_called_lost(tmp_path: Path) -> None:
-    (tmp_path / "torn.seq").write_text("")
-    (tmp_path / "torn.markers.yaml").write_text("markers: {}")
-    (tmp_path / ".other.markers.yaml").write_text("markers: {}")
-    assert [entry.name for entry in library_of(tmp_path)] == ["torn"]
-
-
 def test_an_unknown_motion_is_answered_with_those_there_are(tmp_path: Path) -> None:
     write(tmp_path / "wave.seq", 0.0)
     assert (
@@ -348,33 +314,6 @@ def test_a_name_that_is_no_utf_8_is_played_under_a_printable_one(tmp_path: Path)
     told = orjson.loads(orjson.dumps(found.payload()))["motions"]
     assert [one["file"] for one in told] == [rf"{tmp_path}/\x1b[2Jnod\x0a.seq", rf"{tmp_path}/wav\xff.seq"]
     orjson.dumps(found.unknown(r"wav\xfe"))
-
-
-def test_names_that_are_alike_once_they_are_printable_stand_for_neither(tmp_path: Path) -> None:
-    write(named(tmp_path, b"wav\xff.seq"), 0.0)
-    write(tmp_path / r"wav\xff.seq", 0.0)
-    (entry,) = library_of(tmp_path)
-    assert entry.plan is None
-    file = rf"{tmp_path}/wav\xff.seq"
-    assert entry.reason == (
-        rf"wav\xff: 2 motions have this name; they are in {file} and {file}; rename all but one"
-    )
-
-
-def test_bad_files_of_any_name_are_told_of_by_a_printable_one(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    write(tmp_path / "wave.seq", 0.0)
-    named(tmp_path, b"torn\xff.seq").write_text("")
-    named(tmp_path, b"lost\xff.markers.yaml").write_text("markers: {}\n")
-    found = library_of(tmp_path)
-    reasons = {entry.name: entry.reason for entry in found}
-    assert reasons[r"torn\xff"] == (
-        rf"{tmp_path}/torn\xff.seq: is empty; a .seq file holds a mapping; copy the file again"
-    )
-    (warning,) = caplog.messages
-    assert warning.startswith(rf"arm: {tmp_path}/lost\xff.markers.yaml: belongs to no motion; ")
-    orjson.dumps(found.payload())
 
 
 def test_what_is_no_file_is_listed_beside_the_motions(tmp_path: Path) -> None:
@@ -469,26 +408,6 @@ def test_of_a_folder_that_cannot_be_listed_what_was_held_stays(
     assert not found.is_incomplete()
 
 
-def test_what_was_planned_within_other_limits_does_not_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = write(tmp_path / "held" / "wave.seq", 0.0, 0.01).parent
-    found = library_of(folder)
-    found.joint_map = map_of(ELBOW)
-
-    def fail(_path: Path) -> Any:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-    for owner, name in ((source, "open_regular"), (Path, "iterdir")):
-        with monkeypatch.context() as patch:
-            patch.setattr(owner, name, fail)
-            found.load_all()
-        assert [entry.plan for entry in found] == [None]
-        found.load_all()
-        assert [entry.plan is not None for entry in found] == [True]
-        found.joint_map = map_of(ELBOW)
-
-
 def test_of_a_watched_folder_that_has_gone_what_was_held_stays_until_somebody_asks(tmp_path: Path) -> None:
     folder = write(tmp_path / "held" / "wave.seq", 0.0, 0.01).parent
     write(tmp_path / "other" / "nod.seq", 0.0, 0.01)
@@ -568,33 +487,6 @@ def test_a_file_that_fails_unforeseen_hides_no_other(tmp_path: Path, error: Exce
     assert {entry.name: entry.reason for entry in found} == {"bad": f"{bad}: {reason}", "wave": ""}
 
 
-def test_a_file_that_vanishes_between_listing_and_reading_is_told(tmp_path: Path) -> None:
-    gone = write(tmp_path / "gone.seq", 0.0, 0.01)
-
-    def load(path: Path) -> list[Motion]:
-        path.unlink()
-        return load_motions(path)
-
-    (entry,) = library_of(tmp_path, load=load)
-    assert entry.reason == f"{gone}: cannot be read; no such file; check the path"
-
-
-def test_what_there_was_not_enough_memory_for_is_read_again(tmp_path: Path) -> None:
-    write(tmp_path / "wave.seq", 0.0, 0.01)
-    tries = []
-
-    def load(path: Path) -> list[Motion]:
-        tries.append(path)
-        if len(tries) == 1:
-            raise MemoryError
-        return load_motions(path)
-
-    found = library_of(tmp_path, load=load)
-    found.load_all()
-    (entry,) = found
-    assert entry.plan is not None
-
-
 def test_loading_ends_before_the_next_file_once_it_is_told_to(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         write(tmp_path / f"{name}.seq", 0.0, 0.01)
@@ -626,24 +518,6 @@ def test_of_very_many_motions_a_part_is_listed(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(library, "MOST_LISTED_BYTES", 1_000)
     size = len(orjson.dumps(payload["motions"][0]))
     assert len(found.payload()["motions"]) == 1_000 // size
-
-
-def test_what_cannot_be_played_takes_no_place_in_the_list_from_what_can(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(library, "MOST_LISTED", 4)
-    for name in ("b", "z"):
-        write(tmp_path / f"{name}.seq", 0.0, 0.01)
-    for name in "acdef":
-        (tmp_path / f"{name}.seq").symlink_to("gone")
-    payload = library_of(tmp_path).payload()
-    assert [(one["name"], one["ok"]) for one in payload["motions"]] == [
-        ("a", False),
-        ("b", True),
-        ("c", False),
-        ("z", True),
-    ]
-    assert payload["more"] == 3
 
 
 def test_a_motion_is_listed_by_no_more_than_a_part_of_what_it_holds(tmp_path: Path) -> None:
@@ -721,18 +595,6 @@ def test_motions_are_planned_again_where_actuators_allow_less_and_where_they_all
     assert again is not None
     assert again.plan is not None
     assert again.plan.max_speed == before.plan.max_speed
-
-
-def test_a_motion_that_actuators_do_not_allow_is_not_kept_as_one_that_has_changed(tmp_path: Path) -> None:
-    write(tmp_path / "wave.seq", 0.0, 0.01, 0.6)
-    wide = {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 99}}}
-    found = MotionLibrary(map_of(wide), settings_of(wide, motions=[tmp_path]))
-    found.load_all()
-    found.joint_map = map_of(wide).within(ActuatorLimits.none(1).narrowed("upper", 0.5, "it"))
-    found.load_all(may_read=lambda _: True)
-    entry = found.get("wave")
-    assert entry is not None
-    assert entry.plan is None
 
 
 def test_the_fastest_speed_is_one_that_actuators_allow(tmp_path: Path) -> None:

@@ -187,23 +187,6 @@ def test_a_curve_that_is_faster_than_its_steps_is_a_violation_between_frames() -
         assert planned(motion(STEEP, 10.0), interpolation=interpolation).slowed_to == 1.0
 
 
-def test_a_curve_is_told_beside_the_rows_of_other_joints() -> None:
-    rows = np.column_stack([STEEP, np.linspace(0, 3, 6)])
-    error = refusal(motion(rows, 10.0, ("elbow", "base")), {"base": {}, **ELBOW})
-    told = [(one.joint, one.kind, one.frame, one.between) for one in error.violations]
-    assert told == [
-        ("base", "upper", 5, False),
-        ("base", "velocity", 5, False),
-        ("elbow", "velocity", 1, True),
-    ]
-
-
-def test_slow_lets_the_curve_fit_too() -> None:
-    found = planned(motion(STEEP, 10.0), on_violation="slow")
-    assert found.slowed_to == pytest.approx(2.5 / 3.2, rel=0.1)
-    assert 2.2 < peak_speeds(found.positions, found.velocities, found.rate_hz).max() <= 2.5
-
-
 def test_the_peak_between_rows_is_that_of_the_curve() -> None:
     rows = np.random.default_rng(8).normal(size=(60, 2))
     times = np.arange(60) / 10.0
@@ -229,11 +212,6 @@ def test_slow_stretches_time_until_the_motion_fits() -> None:
             "raise `joints.elbow.limits.velocity`"
         ),
     )
-
-
-def test_slow_does_not_help_against_position_limits() -> None:
-    error = refusal(swing(1.0, 2.5), on_violation="slow")
-    assert {one.kind for one in error.violations} == {"upper", "velocity"}
 
 
 def test_clip_cuts_positions_at_their_limits_and_says_so() -> None:
@@ -271,19 +249,6 @@ def test_rows_so_far_apart_that_joints_move_in_steps_are_warned_of() -> None:
     found = planned(motion([0.0, 0.01, 0.0], 19.0))
     assert (found.rate_hz, found.warnings) == (19.0, (said,))
     assert planned(motion([0.0, 0.01, 0.0], 20.0)).warnings == ()
-
-
-@pytest.mark.parametrize(
-    "of",
-    [
-        pytest.param(motion([0.5, 0.5, 0.5], 2.0), id="nothing moves"),
-        pytest.param(
-            replace(motion([0.0, 0.01, 0.0], 2.0), times=np.array([0.0, 0.5, 1.2])), id="way-points in time"
-        ),
-    ],
-)
-def test_few_rows_that_make_no_steps_are_not_warned_of(of: Motion) -> None:
-    assert planned(of).warnings == ()
 
 
 def test_rows_that_the_driver_is_too_slow_for_are_told() -> None:
@@ -447,26 +412,3 @@ def test_a_far_time_is_refused_before_memory_is_spent_on_it(times: list[float], 
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
-
-
-def test_many_joints_have_fewer_rows() -> None:
-    names = tuple(f"j{index}" for index in range(100))
-    assert str(refusal(keyed([0.0, 599.0], names), {name: {} for name in names})) == (
-        "wave: 2 frames over 599 s would become 119800 rows; "
-        "at most 80000 are made of them, 400 s at 200 Hz; check its times, which are in s"
-    )
-
-
-def test_the_longest_that_is_allowed_is_played() -> None:
-    assert len(planned(keyed([0.0, 119_999 / 200])).positions) == 120_000
-    refusal(keyed([0.0, 120_000 / 200]))
-
-
-def test_what_is_slowed_without_end_is_refused_likewise() -> None:
-    rows = np.zeros((200_000, 1))
-    rows[100_000:] = 2.0
-    slowed = str(refusal(motion(rows, 50.0), on_violation="slow"))
-    assert slowed == (
-        "wave: slowed to 0.025 of its speed, 200000 frames over 160159 s would become 8007968 rows; "
-        "at most 1000000 are made of them, 20000 s at 50 Hz; check its times, which are in s"
-    )

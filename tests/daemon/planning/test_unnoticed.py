@@ -9,7 +9,7 @@ import pytest
 
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.tools.check import check_motions
-from tests.daemon.rig import Rig, ask, write_seq
+from tests.daemon.rig import Rig, write_seq
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,17 +85,3 @@ def test_joints_that_would_be_found_are_not_named(
     tmp_path: Path, elbow: NDArray[np.float64], options: dict[str, Any]
 ) -> None:
     assert warnings_of(rig_of(tmp_path, elbow, **options)) == []
-
-
-@pytest.mark.parametrize(("duration_s", "code"), [(0.5, "SUCCESSFUL"), (2.0, "PATH_TOLERANCE_VIOLATED")])
-async def test_a_joint_that_is_named_stands_still_unnoticed_and_another_does_not(
-    tmp_path: Path, duration_s: float, code: str
-) -> None:
-    rig = rig_of(tmp_path, bump(0.8, duration_s), clock="virtual")
-    rig.driver |= {"faults": [{"fault": "stuck", "actuator": "elbow"}]}
-    del rig.driver["plant"]
-    is_named = bool(warnings_of(rig))
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        result = await rig.rest_after((await ask(registry, "play", motion="nudge"))["goal_id"])
-    assert (result["code"], is_named) == (code, code == "SUCCESSFUL")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api import Place
 from motiond.daemon.planning.curve import peak_accelerations, peak_positions
 from motiond.daemon.planning.planner import Plan, plan
 from motiond.daemon.planning.playback import Playback, PlaybackError, plan_playback, whole
@@ -63,24 +62,6 @@ def test_two_way_points_are_one_stretch_from_rest_to_rest() -> None:
         np.testing.assert_allclose(found.positions[:, 0], u * u * (3 - 2 * u), atol=1e-12)
 
 
-def test_what_is_held_stands_on_its_first_row_and_has_no_speed_at_all() -> None:
-    found = planned(way_points([0.0, 0.5, 1.0], [0.0, 0.05, 0.1]), "hold")
-    assert not found.velocities.any()
-    assert not found.positions[:100].any()
-
-
-def test_rest_at_the_ends_counts_also_where_the_driver_is_slow() -> None:
-    found = planned(way_points(), "cubic", rate_hz=30.0)
-    assert found.velocities[0, 0] == found.velocities[-1, 0] == 0.0
-
-
-def test_what_a_resting_plateau_stands_on_may_be_a_limit() -> None:
-    places = [0.0, 0.7, 0.7, 0.7, 0.1]
-    for interpolation in ("linear", "cubic"):
-        found = planned(way_points([0.0, 1.13, 2.71, 3.07, 4.4], places), interpolation, upper=0.7)
-        assert found.positions.max() == 0.7
-
-
 def test_resampled_frames_are_those_that_are_played() -> None:
     for interpolation in ("linear", "cubic", "smooth"):
         rows = way_points().resampled(200.0, interpolation).positions
@@ -94,12 +75,6 @@ def test_rows_at_a_fixed_rate_keep_their_speed_at_the_ends() -> None:
     assert found.positions.tobytes() == moving.positions.tobytes()
     assert found.velocities[[0, -1], 0] == pytest.approx([2.0, 2.0])
     assert moving.resampled(50.0).positions[1, 0] == rows[2]
-
-
-def test_a_cubic_with_rest_at_its_ends_is_its_own_smooth_curve() -> None:
-    times = np.array([0.0, 0.1, 0.15, 0.4, 0.9, 1.0])
-    slopes = spline_slopes(times, 3 * times**2 - 2 * times**3)
-    np.testing.assert_allclose(slopes, 6 * times - 6 * times**2, atol=1e-14)
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 100, 1001])
@@ -195,20 +170,6 @@ def test_way_points_that_end_elsewhere_do_not_jump_to_their_beginning(interpolat
     )
     playback = looped(found, seam="approach")
     assert (playback.passes.seamless, playback.returns, playback.track) == (False, True, found)
-
-
-def test_a_smooth_recording_rests_at_its_seam_too() -> None:
-    rows = np.array([1.0, 0.7, 0.5, 0.3, 0.2, 1.0, 1.0])
-    recording = Motion("wave", ("elbow",), 10.0, np.arange(7) / 10, rows.reshape(-1, 1))
-    playback = looped(planned(recording, "smooth"))
-    assert playback.passes.seamless
-    assert playback.track.velocities[0, 0] == playback.track.velocities[-1, 0] == 0.0
-
-
-def test_a_range_of_way_points_is_repeated_from_rest_to_rest() -> None:
-    found = planned(way_points([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, 0.5, 0.0, 0.5, 0.0]), "cubic")
-    playback = looped(found, last=Place(time_s=1.0))
-    assert (playback.passes.seamless, playback.returns, playback.passes.last) == (False, True, 200)
 
 
 def test_the_peaks_between_rows_are_those_of_the_curve() -> None:

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import pytest
 
-from motiond.daemon.api import REPORTS, ReportHub, RequestError
+from motiond.daemon.api import REPORTS, RequestError
 from motiond.daemon.clock.state import machine_id
-from motiond.daemon.config.settings import load_settings
-from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.clock.clocks import ADRIFT, GOOD, OFF, UNESTIMATED, HandedClock
-from tests.daemon.rig import Rig, ask, stream_forks
+from tests.daemon.rig import Rig, ask
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -107,13 +105,6 @@ async def test_a_start_of_a_group_is_not_prepared_by_a_clock_that_is_too_bad(
     assert not status["torque"]
 
 
-async def test_whoever_prepares_a_start_is_told_how_good_the_clock_is(rig: Rig) -> None:
-    rig.robot["groups"] = ["choir"]
-    async with running(rig, clock := HandedClock(GOOD, 0.0002)) as registry:
-        answer = await ask(registry, "fleet/prepare", motion="short", start="s1")
-    assert answer["clock"] == clock.payload()
-
-
 async def test_diagnostics_tell_the_clock_as_it_is_now(rig: Rig) -> None:
     async with running(rig, clock := HandedClock(GOOD)):
         told = await rig.until("diagnostics", lambda data: data["clock"]["synchronised"])
@@ -144,10 +135,3 @@ async def test_a_result_tells_how_far_a_motion_was_from_its_appointed_time(rig: 
     assert -0.001 < told["first"] < AHEAD_S  # never early; how late is the machine's affair
     assert 0.0 <= told["p50"] <= told["p99"] <= told["max"] < AHEAD_S
     assert without["timing"]["drift_s"] is None
-
-
-async def test_the_configuration_sets_the_limit(rig: Rig) -> None:
-    rig.daemon["max_clock_error_s"] = 0.005
-    with stream_forks() as forks:
-        registry = make_registry(load_settings(rig.config), ReportHub(), forks)
-    assert registry.clock.max_error_s == 0.005

@@ -9,7 +9,6 @@ import orjson
 import pytest
 
 from motiond.daemon.api import Dispatcher, RawRequest
-from motiond.daemon.robots.control import Control
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FULL_SWING, Rig, comes_to_rest_softly
 from tests.waiting import PATIENCE_S
@@ -97,28 +96,6 @@ async def test_a_motion_stops_softly_when_control_is_taken_and_the_taker_goes_on
         assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
 
 
-@pytest.mark.parametrize("how", ["runs out", "is taken", "is released"])
-async def test_a_motion_plays_on_with_what_waits_where_that_is_wanted(rig: Rig, how: str) -> None:
-    rig.robot["lease"] |= {} if how == "is released" else {"on_loss": "play_on"}
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        lease = (await ok(registry, "lease/acquire", holder="ana"))["lease"]
-        plays = (await ok(registry, "play", motion="short", loop=8, lease=lease))["goal_id"]
-        waits = (await ok(registry, "play", motion="short", on_busy="queue", lease=lease))["goal_id"]
-        match how:
-            case "runs out":
-                run_out(registry)
-                await rig.until("event", lambda data: data["kind"] == "lease_lost")
-            case "is taken":
-                await ok(registry, "lease/take", holder="bob")
-            case _:
-                await ok(registry, "lease/release", lease=lease)
-        assert (await ask(registry, "pause", lease=lease))["code"] == "NOT_IN_CONTROL"
-        assert rig.results() == []
-        assert (await rig.result_of(plays))["code"] == "SUCCESSFUL"
-        assert (await rig.result_of(waits))["code"] == "SUCCESSFUL"
-
-
 async def test_anybody_stops_and_nobody_else_goes_on(rig: Rig) -> None:
     async with rig.running() as registry:
         lease, plays, _ = await start_long(rig, registry)
@@ -199,26 +176,3 @@ async def test_where_no_control_is_required_everybody_commands_and_there_is_no_l
             "ttl_s": 5.0,
             "takeover": True,
         }
-
-
-async def test_a_failure_to_stop_ends_no_watch(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    lose = Control._lose
-    failures = [ZeroDivisionError()]
-
-    def fail_once(self: Control, loss: Any) -> None:
-        if failures:
-            raise failures.pop()
-        lose(self, loss)
-
-    monkeypatch.setattr(Control, "_lose", fail_once)
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        for _ in range(2):
-            await ok(registry, "lease/acquire", holder="ana")
-            run_out(registry)
-            while registry.leases["arm"].payload()["holder"] is not None:  # noqa: ASYNC110 - nobody tells
-                await asyncio.sleep(0.01)
-        await rig.until("event", lambda data: data["kind"] == "lease_lost")
-    assert "arm: failed inside motiond" in caplog.text

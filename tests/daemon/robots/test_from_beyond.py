@@ -86,16 +86,6 @@ async def test_a_stop_on_the_way_holds_beyond_the_limit_until_it_is_asked_for_ag
     assert "send goto with from_beyond: true" in str(refusal.value)
 
 
-async def test_a_way_back_may_wait_in_the_queue(tmp_path: Path) -> None:
-    rig = rig_beyond(tmp_path)
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        first = await ask(registry, "goto", joints={"shoulder": 0.1})
-        second = await ask(registry, "goto", joints={"elbow": 1.9}, from_beyond=True, on_busy="queue")
-        results = [await rig.result_of(one["goal_id"]) for one in (first, second)]
-    assert [result["code"] for result in results] == ["SUCCESSFUL", "SUCCESSFUL"]
-
-
 async def test_on_exit_does_not_park_from_beyond(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     rig = rig_beyond(tmp_path, on_exit="park")
     async with rig.running() as registry:
@@ -112,17 +102,6 @@ async def test_on_end_does_not_park_a_joint_that_the_motion_left_beyond(tmp_path
         await ask(registry, "goto", joints={"shoulder": 0.1})
         event = await rig.until("event", lambda data: data["kind"] == "not_parked")
     assert event["message"] == f"park: {REFUSED}"
-
-
-async def test_an_arm_that_gravity_pulls_falls_to_its_limit_and_goes_on_from_there(tmp_path: Path) -> None:
-    rig = rig_beyond(tmp_path)
-    rig.driver["initial"] = 0.0
-    rig.driver["load"] = {"shoulder": 2.0, "elbow": -2.0}
-    async with rig.running() as registry:
-        fallen = [UPPER, LOWER]
-        await rig.until("telemetry", lambda data: data["feedback"]["position"].tolist() == fallen)
-        result = await rig.rest_after((await ask(registry, "play", motion="short"))["goal_id"])
-    assert result["code"] == "SUCCESSFUL"
 
 
 def rig_to_push(folder: Path, initial: float) -> Rig:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import re
@@ -82,18 +81,6 @@ async def test_a_seek_goes_to_the_place_and_plays_on_to_the_end(rig: Rig) -> Non
     assert np.abs(np.diff(positions, axis=0)).max() <= 3.0 / RATE_HZ + 1e-9
 
 
-async def test_a_seek_in_a_pause_stays_paused_at_the_new_place(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await playing_long(rig, registry)
-        await ask(registry, "pause")
-        since = len(rig.reports)
-        await ask(registry, "seek", frame=1050)
-        await rig.until_state("paused", since)
-        assert (await ask(registry, "status"))["state"] in {"paused", "approaching"}
-        await rig.until("telemetry", lambda data: data["frame"] == 1050.0)
-        await ask(registry, "stop")
-
-
 @pytest.mark.parametrize(
     ("place", "message"),
     [
@@ -113,20 +100,6 @@ async def test_a_place_that_is_not_there_is_refused_and_the_motion_plays_on(
             await ask(registry, "seek", **place)
         assert (await ask(registry, "status"))["state"] == "playing"
     assert (caught.value.code, str(caught.value)) == ("UNKNOWN_PLACE", message)
-
-
-async def test_queued_motions_play_one_after_the_other_and_end_once_each(rig: Rig) -> None:
-    async with rig.running() as registry:
-        first = await playing_long(rig, registry)
-        second = await ask(registry, "play", motion="short", speed=1.1, on_busy="queue")
-        third = await ask(registry, "goto", joints={"elbow": 0.3}, on_busy="queue")
-        assert (second["queued"], third["queued"]) == (1, 2)
-        waiting = (await ask(registry, "queue"))["queue"]
-        assert [one["motion"] for one in waiting] == ["short", "goto"]
-        await ask(registry, "seek", time=19.5)
-        codes = [(await rig.result_of(one))["code"] for one in (first, second["goal_id"], third["goal_id"])]
-    assert codes == ["SUCCESSFUL"] * 3
-    assert len(rig.results()) == 3
 
 
 NO_MEMORY = (
@@ -172,34 +145,6 @@ async def test_a_seek_without_memory_for_the_way_is_refused_and_leaves_the_motio
     assert (caught.value.code, str(caught.value)) == ("BUSY", NO_MEMORY.replace("short", "long"))
 
 
-async def test_a_stop_clears_the_queue_and_every_goal_in_it_ends(rig: Rig) -> None:
-    async with rig.running() as registry:
-        playing = await playing_long(rig, registry)
-        waiting = await ask(registry, "play", motion="short", on_busy="queue")
-        await ask(registry, "stop")
-        result = await rig.result_of(waiting["goal_id"])
-        await rig.result_of(playing)
-    assert result["code"] == "CANCELED"
-    assert result["message"] == "stopped on request, softly, on the path; it had not begun"
-    assert rig.results() == ["CANCELED", "CANCELED"]
-
-
-async def test_a_stop_leaves_no_play_that_waits_for_another_to_end(rig: Rig) -> None:
-    async with rig.running() as registry:
-        playing = await playing_long(rig, registry)
-        replacing = [
-            asyncio.create_task(ask(registry, "play", motion="short", on_busy="replace")) for _ in range(3)
-        ]
-        await asyncio.sleep(0)
-        await ask(registry, "stop")
-        answers = await asyncio.gather(*replacing, return_exceptions=True)
-        await rig.rest_after(playing)
-    replaced = "arm: short did not begin; a newer request replaced it; send it again after that"
-    canceled = "arm: stopped before the motion began; play it again"
-    assert [str(answer) for answer in answers] == [replaced, replaced, canceled]
-    assert rig.results() == ["PREEMPTED"]
-
-
 async def test_a_cleared_queue_lets_what_plays_play_on(rig: Rig) -> None:
     async with rig.running() as registry:
         await playing_long(rig, registry)
@@ -240,39 +185,6 @@ async def test_what_waits_is_moved_and_taken_out_by_its_goal(rig: Rig) -> None:
     assert str(caught.value) == (
         f"arm: no goal '{playing}' waits; it plays, has ended or never was; list those that do by `queue`"
     )
-
-
-async def test_what_waits_for_a_motion_that_fails_does_not_begin(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await playing_long(rig, registry)
-        waiting = await ask(registry, "play", motion="short", on_busy="queue")
-        await ask(registry, "estop")
-        result = await rig.result_of(waiting["goal_id"])
-    assert result["code"] == "CANCELED"
-    assert result["message"] == "long, before it, ended with ESTOP; it had not begun"
-
-
-async def test_a_replacing_play_preempts_what_waits_too(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await playing_long(rig, registry)
-        waiting = await ask(registry, "play", motion="short", on_busy="queue")
-        last = await ask(registry, "play", motion="short", on_busy="replace")
-        assert (await rig.result_of(waiting["goal_id"]))["code"] == "PREEMPTED"
-        assert (await rig.result_of(last["goal_id"]))["code"] == "SUCCESSFUL"
-
-
-async def test_the_queue_comes_before_what_is_to_be_done_at_the_end(rig: Rig) -> None:
-    rig.robot["on_end"] = "release"
-    async with rig.running() as registry:
-        await playing_long(rig, registry)
-        enabled = len(rig.reports)
-        second = await ask(registry, "play", motion="short", on_busy="queue")
-        await ask(registry, "seek", time=19.5)
-        result = await rig.result_of(second["goal_id"])
-        released = await rig.until("state", lambda data: not data["torque"], enabled)
-    assert rig.results() == ["SUCCESSFUL"] * 2
-    assert released["state"] == "idle"
-    assert rig.place_of(released) > rig.place_of(result)
 
 
 async def test_a_motion_begins_at_the_time_it_is_appointed_for(rig: Rig) -> None:
@@ -318,28 +230,6 @@ async def test_a_stop_is_answered_with_how_long_it_takes_at_most(rig: Rig) -> No
         result = await rig.result_of(goal_id)
     assert result["code"] == "CANCELED"
     assert 0.2 <= answer["stops_within_s"] < 1.0
-
-
-async def test_an_actuator_that_is_too_hot_stops_the_motion_softly_and_holds(rig: Rig) -> None:
-    rig.robot["checks"] = {"temperature_c": 10.0}
-    async with rig.running() as registry:
-        goal_id = await start(rig, registry, motion="long")
-        result = await rig.result_of(goal_id)
-        assert (await ask(registry, "status"))["torque"]
-    assert result["code"] == "HARDWARE_FAULT"
-    assert result["details"]["check"] == "temperature"
-    assert result["details"]["reached_goal"] is False
-
-
-async def test_a_stuck_joint_is_off_its_path_long_before_it_is_hot(rig: Rig) -> None:
-    rig.robot |= {"checks": {"temperature_c": 60.0}, "fault_requests": True}
-    rig.driver["natural_frequency_hz"] = 100.0  # stiff, so that it pushes with all that it has
-    async with rig.running() as registry:
-        goal_id = await playing_long(rig, registry)
-        await ask(registry, "fault", fault="stuck", joint="elbow")
-        result = await rig.result_of(goal_id)
-    assert result["code"] == "PATH_TOLERANCE_VIOLATED"
-    assert result["details"]["check"] == "stall"
 
 
 @pytest.mark.parametrize("on_busy", ["reject", "queue", "replace"])

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from motiond.daemon.api import ReportHub, RequestError
-from motiond.daemon.config.settings import Settings, load_settings
+from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc import messages
-from motiond.daemon.robots.assembly import make_registry, make_setup
+from motiond.daemon.robots.assembly import make_registry
 from motiond.drivers.limits import ActuatorLimits
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import FORKS, Rig, ask
-from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -131,16 +130,6 @@ async def test_motions_are_listed_again_with_the_limit_of_the_actuator_as_the_re
         assert stage.sent == []
 
 
-async def test_the_description_has_the_joined_limits(stage: Stage) -> None:
-    async with stage.running():
-        stage.open(NARROW)
-        async for report in stage.reports:
-            if report.subject == "description":
-                elbow = report.data["joints"][1]
-                break
-        assert [elbow["lower"], elbow["upper"], elbow["limited_by"]] == [-2.0, 0.3, {"upper": OWN}]
-
-
 async def test_a_play_while_motions_are_checked_again_waits_for_that(stage: Stage) -> None:
     async with stage.running():
         stage.open(NARROW)
@@ -231,14 +220,3 @@ async def test_what_was_moved_goes_back_no_faster_than_its_actuator_may(tmp_path
         await ask(registry, "stop")
         await rig.until_state("stopping")
     assert np.nanmax(np.abs(read_trace(tmp_path / "trace.npy")["velocity"][:, 1])) <= 0.3 * (1 + 1e-6)
-
-
-def test_checks_are_as_fine_as_the_range_that_the_options_of_the_driver_leave() -> None:
-    joints = {"elbow": {"limits": {"lower": -3.0, "upper": 3.0, "velocity": 3.0}, "reduction": -2.0}}
-    robot = settings_of(joints)
-    settings = Settings.model_construct(robots={"arm": robot})
-    allowed = ActuatorLimits.none(1).narrowed("lower", -0.2, "").narrowed("upper", 0.2, "")
-    setup = make_setup("arm", robot, settings, map_of(joints), {}, allowed=allowed)
-    assert setup.limits.stall_error == pytest.approx([0.2 / 20])
-    assert setup.ways.start_tolerance == pytest.approx([0.002 * 0.2])
-    assert (setup.ways.lower, setup.ways.upper) == ([-0.1], [0.1])

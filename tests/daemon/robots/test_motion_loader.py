@@ -7,7 +7,6 @@ import gc
 import os
 import time
 import weakref
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import orjson
@@ -102,20 +101,6 @@ async def test_one_reading_follows_another(bench: Bench) -> None:
     await asyncio.wait_for(loading, PATIENCE_S)
     await asyncio.wait_for(bench.loader.load(), PATIENCE_S)
     assert bench.told == ["loaded", "loaded"]
-
-
-async def test_a_reading_that_nobody_waits_for_any_more_is_told_all_the_same(bench: Bench) -> None:
-    loading = begin(bench)
-    await bench.until_reading()
-    loading.cancel()
-    with suppress(asyncio.CancelledError):
-        await loading
-    with pytest.raises(RequestError) as refused:
-        await bench.loader.load()
-    assert refused.value.code == "BUSY"
-    bench.library.may_end.set()
-    await bench.until_told()
-    await asyncio.wait_for(bench.loader.load(), PATIENCE_S)
 
 
 async def test_whoever_leaves_waits_for_no_file(bench: Bench) -> None:
@@ -220,13 +205,3 @@ async def test_motions_that_are_replaced_are_freed_although_no_pass_goes_through
     write_seq(rig.folder / "motions" / "short.seq", sweep(0.4), JOINTS, RATE_HZ)
     await loader.load()
     assert replaced() is None
-
-
-async def test_reading_again_what_has_not_changed_keeps_nothing_from_the_garbage_collector(rig: Rig) -> None:
-    loader = MotionLoader("arm", library_of(rig), lambda: None)
-    await loader.load()
-    gc.collect()
-    passing: list[object] = []
-    passing.append(passing)
-    await loader.load()
-    assert any(one is passing for one in gc.get_objects())

@@ -170,29 +170,6 @@ async def test_what_becomes_quiet_while_more_is_written_is_read_together(
     assert counting.readings == [{"busy", "done", "one", "two"}]
 
 
-async def test_what_is_written_for_ever_keeps_nothing_else_from_being_read(
-    counting: Counting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(motion_watch, "BATCH_S", 0.1)
-    await counting.watch._note([counting.folder / name for name in ("busy", "one")])
-    settling = asyncio.create_task(counting.watch._settle())
-    await until(lambda: counting.readings)
-    assert counting.readings[0] == {"one", "two"}
-    (counting.folder / "done").touch()
-    await asyncio.wait_for(settling, PATIENCE_S)
-
-
-async def test_no_more_files_are_kept_in_mind_than_a_folder_may_hold(
-    counting: Counting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(motion_watch, "MOST_FILES", 5)
-    for _ in range(3):
-        await counting.watch._note(counting.folder / f"many{number}" for number in range(10_000))
-    assert len(counting.watch._unsettled) == 5
-    await asyncio.wait_for(counting.watch._settle(), PATIENCE_S)
-    assert len(counting.readings) == 1
-
-
 async def test_a_folder_that_is_exchanged_or_comes_later_is_watched_too(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

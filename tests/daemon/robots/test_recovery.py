@@ -85,13 +85,6 @@ async def test_a_stop_tells_that_a_stream_process_that_hung_was_killed(rig: Rig)
     assert result["code"] == "COMM_LOST"
 
 
-async def test_a_stop_that_is_answered_was_obeyed(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await playing_long(rig, registry)
-        answer = await ask(registry, "stop")
-        assert (answer["state"], answer["reached"], answer["message"]) == ("stopping", True, "")
-
-
 # -- resets -------------------------------------------------------------------------------------------------
 
 
@@ -146,19 +139,6 @@ async def test_a_reset_that_meets_the_fault_again_says_so(rig: Rig) -> None:
         assert str(caught.value).startswith("arm: in fault after the reset; ")
 
 
-async def test_a_reset_right_after_an_emergency_stop_ends_it_though_it_is_not_reported_yet(rig: Rig) -> None:
-    async with rig.running() as registry:
-        goal_id = await playing_long(rig, registry)
-        stopping = asyncio.create_task(ask(registry, "estop"))
-        await asyncio.sleep(0)  # it is sent
-        assert await ask(registry, "reset") == {"state": "idle"}
-        await stopping
-        assert (await rig.result_of(goal_id))["code"] == "ESTOP"
-        status = await ask(registry, "status")
-        assert (status["state"], status["estop_latched"], status["torque"]) == ("idle", False, True)
-        await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
-
-
 async def test_a_reset_of_a_stream_process_that_hangs_is_not_said_to_be_done_and_is_obeyed_later(
     rig: Rig,
 ) -> None:
@@ -182,21 +162,6 @@ async def test_a_reset_of_a_stream_process_that_hangs_is_not_said_to_be_done_and
     awaited = "the end of the emergency stop is still awaited"
     reason = f"the robot is playing with torque on, and {awaited}; it may come yet; `state` reports it"
     assert (caught.value.code, str(caught.value)) == ("TIMEOUT", f"arm: not done in 0.5 s; {reason}")
-
-
-async def test_a_disable_between_an_emergency_stop_and_its_reset_keeps_no_play_waiting(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        await ask(registry, "enable")
-        stopping = asyncio.create_task(ask(registry, "estop"))
-        await asyncio.sleep(0)
-        with pytest.raises(RequestError) as caught:
-            await ask(registry, "disable")
-        await ask(registry, "reset")
-        await stopping
-        await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
-    reason = "the emergency stop is latched; send reset when it is safe"
-    assert str(caught.value) == f"arm: torque cannot be switched off; {reason}"
 
 
 @pytest.mark.parametrize("reported", [False, True])

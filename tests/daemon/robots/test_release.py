@@ -88,32 +88,6 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     stage.robot.planner.close()
 
 
-async def test_a_play_right_after_the_end_waits_for_the_release_and_begins_where_the_robot_is_then(
-    stage: Stage,
-) -> None:
-    await stage.played_to_the_end()
-    play = await stage.plays()
-    assert stage.kinds() == []
-    stage.tell(OFF)
-    await stage.settle()
-    assert stage.kinds() == ["Enable"]
-    stage.tell(on(SUNK))
-    await play
-    assert stage.kinds() == ["Enable", "Play"]
-    assert isinstance(stage.sent[-1], messages.Play)
-    assert stage.sent[-1].start == SUNK
-
-
-async def test_a_play_while_torque_is_switched_off_on_request_waits_for_it_too(stage: Stage) -> None:
-    stage.tell(on(HELD))
-    disable = asyncio.create_task(ask(stage.registry, "disable"), name="disable")
-    await stage.settle()
-    play = await stage.plays(OFF, on(SUNK))
-    assert (await disable)["torque"] is False
-    await play
-    assert stage.kinds() == ["Disable", "Enable", "Play"]
-
-
 async def test_a_play_that_has_not_begun_does_not_begin_after_a_disable(stage: Stage) -> None:
     play = await stage.plays()
     disable = asyncio.create_task(ask(stage.registry, "disable"), name="disable")
@@ -125,17 +99,6 @@ async def test_a_play_that_has_not_begun_does_not_begin_after_a_disable(stage: S
     await disable
     assert stage.kinds() == ["Enable", "Disable"]
     assert str(refusal.value) == "arm: stopped before the motion began; play it again"
-
-
-@pytest.mark.parametrize("end", [messages.Changed("fault", torque=True, goal_id=None, reference=HELD), None])
-async def test_a_release_that_fails_keeps_nobody_waiting(stage: Stage, end: messages.Notice | None) -> None:
-    await stage.played_to_the_end()
-    play = await stage.plays()
-    stage.tell(end or messages.Lost("the bus is lost"))
-    with pytest.raises(RequestError) as refusal:
-        await play
-    assert refusal.value.code == ("FAULT" if end else "OFFLINE")
-    assert stage.kinds() == []
 
 
 HALTS = {
@@ -161,20 +124,6 @@ async def test_torque_of_a_halted_robot_is_not_switched_off_and_a_play_after_its
     stage.tell(on(HELD))
     await (await stage.plays())
     assert stage.kinds() == ["Play"]
-
-
-async def test_a_robot_that_is_halted_while_torque_goes_off_keeps_nobody_waiting(stage: Stage) -> None:
-    stage.tell(on(HELD))
-    disable = asyncio.create_task(ask(stage.registry, "disable"), name="disable")
-    await stage.settle()
-    stage.tell(
-        messages.Happened("fault", "the bus is lost"),
-        messages.Changed("fault", torque=True, goal_id=None, reference=HELD),
-    )
-    with pytest.raises(RequestError) as refusal:
-        await disable
-    reason = "the bus is lost; send reset when it is fixed"
-    assert str(refusal.value) == f"arm: torque cannot be switched off; {reason}"
 
 
 async def test_a_pause_of_a_motion_that_has_ended_by_then_is_no_success(stage: Stage) -> None:

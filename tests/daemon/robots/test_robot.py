@@ -122,14 +122,6 @@ async def test_a_second_play_is_refused_while_one_is_on(rig: Rig) -> None:
     )
 
 
-async def test_a_replacing_play_stops_the_first_softly_and_then_plays(rig: Rig) -> None:
-    async with rig.running() as registry:
-        first = await start_long(rig, registry)
-        second = (await ask(registry, "play", motion="short", on_busy="replace"))["goal_id"]
-        results = [(await rig.result_of(goal))["code"] for goal in (first, second)]
-    assert results == ["PREEMPTED", "SUCCESSFUL"]
-
-
 async def test_a_stop_ends_the_goal_canceled_on_the_path_and_may_be_sent_twice(rig: Rig) -> None:
     async with rig.running() as registry:
         goal_id = await start_long(rig, registry)
@@ -168,17 +160,6 @@ async def test_a_speed_is_taken_while_a_motion_plays_and_told_in_the_state(rig: 
         "elbow",
         "long: speed 9 is too fast; joint 'elbow' allows 4.77; lower the speed",
     )
-
-
-async def test_a_joint_that_cannot_follow_ends_the_goal_by_its_tolerance(rig: Rig) -> None:
-    rig.driver |= {"coulomb_friction": {"elbow": 500.0}, "initial": 0.1}
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        accepted = await ask(registry, "play", motion="long", path_tolerance={"elbow": 0.09})
-        result = await rig.result_of(accepted["goal_id"])
-    assert result["code"] == "PATH_TOLERANCE_VIOLATED"
-    assert (result["details"]["joint"], result["details"]["tolerance"]) == ("elbow", 0.09)
-    assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
 
 
 async def test_a_tolerance_of_an_unknown_joint_is_refused(rig: Rig) -> None:
@@ -243,28 +224,7 @@ async def test_torque_is_switched_on_and_off_at_rest_and_stays_on_while_a_motion
     assert refusal.value.code == "BUSY"
 
 
-async def test_a_robot_that_releases_at_the_end_has_no_torque_then(rig: Rig) -> None:
-    rig.robot["on_end"] = "release"
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        await ask(registry, "play", motion="short")
-        seen = len(rig.reports)
-        await rig.until("state", lambda data: data["state"] == "idle" and not data["torque"], seen)
-    assert rig.results() == ["SUCCESSFUL"]
-
-
 PARK = {"park": {"shoulder": 0.5, "elbow": -0.5}}
-
-
-async def test_a_robot_that_parks_at_the_end_goes_there_once(rig: Rig) -> None:
-    rig.robot |= {"poses": PARK, "on_end": "park"}
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        await ask(registry, "play", motion="short")
-        parked = await rig.until("result", lambda data: data["motion"] == "park")
-        await rig.rest_after(parked["goal_id"])
-    assert rig.results() == ["SUCCESSFUL", "SUCCESSFUL"]
-    assert read_trace(rig.folder / "trace.npy")["position"][-1].tolist() == [0.5, -0.5]
 
 
 async def test_a_shutdown_in_the_middle_parks_from_the_last_setpoint(rig: Rig) -> None:
@@ -277,14 +237,6 @@ async def test_a_shutdown_in_the_middle_parks_from_the_last_setpoint(rig: Rig) -
     assert np.abs(np.diff(positions, axis=0)).max() < 0.03
 
 
-async def test_a_shutdown_may_release(rig: Rig) -> None:
-    rig.robot["on_exit"] = "release"
-    async with rig.running() as registry:
-        await start_long(rig, registry)
-    states = [report.data for report in rig.reports if report.subject == "state"]
-    assert any(data["state"] == "idle" and not data["torque"] for data in states[-3:])
-
-
 @pytest.mark.parametrize("verb", ["pause", "resume"])
 async def test_without_a_goal_there_is_nothing_to_pause_or_resume(rig: Rig, verb: str) -> None:
     async with rig.running() as registry:
@@ -295,19 +247,6 @@ async def test_without_a_goal_there_is_nothing_to_pause_or_resume(rig: Rig, verb
         "NOT_PLAYING",
         f"arm: nothing to {verb}; the robot is idle; play first",
     )
-
-
-async def test_a_stop_at_rest_is_accepted_and_moves_nothing(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        assert await ask(registry, "stop") == {
-            "state": "idle",
-            "goal_id": None,
-            "stops_within_s": 0.0,
-            "reached": True,
-            "message": "",
-        }
-    assert rig.results() == []
 
 
 async def test_an_emergency_stop_latches_until_reset(rig: Rig) -> None:
@@ -325,16 +264,6 @@ async def test_an_emergency_stop_latches_until_reset(rig: Rig) -> None:
         "ESTOPPED",
         "arm: short cannot be played; the emergency stop is latched; send reset when it is safe",
     )
-
-
-async def test_an_emergency_stop_stays_latched_when_the_stream_process_dies(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        await ask(registry, "estop")
-        seen = len(rig.reports)
-        rig.send_signal(stream_pid(registry), signal.SIGKILL)
-        offline = await rig.until_state("offline", seen)
-        await rig.until_state("estopped", rig.place_of(offline))
 
 
 async def test_a_killed_stream_process_lets_the_actuators_go_and_a_new_one_plays(rig: Rig) -> None:
@@ -391,16 +320,6 @@ def slow_rig(rig: Rig) -> Rig:
     return rig
 
 
-async def test_a_motion_with_rows_further_apart_than_the_watch_allows_plays_on(slow_rig: Rig) -> None:
-    async with slow_rig.running() as registry:
-        goal_id = await start_slow(slow_rig, registry)
-        row = await slow_rig.until("telemetry", lambda data: data["frame"] == 1.0)
-        assert row["reference"]["position"].tolist() == [0.1, 0.1]
-        await ask(registry, "estop")
-        assert (await slow_rig.result_of(goal_id))["code"] == "ESTOP"
-    assert [r.data["kind"] for r in slow_rig.reports if r.subject == "event"] == []
-
-
 @pytest.mark.parametrize(("verb", "state"), [("stop", "stopping"), ("estop", "estopped")])
 async def test_a_slow_motion_is_stopped_long_before_its_next_row(
     slow_rig: Rig, verb: str, state: str
@@ -412,15 +331,6 @@ async def test_a_slow_motion_is_stopped_long_before_its_next_row(
         await slow_rig.until_state(state)
         assert arm(registry).stream.observer.goal.ticks - rows <= 1  # type: ignore[union-attr]
         await ask(registry, "estop")
-
-
-async def test_a_shutdown_in_the_middle_stops_softly_and_says_so(rig: Rig) -> None:
-    async with rig.running() as registry:
-        goal_id = await start_long(rig, registry)
-    result = await rig.result_of(goal_id)
-    assert (result["code"], result["message"]) == ("CANCELED", "the daemon shuts down")
-    assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
-    assert [r.data for r in rig.reports if r.subject == "availability"][-1] == {"state": "offline"}
 
 
 async def test_a_robot_whose_driver_cannot_open_is_offline_and_says_why(rig: Rig) -> None:
@@ -480,17 +390,6 @@ async def test_a_speed_beyond_the_limits_is_answered_with_the_fastest(rig: Rig) 
     assert refusal.value.data["max_speed"] == pytest.approx(1.19, abs=0.01)
 
 
-async def test_reloading_finds_a_new_motion_and_plays_it(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        write_seq(rig.folder / "motions" / "new.seq", sweep(0.6), JOINTS, RATE_HZ)
-        listed = await ask(registry, "motions/reload")
-        accepted = await ask(registry, "play", motion="new")
-        result = await rig.result_of(accepted["goal_id"])
-    assert [motion["name"] for motion in listed["motions"]] == ["long", "new", "short"]
-    assert result["code"] == "SUCCESSFUL"
-
-
 async def test_an_unknown_robot_is_refused_by_name(rig: Rig) -> None:
     async with rig.running() as registry:
         await rig.until_state("idle")
@@ -500,28 +399,6 @@ async def test_an_unknown_robot_is_refused_by_name(rig: Rig) -> None:
         "UNKNOWN_ROBOT",
         "no robot 'army'; there are arm; did you mean 'arm'?",
     )
-
-
-async def test_telemetry_is_told_in_motion_only_where_that_is_wished(rig: Rig) -> None:
-    rig.daemon["mqtt"] = {"idle_telemetry_hz": 0}
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        await rig.until("diagnostics", lambda data: data["ticks"] > 10)
-        assert not [report for report in rig.reports if report.subject == "telemetry"]
-        accepted = await ask(registry, "play", motion="short", loop=8)
-        await rig.rest_after(accepted["goal_id"])
-        await rig.until("telemetry", lambda data: data["reference"]["velocity"][0] != 0.0)
-
-
-async def test_without_telemetry_diagnostics_go_on(rig: Rig) -> None:
-    rig.daemon["mqtt"] = {"telemetry_hz": 0}
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        accepted = await ask(registry, "play", motion="short")
-        assert (await rig.rest_after(accepted["goal_id"]))["code"] == "SUCCESSFUL"
-        since = len(rig.reports)
-        await rig.until("diagnostics", lambda data: data["ticks"] > 10, since)
-    assert not [report for report in rig.reports if report.subject == "telemetry"]
 
 
 async def test_a_robot_whose_actuators_are_looked_for_again_and_again_goes_offline_once(rig: Rig) -> None:

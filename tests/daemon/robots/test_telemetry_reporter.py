@@ -86,19 +86,6 @@ async def test_telemetry_is_told_as_often_as_configured(
     assert told.during(100.0, moving=False) == pytest.approx(100.0 * rate_hz, rel=0.03, abs=2)
 
 
-async def test_at_rest_it_is_told_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Told(monkeypatch, TelemetryRates(20.0, 1.0))
-    assert told.during(10.0, moving=True) == pytest.approx(200, abs=4)
-    assert told.during(10.0, moving=False) == pytest.approx(11, abs=1)
-
-
-async def test_in_motion_only_the_last_sample_is_told_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Told(monkeypatch, TelemetryRates(20.0, 0.0))
-    assert told.during(10.0, moving=False) == 0
-    assert told.during(10.0, moving=True) == pytest.approx(200, abs=4)
-    assert told.during(10.0, moving=False) == 1
-
-
 async def test_at_no_rate_nothing_is_told_and_the_records_are_looked_at_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

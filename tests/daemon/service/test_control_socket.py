@@ -75,20 +75,6 @@ async def test_motiond_log_level_says_and_sets_it(tmp_path: Path, capsys: pytest
         assert told == (0, "error\n", "")
 
 
-async def test_motiond_log_level_waits_no_longer_than_other_commands_for_a_daemon_that_hangs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = tmp_path / "motiond.yaml"
-    config.touch()
-    began_s = asyncio.get_running_loop().time()
-    with socket.socket(socket.AF_UNIX) as hung:
-        hung.bind(address_of(config))
-        hung.listen()
-        told = await asyncio.to_thread(run_here, capsys, "log-level", "-c", config)
-    assert told == (3, "", f"{config}: its daemon does not answer; no answer in 5 s; look at its log\n")
-    assert asyncio.get_running_loop().time() - began_s == pytest.approx(5.0)
-
-
 @pytest.mark.parametrize(
     ("sent", "code", "refusal"),
     [
@@ -188,25 +174,6 @@ async def test_other_users_may_not_ask(tmp_path: Path, monkeypatch: pytest.Monke
     assert (answer["answer"]["code"], answer["answer"]["error"]) == ("NOT_ALLOWED", refusal)
 
 
-async def test_other_users_who_leave_at_once_leave_nothing_in_the_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    config, sent = tmp_path / "motiond.yaml", (b"", b"{", b"{}\n")
-    async with served(config):
-        caplog.set_level(logging.INFO)
-        tasks = asyncio.all_tasks()
-        for data in sent:
-            with socket.socket(socket.AF_UNIX) as theirs:
-                with as_other_user(monkeypatch):
-                    theirs.connect(address_of(config))
-                theirs.sendall(data)
-        assert (await answer_to(config, b'{"verb":"log-level"}\n'))["status"] == "ok"  # it came after them
-        async with asyncio.timeout(PATIENCE_S):
-            while len(asyncio.all_tasks()) > len(tasks):  # noqa: ASYNC110 - nobody tells
-                await asyncio.sleep(0)
-    assert caplog.messages == []
-
-
 async def test_the_owner_of_the_configuration_may_ask_and_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,13 +256,3 @@ async def test_a_daemon_whose_socket_another_user_has_says_whose_it_is(
     unserved = "requests of this machine are not served"
     who = f"process {os.getpid()} of user {OTHER_USER} has bound the socket"
     assert caplog.messages == [f"{config}: {unserved}; {who}; it is no daemon of yours; end it; tried again"]
-
-
-def test_the_log_level_of_a_configuration_that_is_not_there_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    missing = tmp_path / "none.yaml"
-    reason = (
-        "there is no such file, and so no daemon is known by it; name the configuration of the daemon with -c"
-    )
-    assert run_here(capsys, "log-level", "-c", missing) == (2, "", f"{missing}: {reason}\n")

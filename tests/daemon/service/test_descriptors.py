@@ -40,12 +40,6 @@ def test_not_more_than_is_of_use(monkeypatch: pytest.MonkeyPatch) -> None:
     assert soft_limit() == 600
 
 
-def test_a_higher_limit_is_let_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descriptors, "MOST", 300)
-    descriptors.raise_limit()
-    assert soft_limit() == 512
-
-
 def test_a_limit_that_cannot_be_raised_is_told_of(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
@@ -11,12 +10,8 @@ import pytest
 
 from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.service.daemon import _until_on_line
-from tests.daemon.cli.program import daemon_of
-from tests.daemon.rig import Rig
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from motiond.daemon.robots.registry import RobotRegistry
 
 ROBOTS = cast("RobotRegistry", SimpleNamespace(robots=("left", "right")))
@@ -49,16 +44,3 @@ async def test_the_page_lets_robots_come_on_line_first(
     reports: list[tuple[float, str, str]], after_s: float
 ) -> None:
     assert await waits_s(*reports) == pytest.approx(after_s)
-
-
-async def test_a_daemon_serves_its_page_after_its_robots(
-    tmp_path: Path, programs: None, caplog: pytest.LogCaptureFixture
-) -> None:
-    del programs
-    caplog.set_level(logging.INFO, "motiond")
-    rig = Rig(tmp_path)
-    rig.daemon = {"mqtt": {"listen": "127.0.0.1:1883"}, "http": {"listen": "127.0.0.1:8080"}}
-    async with daemon_of(rig):
-        await asyncio.sleep(2.0)
-    page = "http: the page is at http://127.0.0.1:8080/"
-    assert [line for line in caplog.messages if line in {"arm: online", page}] == ["arm: online", page]

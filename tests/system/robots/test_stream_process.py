@@ -148,43 +148,6 @@ async def test_a_robot_comes_on_line_once_the_system_lets_its_process_start(
     )
 
 
-async def test_a_motion_is_played_to_its_end_though_who_forked_its_process_has_ended(rig: Rig) -> None:
-    with StreamForks() as forks:
-        async with rig.running(forks) as registry:
-            await rig.until_state("idle")
-            goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
-            forks.kill()
-            assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
-
-
-async def test_a_process_that_is_killed_is_replaced_though_who_forked_it_has_ended(rig: Rig) -> None:
-    with StreamForks() as forks:
-        async with rig.running(forks) as registry:
-            await rig.until_state("idle")
-            first = forks.pid
-            assert first is not None
-            forks.kill()
-            await asyncio.to_thread(os.waitid, os.P_PID, first, os.WEXITED | os.WNOWAIT)
-            stream = registry.members["arm"].robot.stream
-            assert stream.pid is not None
-            os.kill(stream.pid, signal.SIGKILL)
-            lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
-            await rig.until_state("idle", since=rig.place_of(lost))
-            assert forks.pid != first
-    reason = "the stream process ended, and how is not known, as its fork server has ended, or hangs"
-    assert lost["message"] == reason
-
-
-@pytest.mark.parametrize("drivers", [["sim"], ["nothing of that name"], []])
-async def test_who_was_to_load_drivers_forks_as_before(drivers: list[str]) -> None:
-    with StreamForks() as forks:
-        forks.load(drivers)
-        process = StreamProcess(forks, setup_of())
-        assert isinstance(await process.notice(), messages.Ready)
-        assert await process.close(PATIENCE_S) == 0
-        process.telemetry.close()
-
-
 async def test_who_was_to_load_drivers_may_have_ended() -> None:
     with StreamForks() as forks:
         forks.start()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import signal
 import socket
-import termios
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -18,7 +16,7 @@ from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.service.systemd import notify
-from tests.daemon.programs import all_of, background, in_a_session, streams_of
+from tests.daemon.programs import all_of, background
 from tests.daemon.rig import Rig
 from tests.waiting import PATIENCE_S, eventually, lines_until
 
@@ -89,27 +87,6 @@ def test_signals_to_all_its_processes_stop_a_motion_softly_and_leave_the_time_to
     assert "Traceback" not in log
 
 
-def test_a_terminal_that_goes_stops_a_motion_softly(systemd: socket.socket, rig: Rig) -> None:
-    ours, terminal = os.openpty()
-    options: dict[str, Any] = {"stdin": terminal, "preexec_fn": _be_controlled}
-    with in_a_session("run", "-c", rig.config, env=under(systemd), **options) as daemon:
-        os.close(terminal)
-        assert heard(systemd) == "READY=1"
-        playing(rig, daemon)
-        (stream,) = streams_of(daemon)
-        assert os.getsid(stream.pid) == stream.pid != os.getsid(daemon.pid)
-        os.close(ours)  # the kernel sends SIGHUP
-        _, log = daemon.communicate(timeout=PATIENCE_S)
-    assert daemon.returncode == 0
-    assert "arm: long ended with CANCELED" in log
-    assert "Traceback" not in log
-
-
-def _be_controlled() -> None:
-    """Let the terminal at stdin be the one that controls this new session."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
 def test_a_systemd_that_does_not_read_holds_nothing_up(
     systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,14 +119,3 @@ def _reading_s(pid: int) -> float:
             if "motiond.formats.worker" in child.cmdline():
                 taken_s += child.cpu_times().user
     return taken_s
-
-
-def test_a_systemd_that_has_gone_is_told_once_and_ends_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    gone = tmp_path / "gone"
-    monkeypatch.setenv("NOTIFY_SOCKET", str(gone))
-    assert [notify("WATCHDOG=1") for _ in range(3)] == [False] * 3
-    assert caplog.messages == [
-        f"{gone}: systemd cannot be told how motiond does; No such file or directory; check NOTIFY_SOCKET"
-    ]
