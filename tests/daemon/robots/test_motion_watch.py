@@ -95,7 +95,7 @@ async def test_a_broken_file_leaves_the_motion_of_before_and_a_warning_says_why(
         assert warning == (
             f"{file}: the file has changed and cannot be played as it is now; short: JointDisplacement ends "
             "after 101 of the 500 frames that its file states; so does a copy that was interrupted; copy it "
-            "anew, correct the count, or set `allow_short_files: true`; what it held before stays"
+            "again, correct the count, or set `allow_short_files: true`; what it held before stays"
         )
         goal = await ask(registry, "play", motion="short")
         assert (await rig.result_of(goal["goal_id"]))["code"] == "SUCCESSFUL"
