@@ -1,7 +1,7 @@
 """Sixty robots in six daemons on a cluster of three brokers: how far apart their first rows are.
 
-Each start is one of `motiond fleet play --in 9`: prepared, committed, agreed on; or let go by all where the
-machine was too busy. Traces of the simulated actuators tell when each robot left its first row. Beside them
+Each start is one of `motiond fleet play --in 9`: reserved and committed; or cancelled where the machine
+was too busy. Traces of the simulated actuators tell when each robot left its first row. Beside them
 runs cyclictest at the robots' rate.
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MACHINES, ROBOTS = 6, 10
 SECONDS = 120
 START_S = 16.0
-"""What a start takes: to prepare and agree, the approach, the motion, the results, and what follows."""
+"""What a start takes: to reserve and commit, the approach, the motion, the results, and what follows."""
 AHEAD_S = 9.0
 """How far ahead it is appointed: on a busy machine the margin that answers suggest may be too short."""
 TRIES = 2
@@ -81,7 +81,7 @@ def main(seconds: float = SECONDS) -> None:
         print(f"{name:32}{p50:8.0f}{p99:8.0f}{most:8.0f}")
     row = theirs.quantile_us(0.5), theirs.quantile_us(0.99), theirs.max_us
     print(f"{'cyclictest late':32}{row[0]:8.0f}{row[1]:8.0f}{row[2]:8.0f}")
-    print(f"starts that all let go, so that nobody played: {len(let_go)} of {len(starts)}")
+    print(f"starts that were cancelled, so that no robot played: {len(let_go)} of {len(starts)}")
     for reason in dict.fromkeys(let_go):
         print(f"  {reason}")
     ratio = np.quantile(apart_us, 0.99) / max(1.0, row[1])
@@ -136,9 +136,9 @@ async def _play(start: Coordinator, robots: list[str]) -> Start:
         await start.begin()
         assert start.start_at is not None
         due_s = start.start_at - time.time() + time.monotonic()
-        while not await start.watch.next():
+        while not await start.outcomes.next():
             pass
-    ends = start.watch.ends()
+    ends = start.outcomes.ends()
     if not any(end.code == "SUCCESSFUL" for end in ends):
         return Start(reason=ends[0].message)
     codes = {end.robot: end.code for end in ends}

@@ -1,7 +1,7 @@
 """Records what the demonstration's arm says and is asked: `python -m bench.record_traffic`.
 
-It plays `wave` alone, and then as a group of one. Of each topic the last message while it plays is kept, and
-printed how many there were while the group's start was under way. What is only this machine's is replaced.
+It plays `wave`. Of each topic the last message while it plays is kept; what is only this machine's is
+replaced.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import asyncio
 import shutil
 import subprocess
 import tempfile
-import time
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +21,6 @@ import yaml
 from bench.machines import GROUP, until_online
 from bench.programs import begun
 from bench.traffic import RECORDED
-from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
-from motiond.daemon.fleet.member import CONFIRM_S
 from tests.daemon.conftest import Mosquitto
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
@@ -49,15 +45,14 @@ CLOCK = {
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A message, and when it came: Unix time in s."""
+    """A message."""
 
-    unix_s: float
     topic: str
     data: Any
 
 
 async def main() -> None:
-    """Record, and print how many messages of each topic a start of a group takes."""
+    """Record."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         mosquitto = Mosquitto(free_port(), folder)
@@ -65,22 +60,14 @@ async def main() -> None:
         try:
             daemon = _daemon(folder, mosquitto.settings.url)
             try:
-                alone, grouped = await _record(mosquitto)
+                heard = await _record(mosquitto)
             finally:
                 daemon.kill()
                 daemon.wait()
         finally:
             await mosquitto.kill()
-        reserved = {topic: data for topic, data in _kept(grouped).items() if topic.endswith("/reservation")}
-        kept = _kept(grouped) | _kept(alone) | reserved
-    told = {topic: _anywhere(data, str(folder)) for topic, data in sorted(kept.items())}
+    told = {topic: _anywhere(data, str(folder)) for topic, data in sorted(_kept(heard).items())}
     RECORDED.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2) + b"\n")
-    committed = next(one for one in grouped if one.topic.endswith("/fleet/request/commit"))
-    agreeing_s = committed.data["start_at"] + CONFIRM_S - committed.unix_s
-    print(f"from the commit until {CONFIRM_S:g} s after the first row: {agreeing_s:.1f} s")
-    begun = [one for one in grouped if one.unix_s < committed.unix_s + agreeing_s]
-    for topic, count in sorted(Counter(one.topic for one in begun).items()):
-        print(f"{count:5} {topic}")
 
 
 def _daemon(folder: Path, broker: str) -> subprocess.Popen[bytes]:
@@ -94,8 +81,8 @@ def _daemon(folder: Path, broker: str) -> subprocess.Popen[bytes]:
     return begun("run", "-c", folder / "motiond.yaml", stderr=subprocess.DEVNULL, folder=folder)
 
 
-async def _record(mosquitto: Mosquitto) -> tuple[list[Heard], list[Heard]]:
-    """Return what is said of a motion alone, what is retained included, and of one of a group."""
+async def _record(mosquitto: Mosquitto) -> list[Heard]:
+    """Return what is sent while it plays a motion, what is retained included."""
     heard: list[Heard] = []
     async with aiomqtt.Client("127.0.0.1", mosquitto.port) as client, asyncio.timeout(PATIENCE_S):
         played = asyncio.Event()
@@ -105,17 +92,9 @@ async def _record(mosquitto: Mosquitto) -> tuple[list[Heard], list[Heard]]:
         asked = orjson.dumps({"motion": MOTION, "transaction": TRANSACTION})
         await client.publish(f"motiond/{ROBOT}/request/play", asked, qos=1)
         await played.wait()
-        alone = heard.copy()
-        heard.clear()
-        async with conversing(mosquitto.settings) as conversation:
-            start = Coordinator(conversation, GroupPlay(GROUP, MOTION))
-            async with start.leases:
-                await start.begin()
-                while not await start.watch.next():
-                    pass
         hearing.cancel()
         await asyncio.wait((hearing,))
-    return alone, heard
+    return heard
 
 
 async def _hear(client: aiomqtt.Client, heard: list[Heard], played: asyncio.Event) -> None:
@@ -123,7 +102,7 @@ async def _hear(client: aiomqtt.Client, heard: list[Heard], played: asyncio.Even
         topic = message.topic.value
         is_kept = not topic.endswith(ON_CONNECTIONS)
         if is_kept and isinstance(message.payload, bytes) and message.payload:
-            heard.append(Heard(time.time(), topic, orjson.loads(message.payload)))
+            heard.append(Heard(topic, orjson.loads(message.payload)))
         if topic.endswith("/result"):
             played.set()
 

@@ -11,7 +11,6 @@ import orjson
 
 from motiond.daemon.api import RETAINED, SUBJECTS
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.fleet.member import PULSE_S
 from motiond.daemon.mqtt.bridge import beat_s, qos_of
 
 RECORDED = Path(__file__).with_name("traffic.json")
@@ -20,14 +19,8 @@ GOALS_HZ = 0.1
 """A motion of ten seconds after the other."""
 CHANGES = 4
 """Of the state in each: approaching, playing, idle, and one more."""
-AGREEING_S = 4.0
-"""From the commit of a group's start until all have to be known to play, with a short approach."""
-RESERVATIONS = 4
-"""In each start: reserved, committed, ready, playing."""
 COUNTS = (10, 1_000, 100_000)
-Doing = Literal["in motion", "at rest", "group start"]
-UNKEPT = frozenset({"heartbeat", "pulse"})
-"""What a daemon tells with QoS 0, as it tells it again."""
+Doing = Literal["in motion", "at rest"]
 Table = Callable[[], list[str]]
 
 
@@ -59,9 +52,8 @@ def messages(doing: Doing, settings: MqttSettings | None = None) -> list[Message
 
     Parameters
     ----------
-    doing : {'in motion', 'at rest', 'group start'}
-        Whether it plays one motion after the other, holds, or is about to begin with its group, while that is
-        agreed on.
+    doing : {'in motion', 'at rest'}
+        Whether it plays one motion after the other, or holds.
     """
     settings = settings or MqttSettings()
     often = {
@@ -69,12 +61,7 @@ def messages(doing: Doing, settings: MqttSettings | None = None) -> list[Message
         "telemetry": settings.telemetry_hz,
         "diagnostics": 1.0,
     }
-    start_hz = 1.0 / AGREEING_S
-    if doing == "group start":
-        often |= dict.fromkeys(("prepare", "commit"), start_hz)
-        often |= {"pulse": 1.0 / PULSE_S, "reservation": RESERVATIONS * start_hz}
-        often["state"] = 1.0 + CHANGES * start_hz
-    elif doing == "in motion":
+    if doing == "in motion":
         often |= dict.fromkeys(("event", "result", "play"), GOALS_HZ)
         often["state"] = 1.0 + CHANGES * GOALS_HZ
     elif settings.idle_telemetry_hz is not None:
@@ -83,7 +70,7 @@ def messages(doing: Doing, settings: MqttSettings | None = None) -> list[Message
     for topic, payload in recorded().items():
         subject = topic.rpartition("/")[2]
         if often.get(subject):
-            qos = qos_of(subject) if subject in SUBJECTS else 0 if subject in UNKEPT else 1
+            qos = qos_of(subject) if subject in SUBJECTS else int(subject != "heartbeat")
             lasts = subject in RETAINED
             told.append(Message(topic, orjson.dumps(payload), qos, lasts, often[subject]))
     return sorted(told, key=_weight)
@@ -124,10 +111,8 @@ def by_count() -> list[str]:
     columns = {
         "all in motion": [(1.0, messages("in motion"))],
         "all at rest": [(1.0, messages("at rest"))],
-        "all in group starts": [(1.0, messages("group start"))],
         "thin, all in motion": [(1.0, few)],
         "thin, a tenth in motion": [(0.1, few), (0.9, messages("at rest", thin()))],
-        "thin, all in group starts": [(1.0, messages("group start", thin()))],
     }
     rows = [f"| robots | {' | '.join(columns)} |", f"| --- |{' --- |' * len(columns)}"]
     for count in COUNTS:

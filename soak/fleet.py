@@ -1,8 +1,8 @@
 """Starts a group while plugs are pulled: `python -m soak.fleet [--starts N] [--seed N]`.
 
 Robots of several daemons meet at three brokers. In most starts something goes wrong at a random moment: a
-robot refuses, a daemon, the coordinator, a broker, or a daemon with its broker is killed. What the actuators
-received then tells what became of the start (`soak.fleet_judge`).
+robot refuses or is stopped, a daemon, the coordinator, a broker, or a daemon with its broker is killed. What
+the actuators received then shows what became of the start (`soak.fleet_judge`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aiomqtt
-import numpy as np
 import orjson
 
 from bench.machines import GROUP, MOTION, RATE_HZ, machines, until_online
@@ -31,7 +29,7 @@ from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
 from motiond.daemon.mqtt.client import MqttConnection
-from soak.fleet_judge import Killed, Part, Verdict, judged
+from soak.fleet_judge import Mishap, Part, Verdict, judged
 from tests.system.fleet.nats import Cluster
 from tests.waiting import PATIENCE_S
 
@@ -42,30 +40,28 @@ if TYPE_CHECKING:
     from motiond.daemon.config.mqtt import MqttSettings
 
 STARTS, MACHINES, ROBOTS = 1000, 3, 3
-MOTION_S = 3.0
-"""Longer than it takes to stop what is not known to play with the others."""
-MISHAPS = {"none": 3, "refusal": 2, "daemon": 4, "coordinator": 2, "broker": 4, "machine": 2}
+MOTION_S = 5.0
+"""Longer than it takes to stop a robot that does not see the others."""
+MISHAPS = {"none": 3, "refusal": 1, "stop": 2, "daemon": 4, "coordinator": 2, "broker": 4, "machine": 2}
 """How often each is chosen; a machine is a daemon with the broker that it is at."""
 LATEST_S = 5.0
-"""Into a start: by then its robots play, or have been let go."""
+"""Into a start: by then its robots play, or are released."""
 BEFORE_S, AFTER_S = 2.0, 0.2
 """Half of the kills are in the last moment: between these, before and after the first row is due."""
-HEARD = ("motiond/+/result", "motiond/bridge/+/availability", "motiond/bridge/+/pulse")
+AT_REST = {None, "ended", "released"}
+LEAST_PLAYED = 0.5
+"""Of the starts in which nothing goes wrong: else it would be shown of too few that all play."""
 RESULT_S = 0.5
 PROGRESS = 10
 
 
 class Site:
-    """Three brokers, daemons, and all results that were heard.
+    """Three brokers, daemons, and all results that were received.
 
     Attributes
     ----------
     results : dict of str to list of dict
-        What each robot has told of goals of starts; copies of one report are left out.
-    ends : dict of str to dict of str to float
-        When a daemon's end was told of first, on which of its topics, in monotonic s.
-    delays_s : dict of str to list of float
-        How long that took, by topic, of daemons whose broker lived.
+        Each robot's results of goals of starts; copies of one report are left out.
     """
 
     def __init__(self, cluster: Cluster, made: list[Machine]) -> None:
@@ -73,8 +69,6 @@ class Site:
         self.machines = made
         self.robots = [robot for machine in made for robot in machine.robots]
         self.results: dict[str, list[dict[str, Any]]] = {}
-        self.ends: dict[str, dict[str, float]] = {}
-        self.delays_s: dict[str, list[float]] = {"pulse": [], "availability": []}
         self._heard: set[tuple[str, str, int]] = set()
 
     @property
@@ -83,21 +77,14 @@ class Site:
         return self.cluster.settings(3)
 
     async def hear(self) -> None:
-        """Note results, and which daemons are told to have ended, for ever."""
+        """Note results until cancelled."""
         while True:
             with suppress(aiomqtt.MqttError):
                 async with MqttConnection(self.settings) as client:
-                    await client.subscribe([(topic, 0) for topic in HEARD])
+                    await client.subscribe([("motiond/+/result", 0)])
                     async for message in client.messages:
-                        self._hear(message.topic.value.split("/"), orjson.loads(message.payload))
+                        self._note(message.topic.value.split("/")[1], orjson.loads(message.payload))
             await asyncio.sleep(0.1)
-
-    def _hear(self, topic: list[str], told: dict[str, Any]) -> None:
-        match topic:
-            case [_, robot, "result"]:
-                self._note(robot, told)
-            case [_, "bridge", daemon, of] if told.get("start", "") is None or told.get("state") == "broken":
-                self.ends.setdefault(daemon, {}).setdefault(of, time.monotonic())
 
     def _note(self, robot: str, result: dict[str, Any]) -> None:
         report = robot, result["goal_id"], result["sequence"]
@@ -124,24 +111,10 @@ class Site:
             known = conversation.roster.robots
         return {
             robot: reports
-            for robot, reports in ((robot, known[robot].last or {}) for robot in self.robots)
+            for robot, reports in ((robot, known[robot].last) for robot in self.robots)
             if reports.get("state", {}).get("state") != "idle"
-            or reports.get("reservation", {}).get("phase") not in {None, "released"}
+            or reports.get("reservation", {}).get("phase") not in AT_REST
         }
-
-    def told_of(self, killed: Killed) -> Killed:
-        """Add when the end of a daemon was told of."""
-        (daemon,) = (machine.name for machine in self.machines if machine.robots == killed.robots)
-        ends = self.ends.get(daemon, {})
-        if killed.has_will:
-            for of, delays_s in self.delays_s.items():
-                delays_s.append(ends.get(of, inf) - killed.at_s)
-        return killed._replace(told_s=min(ends.values(), default=inf))
-
-    def judged(self, since_s: float, killed: Killed, *without: str) -> Verdict:
-        """Say what became of a start since a time, without some robots."""
-        parts = {robot: part for robot, part in self.parts(since_s).items() if robot not in without}
-        return judged(parts, killed, [machine.robots for machine in self.machines])
 
     def parts(self, since_s: float) -> dict[str, Part]:
         """Return what each robot has done since a time, and forget its results."""
@@ -155,38 +128,40 @@ class Site:
         }
 
 
-async def start_of(site: Site, mishap: str, chance: random.Random) -> Verdict:
+async def start_of(site: Site, kind: str, chance: random.Random) -> Verdict:
     """Start the group once, let something go wrong, and return what became of it."""
-    begun_s, killed = time.monotonic(), Killed()
+    begun_s, mishap = time.monotonic(), Mishap()
     site.results.clear()
-    site.ends.clear()
-    if mishap == "coordinator":
+    if kind == "refusal":
+        return await _refused(site, chance.choice(site.robots))
+    if kind == "coordinator":
         await _killed_coordinator(site, chance.uniform(0.0, LATEST_S))
-    elif mishap == "refusal":
-        robot = chance.choice(site.robots)
-        await ask(site.settings, robot, "play", {"motion": MOTION, "loop": "forever", "seam": "approach"})
-        begun_s = time.monotonic()
-        began = await _begin(site) is not None
-        await ask(site.settings, robot, "stop")
-        await site.until_at_rest()
-        verdict = site.judged(begun_s, Killed(), robot)
-        wrong = began or verdict.kind != "none"
-        return Verdict("though one refused", [f"{robot} was busy, and others began"]) if wrong else verdict
+        mishap = Mishap(kills=True)
     else:
         committed: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         starting = asyncio.create_task(_begin(site, committed))
-        if mishap != "none":
+        if kind != "none":
             await _until_moment(chance, committed)
-            killed = await _pull(site, mishap, chance)
+            mishap = await _go_wrong(site, kind, chance)
         await starting
-    if killed.robots:
-        killed = site.told_of(killed)
     await site.until_at_rest()
     await asyncio.sleep(RESULT_S)
-    verdict = site.judged(begun_s, killed)
-    if mishap == "none" and verdict.kind != "all":
-        verdict.problems.append("not all played, though nothing went wrong")
-    return verdict
+    return judged(site.parts(begun_s), mishap)
+
+
+async def _refused(site: Site, robot: str) -> Verdict:
+    """Start the group while one robot is busy."""
+    await ask(site.settings, robot, "play", {"motion": MOTION, "loop": "forever", "seam": "approach"})
+    begun_s = time.monotonic()
+    began = await _begin(site) is not None
+    await ask(site.settings, robot, "stop")
+    await site.until_at_rest()
+    parts = site.parts(begun_s)
+    del parts[robot]
+    kind, problems = judged(parts)
+    if began or kind != "none":
+        problems.append(f"{robot} was busy, and others began")
+    return Verdict(kind, problems)
 
 
 async def _until_moment(chance: random.Random, committed: asyncio.Future[float]) -> None:
@@ -200,33 +175,37 @@ async def _until_moment(chance: random.Random, committed: asyncio.Future[float])
         await asyncio.sleep(max(0.0, committed.result() + near_s - time.time()))
 
 
-async def _pull(site: Site, mishap: str, chance: random.Random) -> Killed:
-    """Kill a daemon, a broker, or both; return the robots that are lost with it."""
-    machine = chance.choice(site.machines[:2] if mishap == "machine" else site.machines)
-    node = site.machines.index(machine) if mishap == "machine" else chance.randrange(2)
+async def _go_wrong(site: Site, kind: str, chance: random.Random) -> Mishap:
+    """Stop a robot, or kill a daemon, a broker, or both."""
+    machine = chance.choice(site.machines[:2] if kind == "machine" else site.machines)
+    if kind == "stop":
+        with suppress(RequestError, NoAnswer):
+            await ask(site.settings, chance.choice(machine.robots), "stop")
+        return Mishap(kills=True)  # it need not be all or none, but nobody plays on alone
+    node = site.machines.index(machine) if kind == "machine" else chance.randrange(2)
     at_s = time.monotonic()
-    if mishap in {"broker", "machine"}:
+    if kind in {"broker", "machine"}:
         await asyncio.to_thread(site.cluster.nodes[node].kill)
-    if mishap in {"daemon", "machine"}:
-        await asyncio.to_thread(machine.kill)
-        has_will = mishap == "daemon"
-        return Killed(machine.robots, machine.killed_s if has_will else at_s, has_will=has_will)
-    return Killed((), at_s)
+    if kind == "broker":
+        return Mishap(kills=True, at_s=at_s)
+    await asyncio.to_thread(machine.kill)
+    is_reported = kind == "daemon"
+    return Mishap(True, machine.robots, machine.killed_s if is_reported else at_s, is_reported)
 
 
 async def _begin(site: Site, committed: asyncio.Future[float] | None = None) -> float | None:
     """Start all, and follow them to the end; return the appointed time, None where nobody was to play."""
     try:
-        async with conversing(site.settings) as conversation:
+        async with asyncio.timeout(PATIENCE_S), conversing(site.settings) as conversation:
             start = Coordinator(conversation, GroupPlay(GROUP, MOTION))
             async with start.leases:
                 await start.begin()
                 if committed is not None and start.start_at is not None:
                     committed.set_result(start.start_at)
-                while not await start.watch.next():
+                while not await start.outcomes.next():
                     pass
             return start.start_at
-    except (RequestError, NoAnswer):
+    except (RequestError, NoAnswer, TimeoutError):
         return None
 
 
@@ -273,8 +252,6 @@ async def pull(starts: int, seed: int) -> int:
             except (TimeoutError, RequestError, NoAnswer) as error:
                 verdict = Verdict("no verdict", [str(error)])
             kinds[mishap, verdict.kind] += 1
-            if verdict.when:
-                print(f"start {number}, {mishap}: {verdict.kind}: {verdict.when}", flush=True)
             if verdict.problems:
                 failed += 1
                 print(f"start {number}, {mishap}: {'; '.join(verdict.problems)}", flush=True)
@@ -282,11 +259,10 @@ async def pull(starts: int, seed: int) -> int:
                 print(f"{number + 1} starts of seed {seed}, {failed} with findings", flush=True)
                 for (what, kind), count in sorted(kinds.items()):
                     print(f"  {what:12}{kind:40}{count:6}", flush=True)
-                for of, delays_s in site.delays_s.items():
-                    if delays_s:
-                        p50, p90, most = 1e3 * np.quantile(delays_s, [0.5, 0.9, 1.0], method="lower")
-                        told = f"p50 {p50:.1f}, p90 {p90:.1f}, max {most:.1f} ms"
-                        print(f"  ends of {len(delays_s)} daemons told by {of}: {told}", flush=True)
+    played, of = kinds["none", "all"], sum(count for (what, _), count in kinds.items() if what == "none")
+    if played < LEAST_PLAYED * of:
+        print(f"of {of} starts in which nothing went wrong only {played} were played", flush=True)
+        failed += 1
     return failed
 
 

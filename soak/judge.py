@@ -20,7 +20,7 @@ from paho.mqtt.properties import Properties
 
 from motiond.daemon.http.routes.robots import KNOWN
 from motiond.daemon.mqtt.client import MqttConnection
-from motiond.daemon.robots.group_start.reservation_reporter import UNTOLD
+from motiond.daemon.robots.group_start.reservation import NOTHING
 from tests.daemon.conftest import said
 from tests.waiting import PATIENCE_S
 
@@ -225,7 +225,7 @@ async def _known(session: aiohttp.ClientSession, robots: Iterable[str]) -> dict[
         for subject in KNOWN:
             async with session.get(f"/api/robots/{robot}/{subject}") as response:
                 known[f"motiond/{robot}/{subject}"] = await response.json()
-        known[f"motiond/{robot}/reservation"] = UNTOLD  # by HTTP it is told over WebSockets alone
+        known[f"motiond/{robot}/reservation"] = NOTHING  # by HTTP it is told over WebSockets alone
     return known
 
 

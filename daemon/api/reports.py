@@ -190,16 +190,16 @@ class LeaseReport(TypedDict):
     """Whether another client may take it."""
 
 
-ReservationPhase = Literal["reserved", "committed", "ready", "playing", "released"]
+ReservationPhase = Literal["reserved", "committed", "ready", "playing", "ended", "released"]
 
 
 class ReservationReport(TypedDict):
-    """For which start of its group a robot is reserved; all null while it is for none."""
+    """How far a robot is with a start of its group; all null before the first."""
 
     start: str | None
     """The start's id."""
     phase: ReservationPhase | None
-    """`ready`: on the first row, for its time; `released`: given up before the motion ended well."""
+    """`ready`: on the first row, for its time; `ended`: the motion ended well; `released`: it did not."""
     start_at: float | None
     """Unix time in s at which the first row is due; null until that is committed."""
     reason: str | None

@@ -46,11 +46,9 @@ def _not_too_many(robots: Any) -> Any:
 
 
 def robot_name(name: str) -> str:
-    """Refuse a name that no robot can have: topics of others begin with it, or it cannot be a part of one."""
+    """Refuse a name that no robot can have, as it cannot be a part of its topics."""
     if name == "bridge":
         raise SettingError("", "'bridge' cannot be a robot; the daemon's own topics begin with it; rename it")
-    if name == "fleet":
-        raise SettingError("", "'fleet' cannot be a robot; topics of all robots begin with it; rename it")
     return topic_safe(name)
 
 

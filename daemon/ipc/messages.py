@@ -117,8 +117,6 @@ class Play:
     - `offset`: the row of the plan that is the first of the motion's track
     - `markers`: places that are reported as they are passed, in rows of the plan, ascending
     - `start_s`: monotonic time at which the first row is due; None for as soon as possible
-    - `needs_go`: whether the motion begins only after a `Go`; one that has not come by then ends it before
-      its first row
     - `from_beyond`: whether joints may be far outside their limits; what was moved then goes straight on, as
       slowly
     """
@@ -135,15 +133,7 @@ class Play:
     offset: int = 0
     markers: list[float] = field(default_factory=list)
     start_s: float | None = None
-    needs_go: bool = False
     from_beyond: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Go:
-    """The motion may begin when its time has come."""
-
-    goal_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +320,6 @@ Command: TypeAlias = (
     | Enable
     | Disable
     | Play
-    | Go
     | Pause
     | Resume
     | Speed
@@ -351,7 +340,6 @@ _TYPES: dict[str, type[Command | Notice]] = {
         Enable,
         Disable,
         Play,
-        Go,
         Pause,
         Resume,
         Speed,

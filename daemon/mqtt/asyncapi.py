@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from ..api import (
-    FLEET,
-    FLEET_VERBS,
     MOST_BYTES,
     REPORTS,
     SUBJECTS,
@@ -70,19 +68,6 @@ class RequestHeartbeat(TypedDict):
     """Nothing: that it comes back, on each connection, is how the daemon knows that requests come to it."""
 
 
-class Pulse(TypedDict):
-    """How far a daemon's robots are with a start; several times a second, and at once where that changes."""
-
-    start: str | None
-    """The start's id; null in the will of the connection for starts (MQTT 3.1.1), which tells no more."""
-    robots: dict[str, Literal["committed", "ready", "playing", "ended", "released"]]
-    """Its own robots that take part; `ended`: played to its end."""
-    agrees: bool
-    """Whether the daemon knows of all robots of the start that they are ready."""
-    reasons: dict[str, str]
-    """Why robots were released."""
-
-
 MODELS: dict[str, type] = {
     **{subject: kind.model for subject, kind in REPORTS.items()},
     "availability": OwnedAvailabilityReport,
@@ -91,7 +76,7 @@ MODELS: dict[str, type] = {
 
 def asyncapi(verbs: Mapping[str, Verb] = VERBS) -> dict[str, Any]:
     """Return the document of a daemon of some verbs."""
-    operations = dict([*_daemon(), *_reports(), *_requests(verbs), *_fleet_requests()])
+    operations = dict([*_daemon(), *_reports(), *_requests(verbs)])
     channels = {name: channel for one in operations.values() for name, channel in one.pop("channels").items()}
     messages = {name: message for one in channels.values() for name, message in one.pop("said").items()}
     return {
@@ -145,12 +130,11 @@ def _servers() -> dict[str, Any]:
 
 
 def _daemon() -> Iterator[tuple[str, dict[str, Any]]]:
-    address, beat, pulse = TOPICS.daemon(DAEMON), TOPICS.heartbeat(DAEMON), TOPICS.pulse(DAEMON)
+    address, beat = TOPICS.daemon(DAEMON), TOPICS.heartbeat(DAEMON)
     request_beat = TOPICS.request_heartbeat(ROBOT)
     yield "send_daemon_availability", _sent("daemon_availability", address, DaemonAvailability, 1, lasts=True)
     yield "send_heartbeat", _sent("heartbeat", beat, Heartbeat, 0, lasts=False)
     yield "send_request_heartbeat", _sent("request_heartbeat", request_beat, RequestHeartbeat, 0, lasts=False)
-    yield "send_pulse", _sent("pulse", pulse, Pulse, 0, lasts=False)
 
 
 def _reports() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -181,13 +165,6 @@ def _requests(verbs: Mapping[str, Verb]) -> Iterator[tuple[str, dict[str, Any]]]
             description += " It acts whatever it carries, and each time that it is sent."
         received = _received(name, TOPICS.request(ROBOT, name), verb, _way_back(), description)
         yield f"receive_{_named(name)}", received | _answered(verb, received)
-
-
-def _fleet_requests() -> Iterator[tuple[str, dict[str, Any]]]:
-    description = "One message for all robots that it names; each answers for itself. At most 65536 bytes."
-    for name, verb in FLEET_VERBS.items():
-        received = _received(f"group/{name}", TOPICS.request(FLEET, name), verb, {}, description)
-        yield f"receive_group_{name}", received | _answered(verb, received)
 
 
 def _received(
@@ -266,8 +243,6 @@ def _answer(kind: type) -> dict[str, Any]:
 
 
 def _schemas(verbs: Mapping[str, Verb]) -> dict[str, Any]:
-    of_verbs = [
-        kind for verb in (*verbs.values(), *FLEET_VERBS.values()) for kind in (verb.request, verb.answer)
-    ]
-    of_daemon = (DaemonAvailability, Heartbeat, RequestHeartbeat, Pulse, Refusal)
+    of_verbs = [kind for verb in verbs.values() for kind in (verb.request, verb.answer)]
+    of_daemon = (DaemonAvailability, Heartbeat, RequestHeartbeat, Refusal)
     return schemas_of([*of_daemon, *MODELS.values(), *of_verbs])

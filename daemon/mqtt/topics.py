@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..api import FLEET, RETAINED, STOPS
+from ..api import RETAINED, STOPS
 from ..config.types import LONGEST_NAME, NAME
 
 if TYPE_CHECKING:
@@ -28,12 +28,6 @@ class HeartbeatTopic(NamedTuple):
     daemon_id: str
 
 
-class PulseTopic(NamedTuple):
-    """Where a daemon tells how far its robots are with a start of their group."""
-
-    daemon_id: str
-
-
 class ReportTopic(NamedTuple):
     """Where a robot reports on a subject."""
 
@@ -41,10 +35,9 @@ class ReportTopic(NamedTuple):
     subject: str
 
 
-OF_DAEMONS: dict[str, type[DaemonTopic | HeartbeatTopic | PulseTopic]] = {
+OF_DAEMONS: dict[str, type[DaemonTopic | HeartbeatTopic]] = {
     "availability": DaemonTopic,
     "heartbeat": HeartbeatTopic,
-    "pulse": PulseTopic,
 }
 
 
@@ -68,15 +61,7 @@ class ResponseTopic(NamedTuple):
     verb: str
 
 
-Meaning = (
-    DaemonTopic
-    | HeartbeatTopic
-    | PulseTopic
-    | ReportTopic
-    | RequestTopic
-    | RequestHeartbeatTopic
-    | ResponseTopic
-)
+Meaning = DaemonTopic | HeartbeatTopic | ReportTopic | RequestTopic | RequestHeartbeatTopic | ResponseTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +88,6 @@ class Topics:
         """Return where a look at the broker hears itself: where a daemon may write and nobody listens."""
         return f"{self.base}/bridge/{daemon_id}/doctor/{name}"
 
-    def pulse(self, daemon_id: str = "+") -> str:
-        """Return where a daemon tells of a start; without an id, the filter of all daemons."""
-        return f"{self.base}/bridge/{daemon_id}/pulse"
-
     def report(self, robot: str, subject: str) -> str:
         """Return where a robot reports on a subject; `+` stands for any robot."""
         return f"{self.base}/{robot}/{subject}"
@@ -122,10 +103,6 @@ class Topics:
     def requests(self, robot: str) -> str:
         """Return the filter of all requests to a robot."""
         return self.request(robot, "#")
-
-    def fleet_requests(self) -> str:
-        """Return the filter of what is asked of all robots that it names."""
-        return self.request(FLEET, "+")
 
     def stops(self, robot: str) -> list[str]:
         """Return where a robot is stopped."""

@@ -16,7 +16,7 @@
 """
 
 from .assembly import make_registry, make_setup
-from .group_start import GUARD_S, TELLING_S, Reservation
+from .group_start import Reservation
 from .member import Member
 from .payloads import result_payload
 from .registry import RobotRegistry
@@ -24,8 +24,6 @@ from .robot import Robot
 from .session import Goal, GoalPlanner, new_goal
 
 __all__ = [
-    "GUARD_S",
-    "TELLING_S",
     "Goal",
     "GoalPlanner",
     "Member",

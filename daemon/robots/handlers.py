@@ -46,7 +46,6 @@ if TYPE_CHECKING:
         FaultRequest,
         GotoRequest,
         MoveInQueueRequest,
-        PrepareRequest,
         RebootServosRequest,
         RemoveFromQueueRequest,
         Request,
@@ -80,7 +79,8 @@ class RequestHandlers:
         self._robot, self._session = robot, robot.session
         self.acquire_lease, self.renew_lease = control.acquire, control.renew
         self.release_lease, self.take_lease = control.release, control.take
-        self._reservation, self.release_start = reservation, reservation.release
+        self._reservation, self.prepare = reservation, reservation.prepare
+        self.commit, self.release_start = reservation.commit, reservation.release
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
         self._handlers: dict[str, Handler] = {
             name: partial(verb.handler, self) if callable(verb.handler) else getattr(self, verb.handler)
@@ -120,10 +120,6 @@ class RequestHandlers:
             if on_busy == "reject":
                 raise session.busy()
         return cast("GoalAnswer", await self._robot.settled(session.begin_instead(goal, what)))
-
-    async def prepare(self, request: PrepareRequest) -> dict[str, Any]:
-        """Plan a motion from where the robot stands, and reserve the robot for a start of its group."""
-        return await self._reservation.prepare(request)
 
     # -- torque ---------------------------------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ class Member:
                 resting = Inactivity(robot, rest_after_s, lambda: self.in_use).watch()
                 watching.append(watches.create_task(resting, name=f"{robot.name}.inactivity"))
             self.control.tell()
-            self.reservation.tell()
+            self.reservation.report()
             await self._keep_running()
             for one in watching:
                 one.cancel()

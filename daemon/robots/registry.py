@@ -98,12 +98,8 @@ class RobotRegistry:
     # -- what they are asked for ----------------------------------------------------------------------------
 
     def stop(self, message: str) -> None:
-        """Stop all robots softly that nobody can stop; they stay on line.
-
-        Who stands and waits for the first row that its group has agreed on is left out until then: by now
-        others cannot be told in time, and would begin without it. Stopped after it, all are.
-        """
-        self._each(lambda robot: None if self.reservations[robot.name].waits_agreed else robot.stop(message))
+        """Stop all robots softly; they stay on line."""
+        self._each(lambda robot: robot.stop(message))
 
     def _each(self, act: Callable[[Robot], None]) -> None:
         """Act on every robot, also where acting on one of them fails."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..api import Dispatcher
 from ..broker import EmbeddedBroker, login_of
 from ..fleet.coordinator import HttpGroups
-from ..fleet.member import Listener
+from ..fleet.member import GroupMember
 from ..log import has_terminal
 from ..mqtt.bridge import MqttBridge, default_folder
 from . import descriptors, systemd
@@ -84,10 +84,18 @@ async def serve(
         If the page cannot be served as it is configured.
     """
     dispatcher = Dispatcher(robots, robots.verbs)
-    bridge = MqttBridge(settings.mqtt, settings.id, robots, dispatcher, hub, state_folder=default_folder())
-    desk = HttpGroups(settings.mqtt)
-    page = _page(settings, dispatcher, robots, groups=desk, hub=hub, bridge=bridge)
-    fleet = Listener(settings.mqtt, settings.id, bridge, robots)
+    member = GroupMember(robots.reservations)
+    bridge = MqttBridge(
+        settings.mqtt,
+        settings.id,
+        robots,
+        dispatcher,
+        hub,
+        state_folder=default_folder(),
+        take_peer_report=member.take if robots.grouped else None,
+    )
+    groups = HttpGroups(settings.mqtt)
+    page = _page(settings, dispatcher, robots, groups=groups, hub=hub, bridge=bridge)
     renew = page.renew if page else lambda: None
     reload = None if config is None else Reload(config, settings, robots, renew)
     descriptors.raise_limit()
@@ -95,11 +103,11 @@ async def serve(
     embedded = settings.mqtt.broker == "embedded"
     async with (
         EmbeddedBroker(settings.mqtt.listen, login_of(settings.mqtt)) if embedded else nullcontext(),
-        desk,
+        groups,
         asyncio.TaskGroup() as tasks,
     ):
-        helping = _beside_robots(settings, hub, robots, bridge=bridge, page=page, fleet=fleet)
-        asked = _on_request(config, reload, dispatcher, groups=desk, hub=hub, robots=robots)
+        helping = _beside_robots(settings, hub, robots, bridge=bridge, page=page, member=member)
+        asked = _on_request(config, reload, dispatcher, groups=groups, hub=hub, robots=robots)
         helpers = [tasks.create_task(run, name=name) for name, run in chain(helping, asked)]
         with _heed_signals(robots, reload):
             systemd.notify("READY=1")
@@ -116,7 +124,7 @@ def _beside_robots(
     *,
     bridge: MqttBridge,
     page: HttpServer | None,
-    fleet: Listener,
+    member: GroupMember,
 ) -> Iterator[Helper]:
     """Give what runs beside the robots, each with the name of its task."""
     yield "mqtt", bridge.run()
@@ -126,7 +134,7 @@ def _beside_robots(
     yield "status", tell_status(robots)
     if page is not None:
         yield "http", page.run(partial(_until_on_line, hub, robots))
-    yield "fleet", fleet.run()
+    yield "fleet", member.run(bridge.connected.is_set)
 
 
 def _on_request(

@@ -40,8 +40,6 @@ VERBS = {
     "give_back": 0.4,
     "prepare": 2,
     "commit": 2,
-    "begin": 2,
-    "go": 2,
     "release": 0.5,
     "break_off": 0.3,
     "reload": 1,
@@ -115,7 +113,7 @@ def life(seed: int) -> Life:
 def _acts(plans: dict[str, Plan], settings: Any, chance: Chance) -> list[Act]:
     weights = dict(VERBS)
     if not settings.groups:
-        weights |= dict.fromkeys(("prepare", "commit", "begin", "go", "release", "break_off"), 0.0)
+        weights |= dict.fromkeys(("prepare", "commit", "release", "break_off"), 0.0)
     if not settings.lease.required:
         weights |= dict.fromkeys(("acquire", "take", "renew", "give_back"), 0.02)
     shares = np.array(list(weights.values()), dtype=float)
@@ -133,8 +131,8 @@ def _acts(plans: dict[str, Plan], settings: Any, chance: Chance) -> list[Act]:
 def _start_of_group(plans: dict[str, Plan], chance: Chance) -> list[Act]:
     """Return what a coordinator asks for, in its order, of a robot that was brought to rest."""
     rest = [_act(verb, plans, chance) for verb in ("reset", "stop")]
-    acts = [_act(verb, plans, chance) for verb in ("prepare", "commit", "begin", "go")]
-    afters = (60, *chance.choice([3, 5, 20], size=3))
+    acts = [_act(verb, plans, chance) for verb in ("prepare", "commit")]
+    afters = (60, chance.choice([3, 5, 20]))
     return [*rest, *(replace(act, after=int(after)) for act, after in zip(acts, afters, strict=True))]
 
 

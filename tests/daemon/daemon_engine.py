@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from motiond.daemon.api import (
-    CommitRequest,
     Dispatcher,
     PlayRequest,
     RawRequest,
@@ -707,25 +706,10 @@ class DaemonEngine:
         self._ask("fleet/prepare", start=f"s{next(self._starts)}", expires_s=expires_s, **asked)
 
     def _commit(self, in_s: float) -> None:
-        if not self._start:
-            return
-        commit = CommitRequest(
-            start=self._start["start"],
-            robots=[ROBOT],
-            tokens={ROBOT: self._start["token"]},
-            start_at=time.time() + self._start["ready_in_s"] + in_s,
-            ready_in_s=self._start["ready_in_s"],
-        )
-        with self._as_request("fleet/commit"), suppress(RequestError):
-            self._registry.reservations[ROBOT].commit(commit)
-
-    def _begin(self) -> None:
-        with self._as_request("fleet/begin"):
-            self._registry.reservations[ROBOT].begin(self._start.get("start", "none"))
-
-    def _go(self) -> None:
-        with self._as_request("fleet/go"):
-            self._registry.reservations[ROBOT].go(self._start.get("start", "none"))
+        if self._start:
+            start_at = time.time() + self._start["ready_in_s"] + in_s
+            start, token = self._start["start"], self._start["token"]
+            self._ask("fleet/commit", start=start, token=token, robots=[ROBOT], start_at=start_at)
 
     def _release(self) -> None:
         if self._start:

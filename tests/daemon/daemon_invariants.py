@@ -43,7 +43,7 @@ def broken(account: DaemonAccount) -> list[str]:
 
 def _wrong_answers(account: DaemonAccount) -> Iterator[str]:
     for asked in account.asked:
-        served = not asked.verb.startswith("fleet/") or asked.verb in {"fleet/prepare", "fleet/release"}
+        served = asked.verb != "fleet/break off"
         if served and asked.verb != "leave" and asked.answer is None and not asked.given_up:
             yield f"request {asked.order} ({asked.verb}) was never answered"
 

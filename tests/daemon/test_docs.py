@@ -152,7 +152,6 @@ def test_every_topic_has_its_row() -> None:
     assert told.pop("motiond/bridge/motiond/availability") == ["1", "yes"]
     assert told.pop("motiond/bridge/motiond/heartbeat") == ["0", "no"]
     assert told.pop("motiond/arm/request/heartbeat") == ["0", "no"]
-    assert told.pop("motiond/bridge/motiond/pulse") == ["0", "no"]
     assert told.pop("motiond/arm/response/<verb>") == ["1 (0 where the broker takes no QoS 2)", "no"]
     assert told == {
         f"motiond/arm/{subject}": [str(qos_of(subject)), "yes" if subject in RETAINED else "no"]

@@ -116,6 +116,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "duration_s": 1.0,
         "expires_at": 1.0,
     },
+    "fleet/commit": {"start": "s1", "start_at": 1.0},
     "fleet/release": {"start": "s1"},
     "motions/delete": {"deleted": []},
     "motions/reload": MOTIONS,

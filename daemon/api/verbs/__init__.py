@@ -31,5 +31,3 @@ VERBS: Mapping[str, Verb] = {
     for verb in subject
 }
 STOPS = frozenset(name for name, verb in VERBS.items() if verb.stops)
-FLEET = "fleet"
-"""Stands where a robot's name does in requests to all robots that they name."""

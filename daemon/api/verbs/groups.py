@@ -1,7 +1,6 @@
 """Starts of several robots together.
 
-A robot is asked to prepare; `FLEET_VERBS` are one message to all robots that it names; `GROUP_VERBS` are what
-whoever coordinates a group is asked for.
+`VERBS` are requests to each robot of a start; `GROUP_VERBS` are requests to whoever coordinates a group.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ from .playing import MotionRequest
 from .verb import LONGEST_LEASE, MOST_BYTES, MotionName, Request, UnixTime, Verb
 
 LONGEST_START, MOST_MEMBERS = 60, 200
-LONGEST_WAIT_S = 86_400.0
 
 
-def _group_start(start: str) -> str:
+def _start_id(start: str) -> str:
     """Refuse what would not be seen, or could be no part of a topic."""
     if not start.isprintable() or set(start) & set("/+#"):
         raise ValueError("it must be of printable characters other than /, + and #")
@@ -34,10 +32,9 @@ def _no_robot_twice(robots: list[str]) -> list[str]:
     return robots
 
 
-StartId = Annotated[str, Field(min_length=1, max_length=LONGEST_START), AfterValidator(_group_start)]
+StartId = Annotated[str, Field(min_length=1, max_length=LONGEST_START), AfterValidator(_start_id)]
 RobotName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")]
 StartToken = Annotated[str, Field(min_length=1, max_length=LONGEST_LEASE)]
-StartTokens = Annotated[dict[RobotName, StartToken], Field(min_length=1, max_length=MOST_MEMBERS)]
 Members = Annotated[
     list[RobotName], Field(min_length=1, max_length=MOST_MEMBERS), AfterValidator(_no_robot_twice)
 ]
@@ -66,7 +63,7 @@ class PrepareAnswer(TypedDict):
     token: str | None
     """What a commit or a release of the start has to carry; null where the client has it already."""
     ready_in_s: float
-    """How long before the first row a start has to be committed, in s."""
+    """How long before the first row the robot has to be committed, in s."""
     duration_s: float | None
     """How long its passes take, in s; null where they never end."""
     expires_at: float
@@ -74,15 +71,37 @@ class PrepareAnswer(TypedDict):
     clock: ClockReport
 
 
+class CommitRequest(Request):
+    """Play what was prepared for a start of the group: its first row is due at `start_at`, in Unix time.
+
+    `robots` names all robots of the start, this one included, and `token` is the secret of `fleet/prepare`.
+    A robot that does not see all others playing 2 s after the first row stops softly. `on_member_failure`
+    tells what it does where another one fails after its first row.
+    """
+
+    start: StartId
+    token: StartToken
+    robots: Members
+    start_at: UnixTime
+    on_member_failure: OnMemberFailure = "stop"
+
+
+class CommitAnswer(TypedDict):
+    """The robot begins its approach in time, and plays its first row at `start_at`."""
+
+    start: str
+    start_at: float
+
+
 class ReleaseStartRequest(Request):
-    """Release the reservation for a start of a group; `token` is the secret of `fleet/prepare`."""
+    """Take the robot out of a start of its group; `token` is the secret of `fleet/prepare`."""
 
     start: StartId
     token: StartToken
 
 
 class ReleaseStartAnswer(TypedDict):
-    """The robot is not reserved any more."""
+    """The robot takes no part in the start any more."""
 
     start: str
 
@@ -97,45 +116,9 @@ GROUPS_VERBS = (
         has_secret=True,
         most_bytes=MOST_BYTES,
     ),
+    Verb("fleet/commit", CommitRequest, CommitAnswer, "commit", begins=True, most_bytes=MOST_BYTES),
     Verb("fleet/release", ReleaseStartRequest, ReleaseStartAnswer, "release_start"),
 )
-
-
-class ReleaseStartsRequest(Request):
-    """Release several robots' reservations for a start, as one message to `fleet`; `tokens` are by robot."""
-
-    start: StartId
-    tokens: StartTokens
-
-
-class CommitRequest(Request):
-    """Start the robots that are reserved for it together: one message for all of them, to `fleet`.
-
-    The first rows are due at `start_at`, in Unix time; no robot begins its approach later than `ready_in_s`
-    before. `tokens` are the secrets of `fleet/prepare`, by robot. `on_member_failure` tells what the others
-    do where one fails after the first row.
-    """
-
-    start: StartId
-    robots: Members
-    tokens: StartTokens
-    start_at: UnixTime
-    ready_in_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S)]
-    on_member_failure: OnMemberFailure = "stop"
-
-
-class CommitAnswer(TypedDict):
-    """The robot plays with the others."""
-
-    start: str
-    start_at: float
-
-
-FLEET_VERBS = {
-    "commit": Verb("fleet/commit", CommitRequest, CommitAnswer),
-    "release": Verb("fleet/release", ReleaseStartsRequest, ReleaseStartAnswer),
-}
-"""What is sent to `fleet`, for all robots that it names; each of them answers."""
 
 
 class GroupPlayRequest(MotionRequest):

@@ -1,7 +1,7 @@
 """The time at which a group's first rows are due, by the clocks of its members.
 
-The coordinator's own clock may be anything: what its members have answered tells how far ahead theirs are.
-The members' clocks have to agree, as each of them begins by its own.
+The coordinator's own clock may be anything: the members' answers show how far ahead theirs are. The members'
+clocks have to agree, as each of them begins by its own.
 """
 
 from __future__ import annotations
@@ -10,32 +10,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...api import RequestError
-from ...robots import TELLING_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MARGIN_S = 1.0
-"""From the commit until the slowest member has to begin its approach: all have to hear of all before."""
+"""From the commit until the slowest member has to know the time."""
 ANSWERS = 2.0
-"""It is at least so many times as long as the slowest answer has taken, when all were asked at once."""
+"""The margin is at least this many times the time of the slowest answer, when all were asked at once."""
 LEAST_MARGIN_S = 0.3
-MOST_TELLING_S = 4.0
-"""So much more than members leave by themselves there is at most to tell that all are ready, and know it."""
 APART_S = 0.2
-"""So far apart clocks may be, beside what the way of an answer leaves open."""
+"""How far apart clocks may be, beside what the way of an answer leaves open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a member has answered when it was prepared.
+    """A member's answer when it was prepared.
 
     Attributes
     ----------
     ready_in_s : float
-        How long before its first row it has to begin, in s.
+        How long before its first row it has to know the time.
     ahead_s : tuple of float
-        Between which two values its clock is ahead of the coordinator's, in s.
+        Between which two values its clock is ahead of the coordinator's.
     """
 
     ready_in_s: float
@@ -53,17 +50,13 @@ class Appointment(NamedTuple):
     Attributes
     ----------
     start_at : float
-        Unix time in s of the first row, by the members' clocks.
+        Unix time of the first row, by the members' clocks.
     within_s : float
-        How long it is until the slowest member has to begin.
-    ready_in_s : float
-        How long before its first row it has to begin, in s: as it has answered, or earlier, where answers
-        have taken long.
+        How long from now until the slowest member has to know it.
     """
 
     start_at: float
     within_s: float
-    ready_in_s: float
 
 
 def appoint(
@@ -81,9 +74,9 @@ def appoint(
     prepared : mapping of str to Prepared
         By robot.
     now : float
-        Unix time in s, by the coordinator's clock.
+        Unix time by the coordinator's clock.
     start_at, start_in : float or None
-        When the first row is wanted: Unix time by the members' clocks, or from now on, in s. As soon as all
+        When the first row is wanted: Unix time by the members' clocks, or in s from now on. As soon as all
         can be there where both are None.
 
     Raises
@@ -94,19 +87,18 @@ def appoint(
     now += _ahead_s(group, prepared)
     slowest = max(prepared, key=lambda robot: prepared[robot].ready_in_s)
     needs_s = prepared[slowest].ready_in_s
-    answers_s = ANSWERS * max(one.answered_in_s for one in prepared.values())
-    margin_s, telling_s = max(MARGIN_S, answers_s), min(max(0.0, answers_s - TELLING_S), MOST_TELLING_S)
+    if start_at is None and start_in is None:
+        start_in = needs_s + max(MARGIN_S, ANSWERS * max(one.answered_in_s for one in prepared.values()))
     if start_at is None:
-        start_at = now + (needs_s + telling_s + margin_s if start_in is None else start_in)
+        start_at = now + (start_in or 0.0)
     within_s = start_at - now - needs_s
     if within_s < LEAST_MARGIN_S:
         late_s = LEAST_MARGIN_S - within_s
         problem = f"start_at is {late_s:.3f} s too early"
-        reason = f"{slowest} needs {needs_s:.3f} s to the first row, and the agreement {LEAST_MARGIN_S:g} s"
+        reason = f"{slowest} needs {needs_s:.3f} s to the first row, and the commit {LEAST_MARGIN_S:g} s"
         data: dict[str, Any] = {"too_late_s": late_s, "needs_s": needs_s + LEAST_MARGIN_S}
         raise RequestError("TOO_LATE", group, problem, reason, "set it later", **data)
-    telling_s = min(telling_s, max(0.0, within_s - margin_s))  # all have to hear the commit first
-    return Appointment(start_at, within_s - telling_s, needs_s + telling_s)
+    return Appointment(start_at, within_s)
 
 
 def _ahead_s(group: str, prepared: Mapping[str, Prepared]) -> float:

@@ -27,21 +27,12 @@ if TYPE_CHECKING:
     from .conversation import Conversation
 
 ABSENT_S = 1.0
-"""So long an answer of a robot is waited for that is not there, once all others have answered."""
+"""How long the answer of an absent robot is waited for, once all others have answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What one member has answered.
-
-    Attributes
-    ----------
-    robot : str
-    data : dict or None
-        Of its answer.
-    error : RequestError, NoAnswer or None
-        Why there is none.
-    """
+    """What one member has answered, or why it has not."""
 
     robot: str
     data: dict[str, Any] | None = None
@@ -76,19 +67,19 @@ async def command(settings: MqttSettings, group: str, verb: GroupVerb) -> list[G
 
 def shortfall(group: str, verb: GroupVerb, gathered: list[Gathered]) -> RequestError | None:
     """Return that some have not taken a command, and why; None where all have."""
-    failed = [one for one in gathered if one.error is not None]
+    failed = [answer for answer in gathered if answer.error is not None]
     if not failed:
         return None
-    names = listed([one.robot for one in failed])
+    names = listed([answer.robot for answer in failed])
     head = f"{group}/{verb}: {names} did not take it, of {len(gathered)} robots; look at what stands below"
-    lines = "\n".join((head, *(str(one.error) for one in failed)))
-    return RequestError.of("MEMBER_REFUSED", lines, {"robots": [one.payload() for one in gathered]})
+    lines = "\n".join((head, *(str(answer.error) for answer in failed)))
+    return RequestError.of("MEMBER_REFUSED", lines, {"robots": [answer.payload() for answer in gathered]})
 
 
 async def _stop_everywhere(settings: MqttSettings, group: str, verb: GroupVerb) -> list[Gathered]:
     """Stop at each broker: which of them has the daemons is found out while the robots stop."""
-    several = settings.each()
-    answers = await asyncio.gather(*(_stop_at(one, group, verb) for one in several), return_exceptions=True)
+    stopping = (_stop_at(broker, group, verb) for broker in settings.each())
+    answers = await asyncio.gather(*stopping, return_exceptions=True)
     gathered: dict[str, Gathered] = {}
     failures: list[BaseException] = []
     for answer in answers:
@@ -100,7 +91,7 @@ async def _stop_everywhere(settings: MqttSettings, group: str, verb: GroupVerb) 
             if known is None or known.error is not None:
                 gathered[one.robot] = one
     if not gathered:
-        raise min(failures, key=lambda one: not isinstance(one, RequestError))
+        raise min(failures, key=lambda error: not isinstance(error, RequestError))
     return [gathered[robot] for robot in sorted(gathered)]
 
 

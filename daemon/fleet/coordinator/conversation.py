@@ -1,4 +1,4 @@
-"""One connection to the broker, on which many robots are asked at once and all of their reports are heard."""
+"""One connection to the broker, for requests to many robots at once and all of their reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...api import RequestError
 from ...client.connection import NoAnswer, at_broker, nobody_at
 from ...client.finding import ALSO_S, NobodyHeard, ask_everywhere, broker_of, first_heard
 from ...mqtt.client import REFUSED, PacketTooLong, address_of
-from ...mqtt.topics import ANY_ROBOT, PulseTopic, ReportTopic, ResponseTopic, Topics
+from ...mqtt.topics import ANY_ROBOT, ReportTopic, ResponseTopic, Topics
 from .roster import Roster
 
 if TYPE_CHECKING:
@@ -27,30 +27,23 @@ if TYPE_CHECKING:
     from ...mqtt.client import MqttConnection
 
 ANSWER_S = 5.0
-FIRST_S, MORE_S, UNTOLD_S = 3.0, 0.3, 1.5
-"""How long the first report may take, each next one, and one while something of a robot is untold."""
+FIRST_S, MORE_S, PARTLY_S = 3.0, 0.3, 1.5
+"""How long the first report may take, each next one, and one while a robot is known in part."""
 SUBSCRIBE_S = 5.0
 
 
 class Conversation:
-    """What is asked and heard on one connection.
+    """Requests and reports on one connection to one broker.
 
     Parameters
     ----------
-    client : MqttConnection
-    settings : MqttSettings
-        The one broker that the client is connected to.
     others : sequence of MqttSettings
         The other brokers that the configuration names.
 
     Attributes
     ----------
-    roster : Roster
-        Who was heard of.
     listeners : list of callable
-        Are told of each report, once the roster knows it.
-    pulse_listeners : list of callable
-        Are told what daemons tell of starts.
+        Receive each report, once the roster knows it.
     """
 
     def __init__(
@@ -59,7 +52,6 @@ class Conversation:
         self.topics = Topics(settings.base)
         self.roster = Roster()
         self.listeners: list[Callable[[ReportTopic, dict[str, Any]], None]] = []
-        self.pulse_listeners: list[Callable[[dict[str, Any]], None]] = []
         self._client = client
         self._settings = settings
         self._others = others
@@ -70,10 +62,10 @@ class Conversation:
         self._kept = 0
         self._lost: NoAnswer | None = None
 
-    # -- hear -----------------------------------------------------------------------------------------------
+    # -- reports ---------------------------------------------------------------------------------------------
 
-    async def hear(self) -> None:
-        """Take what comes until the connection breaks."""
+    async def receive(self) -> None:
+        """Take messages until the connection breaks."""
         try:
             async for message in self._client.messages:
                 self._kept += message.retain
@@ -84,7 +76,7 @@ class Conversation:
             for asked in self._asked.values():
                 if not asked.done():
                     asked.set_exception(self._lost)
-        self._tell_news()
+        self._wake()
 
     def _take(self, message: aiomqtt.Message) -> None:
         meaning = self.topics.meaning(message.topic.value)
@@ -99,17 +91,13 @@ class Conversation:
             if asked is not None and not asked.done():
                 asked.set_result(data)
             return
-        if isinstance(meaning, PulseTopic):
-            for hear in self.pulse_listeners:
-                hear(data)
-            return
-        self.roster.hear(meaning, data)
+        self.roster.take(meaning, data)
         if isinstance(meaning, ReportTopic):
             for listener in self.listeners:
                 listener(meaning, data)
-        self._tell_news()
+        self._wake()
 
-    def _tell_news(self) -> None:
+    def _wake(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
 
@@ -138,14 +126,14 @@ class Conversation:
                 self._subscribed.update(new)
 
     async def look_around(self, *subjects: str) -> None:
-        """Hear of all robots, by what the broker keeps of them on some subjects, until it falls silent.
+        """Receive the retained reports of all robots on some subjects, until the broker falls silent.
 
         Raises
         ------
         NoAnswer
             If no robot was ever at this broker.
         """
-        # First how to ask, which daemons tell: who stops a group asks each robot as it is heard of.
+        # Daemons first, as they report how to ask: a stop goes to each robot as soon as it is known.
         await self.subscribe(
             self.topics.daemon(), *(self.topics.report(ANY_ROBOT, subject) for subject in subjects)
         )
@@ -157,11 +145,11 @@ class Conversation:
             if self._kept != kept:
                 since_s = loop.time()
             if self._kept:
-                patience_s = UNTOLD_S if self.roster.has_untold() else MORE_S
+                patience_s = PARTLY_S if self.roster.is_incomplete() else MORE_S
         if not self.roster.robots:
             raise NoAnswer(nobody_at(self.topics.base))
 
-    # -- ask ------------------------------------------------------------------------------------------------
+    # -- requests --------------------------------------------------------------------------------------------
 
     async def ask(
         self,
@@ -194,8 +182,8 @@ class Conversation:
             async with asyncio.timeout(left_s):
                 if left_s > 0.0:
                     request = {"transaction": transaction, **payload}
-                    self.send(robot, verb, request, left_s, self.roster.requests_qos())
-                told = await answer
+                    self._send(robot, verb, request, left_s, self.roster.requests_qos())
+                data = await answer
         except TimeoutError:
             if (topic := self.topics.request(robot, verb)) in self._client.refused:
                 raise NoAnswer(f"{topic}: {REFUSED}") from None
@@ -204,7 +192,7 @@ class Conversation:
             raise NoAnswer(f"{robot}: no answer in {timeout_s:.2g} s; {reason}; {hint}") from None
         finally:
             del self._asked[transaction]
-        return _data_of(told)
+        return _data_of(data)
 
     async def stop(self, robot: str) -> dict[str, Any]:
         """Stop a robot softly, at every broker at once: its daemon may have gone on to another."""
@@ -218,8 +206,8 @@ class Conversation:
         except NobodyHeard as error:
             raise NoAnswer("\n".join(map(str, error.failures))) from None
 
-    def send(self, robot: str, verb: str, payload: dict[str, Any], expires_s: float, qos: int = 1) -> int:
-        """Hand a request over, which nobody wants any more after so long; return its number."""
+    def _send(self, robot: str, verb: str, payload: dict[str, Any], expires_s: float, qos: int = 1) -> None:
+        """Hand a request over, which expires after so long."""
         if self._lost is not None:
             raise self._lost
         properties = None
@@ -228,19 +216,9 @@ class Conversation:
             properties.MessageExpiryInterval = ceil(expires_s)
         topic = self.topics.request(robot, verb)
         try:
-            return self._client.hand_over(topic, orjson.dumps(payload), qos, properties=properties)
+            self._client.hand_over(topic, orjson.dumps(payload), qos, properties=properties)
         except PacketTooLong as error:
             raise NoAnswer(str(error)) from error
-
-    async def delivered(self, number: int, timeout_s: float) -> None:
-        """Wait until the broker has confirmed what was sent.
-
-        Raises
-        ------
-        aiomqtt.MqttError
-            If it does not in time.
-        """
-        await self._client.delivered(number, timeout_s)
 
 
 @asynccontextmanager
@@ -256,12 +234,12 @@ async def conversing(settings: MqttSettings) -> AsyncIterator[Conversation]:
     async with at_broker(broker) as client:
         others = [one for one in settings.each() if one != broker]
         conversation = Conversation(client, broker, others)
-        hearing = asyncio.create_task(conversation.hear(), name="fleet.hear")
+        receiving = asyncio.create_task(conversation.receive(), name="fleet.receive")
         try:
             yield conversation
         finally:
-            hearing.cancel()
-            await asyncio.wait((hearing,))
+            receiving.cancel()
+            await asyncio.wait((receiving,))
 
 
 def _data_of(answer: dict[str, Any]) -> dict[str, Any]:

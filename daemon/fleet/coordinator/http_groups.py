@@ -16,7 +16,6 @@ from .start import Coordinator, GroupPlay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
     from ...api import GroupPlayRequest, GroupVerb
     from ...config.mqtt import MqttSettings
@@ -28,15 +27,9 @@ OWN_KEYS = {"motion", "motions", "on_member_failure", "start_at", "transaction",
 
 
 class HttpGroups:
-    """Serves requests to groups at the daemon's broker (`motiond.daemon.api.groups.Groups`).
+    """Serves requests to groups at the daemon's broker, `most_starts` starts at once.
 
-    Leaving the context ends what it has begun: control that it has returns, and motions play on.
-
-    Parameters
-    ----------
-    settings : MqttSettings
-    most_starts : int
-        How many may be under way at once.
+    Leaving the context ends what it has begun: control is returned, and motions play on.
     """
 
     def __init__(self, settings: MqttSettings, most_starts: int = MOST_STARTS) -> None:
@@ -48,12 +41,7 @@ class HttpGroups:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End what is still under way."""
         running = [*self._starts, *([self._looking] if self._looking else [])]
         for task in running:
@@ -67,32 +55,31 @@ class HttpGroups:
             raise RequestError(
                 "BUSY", f"{group}/play", problem, reason, "wait until others have been accepted"
             )
-        how = request.model_dump(exclude_unset=True, exclude=OWN_KEYS)
-        asked = GroupPlay(
-            group, request.motion, how, request.motions, request.on_member_failure, request.start_at
+        options = request.model_dump(exclude_unset=True, exclude=OWN_KEYS)
+        play = GroupPlay(
+            group, request.motion, options, request.motions, request.on_member_failure, request.start_at
         )
         accepted: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        start = asyncio.create_task(self._start(asked, accepted), name="fleet.start")
+        start = asyncio.create_task(self._start(play, accepted), name="fleet.start")
         self._starts.add(start)
         start.add_done_callback(self._starts.discard)
         with _refusing():
             return await accepted
 
-    async def _start(self, asked: GroupPlay, accepted: asyncio.Future[dict[str, Any]]) -> None:
+    async def _start(self, play: GroupPlay, accepted: asyncio.Future[dict[str, Any]]) -> None:
         """Coordinate a start, and stay in control to its end where that is required."""
         try:
             async with conversing(self._settings) as conversation:
-                start = Coordinator(conversation, asked)
+                start = Coordinator(conversation, play)
                 async with start.leases:
                     await start.begin()
                     if not accepted.done():
-                        told = {"start": start.id, "start_at": start.start_at, "robots": start.members}
-                        accepted.set_result(told)
-                    while start.leases.are_held and not await start.watch.next():
+                        accepted.set_result(start.accepted())
+                    while start.leases.are_held and not await start.outcomes.next():
                         pass
         except (RequestError, NoAnswer) as error:
             if accepted.done():
-                log.warning("%s: not followed to its end; %s", asked.group, error)
+                log.warning("%s: not followed to its end; %s", play.group, error)
             else:
                 accepted.set_exception(error)
         except Exception as error:
@@ -108,10 +95,10 @@ class HttpGroups:
             gathered = await command(self._settings, group, verb)
         if failed := shortfall(group, verb, gathered):
             raise failed
-        return {"robots": [one.payload() for one in gathered]}
+        return {"robots": [answer.payload() for answer in gathered]}
 
     async def overview(self) -> list[dict[str, Any]]:
-        """Return what is known of each robot; who asks meanwhile gets the same."""
+        """Return what is known of each robot; requests at the same time share one look."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(list_robots(self._settings), name="fleet.overview")
         with _refusing():
@@ -120,7 +107,7 @@ class HttpGroups:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Refuse where the broker, or everybody at it, keeps silent."""
+    """Refuse with OFFLINE where no answer comes."""
     try:
         yield
     except NoAnswer as error:

@@ -14,20 +14,11 @@ from ...client.session import RELEASE_TIMEOUT_S, RENEWALS_A_TTL
 from .conversation import ANSWER_S
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from .conversation import Conversation
 
 
 class Leases:
-    """The leases of one coordinator; leaving the context returns them.
-
-    Parameters
-    ----------
-    conversation : Conversation
-    holder : str
-        What others are told of who is in control.
-    """
+    """The leases of one coordinator, shown to others as of `holder`; leaving the context returns them."""
 
     def __init__(self, conversation: Conversation, holder: str) -> None:
         self._conversation = conversation
@@ -43,12 +34,7 @@ class Leases:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Return control of all robots."""
         for keeping in self._keeping:
             keeping.cancel()
@@ -56,39 +42,41 @@ class Leases:
             await asyncio.wait(self._keeping)
         await asyncio.gather(*(self._give_back(robot) for robot in self._held))
 
-    async def ask(self, robot: str, verb: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """Ask; if nobody is in control and somebody has to be, be it from then on.
+    async def ask(
+        self, robot: str, verb: str, payload: dict[str, Any], timeout_s: float = ANSWER_S
+    ) -> dict[str, Any]:
+        """Ask; where a lease is required and free, acquire it and keep it.
 
         Raises
         ------
         RequestError
             If it is refused.
         NoAnswer
-            If no answer comes in `ANSWER_S`, however many requests it takes.
+            If no answer comes in `timeout_s`, however many requests it takes.
         """
         loop = asyncio.get_running_loop()
-        until_s = loop.time() + ANSWER_S
+        until_s = loop.time() + timeout_s
         try:
-            return await self._conversation.ask(robot, verb, self._with_lease(robot, payload), ANSWER_S)
+            return await self._conversation.ask(robot, verb, self._with_lease(robot, payload), timeout_s)
         except RequestError as error:
             if error.code != "NOT_IN_CONTROL" or error.data.get("holder") is not None:
                 raise
         await self._acquire(robot, until_s)
         held = self._with_lease(robot, payload)
-        return await self._conversation.ask(robot, verb, held, ANSWER_S, until_s)
+        return await self._conversation.ask(robot, verb, held, timeout_s, until_s)
 
     def _with_lease(self, robot: str, payload: dict[str, Any]) -> dict[str, Any]:
         return {**payload, "lease": self._held[robot]} if robot in self._held else payload
 
     async def _acquire(self, robot: str, until_s: float) -> None:
         asked = {"holder": self._holder}
-        given = await self._conversation.ask(robot, "lease/acquire", asked, ANSWER_S, until_s)
-        self._held[robot] = given["lease"]
-        keeping = self._keep(robot, given["ttl_s"] / RENEWALS_A_TTL)
+        granted = await self._conversation.ask(robot, "lease/acquire", asked, ANSWER_S, until_s)
+        self._held[robot] = granted["lease"]
+        keeping = self._keep(robot, granted["ttl_s"] / RENEWALS_A_TTL)
         self._keeping.append(asyncio.create_task(keeping, name="fleet.lease"))
 
     async def _keep(self, robot: str, period_s: float) -> None:
-        """Renew a lease until it is lost; what that leads to is the daemon's to say."""
+        """Renew a lease until it is lost; what follows is the daemon's decision."""
         with suppress(RequestError, aiomqtt.MqttError):
             while True:
                 await asyncio.sleep(period_s)

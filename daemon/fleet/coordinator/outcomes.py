@@ -1,10 +1,11 @@
-"""Follows each member of a start to its end, by what all of them report."""
+"""Follows each member of a start to its end, by the reports of all of them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,18 +15,16 @@ if TYPE_CHECKING:
     from .conversation import Conversation
 
 RESULT_S = 2.0
-"""So long after it was let go, the result of a goal that had begun may still come."""
+"""How long after its release the result of a goal that had begun may still come."""
 BACK_S = 10.0
-"""So long a member may be away, as it may be on its way to another broker."""
-COMMIT_S, MOST_COMMIT_S = 5.0, 10.0
-"""Within so long after the commit all have to have told that they heard it: at least, and at most."""
-SILENT_S = 3.0
-"""For so long a daemon that takes part does not fall silent while it lives, and reaches the broker."""
+"""How long a member may be away, as it may be on its way to another broker."""
+SILENT_S = 5.0
+"""A robot whose diagnostics have come, one each second, is not silent for so long while its daemon lives."""
 LOOK_S = 0.5
 SILENT = "its daemon has fallen silent"
-FORGOTTEN = "its daemon was started anew and knows nothing of the start"
-ACCEPTED = frozenset({"committed", "ready", "playing"})
-PHASES = frozenset({"reserved", "released"} | ACCEPTED)
+FORGOTTEN = "its daemon was started again and knows nothing of the start"
+UNDER_WAY = frozenset({"committed", "ready", "playing"})
+PHASES = frozenset({"reserved", "ended", "released"} | UNDER_WAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +33,9 @@ class End:
 
     Attributes
     ----------
-    robot, motion : str
     code : str
-        The result's; `RELEASED` where the member was let go before there was one, `GONE` where nothing is
-        heard of it any more.
-    message : str
+        The result's; `RELEASED` where the member was released before there was one, `GONE` where nothing is
+        received of it any more.
     result : dict or None
         As the robot has reported it.
     """
@@ -49,21 +46,25 @@ class End:
     message: str
     result: dict[str, Any] | None = None
 
+    def payload(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        keys = ("robot", "motion", "code", "message", "result")
+        return {key: getattr(self, key) for key in keys}
 
+
+@dataclass(slots=True)
 class _Member:
-    """What was heard of one member, with times of the event loop's clock."""
+    """What was received of one member; times are the event loop's."""
 
-    def __init__(self, robot: str, motion: str) -> None:
-        self.robot = robot
-        self.motion = motion
-        self.phase: str | None = None
-        self.reason = ""
-        self.result: dict[str, Any] | None = None
-        self.released_s: float | None = None
-        self.gone_s: float | None = None
-        self.absence = ""
-        self.has_forgotten = False
-        self.heard_s: float | None = None
+    robot: str
+    motion: str
+    phase: str | None = None
+    reason: str = ""
+    result: dict[str, Any] | None = None
+    released_s: float | None = None
+    gone_s: float | None = None
+    absence: str = ""
+    has_forgotten: bool = False
 
     def end(self) -> End:
         if self.result is not None:
@@ -71,71 +72,47 @@ class _Member:
             return End(self.robot, self.motion, code, message, self.result)
         if self.released_s is not None:
             return End(self.robot, self.motion, "RELEASED", self.reason)
-        return End(self.robot, self.motion, "GONE", self.absence or "nothing was heard of it")
+        return End(self.robot, self.motion, "GONE", self.absence or "nothing was received of it")
+
+    def take_reservation(self, start: str, data: Mapping[str, Any], now_s: float) -> None:
+        phase = data.get("phase")
+        if data.get("start") != start:
+            self.has_forgotten = self.phase in UNDER_WAY
+        elif phase in PHASES:
+            self.phase = phase
+            if phase == "released" and self.released_s is None:
+                self.reason, self.released_s = str(data.get("reason") or "it was released"), now_s
 
 
-class Watch:
+@dataclass(slots=True)
+class Outcomes:
     """All members of one start.
 
     Parameters
     ----------
-    conversation : Conversation
     start : str
         The start's id.
     """
 
-    def __init__(self, conversation: Conversation, start: str) -> None:
-        self._conversation = conversation
-        self._start = start
-        self._members: dict[str, _Member] = {}
-        self._committed_by_s = float("inf")
-        conversation.listeners.append(self._hear)
-        conversation.pulse_listeners.append(self._hear_pulse)
+    conversation: Conversation
+    start: str
+    _members: dict[str, _Member] = field(default_factory=dict, init=False)
+    _diagnosed_s: dict[str, float] = field(default_factory=dict, init=False)
+    """When the latest diagnostics of each robot came; of some none do, as bridges leave them out."""
+
+    def __post_init__(self) -> None:
+        self.conversation.listeners.append(self._take)
 
     def follow(self, motions: Mapping[str, str]) -> None:
         """Follow members, of whom each plays a motion."""
         self._members |= {robot: _Member(robot, motion) for robot, motion in motions.items()}
 
-    def expect_commit(self, within_s: float) -> float:
-        """Take a member for gone that does not tell in time that it has heard the commit, which is sent now.
-
-        Parameters
-        ----------
-        within_s : float
-            How long it is until members have to begin: these let go by themselves then.
-
-        Returns
-        -------
-        float
-            How long it is waited for.
-        """
-        wait_s = max(COMMIT_S, min(within_s, MOST_COMMIT_S))
-        self._committed_by_s = self._now() + wait_s
-        return wait_s
-
     def phases(self) -> dict[str, int]:
-        """Return how many members are in each phase, or have ended."""
+        """Return how many members are in each phase, of those that have no result."""
         return dict(Counter(one.phase or "asked" for one in self._members.values() if one.result is None))
 
-    async def accepted(self) -> bool:
-        """Wait until all members have accepted the commit, or one has not; return which of the two.
-
-        Raises
-        ------
-        NoAnswer
-            If the connection is lost.
-        """
-        while True:
-            self._look()
-            members = self._members.values()
-            if all(one.phase in ACCEPTED or one.result is not None for one in members):
-                return True
-            if any(one.released_s is not None or self._is_given_up(one) for one in members):
-                return False
-            await self._conversation.news(LOOK_S)
-
     async def next(self) -> bool:
-        """Wait until something is heard; return whether all have ended.
+        """Wait for a report; return whether all have ended.
 
         Raises
         ------
@@ -143,65 +120,49 @@ class Watch:
             If the connection is lost.
         """
         if not self.have_ended():
-            await self._conversation.news(LOOK_S)
+            await self.conversation.news(LOOK_S)
         return self.have_ended()
 
     def have_ended(self) -> bool:
-        """Return whether each member has a result, was let go or is gone."""
-        self._look()
-        return all(self._has_ended(one) for one in self._members.values())
+        """Return whether each member has a result, was released or is gone."""
+        now_s = asyncio.get_running_loop().time()
+        for member in self._members.values():
+            self._look(member, now_s)
+        return all(_has_ended(member, now_s) for member in self._members.values())
 
     def ends(self) -> list[End]:
         """Return how it ended for each member, as far as it is known now."""
-        return [one.end() for one in self._members.values()]
+        return [member.end() for member in self._members.values()]
 
-    def _has_ended(self, one: _Member) -> bool:
-        if one.result is not None or self._is_given_up(one):
-            return True
-        return one.released_s is not None and self._now() >= one.released_s + RESULT_S
+    def _look(self, member: _Member, now_s: float) -> None:
+        """Note since when a member is away, and why."""
+        absence = FORGOTTEN if member.has_forgotten else self.conversation.roster.absence(member.robot)
+        if not absence and now_s >= self._diagnosed_s.get(member.robot, inf) + SILENT_S:
+            absence = SILENT
+        if not absence:
+            member.gone_s = None
+        elif member.gone_s is None:
+            member.gone_s = now_s
+        member.absence = absence
 
-    def _is_given_up(self, one: _Member) -> bool:
-        if one.gone_s is not None and self._now() >= one.gone_s + BACK_S:
-            return True
-        return one.phase in {None, "reserved"} and self._now() >= self._committed_by_s
-
-    def _look(self) -> None:
-        """See who of the members is there."""
-        for one in self._members.values():
-            absence = FORGOTTEN if one.has_forgotten else self._conversation.roster.absence(one.robot)
-            if not absence and one.heard_s is not None and self._now() >= one.heard_s + SILENT_S:
-                absence = SILENT
-            if not absence:
-                one.gone_s = None
-            elif one.gone_s is None:
-                one.gone_s = self._now()
-            one.absence = absence
-
-    def _now(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    def _hear_pulse(self, data: dict[str, Any]) -> None:
-        robots = data.get("robots")
-        if data.get("start") == self._start and isinstance(robots, dict):
-            for robot in robots.keys() & self._members.keys():
-                self._members[robot].heard_s = self._now()
-
-    def _hear(self, topic: ReportTopic, data: dict[str, Any]) -> None:
-        one = self._members.get(topic.robot)
-        if one is None:
+    def _take(self, topic: ReportTopic, data: dict[str, Any]) -> None:
+        member, now_s = self._members.get(topic.robot), asyncio.get_running_loop().time()
+        if topic.subject == "diagnostics":
+            self._diagnosed_s[topic.robot] = now_s
+        if member is None:
             return
-        if topic.subject == "reservation":
-            self._hear_reservation(one, data)
-        elif topic.subject == "result":
-            details = data.get("details")
-            if isinstance(details, dict) and details.get("start") == self._start:
-                one.result = data
+        match topic.subject:
+            case "reservation":
+                member.take_reservation(self.start, data, now_s)
+            case "result":
+                details = data.get("details")
+                if isinstance(details, dict) and details.get("start") == self.start:
+                    member.result = data
 
-    def _hear_reservation(self, one: _Member, data: dict[str, Any]) -> None:
-        phase = data.get("phase")
-        if data.get("start") != self._start:
-            one.has_forgotten = one.phase in ACCEPTED
-        elif phase in PHASES:
-            one.phase = phase
-            if phase == "released" and one.released_s is None:
-                one.reason, one.released_s = str(data.get("reason") or "it was let go"), self._now()
+
+def _has_ended(member: _Member, now_s: float) -> bool:
+    if member.result is not None:
+        return True
+    if member.gone_s is not None and now_s >= member.gone_s + BACK_S:
+        return True
+    return member.released_s is not None and now_s >= member.released_s + RESULT_S

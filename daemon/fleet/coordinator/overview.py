@@ -1,4 +1,4 @@
-"""All robots that a broker knows: what they do, who tells of them, and who is not there."""
+"""All robots that a broker knows: what they do, which daemon has them, and why some are absent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .roster import Robot, Roster
 
 CLOCKS_S = 1.5
-"""So long diagnostics are listened to, which come once a second."""
+"""How long diagnostics are waited for, which come once a second."""
 
 
 async def list_robots(
@@ -22,14 +22,14 @@ async def list_robots(
     """Return what is known of each robot, by name.
 
     Each has `robot`, `groups`, `online`, `absence` (why it is not), `state`, `motion`, `daemon`, `host`,
-    `told_utc` (when it told its state last) and `clock` (null unless asked for and told).
+    `told_utc` (the time of its last state) and `clock` (null unless asked for and received).
 
     Parameters
     ----------
     group : str, optional
         Of this group alone.
     clocks : bool
-        Whether to listen how good their clocks are, which takes `CLOCKS_S`.
+        Whether to wait for reports of their clocks, for `CLOCKS_S` at most.
 
     Raises
     ------
@@ -54,7 +54,7 @@ async def list_robots(
 def _row(roster: Roster, name: str) -> dict[str, Any]:
     robot = roster.robots[name]
     absence = roster.absence(name)
-    state = (robot.last or {}).get("state", {})
+    state = robot.last.get("state", {})
     return {
         "robot": name,
         "groups": list(robot.groups),
@@ -70,5 +70,5 @@ def _row(roster: Roster, name: str) -> dict[str, Any]:
 
 
 def _clock(robot: Robot) -> dict[str, Any] | None:
-    clock = (robot.last or {}).get("diagnostics", {}).get("clock")
+    clock = robot.last.get("diagnostics", {}).get("clock")
     return clock if isinstance(clock, dict) else None

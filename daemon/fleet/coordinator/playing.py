@@ -1,6 +1,6 @@
 """A start of a group from the command line: shown while it lasts, and stopped by Ctrl-C.
 
-Before the commit, the first Ctrl-C lets all robots go; after it, it asks all for a soft stop and waits on.
+Before the commit, the first Ctrl-C releases all robots; after it, it asks all for a soft stop and waits on.
 The second ends the waiting.
 """
 
@@ -33,17 +33,7 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a start of a group ended.
-
-    Attributes
-    ----------
-    group, start : str
-        The group and the start's id.
-    start_at : float or None
-        Unix time in s of the first row.
-    ends : list of End
-        Of each member.
-    """
+    """How a start of a group ended; `start_at` is the Unix time of the first row."""
 
     group: str
     start: str
@@ -53,38 +43,20 @@ class Outcome:
     @property
     def is_successful(self) -> bool:
         """Whether each member has played to the end."""
-        return all(one.code == "SUCCESSFUL" for one in self.ends)
+        return all(end.code == "SUCCESSFUL" for end in self.ends)
 
     def payload(self) -> dict[str, Any]:
         """Return it for JSON."""
-        robots = [
-            {
-                "robot": one.robot,
-                "motion": one.motion,
-                "code": one.code,
-                "message": one.message,
-                "result": one.result,
-            }
-            for one in self.ends
-        ]
+        robots = [end.payload() for end in self.ends]
         return {"group": self.group, "start": self.start, "start_at": self.start_at, "robots": robots}
 
 
 class GroupPlaying:
-    """One start, from the request to the end of all members.
+    """One start, from the request to the end of all members; a terminal shows it meanwhile."""
 
-    Parameters
-    ----------
-    settings : MqttSettings
-        The broker at which the daemons are.
-    asked : GroupPlay
-    console : Console
-        Where it is shown, if it is a terminal.
-    """
-
-    def __init__(self, settings: MqttSettings, asked: GroupPlay, console: Console) -> None:
+    def __init__(self, settings: MqttSettings, play: GroupPlay, console: Console) -> None:
         self._settings = settings
-        self._asked = asked
+        self._play = play
         self._console = console
         self._stopping: asyncio.Task[None] | None = None
 
@@ -101,33 +73,30 @@ class GroupPlaying:
             If Ctrl-C came before the commit.
         """
         async with conversing(self._settings) as conversation:
-            start = Coordinator(conversation, self._asked)
+            start = Coordinator(conversation, self._play)
             async with start.leases:
                 return await self._run(start)
 
     async def _run(self, start: Coordinator) -> Outcome:
+        group = self._play.group
         beginning = asyncio.create_task(start.begin(), name="fleet.begin")
         try:
             with self._stopping_on_interrupt(start, beginning):
                 await asyncio.wait((beginning,))
                 if beginning.cancelled():
-                    raise Interrupted(
-                        f"{self._asked.group}: interrupted; nobody plays; {_whether_let_go(start)}"
-                    )
+                    raise Interrupted(f"{group}: interrupted; nobody plays; {_whether_released(start)}")
                 beginning.result()
                 with self._console.status("") as shown:
-                    while not await start.watch.next():
-                        shown.update(self._told(start))
-            return Outcome(self._asked.group, start.id, start.start_at, start.watch.ends())
+                    while not await start.outcomes.next():
+                        phases = start.outcomes.phases().items()
+                        counts = ", ".join(f"{count} {phase}" for phase, count in phases)
+                        shown.update(f"{group}: {self._play.motion}; {counts}")
+            return Outcome(group, start.id, start.start_at, start.outcomes.ends())
         finally:
             beginning.cancel()
             await asyncio.wait((beginning,))
             if self._stopping is not None:
                 await asyncio.wait((self._stopping,))
-
-    def _told(self, start: Coordinator) -> str:
-        phases = ", ".join(f"{count} {phase}" for phase, count in start.watch.phases().items())
-        return f"{self._asked.group}: {self._asked.motion}; {phases}"
 
     @contextmanager
     def _stopping_on_interrupt(self, start: Coordinator, beginning: asyncio.Task[None]) -> Iterator[None]:
@@ -138,9 +107,7 @@ class GroupPlaying:
             if not start.is_committed:
                 beginning.cancel()
                 return
-            group = self._asked.group
-            told = f"{group}: all stop softly; Ctrl-C again stops the waiting only"
-            self._console.print(told, markup=False, highlight=False, soft_wrap=True)
+            self._print(f"{self._play.group}: all stop softly; Ctrl-C again stops the waiting only")
             self._stopping = asyncio.create_task(self._stop(start), name="fleet.stop")
 
         loop.add_signal_handler(signal.SIGINT, interrupt)
@@ -151,10 +118,13 @@ class GroupPlaying:
 
     async def _stop(self, start: Coordinator) -> None:
         for line in await start.stop():
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._print(line)
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _whether_let_go(start: Coordinator) -> str:
+def _whether_released(start: Coordinator) -> str:
     if start.may_be_reserved:
-        return f"the broker has not confirmed that all were let go; a reservation ends after {EXPIRES_S:g} s"
-    return "all were let go"
+        return f"not all have confirmed that they are released; a reservation ends after {EXPIRES_S:g} s"
+    return "all are released"

@@ -1,9 +1,9 @@
-"""Which robots and groups a broker knows, by what it keeps of them, and who of them is there."""
+"""The robots and groups that a broker knows, by what it retains of them, and which of them are there."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from motiond.text import listed, nearest, shortened
@@ -12,25 +12,22 @@ from ...api import MOST_MEMBERS, RequestError
 from ...mqtt.topics import DaemonTopic, ReportTopic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ...mqtt.topics import Meaning
 
 MOST_GROUPS = 20  # of one robot, as configurations have it
-LONGEST_TOLD = 60
+LONGEST_NAME = 60
 
 
 @dataclass(slots=True)
 class Robot:
-    """What is told of a robot.
+    """What is known of a robot.
 
     Attributes
     ----------
-    groups : tuple of str
     state : str or None
-        Of its availability; None where it has told none.
+        Of its availability; None where it has reported none.
     daemon : str or None
-        Which daemon tells of it.
+        The id of the daemon that has it.
     last : dict
         Its latest report by subject, of `state`, `reservation` and `diagnostics`.
     """
@@ -38,25 +35,18 @@ class Robot:
     groups: tuple[str, ...] = ()
     state: str | None = None
     daemon: str | None = None
-    last: dict[str, dict[str, Any]] | None = None
+    last: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 class Roster:
-    """All robots and daemons that were heard of.
-
-    Attributes
-    ----------
-    robots : dict of str to Robot
-    daemons : dict of str to dict
-        The availability of each daemon, by its id.
-    """
+    """All robots by name, and the availability of all daemons by id."""
 
     def __init__(self) -> None:
         self.robots: dict[str, Robot] = {}
         self.daemons: dict[str, dict[str, Any]] = {}
 
-    def hear(self, meaning: Meaning, data: dict[str, Any]) -> None:
-        """Take note of a report; an empty one clears what it told."""
+    def take(self, meaning: Meaning, data: dict[str, Any]) -> None:
+        """Take a report; an empty one clears what was reported before."""
         match meaning:
             case DaemonTopic(daemon_id):
                 self.daemons[daemon_id] = data
@@ -67,8 +57,7 @@ class Roster:
                 robot.state = str(data["state"]) if "state" in data else None
                 robot.daemon = daemon if isinstance(daemon, str) else None
             case ReportTopic(name, ("state" | "reservation" | "diagnostics") as subject):
-                robot = self._robot(name)
-                robot.last = {**(robot.last or {}), subject: data}
+                self._robot(name).last[subject] = data
 
     def _robot(self, name: str) -> Robot:
         return self.robots.setdefault(name, Robot())
@@ -77,39 +66,35 @@ class Roster:
         """Return the names of a group's robots, in order."""
         return sorted(name for name, robot in self.robots.items() if group in robot.groups)
 
-    def groups(self) -> dict[str, int]:
-        """Return how many robots each group has."""
-        return dict(sorted(Counter(one for robot in self.robots.values() for one in robot.groups).items()))
-
     def must_have(self, group: str) -> list[str]:
         """Return the names of a group's robots, of which there has to be one.
 
         Raises
         ------
         RequestError
-            UNKNOWN_GROUP if there is none; INVALID_REQUEST if there are more than one commit can name.
+            UNKNOWN_GROUP if there is none; INVALID_REQUEST if there are more than a commit can name.
         """
         members = self.members(group)
         if not members:
-            known = self.groups()
-            here = f"the groups here are {listed([*known])}" if known else "no robot here is in a group"
+            known = Counter(name for robot in self.robots.values() for name in robot.groups)
+            here = f"the groups here are {listed(sorted(known))}" if known else "no robot here is in a group"
             hint = nearest(group, known) or "name it in `groups` of its robots"
-            name = shortened(group, LONGEST_TOLD)
+            name = shortened(group, LONGEST_NAME)
             raise RequestError("UNKNOWN_GROUP", name, "no robot is in this group", here, hint)
         if len(members) > MOST_MEMBERS:
             problem, reason = f"it has {len(members)} robots", f"a group has at most {MOST_MEMBERS}"
             raise RequestError("INVALID_REQUEST", group, problem, reason, "make several groups of it")
         return members
 
-    def has_untold(self) -> bool:
-        """Whether something is known of a robot, and not yet whose it is or whether its daemon is there."""
+    def is_incomplete(self) -> bool:
+        """Whether a robot is known whose daemon, or the daemon's availability, is not."""
         return any(robot.daemon not in self.daemons for robot in self.robots.values())
 
     def absence(self, name: str) -> str:
-        """Return why a robot takes no requests, as far as its daemon has told; '' where it takes them."""
+        """Return why a robot takes no requests, by its daemon's reports; '' where it takes them."""
         robot = self.robots.get(name, Robot())
         if robot.state is None or robot.daemon is None:
-            return "no daemon tells of it"
+            return "no daemon reports it"
         match self.daemons.get(robot.daemon, {}).get("state"):
             case "online":
                 return "" if robot.state == "online" else f"its daemon '{robot.daemon}' does not run it now"
@@ -119,19 +104,19 @@ class Roster:
                 return f"its daemon '{robot.daemon}' is offline"
 
     def requests_qos(self) -> int:
-        """Return by which quality of service to ask: 0 where a daemon says that more of it takes longer."""
-        online = [told for told in self.daemons.values() if told.get("state") == "online"]
-        return 0 if any(told.get("requests_qos") == 0 for told in online) else 1
+        """Return by which quality of service to ask: 0 where a daemon reports that more takes longer."""
+        online = [daemon for daemon in self.daemons.values() if daemon.get("state") == "online"]
+        return 0 if any(daemon.get("requests_qos") == 0 for daemon in online) else 1
 
     def host(self, name: str) -> str | None:
-        """Return on which machine a robot's daemon runs, or ran."""
-        told: Mapping[str, Any] = self.daemons.get(self.robots[name].daemon or "", {})
-        return str(told["host"]) if "host" in told else None
+        """Return the machine on which a robot's daemon runs, or ran."""
+        daemon = self.daemons.get(self.robots[name].daemon or "", {})
+        return str(daemon["host"]) if "host" in daemon else None
 
 
-def _groups_in(description: Mapping[str, Any]) -> tuple[str, ...]:
+def _groups_in(description: dict[str, Any]) -> tuple[str, ...]:
     """Return the groups that a description names; anything but a list of names is as good as none."""
     groups = description.get("groups")
     if not isinstance(groups, list):
         return ()
-    return tuple(str(one) for one in groups[:MOST_GROUPS] if isinstance(one, str))
+    return tuple(name for name in groups[:MOST_GROUPS] if isinstance(name, str))

@@ -1,8 +1,8 @@
 """Starts a motion on all robots of a group at one appointed time, or on none.
 
-All are prepared at once; where one refuses, or does not answer, all are let go. Else one message commits all
-of them. The coordinator may die at any moment: reservations expire by themselves, and what is committed is
-the members' own.
+All robots are reserved at once; where one refuses, or does not answer, all are released. Else all are
+committed to one time, and each confirms that; where one does not, all are cancelled. The coordinator may die
+at any moment (docs/decisions/all-or-none.md): reservations expire, and committed robots watch each other.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import secrets
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,27 +22,27 @@ import aiomqtt
 
 from motiond.text import listed, nearest
 
-from ...api import FLEET, RequestError
+from ...api import RequestError
 from ...client.connection import NoAnswer
 from ...client.session import holder_of
 from ...mqtt.topics import ANY_ROBOT
 from .appointment import Appointment, Prepared, appoint
+from .conversation import ANSWER_S
 from .leases import Leases
-from .outcomes import Watch
+from .outcomes import Outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from .conversation import Conversation
 
 EXPIRES_S = 10.0
 FRESH_S = 7.0
-"""Of so long ago a reservation may be for a commit; it is renewed before."""
+"""A commit is sent so long after the first reservation at most; else all are reserved again."""
 PREPARE_TRIES = 3
 TOKEN_BYTES = 16
+LEAST_ANSWER_S = 0.2
 RELEASE_S = 2.0
-SETTLE_S = 15.0
-"""So long it is waited for what becomes of members that were stopped, as not all have accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +51,20 @@ class GroupPlay:
 
     Attributes
     ----------
-    group : str
-    motion : str
-    how : dict
+    options : dict
         Keys of `play` besides the motion, `start_at` and `on_busy`.
     motions : mapping of str to str
         The motions of members that play another one, by robot.
     on_member_failure : {'stop', 'continue'}
-        What the others do where one fails after the first row.
+        What the others do where one fails after its first row.
     start_at, start_in : float or None
-        When the first row is due: Unix time, or from now on, in s; as soon as all can be there where both are
+        When the first row is due: Unix time, or in s from now on; as soon as all can be there where both are
         None.
     """
 
     group: str
     motion: str
-    how: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     motions: Mapping[str, str] = field(default_factory=dict)
     on_member_failure: Literal["stop", "continue"] = "stop"
     start_at: float | None = None
@@ -77,38 +76,36 @@ class Coordinator:
 
     Parameters
     ----------
-    conversation : Conversation
-    asked : GroupPlay
     fresh_s : float
-        Of so long ago a reservation may be for a commit.
+        How long after the first reservation the commit may be sent.
 
     Attributes
     ----------
     id : str
-        By which members know the start.
+        The start's id.
     leases : Leases
         Control of the members, which ends when this context is left.
-    watch : Watch
-        What becomes of them.
+    outcomes : Outcomes
+        What becomes of the members.
     start_at : float or None
-        Unix time in s of the first row, once it is committed.
+        Unix time of the first row, once it is appointed.
     is_committed : bool
-        Whether the commit is on its way; from then on members are stopped, not let go.
+        Whether commits are on their way; from then on members are stopped, not released.
     may_be_reserved : bool
-        Whether members may be reserved that nobody will start: until the broker has confirmed that they are
-        let go, or `EXPIRES_S` later.
+        Whether members may be reserved that no commit will start: until all have confirmed their release, or
+        for `EXPIRES_S`.
     """
 
-    def __init__(self, conversation: Conversation, asked: GroupPlay, fresh_s: float = FRESH_S) -> None:
-        self._fresh_s = fresh_s
+    def __init__(self, conversation: Conversation, play: GroupPlay, fresh_s: float = FRESH_S) -> None:
         self.id = uuid4().hex[:16]
         self.leases = Leases(conversation, holder_of("fleet play"))
-        self.watch = Watch(conversation, self.id)
+        self.outcomes = Outcomes(conversation, self.id)
         self.start_at: float | None = None
         self.is_committed = False
         self.may_be_reserved = False
         self._conversation = conversation
-        self._asked = asked
+        self._play = play
+        self._fresh_s = fresh_s
         self._motions: dict[str, str] = {}
         self._prepared: dict[str, Prepared] = {}
         self._tokens: dict[str, str] = {}
@@ -116,11 +113,15 @@ class Coordinator:
 
     @property
     def members(self) -> list[str]:
-        """Who takes part, once all have been prepared."""
+        """The robots that take part, once all have been prepared."""
         return sorted(self._motions)
 
+    def accepted(self) -> dict[str, Any]:
+        """Return what is answered once all have confirmed."""
+        return {"start": self.id, "start_at": self.start_at, "robots": self.members}
+
     async def begin(self) -> None:
-        """Prepare all members and commit them, until all have accepted that; or let all of them go.
+        """Reserve all members and commit them, until all have confirmed that; or release all of them.
 
         Raises
         ------
@@ -131,35 +132,34 @@ class Coordinator:
             If there is no broker, or no longer.
         """
         topics = self._conversation.topics
-        reports = (topics.report(ANY_ROBOT, subject) for subject in ("reservation", "result"))
-        answers = (topics.response(ANY_ROBOT, verb) for verb in ("fleet/prepare", "stop"))
-        await self._conversation.subscribe(*reports, *answers, topics.pulse())
+        reports = (topics.report(ANY_ROBOT, subject) for subject in ("reservation", "result", "diagnostics"))
+        verbs = ("fleet/prepare", "fleet/commit", "fleet/release", "stop")
+        await self._conversation.subscribe(*reports, *(topics.response(ANY_ROBOT, verb) for verb in verbs))
         await self._conversation.look_around("description", "availability")
-        self._refuse_strangers(self._conversation.roster.must_have(self._asked.group))
+        self._refuse_strangers(self._conversation.roster.must_have(self._play.group))
         self.may_be_reserved = True
         try:
             await self._prepare_all()
             self._refuse_absent(self._motions)
             appointment = self._appointed()
         except BaseException:
-            await self._let_go()
+            await self._release()
             raise
         await self._commit(appointment)
-        await self._agreed()
 
     def _refuse_strangers(self, members: list[str]) -> None:
-        """Refuse a motion for somebody who is no member."""
-        for robot in self._asked.motions:
+        """Refuse a motion for a robot that is no member."""
+        for robot in self._play.motions:
             if robot not in members:
-                problem = f"'{robot}' is to play {self._asked.motions[robot]}, and is no robot of the group"
+                problem = f"'{robot}' is to play {self._play.motions[robot]}, and is no robot of the group"
                 hint = nearest(robot, members) or "correct it"
                 raise RequestError(
-                    "UNKNOWN_ROBOT", self._asked.group, problem, f"its robots are {listed(members)}", hint
+                    "UNKNOWN_ROBOT", self._play.group, problem, f"its robots are {listed(members)}", hint
                 )
         self._refuse_absent(members)
 
     def _refuse_absent(self, members: Iterable[str]) -> None:
-        """Refuse to go on without a member whose daemon says that it is not there."""
+        """Refuse to go on without a member that is not there, by its daemon's last report."""
         roster = self._conversation.roster
         absences = {robot: roster.absence(robot) for robot in members}
         hint = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
@@ -169,126 +169,118 @@ class Coordinator:
             if reason
         }
         if failures:
-            raise refusal(self._asked.group, failures)
+            raise refusal(self._play.group, failures)
 
-    # -- prepare --------------------------------------------------------------------------------------------
+    # -- reserve --------------------------------------------------------------------------------------------
 
     async def _prepare_all(self) -> None:
-        """Prepare whoever is a member, also one that is heard of only now; anew if that has taken long.
+        """Prepare all members, also one that is first seen meanwhile; again if that has taken long.
 
-        A broker that keeps the order of what it delivers has told of all members when the first has answered.
+        A broker that keeps the order of messages has reported all members when the first has answered.
         """
         loop, roster = asyncio.get_running_loop(), self._conversation.roster
         for _ in range(PREPARE_TRIES):
             began_s = loop.time()
             self._motions.clear()
-            while new := [one for one in roster.must_have(self._asked.group) if one not in self._motions]:
-                self._motions |= {robot: self._asked.motions.get(robot, self._asked.motion) for robot in new}
-                await self._prepare(new)
+            while new := [one for one in roster.must_have(self._play.group) if one not in self._motions]:
+                self._motions |= {robot: self._play.motions.get(robot, self._play.motion) for robot in new}
+                answers = await self._ask_each({robot: partial(self._prepare, robot) for robot in new})
+                if failures := _failures(answers):
+                    raise refusal(self._play.group, failures)
             if loop.time() - began_s < self._fresh_s:
-                self.watch.follow(dict(sorted(self._motions.items())))
+                self.outcomes.follow(dict(sorted(self._motions.items())))
                 return
         problem, reason = "it takes too long to prepare all", f"a reservation lasts {EXPIRES_S:g} s"
         raise RequestError(
-            "TIMEOUT", self._asked.group, problem, reason, "try again when the network is quiet"
+            "TIMEOUT", self._play.group, problem, reason, "try again when the network is quiet"
         )
 
-    async def _prepare(self, robots: list[str]) -> None:
-        """Prepare some at once.
+    async def _ask_each(
+        self, requests: Mapping[str, Callable[[], Coroutine[Any, Any, object]]]
+    ) -> dict[str, object]:
+        """Ask robots at once, and return each one's answer or failure.
 
-        All answers are waited for also where one is a refusal: a release must not overtake what it is for.
+        All answers are waited for, also where one is a refusal: a release must not overtake its reservation.
         """
-        answers = await asyncio.gather(*map(self._prepare_one, robots), return_exceptions=True)
-        failures: dict[str, RequestError | NoAnswer] = {}
-        for robot, answer in zip(robots, answers, strict=True):
-            if isinstance(answer, RequestError | NoAnswer):
-                failures[robot] = answer
-            elif isinstance(answer, BaseException):
+        answers = await asyncio.gather(*(ask() for ask in requests.values()), return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, BaseException) and not isinstance(answer, RequestError | NoAnswer):
                 raise answer
-            else:
-                self._prepared[robot] = answer
-        if failures:
-            raise refusal(self._asked.group, failures)
+        return dict(zip(requests, answers, strict=True))
 
-    async def _prepare_one(self, robot: str) -> Prepared:
-        """Prepare one, and return what it needs, and what its clock says."""
-        request = {**self._asked.how, "motion": self._motions[robot], "start": self.id}
+    async def _prepare(self, robot: str) -> None:
+        """Prepare one, and note what it needs and what its clock shows."""
+        request = {**self._play.options, "motion": self._motions[robot], "start": self.id}
         if robot in self._tokens:
             request["token"] = self._tokens[robot]
-        # It is known here also where no answer comes, and to nobody else before the commit.
+        # Known here also where no answer comes, and to no other client before the commit.
         token = self._tokens[robot] = secrets.token_urlsafe(TOKEN_BYTES)
         request["token_sha256"] = sha256(token.encode()).hexdigest()
         sent = time.time()
         answer = await self.leases.ask(robot, "fleet/prepare", {**request, "expires_s": EXPIRES_S})
         received = time.time()
-        ready_in_s = self._time_in(robot, answer, "ready_in_s")
-        there = self._time_in(robot, answer, "expires_at") - EXPIRES_S
-        return Prepared(ready_in_s, (there - received, there - sent))
+        ready_in_s = _time_in(robot, answer, "ready_in_s")
+        there = _time_in(robot, answer, "expires_at") - EXPIRES_S
+        self._prepared[robot] = Prepared(ready_in_s, (there - received, there - sent))
 
-    def _time_in(self, robot: str, answer: Mapping[str, Any], key: str) -> float:
-        told = answer.get(key)
-        if not isinstance(told, int | float) or not isfinite(told) or told < 0.0:
-            problem, reason = f"its answer has {key} {told!r}", "it must be a time in s"
-            raise RequestError("INTERNAL", robot, problem, reason, "look at the daemon's log")
-        return float(told)
+    async def _release(self) -> dict[str, RequestError | NoAnswer]:
+        """Take all out of the start; return of which members that is not confirmed, and why.
 
-    async def _let_go(self) -> None:
-        """Let all reservations go; where that does not arrive, they expire."""
-        with suppress(NoAnswer, aiomqtt.MqttError):
-            release = {"start": self.id, "tokens": self._tokens}
-            number = self._conversation.send(FLEET, "release", release, EXPIRES_S)
-            await self._conversation.delivered(number, RELEASE_S)
-            self.may_be_reserved = False
+        Where it does not arrive, reservations expire.
+        """
+        requests = {robot: partial(self._release_one, robot) for robot in self._tokens}
+        with suppress(aiomqtt.MqttError):
+            failures = _failures(await self._ask_each(requests))
+            self.may_be_reserved = bool(failures)
+            return failures
+        return {}
+
+    async def _release_one(self, robot: str) -> None:
+        request = {"start": self.id, "token": self._tokens[robot]}
+        try:
+            await self.leases.ask(robot, "fleet/release", request, RELEASE_S)
+        except RequestError as error:
+            if error.code != "NOT_RESERVED":
+                raise
 
     # -- commit ---------------------------------------------------------------------------------------------
 
     def _appointed(self) -> Appointment:
-        start_in = self._asked.start_in
+        start_in = self._play.start_in
         if start_in is not None:
             start_in -= asyncio.get_running_loop().time() - self._asked_s
-        group, start_at = self._asked.group, self._asked.start_at
+        group, start_at = self._play.group, self._play.start_at
         return appoint(group, self._prepared, time.time(), start_at=start_at, start_in=start_in)
 
     async def _commit(self, appointment: Appointment) -> None:
-        """Send the one message by which all start."""
-        commit = {
+        """Commit all; where one has not confirmed it before the first approach begins, cancel all."""
+        self.is_committed = True  # before it is sent, so that an interrupt stops what may have begun
+        self.start_at = appointment.start_at
+        request = {
             "start": self.id,
             "robots": self.members,
-            "tokens": {robot: self._tokens[robot] for robot in self.members},
             "start_at": appointment.start_at,
-            "ready_in_s": appointment.ready_in_s,
-            "on_member_failure": self._asked.on_member_failure,
+            "on_member_failure": self._play.on_member_failure,
         }
-        self.is_committed = True  # before it is sent, so that who is interrupted stops what may have begun
-        number = self._conversation.send(FLEET, "commit", commit, appointment.within_s)
-        self.start_at = appointment.start_at
-        wait_s = self.watch.expect_commit(appointment.within_s)
-        try:
-            await self._conversation.delivered(number, wait_s)
-        except aiomqtt.MqttError as error:
-            problem = "the broker has not confirmed the start"
-            reason = f"its members play, or none does; {error}"
-            raise NoAnswer(f"{self._asked.group}: {problem}; {reason}; ask `motiond fleet status`") from error
-
-    async def _agreed(self) -> None:
-        """Wait until all members have accepted the commit; stop all where one has not."""
-        if await self.watch.accepted():
+        within_s = max(LEAST_ANSWER_S, min(ANSWER_S, appointment.within_s))
+        requests = {
+            robot: partial(
+                self.leases.ask,
+                robot,
+                "fleet/commit",
+                request | {"token": self._tokens[robot]},
+                within_s,
+            )
+            for robot in self.members
+        }
+        failures = _failures(await self._ask_each(requests))
+        if not failures:
             return
-        await self.stop()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(SETTLE_S):
-                while not await self.watch.next():
-                    pass
-        raise refusal(
-            self._asked.group,
-            {
-                one.robot: RequestError("NOT_RESERVED", one.robot, "let go", one.message)
-                for one in self.watch.ends()
-            },
-        )
+        unconfirmed = await self._release()
+        raise refusal(self._play.group, failures, unconfirmed)
 
     async def stop(self) -> list[str]:
-        """Ask all members to stop softly; return for each that has not taken it what to say."""
+        """Ask all members to stop softly; return a line for each that has not confirmed it."""
         asked = (self._conversation.stop(robot) for robot in self.members)
         answers = await asyncio.gather(*asked, return_exceptions=True)
         return [
@@ -300,11 +292,39 @@ class Coordinator:
         ]
 
 
-def refusal(group: str, failures: Mapping[str, RequestError | NoAnswer]) -> RequestError:
-    """Return that nobody plays, with a line for each member that is why."""
+def _time_in(robot: str, answer: Mapping[str, Any], key: str) -> float:
+    value = answer.get(key)
+    if not isinstance(value, int | float) or not isfinite(value) or value < 0.0:
+        problem, reason = f"its answer has {key} {value!r}", "it must be a time in s"
+        raise RequestError("INTERNAL", robot, problem, reason, "look at the daemon's log")
+    return float(value)
+
+
+def _failures(answers: Mapping[str, object]) -> dict[str, RequestError | NoAnswer]:
+    return {robot: one for robot, one in answers.items() if isinstance(one, RequestError | NoAnswer)}
+
+
+def refusal(
+    group: str,
+    failures: Mapping[str, RequestError | NoAnswer],
+    unconfirmed: Mapping[str, RequestError | NoAnswer] | None = None,
+) -> RequestError:
+    """Return that nobody plays, with a line for each member that is why.
+
+    Parameters
+    ----------
+    unconfirmed : mapping, optional
+        Members that have not confirmed the cancellation.
+    """
     names = sorted(failures)
     verb = "does" if len(names) == 1 else "do"
     head = f"{group}: nobody plays; {listed(names)} {verb} not start; fix what stands below and play again"
+    if unconfirmed:
+        late = listed(sorted(unconfirmed))
+        head = (
+            f"{group}: cancelled; {listed(names)} {verb} not start, and {late} did not confirm that; "
+            "look at the robots: who begins stops unless all play"
+        )
     lines = "\n".join((head, *(str(failures[name]) for name in names)))
     members = {
         name: {"code": getattr(failures[name], "code", "OFFLINE"), "error": str(failures[name])}

@@ -1,4 +1,4 @@
-"""All robots at a broker as seen from one program that has none: what is heard, and whom to ask."""
+"""All robots at a broker, for a program that has none: their reports, and requests to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...config.mqtt import MqttSettings
 
 SETTLE_S, FORGET_S = 2.0, 30.0
-"""After so long on a connection a robot is absent, and forgotten, of which the broker has said nothing."""
+"""How long after a connection is made a robot is absent, and forgotten, of which nothing was delivered."""
 
 
 class Gateway:
@@ -27,23 +27,16 @@ class Gateway:
 
     Parameters
     ----------
-    settings : MqttSettings
     hub : ReportHub
         Gets what the robots report.
     asks : bool
-        Whether requests are passed on, so that answers have to be heard.
-
-    Attributes
-    ----------
-    reports : RemoteReports
-    robots : RemoteRobots
-    uplink : Uplink
+        Whether requests are passed on, so that answers have to be received.
     """
 
     def __init__(self, settings: MqttSettings, hub: ReportHub, *, asks: bool = True) -> None:
         self._topics = Topics(settings.base)
         self.reports = RemoteReports(self._topics, hub)
-        self.uplink = Uplink(settings, self._hear, lambda: self.reports.is_deserted)
+        self.uplink = Uplink(settings, self._take, lambda: self.reports.is_deserted)
         self.robots = RemoteRobots(self._topics, self.reports, self.uplink)
         self.uplink.begun.append(self.reports.begin)
         self.uplink.lost.append(self.robots.lose)
@@ -51,36 +44,36 @@ class Gateway:
 
     async def run(self) -> NoReturn:
         """Listen, until cancelled."""
-        heard = self.reports.topics_of_all() + (self.robots.topics_of_answers() if self._asks else [])
+        topics = self.reports.topics_of_all() + (self.robots.topics_of_answers() if self._asks else [])
         looking_after = asyncio.create_task(self._look_after(), name="fleet.settle")
         try:
-            await self.uplink.run(heard)
+            await self.uplink.run(topics)
         finally:
             looking_after.cancel()
             await asyncio.wait((looking_after,))
 
-    def _hear(self, message: aiomqtt.Message) -> None:
+    def _take(self, message: aiomqtt.Message) -> None:
         topic = message.topic.value
         meaning = self._topics.meaning(topic)
         if isinstance(meaning, ResponseTopic):
-            self.robots.hear(meaning, message.payload)
+            self.robots.take(meaning, message.payload)
         else:
-            self.reports.hear(topic, message.payload, retained=message.retain)
+            self.reports.take(topic, message.payload, retained=message.retain)
 
     async def _look_after(self) -> NoReturn:
-        """After each connection is made, see of whom the broker knows nothing any more."""
+        """After each connection is made, look for robots that the broker does not know any more."""
         connected = self.uplink.connected
         while True:
             await connected.wait()
             if await self._lasts(SETTLE_S):
                 self.reports.settle()
                 if await self._lasts(FORGET_S - SETTLE_S):
-                    self.reports.drop_unheard()
+                    self.reports.drop_unseen()
                     await self._lasts(None)
             heed_cancellation()
 
     async def _lasts(self, time_s: float | None) -> bool:
-        """Whether the connection is still there after so long; for ever, until it is not."""
+        """Return whether the connection lasts for so long; without a time, wait until it does not."""
         with suppress(TimeoutError):
             async with asyncio.timeout(time_s):
                 await self.uplink.ended.wait()

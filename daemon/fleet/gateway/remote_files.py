@@ -1,4 +1,4 @@
-"""Says of what needs the files of motions, which only a robot's own daemon has, where to ask for it."""
+"""Refuses what needs files of motions, which only a robot's own daemon has, and names that daemon."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class RemoteFiles:
     def _refuse(self, robot: str, path: str) -> NoReturn:
         daemon, host = "its own daemon", None
         if robot in self._reports.robots:
-            told = self._reports.roster.robots[robot].daemon
-            daemon, host = f"its daemon '{told}'" if told else daemon, self._reports.roster.host(robot)
+            name = self._reports.roster.robots[robot].daemon
+            daemon, host = f"its daemon '{name}'" if name else daemon, self._reports.roster.host(robot)
         at = f" on {host}" if host else ""
         problem, reason = "not served here", f"only {daemon}{at} has the robot's files"
         raise RequestError("NOT_ALLOWED", f"{robot}/{path}", problem, reason, "ask its page")

@@ -1,4 +1,4 @@
-"""What robots anywhere report over MQTT, handed on as if they were here, and who of them is there."""
+"""Passes on what robots at a broker report, as if they were here, and whether each of them is there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import orjson
 
-from ...api import FLEET, RETAINED, SUBJECTS, Report
+from ...api import RETAINED, SUBJECTS, Report
 from ...config.section import SettingError
 from ...config.types import topic_safe
 from ...mqtt.topics import DaemonTopic, ReportTopic, Topics
@@ -28,22 +28,20 @@ MOST_BYTES_IN_ALL = 100_000_000
 """Of the reports that are kept, as they were sent: 50 kB for each of 2000 robots."""
 MOST_DAEMON_BYTES = 10_000
 MOST_JOINTS = 1000
-NO_ROBOTS = frozenset({FLEET, "bridge"})
 SIDES, QUANTITIES = ("reference", "feedback"), ("position", "velocity", "effort")
-HEARD = SUBJECTS - {"telemetry"}
-"""What is heard of every robot; telemetry is heard of those that somebody looks at."""
+SUBSCRIBED = SUBJECTS - {"telemetry"}
+"""Of every robot; telemetry is subscribed to for those that somebody looks at."""
 
 
 class RemoteReports:
     """All that is known of the robots at a broker.
 
-    The availability that is handed on says more than a robot's own: `bridge`, the id of the daemon that tells
-    of it; `host`, that daemon's machine; `absence`, why it takes no requests, '' where it takes them; and
-    `since_utc`, since when it does not, as far as that is known.
+    The availability that is passed on has more than a robot's own: `bridge`, the id of its daemon; `host`,
+    that daemon's machine; `absence`, why it takes no requests, '' where it takes them; and `since_utc`, since
+    when it does not, as far as that is known.
 
     Parameters
     ----------
-    topics : Topics
     hub : ReportHub
         Gets every report.
     now : callable
@@ -54,9 +52,7 @@ class RemoteReports:
     Attributes
     ----------
     robots : tuple of str
-        Their names, in order.
-    roster : Roster
-        Groups, daemons and machines.
+        The names of all robots, in order.
     """
 
     def __init__(
@@ -75,9 +71,9 @@ class RemoteReports:
         self._hub = hub
         self._now = now
         self._since: dict[str, str | None] = {}
-        self._told: dict[str, dict[str, Any]] = {}
-        self._unheard: set[str] = set()
-        self._unheard_daemons: set[str] = set()
+        self._availability: dict[str, dict[str, Any]] = {}
+        self._unseen: set[str] = set()
+        self._unseen_daemons: set[str] = set()
         self._is_full = False
         self._sizes: dict[str, dict[str, int]] = {}
         self._kept_bytes = 0
@@ -89,37 +85,37 @@ class RemoteReports:
 
     def topics_of_all(self) -> list[str]:
         """Return what has to be subscribed to."""
-        return [self._topics.daemon(), *(self._topics.report("+", subject) for subject in HEARD)]
+        return [self._topics.daemon(), *(self._topics.report("+", subject) for subject in SUBSCRIBED)]
 
     def telemetry_of(self, robots: Iterable[str]) -> list[str]:
         """Return where robots publish telemetry."""
-        return [self._topics.report(robot, "telemetry") for robot in robots if robot in self._told]
+        return [self._topics.report(robot, "telemetry") for robot in robots if robot in self._availability]
 
     # -- the connection -------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Take note that the broker now says all that it keeps, of whomever it knows."""
-        self._unheard, self._unheard_daemons = set(self.robots), set(self.roster.daemons)
+        """Begin a connection: the broker will deliver what it retains of all that it knows."""
+        self._unseen, self._unseen_daemons = set(self.robots), set(self.roster.daemons)
 
     def settle(self) -> None:
-        """Take whoever this broker has said nothing of for absent."""
-        for daemon_id in self._unheard_daemons:
+        """Take those for absent of which this broker has delivered nothing."""
+        for daemon_id in self._unseen_daemons:
             del self.roster.daemons[daemon_id]
-        self._unheard_daemons.clear()
-        for name in self._unheard:
+        self._unseen_daemons.clear()
+        for name in self._unseen:
             robot = self.roster.robots[name]
             robot.state = robot.daemon = None
         for name in self.robots:
-            self._tell_availability(name, at_once=False)
+            self._publish_availability(name, at_once=False)
 
-    def drop_unheard(self) -> None:
-        """Forget whoever this broker has said nothing of for long."""
-        for name in sorted(self._unheard):
+    def drop_unseen(self) -> None:
+        """Forget those of which this broker has delivered nothing for long."""
+        for name in sorted(self._unseen):
             self._forget(name)
 
-    # -- what is heard --------------------------------------------------------------------------------------
+    # -- reports --------------------------------------------------------------------------------------------
 
-    def hear(self, topic: str, payload: bytes, *, retained: bool) -> None:
+    def take(self, topic: str, payload: bytes, *, retained: bool) -> None:
         """Take a message; what cannot be understood is left out."""
         meaning = self._topics.meaning(topic)
         if len(payload) > MOST_BYTES:
@@ -136,46 +132,46 @@ class RemoteReports:
             return
         match meaning:
             case DaemonTopic(daemon_id) if len(payload) <= MOST_DAEMON_BYTES:
-                self._hear_daemon(meaning, daemon_id, data, retained=retained)
+                self._take_daemon(meaning, daemon_id, data, retained=retained)
             case ReportTopic(name, "telemetry"):
-                self._hear_telemetry(name, data)
+                self._take_telemetry(name, data)
             case ReportTopic(name, subject) if subject in SUBJECTS and self._knows(name, subject):
                 if self._has_room(name, subject, len(payload)):
-                    self._hear_report(meaning, data, retained=retained)
+                    self._take_report(meaning, data, retained=retained)
 
-    def _hear_daemon(
+    def _take_daemon(
         self, meaning: DaemonTopic, daemon_id: str, data: dict[str, Any], *, retained: bool
     ) -> None:
         if daemon_id not in self.roster.daemons and len(self.roster.daemons) >= self._most_robots:
             return
-        self._unheard_daemons.discard(daemon_id)
-        self.roster.hear(meaning, data)
+        self._unseen_daemons.discard(daemon_id)
+        self.roster.take(meaning, data)
         for name in self.robots:
             if self.roster.robots[name].daemon == daemon_id:
-                self._tell_availability(name, at_once=not retained)
+                self._publish_availability(name, at_once=not retained)
 
-    def _hear_report(self, meaning: ReportTopic, data: dict[str, Any], *, retained: bool) -> None:
+    def _take_report(self, meaning: ReportTopic, data: dict[str, Any], *, retained: bool) -> None:
         name, subject = meaning.robot, cast("Subject", meaning.subject)
-        self._unheard.discard(name)
+        self._unseen.discard(name)
         if not _is_sound(subject, data):
             return
-        before = (self.roster.robots[name].last or {}).get(subject, {})
-        self.roster.hear(meaning, data)
+        before = self.roster.robots[name].last.get(subject, {})
+        self.roster.take(meaning, data)
         if subject != "availability":
             same = subject == "state" and all(
                 before.get(key) == data.get(key) for key in ("state", "motion", "goal_id", "message")
             )
             self._hub.publish(Report(name, subject, data, renews=same))
         if subject in {"availability", "state"}:
-            self._tell_availability(name, at_once=not retained)
+            self._publish_availability(name, at_once=not retained)
 
-    def _hear_telemetry(self, name: str, data: dict[str, Any]) -> None:
-        """Hand a sample on as pages get it; what is no sample is left out."""
-        if name not in self._told or not self._hub.is_heard("samples"):
+    def _take_telemetry(self, name: str, data: dict[str, Any]) -> None:
+        """Pass a sample on as pages get it; what is no sample is left out."""
+        if name not in self._availability or not self._hub.is_heard("samples"):
             return
         try:
             arrays = {
-                side: {one: np.asarray(data[side][one], dtype=np.float64) for one in QUANTITIES}
+                side: {name: np.asarray(data[side][name], dtype=np.float64) for name in QUANTITIES}
                 for side in SIDES
             }
             sample = {"stamp_s": float(data["stamp_s"]), "frame": float(data["frame"]), **arrays}
@@ -185,13 +181,13 @@ class RemoteReports:
         if len(shapes) == 1 and len(shape := shapes.pop()) == 1 and shape[0] <= MOST_JOINTS:
             self._hub.publish(Report(name, "samples", sample, renews=True))
 
-    # -- who there is ---------------------------------------------------------------------------------------
+    # -- robots --------------------------------------------------------------------------------------------
 
     def _knows(self, name: str, subject: str) -> bool:
-        """Whether there is such a robot; what lasts makes one known."""
-        if name in self._told:
+        """Whether there is such a robot; a retained report makes one known."""
+        if name in self._availability:
             return True
-        if subject not in RETAINED or name in NO_ROBOTS:
+        if subject not in RETAINED or name == "bridge":
             return False
         try:
             topic_safe(name)
@@ -201,8 +197,8 @@ class RemoteReports:
             self._warn_full(name, f"more than {self._most_robots} robots")
             return False
         self.roster.robots[name] = Robot()
-        self._told[name] = {}
-        self.robots = tuple(sorted(self._told))
+        self._availability[name] = {}
+        self.robots = tuple(sorted(self._availability))
         return True
 
     def _has_room(self, name: str, subject: str, size: int) -> bool:
@@ -223,29 +219,29 @@ class RemoteReports:
         self._is_full = True
 
     def _forget(self, name: str) -> None:
-        self._unheard.discard(name)
-        if self._told.pop(name, None) is None:
+        self._unseen.discard(name)
+        if self._availability.pop(name, None) is None:
             return
         self._kept_bytes -= sum(self._sizes.pop(name, {}).values())
         del self.roster.robots[name]
         self._since.pop(name, None)
-        self.robots = tuple(sorted(self._told))
+        self.robots = tuple(sorted(self._availability))
         self._hub.forget(name)
 
-    def _tell_availability(self, name: str, *, at_once: bool) -> None:
-        """Hand on whether a robot takes requests, where that is news.
+    def _publish_availability(self, name: str, *, at_once: bool) -> None:
+        """Publish whether a robot takes requests, where that has changed.
 
         Parameters
         ----------
         at_once : bool
             Whether it has just become so; else it may have been so for long.
         """
-        absence, told = self.roster.absence(name), self._told[name]
+        absence, before = self.roster.absence(name), self._availability[name]
         if not absence:
             self._since[name] = None
-        elif told.get("state") != "offline":
-            self._since[name] = _stamp(self._now()) if at_once and told else None
-        last = (self.roster.robots[name].last or {}).get("state", {}).get("stamp_utc")
+        elif before.get("state") != "offline":
+            self._since[name] = _stamp(self._now()) if at_once and before else None
+        last = self.roster.robots[name].last.get("state", {}).get("stamp_utc")
         data = {
             "state": "offline" if absence else "online",
             "bridge": self.roster.robots[name].daemon,
@@ -253,8 +249,8 @@ class RemoteReports:
             "absence": absence,
             "since_utc": (self._since[name] or last) if absence else None,
         }
-        if data != told:
-            self._told[name] = data
+        if data != before:
+            self._availability[name] = data
             self._hub.publish(Report(name, "availability", data))
 
 

@@ -1,4 +1,4 @@
-"""Passes requests on to robots anywhere, over MQTT, and their daemons' answers back as they are."""
+"""Passes requests on to robots at a broker, and their daemons' answers back as they are."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 ANSWER_S = 5.0
 READING_S = 30.0
-"""The same of a verb for which a daemon reads files."""
+"""How long where the daemon reads files."""
 ABSENT_S = 1.0
-"""So long the answer to a stop is waited for where the robot's daemon is not there, as far as is known."""
+"""How long the answer to a stop is waited for where the robot is taken for absent."""
 READS_FILES = frozenset({"motions/reload", "motions/delete"})
 MOST_BYTES = 1_000_000
 
@@ -35,17 +35,10 @@ Asked = tuple[str, str, str]
 
 
 class RemoteRobots:
-    """All robots at a broker, as the one who acts on requests (`motiond.daemon.api.requests.Commands`).
+    """All robots at a broker, as what acts on requests (`motiond.daemon.api.Commands`).
 
-    A request is published with its transaction, by which its answer is known again. Leases go with the
-    requests: the robots' own daemons check them.
-
-    Parameters
-    ----------
-    topics : Topics
-    reports : RemoteReports
-        Who there is.
-    uplink : Uplink
+    A request is published with its transaction, by which its answer is found. The robots' own daemons check
+    leases.
     """
 
     def __init__(self, topics: Topics, reports: RemoteReports, uplink: Uplink) -> None:
@@ -61,29 +54,29 @@ class RemoteRobots:
 
     @property
     def leases(self) -> Mapping[str, Lease]:
-        """None is kept here."""
+        """No lease is kept here."""
         return {}
 
     def topics_of_answers(self) -> list[str]:
         """Return what has to be subscribed to."""
         return [self._topics.response(ANY_ROBOT, "#")]
 
-    def hear(self, answer: ResponseTopic, payload: bytes) -> None:
+    def take(self, answer: ResponseTopic, payload: bytes) -> None:
         """Take an answer; one to somebody else's request is left out."""
         if not self._asked or len(payload) > MOST_BYTES:
             return
         try:
-            told = orjson.loads(payload)
+            data = orjson.loads(payload)
         except orjson.JSONDecodeError:
             return
-        if not isinstance(told, dict):
+        if not isinstance(data, dict):
             return
-        for waiting in self._asked.get((answer.robot, answer.verb, str(told.get("transaction"))), ()):
+        for waiting in self._asked.get((answer.robot, answer.verb, str(data.get("transaction"))), ()):
             if not waiting.done():
-                waiting.set_result(told)
+                waiting.set_result(data)
 
     def lose(self) -> None:
-        """Take note that answers to what was asked so far do not come any more."""
+        """Refuse what waits for an answer, as the connection is lost."""
         for (robot, verb, _), several in self._asked.items():
             for waiting in several:
                 if not waiting.done():

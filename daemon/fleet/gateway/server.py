@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME = "fleet"
 HANDLE_S = 35.0
-"""Longer than any answer is waited for, so that whoever asks is told which one did not come."""
+"""Longer than any answer is waited for, so that the refusal names the one that did not come."""
 LOOK_S = 0.2
 CANCEL_AGAIN_S = 1.0
 
@@ -48,20 +48,20 @@ class FleetServer:
 
     def __init__(self, mqtt: MqttSettings, http: HttpSettings, clock: ClockMonitor | None = None) -> None:
         hub = ReportHub()
-        self._site = Gateway(mqtt, hub)
-        self._desk = HttpGroups(mqtt)
+        self._gateway = Gateway(mqtt, hub)
+        self._groups = HttpGroups(mqtt)
         self._clock = clock or ClockMonitor()
         self._certificates = CertificateWatch(mqtt)
         self._server = HttpServer(
             http,
-            dispatcher=Dispatcher(self._site.robots, handle_timeout_s=HANDLE_S),
-            commands=self._site.robots,
-            motions=RemoteFiles(self._site.reports),
-            groups=self._desk,
+            dispatcher=Dispatcher(self._gateway.robots, handle_timeout_s=HANDLE_S),
+            commands=self._gateway.robots,
+            motions=RemoteFiles(self._gateway.reports),
+            groups=self._groups,
             hub=hub,
             models={},
             daemon_id=NAME,
-            is_broker_connected=self._site.uplink.connected.is_set,
+            is_broker_connected=self._gateway.uplink.connected.is_set,
             clock=self._clock.payload,
             is_fleet=True,
         )
@@ -77,27 +77,27 @@ class FleetServer:
 
     async def serve(self, ended: asyncio.Event) -> None:
         """Serve until an event; nothing stops for it, as robots are their daemons' own."""
-        async with self._desk, asyncio.TaskGroup() as tasks:
+        async with self._groups, asyncio.TaskGroup() as tasks:
             helpers = [
-                tasks.create_task(self._site.run(), name="fleet.site"),
+                tasks.create_task(self._gateway.run(), name="fleet.gateway"),
                 tasks.create_task(self._server.run(), name="fleet.http"),
-                tasks.create_task(self._follow_looks(), name="fleet.looks"),
+                tasks.create_task(self._follow_looked_at(), name="fleet.telemetry"),
                 tasks.create_task(self._clock.run(), name="fleet.clock"),
                 tasks.create_task(self._certificates.run(), name="fleet.certificates"),
             ]
             await ended.wait()
             await end(helpers)
 
-    async def _follow_looks(self) -> NoReturn:
-        """Hear the telemetry of robots that somebody looks at, and of no others: there may be thousands."""
+    async def _follow_looked_at(self) -> NoReturn:
+        """Subscribe to the telemetry of robots that somebody looks at, and of no others."""
         while True:
-            self._site.uplink.want(self._site.reports.telemetry_of(self._server.looked_at))
+            self._gateway.uplink.want(self._gateway.reports.telemetry_of(self._server.looked_at))
             await asyncio.sleep(LOOK_S)
 
 
 @contextmanager
 def _on_hang_up(act: Callable[[], None]) -> Iterator[None]:
-    """Have SIGHUP do something, unless it is a terminal's."""
+    """Call a function on SIGHUP, unless there is a terminal."""
     if has_terminal():
         yield
         return
@@ -120,7 +120,7 @@ async def end(tasks: Collection[asyncio.Task[Any]]) -> None:
 
 @contextmanager
 def ended_by_signals(ended: asyncio.Event) -> Iterator[None]:
-    """Have SIGTERM and SIGINT set an event, as long as the context lasts."""
+    """Set an event on SIGTERM and SIGINT, as long as the context lasts."""
     loop = asyncio.get_running_loop()
     signals = (signal.SIGTERM, signal.SIGINT)
     for number in signals:

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from ...config.mqtt import MqttSettings
 
 MOST_UNCONFIRMED = 10
-"""Requests that the broker has not confirmed; it takes twice as many at once, so that stops find room."""
+"""How many requests may be unconfirmed; the broker takes twice as many, so that stops find room."""
 SUBSCRIBE_S = 5.0
 LOOK_S = 0.2
 LOOK_ELSEWHERE_S = 5.0
-"""So often the other brokers are looked at while no daemon is at this one."""
+"""How often the other brokers are looked at while no daemon is at this one."""
 
 
 class Uplink:
@@ -46,25 +46,23 @@ class Uplink:
     ----------
     settings : MqttSettings
         Of several brokers the one is used where robots answer.
-    hear : callable
+    take : callable
         Takes each message as it arrives.
     is_deserted : callable
         Whether no daemon is at this broker, so that the others are worth a look.
 
     Attributes
     ----------
-    connected : asyncio.Event
-        Set while there is a connection on which everything is subscribed to.
-    ended : asyncio.Event
-        Set while there is none.
+    connected, ended : asyncio.Event
+        Set while there is a connection on which all is subscribed to, and while there is none.
     begun, lost : list of callable
-        Are called when it is made, before anything is subscribed to, and when it has broken.
+        Called when it is made, before anything is subscribed to, and when it has broken.
     """
 
     def __init__(
         self,
         settings: MqttSettings,
-        hear: Callable[[aiomqtt.Message], None],
+        take: Callable[[aiomqtt.Message], None],
         is_deserted: Callable[[], bool],
     ) -> None:
         self.connected, self.ended = asyncio.Event(), asyncio.Event()
@@ -72,10 +70,10 @@ class Uplink:
         self.begun: list[Callable[[], None]] = []
         self.lost: list[Callable[[], None]] = []
         self._settings = self._present = settings
-        self._hear = hear
+        self._take = take
         self._is_deserted = is_deserted
         self._client: MqttConnection | None = None
-        self._lasting: frozenset[str] = frozenset()
+        self._topics: frozenset[str] = frozenset()
         self._wanted: frozenset[str] = frozenset()
         self._may_send = asyncio.Semaphore(MOST_UNCONFIRMED)
         self._logs = {str(address_of(one)): ConnectionLog(str(address_of(one))) for one in settings.each()}
@@ -91,19 +89,13 @@ class Uplink:
         return asking_qos(self._present)
 
     def others(self) -> list[MqttSettings]:
-        """Return where else a stop has to go, of several brokers: a daemon may have moved on unheard."""
+        """Return the other brokers to which a stop has to go: a daemon may have moved there unnoticed."""
         several = self._settings.each()
         return [one for one in several if len(several) > 1 and (self._client is None or one != self._present)]
 
-    async def run(self, lasting: Iterable[str]) -> NoReturn:
-        """Connect, hear and connect again, until cancelled.
-
-        Parameters
-        ----------
-        lasting : iterable of str
-            What is subscribed to on each connection.
-        """
-        self._lasting = frozenset(lasting)
+    async def run(self, topics: Iterable[str]) -> NoReturn:
+        """Keep a connection until cancelled; subscribe to some topics on each."""
+        self._topics = frozenset(topics)
         await Link(self._turn, self._make, self._serve, self._wait, BackOff(self._settings)).run()
 
     @asynccontextmanager
@@ -113,7 +105,7 @@ class Uplink:
         yield
 
     def _make(self) -> MqttConnection:
-        return MqttConnection(self._present, receive=self._hear)
+        return MqttConnection(self._present, receive=self._take)
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
         self._logs[self.address].lose(reason)
@@ -122,14 +114,14 @@ class Uplink:
     async def _serve(self, client: MqttConnection) -> None:
         for begin in self.begun:
             begin()
-        await self._subscribe(client, self._lasting)
+        await self._subscribe(client, self._topics)
         self._client = client
         self.ended.clear()
         self.connected.set()
         self._logs[self.address].make()
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._follow_wishes(client), name="fleet.wishes")
+                tasks.create_task(self._follow_wanted(client), name="fleet.wanted")
                 if len(self._settings.each()) > 1:
                     tasks.create_task(self._look_elsewhere(), name="fleet.elsewhere")
                 await client.broken()
@@ -140,8 +132,8 @@ class Uplink:
             for lose in self.lost:
                 lose()
 
-    async def _follow_wishes(self, client: MqttConnection) -> NoReturn:
-        """Subscribe to what somebody wants at present, and to nothing else."""
+    async def _follow_wanted(self, client: MqttConnection) -> NoReturn:
+        """Subscribe to what is wanted now, and unsubscribe from the rest."""
         has: frozenset[str] = frozenset()
         while True:
             wanted = self._wanted
@@ -167,7 +159,7 @@ class Uplink:
                 raise aiomqtt.MqttError(f"no daemon is there; going on to {address_of(better)}")
 
     def want(self, topics: Iterable[str]) -> None:
-        """Hear these from now on, besides what is heard always, and no others that were wanted before."""
+        """Subscribe to these from now on, instead of those that were wanted before."""
         self._wanted = frozenset(topics)
 
     def send(self, topic: str, payload: dict[str, Any], within_s: float, qos: int) -> int:

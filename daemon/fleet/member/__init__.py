@@ -1,6 +1,5 @@
-"""Takes part in starts of groups, for the robots of one daemon."""
+"""Stops a daemon's robots when another robot of their start does not play."""
 
-from .group_start import CONFIRM_S, PULSE_S, SILENCE_S
-from .listener import Listener
+from .group_member import SEEN_WITHIN_S, GroupMember
 
-__all__ = ["CONFIRM_S", "PULSE_S", "SILENCE_S", "Listener"]
+__all__ = ["SEEN_WITHIN_S", "GroupMember"]

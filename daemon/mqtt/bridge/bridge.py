@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
     from ...api import Commands, Dispatcher, ReportHub, Subscription
     from ...config.mqtt import MqttSettings
-    from ..client import Broker, Follower
+    from ..client import Broker
+    from .main_session import PeerListener
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +68,8 @@ class MqttBridge:
         Where reports come from.
     state_folder : Path, optional
         Where results are kept that could not be told; without it they are lost.
+    take_peer_report : callable, optional
+        Receives the availability of all daemons and robots at the broker, and all reservations.
 
     Attributes
     ----------
@@ -83,8 +86,10 @@ class MqttBridge:
         hub: ReportHub,
         *,
         state_folder: Path | None = None,
+        take_peer_report: PeerListener | None = None,
     ) -> None:
         self._settings = settings
+        self._take_peer_report = take_peer_report
         self._topics = Topics(settings.base)
         self._identity = Identity(daemon_id)
         self._hub = hub
@@ -172,6 +177,7 @@ class MqttBridge:
             order=order,
             requests_ready=others.ready,
             tasks=requests,
+            take_peer_report=self._take_peer_report,
         )
         return main, others
 
@@ -195,14 +201,6 @@ class MqttBridge:
         return for_main, for_requests
 
     # -- of all connections ---------------------------------------------------------------------------------
-
-    def follower(self) -> Follower:
-        """Return what keeps a further connection at the broker at which the daemon is."""
-        return self._brokers.follower()
-
-    def owns(self, robot: str) -> bool:
-        """Whether a robot's name is this daemon's to use at the broker."""
-        return self._is_ours(robot)
 
     def _is_ours(self, robot: str) -> bool:
         return self._claims.holder(robot) is None

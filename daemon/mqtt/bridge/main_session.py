@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import aiomqtt
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 
 FAREWELL_S = 2.0
 LOOK_PERIOD_S = 0.5
+PeerListener = Callable[[DaemonTopic | ReportTopic, dict[str, Any]], None]
+PEER_SUBJECTS = ("availability", "reservation")
 FORMER_S = 5.0
 MOST_FORMER = 1000
 """Another daemon of our id would have thrown us out by then: what seems to be ours would be its own."""
@@ -54,8 +57,10 @@ class MainSession:
         order: StopOrder,
         requests_ready: asyncio.Event,
         tasks: asyncio.TaskGroup,
+        take_peer_report: PeerListener | None = None,
     ) -> None:
         self._connected = connected
+        self._take_peer_report = take_peer_report
         self.heard_s = asyncio.get_running_loop().time()
         self._topics = topics
         self._identity = identity
@@ -112,16 +117,27 @@ class MainSession:
             if payload == BORN:
                 self._home_assistant_began.set()
             return
-        match self._topics.meaning(topic):
+        meaning = self._topics.meaning(topic)
+        match meaning:
             case HeartbeatTopic() | RequestHeartbeatTopic():
                 self.heard_s = asyncio.get_running_loop().time()
                 self._heartbeat.hear(topic)
+            case DaemonTopic() | ReportTopic():
+                self._take_report(meaning, topic, payload)
+
+    def _take_report(self, meaning: DaemonTopic | ReportTopic, topic: str, payload: bytes) -> None:
+        match meaning:
             case DaemonTopic(daemon_id) if daemon_id == self._identity.daemon_id:
                 self._hear_of_ourselves(_decode(payload))
                 self._reports.hear(topic, payload)
             case DaemonTopic(daemon_id):
-                self._claims.hear_daemon(daemon_id, _decode(payload))
+                data = _decode(payload)
+                self._claims.hear_daemon(daemon_id, data)
+                if self._take_peer_report is not None:
+                    self._take_peer_report(meaning, data)
             case ReportTopic(robot, subject):
+                if self._take_peer_report is not None and subject in PEER_SUBJECTS:
+                    self._take_peer_report(meaning, _decode(payload))
                 if subject == "availability":
                     data = _decode(payload)
                     self._claims.hear_robot(robot, data)
@@ -227,6 +243,11 @@ class MainSession:
         if refused and broker.visits == 1:
             reason = "what others do there goes unnoticed"
             log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], reason)
+        if self._take_peer_report is not None:
+            refused = await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "reservation")], qos)
+            if refused and broker.visits == 1:
+                reason = "starts of groups stop softly after the first row"
+                log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], reason)
         # Of robots that are ours no more; it may be refused, then `motiond forget` is left.
         await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")], qos)
         await subscribe(client, stops, qos)

@@ -26,7 +26,7 @@ class Goal:
     gentlest : float
         In 1/s: the least steep ramp of the clock's rate on any of its ways.
     group_start : str or None
-        The start of its group that it belongs to: it begins only when it is told to go.
+        The id of the start of its group that it belongs to.
     from_beyond : bool
         Whether it may begin far outside the limits of joints, on a slow way towards their range.
     number : int

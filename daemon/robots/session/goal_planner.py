@@ -251,7 +251,6 @@ class GoalPlanner:
             offset=playback.offset,
             markers=playback.marker_rows,
             start_s=self._start_s(request, approach),
-            needs_go=goal.group_start is not None,
             from_beyond=goal.from_beyond,
         )
         seamless = playback.passes.seamless

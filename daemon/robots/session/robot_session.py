@@ -558,10 +558,6 @@ class RobotSession:
         """Play at another speed from now on."""
         return self._send(messages.Speed(speed, clock_acceleration))
 
-    def go(self, goal: Goal) -> None:
-        """Let a goal of a group begin when its time has come."""
-        self._send(messages.Go(goal.goal_id))
-
     def seek(self, goal: Goal, row: int) -> Seek:
         """Come to rest, go to a row, and on from there unless the motion was paused.
 

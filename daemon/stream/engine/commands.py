@@ -83,8 +83,6 @@ class CommandHandler:
             match command:
                 case messages.Play():
                     self._play(command, fds)
-                case messages.Go():
-                    self._player.go(command.goal_id)
                 case messages.Speed():
                     self._player.set_speed(command.speed, command.clock_acceleration)
                 case messages.Seek():
@@ -274,7 +272,6 @@ def _execution_of(play: messages.Play, route: Route, not_before: int) -> Executi
         goal=Tolerances(play.goal_tolerance),
         goal_ticks=math.inf if play.goal_time_s == messages.OFF else play.goal_time_s * route.motion.rate_hz,
         not_before=not_before,
-        needs_go=play.needs_go,
         offset=play.offset,
         markers=tuple(play.markers),
     )

@@ -100,7 +100,6 @@ class Execution:
     goal: Tolerances
     goal_ticks: float
     not_before: int = 0
-    needs_go: bool = False
     offset: int = 0
     markers: tuple[float, ...] = ()
 

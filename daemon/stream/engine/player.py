@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # Members of enums are slow to look up in every tick.
 APPROACH, WAIT, MOTION, SETTLE = Phase.APPROACH, Phase.WAIT, Phase.MOTION, Phase.SETTLE
 PAUSED, RETURN = State.PAUSED, Phase.RETURN
-NO_GO = "nobody said by start_at that all robots of the group are ready; it had not begun"
 
 
 class MarkerCursor:
@@ -119,7 +118,6 @@ class Player:
         self._sought: _Sought | None = None
         self._cursor = MarkerCursor()
         self._played_ticks = self._elapsed = self.settled_ticks = 0
-        self._may_begin = True
         self._clock_acceleration = 0.0
         self._reason = _Reason(ResultCode.CANCELED, "", None)
 
@@ -161,14 +159,8 @@ class Player:
         self.speed, self._clock_acceleration = execution.speed, execution.clock_acceleration
         self._elapsed = self.settled_ticks = 0
         self._sought = None
-        self._may_begin = not execution.needs_go
         self._apply(Event.PLAY)
         self._approach(execution, execution.route.approach)
-
-    def go(self, goal_id: str) -> None:
-        """Let an execution that needs it begin when its time has come."""
-        if self.execution is not None and self.execution.goal_id == goal_id:
-            self._may_begin = True
 
     def seek(self, approach: Track, row: int, *, goes_on: bool) -> None:
         """Go to another row of the motion's track, and on from there or wait there; only while paused."""
@@ -279,10 +271,6 @@ class Player:
         since = self._elapsed - execution.not_before
         if since < 0:
             return 0
-        if not self._may_begin:
-            self.stop(ResultCode.CANCELED, NO_GO)
-            self._conclude(execution, at_end=True)
-            return 0
         self._begin_motion(execution)
         return min(since + 1, most)
 
@@ -314,7 +302,7 @@ class Player:
 
     def _go_on_from_approach(self, execution: Execution) -> None:
         """Begin the motion, or wait for its time."""
-        if self._elapsed + 1 < execution.not_before or not self._may_begin:
+        if self._elapsed + 1 < execution.not_before:
             self.phase = WAIT
             self.changes += 1
             self._stay()

@@ -311,6 +311,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "servo/reboot": {"servos": ["elbow"]},
     "fault": {"fault": "stuck"},
     "fleet/prepare": {"motion": "wave", "start": "s1"},
+    "fleet/commit": {"start": "s1", "token": "t", "robots": ["arm"], "start_at": 2e9},
     "fleet/release": {"start": "s1", "token": "t"},
     "motions/delete": {"motion": "wave"},
     "lease/acquire": {"holder": "ana"},

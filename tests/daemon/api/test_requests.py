@@ -145,7 +145,7 @@ def test_an_unknown_verb_is_told_what_there_is() -> None:
         "arm/plya: unknown verb; motiond knows play, goto, pause, resume, speed, seek, enable, disable, "
         "torque, servo/reboot, fault, queue, queue/remove, queue/move, queue/clear, stop, estop, reset, "
         "lease/acquire, lease/renew, lease/release, lease/take, status, motions/delete, motions/reload, "
-        "fleet/prepare, fleet/release; did you mean 'play'?"
+        "fleet/prepare, fleet/commit, fleet/release; did you mean 'play'?"
     )
 
 
@@ -238,7 +238,7 @@ def test_what_holds_more_than_a_request_is_refused_before_fault_is_found_with_an
 
 def test_only_requests_that_name_joints_may_be_long() -> None:
     may_be_long = {verb for verb, about in VERBS.items() if about.most_bytes > 16_384}
-    assert may_be_long == {"play", "goto", "fault", "fleet/prepare"}
+    assert may_be_long == {"play", "goto", "fault", "fleet/prepare", "fleet/commit"}
     assert refused("arm", "status", b"{}".ljust(16_385)) == (
         "arm/status: 16385 bytes; a request has at most 16384; send less"
     )

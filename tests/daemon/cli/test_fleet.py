@@ -66,7 +66,7 @@ async def test_a_table_tells_how_each_has_ended(broker: Embedded, choir: Members
         "right   wave     SUCCESSFUL",
         "",
     ]
-    assert choir.verbs("fleet") == ["commit"]
+    assert choir.asked_for("fleet/commit") == {"left", "right"}
 
 
 async def test_all_that_was_asked_for_goes_to_each(broker: Embedded, choir: Members) -> None:
@@ -86,7 +86,7 @@ async def test_all_that_was_asked_for_goes_to_each(broker: Embedded, choir: Memb
     }
     for body in choir.bodies("fleet/prepare").values():
         assert asked.items() <= body.items()
-    assert choir.bodies("commit")["fleet"]["on_member_failure"] == "continue"
+    assert choir.bodies("fleet/commit")["left"]["on_member_failure"] == "continue"
 
 
 async def test_a_name_that_is_no_utf_8_is_asked_for_as_robots_list_it(
@@ -118,7 +118,7 @@ async def test_ctrl_c_stops_all_and_a_second_one_ends_the_waiting(broker: Embedd
     refusal = "right/stop: failed inside motiond"
     choir.robots["right"].refusals["stop"] = {"code": "INTERNAL", "error": refusal}
     play = Program("fleet", "play", "choir", "wave", *at(broker))
-    await until(lambda: "commit" in choir.verbs())
+    await until(lambda: "fleet/commit" in choir.verbs())
     play.send_signal(signal.SIGINT)
     await play.writes(refusal)
     said = f"choir: all stop softly; Ctrl-C again stops the waiting only\n{refusal}\n"
@@ -127,7 +127,7 @@ async def test_ctrl_c_stops_all_and_a_second_one_ends_the_waiting(broker: Embedd
     play.send_signal(signal.SIGINT)
     code, out, _ = await play.end()
     assert (code, out) == (130, "")
-    assert choir.verbs("fleet") == ["commit"]
+    assert choir.asked_for("fleet/commit") == {"left", "right"}
 
 
 async def test_ctrl_c_before_the_commit_lets_all_go(broker: Embedded, choir: Members) -> None:
@@ -135,8 +135,8 @@ async def test_ctrl_c_before_the_commit_lets_all_go(broker: Embedded, choir: Mem
     play = Program("fleet", "play", "choir", "wave", *at(broker))
     await until(lambda: len(choir.verbs()) == 2)
     play.send_signal(signal.SIGINT)
-    assert await play.end() == (130, "", "choir: interrupted; nobody plays; all were let go\n")
-    await until(lambda: choir.verbs("fleet") == ["release"])
+    assert await play.end() == (130, "", "choir: interrupted; nobody plays; all are released\n")
+    await until(lambda: "fleet/release" in choir.verbs("left"))
 
 
 async def test_ctrl_c_before_the_commit_says_so_where_the_broker_hangs(
@@ -149,7 +149,7 @@ async def test_ctrl_c_before_the_commit_says_so_where_the_broker_hangs(
     await until(lambda: len(choir.verbs()) == 2)
     link.hangs = True
     play.send_signal(signal.SIGINT)
-    reason = "the broker has not confirmed that all were let go; a reservation ends after 10 s"
+    reason = "not all have confirmed that they are released; a reservation ends after 10 s"
     assert await play.end() == (130, "", f"choir: interrupted; nobody plays; {reason}\n")
     await link.cut()
 

@@ -142,7 +142,7 @@ async def test_a_monitor_tells_a_line_a_second_where_there_is_no_terminal(broker
     url = f"mqtt://{broker.settings.listen}"
     async with members(broker.settings) as crowd:
         crowd.add("left", "choir")
-        crowd.tell("left", "state", told.state("idle"), retain=True)
+        crowd.report("left", "state", told.state("idle"), retain=True)
         monitor = Program("fleet", "monitor", "--broker", url)
         await monitor.writes("1 idle\n")
         monitor.send_signal(signal.SIGINT)

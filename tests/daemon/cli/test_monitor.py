@@ -161,11 +161,11 @@ async def test_a_stop_that_nobody_answers_is_told_loudly_and_so_is_a_daemon_that
 ) -> None:
     async with members(broker.settings) as crowd:
         crowd.add("left", silent_at={"stop"})
-        crowd.tell("left", "state", told.state("idle"), retain=True)
+        crowd.report("left", "state", told.state("idle"), retain=True)
         await crowd.settle()
         monitor = OnTerminal("monitor", "--broker", f"mqtt://{broker.settings.listen}")
         await monitor.shows("left: idle")
-        crowd.tell("left", "event", {"kind": "warning", "message": "hot\x1b[2J\nstuff"})
+        crowd.report("left", "event", {"kind": "warning", "message": "hot\x1b[2J\nstuff"})
         await monitor.shows("warning: hot")
         monitor.type("s")
         await monitor.shows("STOP OF left IS NOT ANSWERED for ")

@@ -501,9 +501,3 @@ def test_groups_are_named_once_by_names_as_of_robots_and_are_no_more_than_twenty
     tmp_path: Path, groups: str, message: str
 ) -> None:
     assert refusal(tmp_path, f"robots: {{arm: {{groups: {groups}, {MOVES}}}}}") == message
-
-
-def test_no_robot_is_called_fleet(tmp_path: Path) -> None:
-    assert refusal(tmp_path, f"robots: {{fleet: {{{MOVES}}}}}") == (
-        "arm.yaml:1: 'fleet' cannot be a robot; topics of all robots begin with it; rename it"
-    )

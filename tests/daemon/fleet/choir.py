@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -12,11 +12,11 @@ import yaml
 
 from motiond.daemon.api import Dispatcher, ReportHub
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.fleet.member.listener import Listener
+from motiond.daemon.fleet.member import GroupMember
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.robots.assembly import make_registry
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.conftest import listening, running, said
+from tests.daemon.conftest import listening, running
 from tests.daemon.rig import Rig, make_clock, stream_forks
 from tests.waiting import PATIENCE_S
 
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.daemon.config.mqtt import MqttSettings
-    from motiond.daemon.mqtt.client import Brokers
     from motiond.daemon.robots.registry import RobotRegistry
     from tests.daemon.conftest import Ear
 
 MARGIN_S = 1.5
-"""Between the longest approach and the first row: more than they need to agree."""
+"""Between the commits and the slowest approach."""
 FIRST_ROW = 0.1
 """Where the motions of the rigs begin; the robots stand at 0."""
 
@@ -65,38 +64,13 @@ class MemberRig(Rig):
         return float(rows["time"][leaves[0]])
 
 
-class NoWay:
-    """Brokers at which no connection may be made any more."""
-
-    def __init__(self, brokers: Brokers) -> None:
-        self._brokers = brokers
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._brokers, name)
-
-    async def may_follow(self) -> None:
-        await asyncio.Event().wait()
-
-
 class Member:
     """A robot with a daemon of its own, in this process."""
 
-    def __init__(self, rig: MemberRig, registry: RobotRegistry, listener: Listener) -> None:
+    def __init__(self, rig: MemberRig, registry: RobotRegistry, group: GroupMember) -> None:
         self.rig = rig
         self.registry = registry
-        self.listener = listener
-
-    def agree(self, start: str) -> bool:
-        """Whether it knows that all daemons know that all are ready."""
-        known = self.listener._starts.get(start)
-        return known is not None and not known.members.not_agreed()
-
-    def lose_connection_for_good(self) -> None:
-        """Cut the connection by which it hears the others, and let it find no way back."""
-        client, follower = self.listener._client, self.listener._follower
-        assert client is not None
-        follower._brokers = NoWay(follower._brokers)  # type: ignore[assignment]
-        client.break_off()
+        self.group = group
 
     def phases(self) -> list[str | None]:
         return [report.data["phase"] for report in self.rig.reports if report.subject == "reservation"]
@@ -107,39 +81,22 @@ class Member:
     async def result(self) -> dict[str, Any]:
         return await self.rig.until("result", lambda _: True)
 
-    async def break_connection(self) -> None:
-        """Cut the connection by which it hears the others."""
-        client = self.listener._client
-        assert client is not None
-        client.break_off()
-        await until("the connection is lost", lambda: self.listener._client is not client)
-
 
 @asynccontextmanager
-async def member(rig: MemberRig, settings: MqttSettings, *, hears: bool = True) -> AsyncIterator[Member]:
-    """Run a daemon; `hears` is whether it listens to what is asked of groups."""
+async def member(rig: MemberRig, settings: MqttSettings) -> AsyncIterator[Member]:
+    """Run a daemon."""
     hub = ReportHub()
     with stream_forks() as rig.forks:
         registry = make_registry(load_settings(rig.config), hub, rig.forks, make_clock())
         quiet = settings.model_copy(update={"telemetry_hz": 0})
-        bridge = MqttBridge(quiet, rig.name, registry, Dispatcher(registry), hub)
-        one = Member(rig, registry, Listener(settings, rig.name, bridge, registry))
-        async with _run(one, hub, bridge, hears=hears):
-            yield one
-
-
-@asynccontextmanager
-async def _run(one: Member, hub: ReportHub, bridge: MqttBridge, *, hears: bool) -> AsyncIterator[None]:
-    rig = one.rig
-    async with rig.running_on(one.registry, hub), running(bridge):
-        task = asyncio.create_task(one.listener.run(), name=f"{rig.name}.fleet") if hears else None
-        try:
-            await rig.until_state("idle")
-            if hears:
-                await until("it listens", lambda: bool(one.listener._logs))
-            yield
-        finally:
-            if task is not None:
+        group = GroupMember(registry.reservations)
+        bridge = MqttBridge(quiet, rig.name, registry, Dispatcher(registry), hub, take_peer_report=group.take)
+        async with rig.running_on(registry, hub), running(bridge):
+            task = asyncio.create_task(group.run(bridge.connected.is_set), name=f"{rig.name}.fleet")
+            try:
+                await rig.until_state("idle")
+                yield Member(rig, registry, group)
+            finally:
                 task.cancel()
                 await asyncio.wait((task,), timeout=PATIENCE_S)
 
@@ -151,21 +108,6 @@ async def until(what: str, holds: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def until_asked(ear: Ear, robot: str) -> None:
-    """Wait until a robot's daemon answers what is asked of groups, by asking for what is no commit.
-
-    It hears that on a connection of its own, which may be made later than the one on which it tells states.
-    """
-    request = orjson.dumps({"robots": [robot]})
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            await ear.client.publish("motiond/fleet/request/commit", request, 1)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(0.2):
-                    await ear.until(f"motiond/{robot}/response/fleet/commit")
-                    return
-
-
 class Choir:
     """Members, and who asks them, at one broker."""
 
@@ -173,8 +115,8 @@ class Choir:
         self.ear = ear
         self.members = members
 
-    async def prepare(self, start: str = "s1", **bodies: dict[str, Any]) -> dict[str, Any]:
-        """Prepare all; give the commit that may follow."""
+    async def prepare(self, start: str = "s1", **bodies: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Reserve all; return the commit of each that may follow."""
         needs_s, tokens = [], {}
         for name in self.members:
             body = {"motion": "short", "start": start, "expires_s": 60.0} | bodies.get(name, {})
@@ -182,13 +124,21 @@ class Choir:
             assert answer["status"] == "ok", answer
             needs_s.append(answer["data"]["ready_in_s"])
             tokens[name] = answer["data"]["token"]
-        return {
-            "start": start,
-            "robots": [*self.members],
-            "tokens": tokens,
-            "start_at": time.time() + max(needs_s) + MARGIN_S,
-            "ready_in_s": max(needs_s),
-        }
+        commit = {"start": start, "robots": [*self.members]}
+        commit["start_at"] = time.time() + max(needs_s) + MARGIN_S
+        return {name: commit | {"token": token} for name, token in tokens.items()}
+
+    async def commit(self, commits: dict[str, dict[str, Any]], **more: Any) -> float:
+        """Commit robots; return when their first rows are due."""
+        for name, body in commits.items():
+            answer = await self.ask(name, "fleet/commit", body | more)
+            assert answer["status"] == "ok", answer
+        start_at: float = body["start_at"]
+        return start_at
+
+    async def start(self, start: str = "s1", *, then: str = "stop", **bodies: dict[str, Any]) -> float:
+        """Reserve and commit all; return when their first rows are due."""
+        return await self.commit(await self.prepare(start, **bodies), on_member_failure=then)
 
     async def ask(self, robot: str, verb: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         answer: dict[str, Any] = await self.ear.ask(
@@ -196,28 +146,14 @@ class Choir:
         )
         return answer
 
-    async def send(self, verb: str, body: dict[str, Any], *, retain: bool = False) -> None:
-        payload = orjson.dumps(body)
-        await self.ear.client.publish(f"motiond/fleet/request/{verb}", payload, qos=1, retain=retain)
-
-    async def answer(self, robot: str, verb: str = "commit") -> dict[str, Any]:
-        told: dict[str, Any] = said(await self.ear.until(f"motiond/{robot}/response/fleet/{verb}"))
-        return told
-
 
 @asynccontextmanager
 async def choir(
-    folder: Path,
-    settings: MqttSettings,
-    *,
-    deaf: tuple[str, ...] = (),
-    names: tuple[str, ...] = ("left", "right"),
+    folder: Path, settings: MqttSettings, *, names: tuple[str, ...] = ("left", "right")
 ) -> AsyncIterator[Choir]:
     async with AsyncExitStack() as stack:
         members = {
-            name: await stack.enter_async_context(
-                member(MemberRig(folder / name, name), settings, hears=name not in deaf)
-            )
+            name: await stack.enter_async_context(member(MemberRig(folder / name, name), settings))
             for name in names
         }
         yield Choir(await stack.enter_async_context(listening(settings)), members)

@@ -54,7 +54,7 @@ class Members:
     Attributes
     ----------
     asked : list of (str, str, dict)
-        Every request with its robot (`fleet` for all) and verb.
+        Every request with its robot and verb.
     asked_by : set of (str, int)
         Verbs, with the quality of service by which they were asked for.
     """
@@ -78,8 +78,8 @@ class Members:
 
     def add(self, name: str, *groups: str, **more: Any) -> Member:
         member = self.robots[name] = Member(name, list(groups), **more)
-        self.tell(name, "description", {"groups": member.groups}, retain=True)
-        self.tell(name, "availability", {"state": "online", "bridge": self._daemon}, retain=True)
+        self.report(name, "description", {"groups": member.groups}, retain=True)
+        self.report(name, "availability", {"state": "online", "bridge": self._daemon}, retain=True)
         return member
 
     def daemon(self, state: str, **more: Any) -> None:
@@ -87,7 +87,7 @@ class Members:
         told = {"state": state, "host": "bench", "instance": "1", **more}
         self._client.hand_over(topic, orjson.dumps(told), 1, retain=True)
 
-    def tell(self, name: str, subject: str, data: dict[str, Any], *, retain: bool = False) -> None:
+    def report(self, name: str, subject: str, data: dict[str, Any], *, retain: bool = False) -> None:
         self._client.hand_over(f"{self._base}/{name}/{subject}", orjson.dumps(data), 1, retain=retain)
 
     def forget(self, name: str, subject: str) -> None:
@@ -105,12 +105,12 @@ class Members:
     def phase(self, name: str, phase: str | None, reason: str | None = None) -> None:
         start = self.starts[name] if phase is not None else None
         told = {"start": start, "phase": phase, "reason": reason}
-        self.tell(name, "reservation", told, retain=True)
+        self.report(name, "reservation", told, retain=True)
 
     def result(self, name: str, code: str, message: str = "as asked") -> None:
         details = {"start": self.starts[name]}
         told = {"goal_id": "g", "motion": "wave", "code": code, "message": message, "details": details}
-        self.tell(name, "result", told)
+        self.report(name, "result", told)
 
     async def hear(self) -> None:
         async for message in self._client.messages:
@@ -120,12 +120,6 @@ class Members:
             self.take(robot, "/".join(verb), orjson.loads(message.payload or b"{}"))
 
     def take(self, robot: str, verb: str, body: dict[str, Any]) -> None:
-        if robot == "fleet":
-            self.asked.append((robot, verb, body))
-            for name in body.get("robots", ()) if verb == "commit" else ():
-                if name in self.robots and "commit" not in self.robots[name].silent_at:
-                    self._commit(self.robots[name])
-            return
         if robot not in self.robots:
             return
         self.asked.append((robot, verb, body))
@@ -133,7 +127,7 @@ class Members:
         if verb in member.silent_at:
             return
         answer = self._answer(member, verb, body) | {"transaction": body.get("transaction")}
-        self.tell(robot, f"response/{verb}", answer)
+        self.report(robot, f"response/{verb}", answer)
 
     def _answer(self, member: Member, verb: str, body: dict[str, Any]) -> dict[str, Any]:
         if refused := member.refusals.get(verb):
@@ -149,6 +143,9 @@ class Members:
                 expires_at = time.time() + body["expires_s"]
                 data = {"start": body["start"], "token": None, "expires_at": expires_at}
                 data["ready_in_s"] = member.ready_in_s
+            case "fleet/commit":
+                data = {"start": body["start"], "start_at": body["start_at"]}
+                self._commit(member)
             case "lease/acquire" | "lease/renew":
                 data = {"lease": member.lease, "ttl_s": member.ttl_s}
             case "stop" if member.lost:

@@ -1,195 +1,128 @@
-"""Whatever moment a daemon loses the broker at, all robots of a start play, or none does; on virtual time."""
+"""Whatever goes wrong at whatever moment of a start, no robot plays on alone; on virtual time."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import pytest
 
-from motiond.daemon.fleet.coordinator.appointment import Prepared, appoint
-from motiond.daemon.fleet.member.group_start import CONFIRM_S, SILENCE_S, WILL_S
-from motiond.daemon.robots.group_start.reservation import GUARD_S
-from tests.daemon.fleet.partition import APPROACH_S, COMMITTED_S, LASTS_S, USUAL, Cut, Terms, outcome
+from motiond.daemon.fleet.member import SEEN_WITHIN_S
+from tests.daemon.fleet.virtual_group import (
+    BEGIN_S,
+    COMMIT_S,
+    FIRST_ROW_S,
+    LASTS_S,
+    LATENCY_S,
+    READY_S,
+    ROBOTS,
+    STOP_S,
+    Mishap,
+    Outcome,
+    outcome,
+)
 
 pytestmark = pytest.mark.slow
 
-WAITS_S = USUAL.waits_s
-FOR_EVER = float("inf")
-SLOW_S = 0.4
-"""How long each message takes at a slow broker."""
-ALL = {"robot-d1", "robot-d2", "robot-d3"}
-MOMENTS = 16
-READY_S = 2 * USUAL.latency_s[1] + APPROACH_S
-AGREED_S = COMMITTED_S + READY_S + 0.1
-"""By then all know that all know that all are ready."""
-SOON_S = 2 * USUAL.latency_s[1]
+MOMENTS = 8
+ALL = set(ROBOTS)
+OTHERS = {"r1", "r3"}
+SOON_S = 2 * LATENCY_S[1]
+PHASES = {
+    "committed": (COMMIT_S + SOON_S, BEGIN_S),
+    "approaching": (BEGIN_S, READY_S),
+    "ready": (READY_S, FIRST_ROW_S - SOON_S),
+    "at the first row": (FIRST_ROW_S - SOON_S, FIRST_ROW_S + SOON_S),
+    "seen soon": (FIRST_ROW_S + SOON_S, FIRST_ROW_S + SEEN_WITHIN_S),
+    "seen": (FIRST_ROW_S + SEEN_WITHIN_S, FIRST_ROW_S + LASTS_S - SOON_S),
+}
+BEFORE = ("committed", "approaching", "ready")
+CRASHED = "r2: its daemon 'd2' has crashed, or has lost the broker"
+UNSEEN = f"not seen playing {SEEN_WITHIN_S:g} s after the first row: "
 
 
-class Verdict(NamedTuple):
-    began: int
-    stopped_s: float
+def moments(phase: str) -> list[float]:
+    first_s, last_s = PHASES[phase]
+    return [first_s + (last_s - first_s) * (number + 0.5) / MOMENTS for number in range(MOMENTS)]
 
 
-async def judged(cut: Cut, seed: int = 0, terms: Terms = USUAL) -> Verdict:
-    """Give how many came to their first rows, and when the last of those that were stopped was."""
-    came = await outcome(cut, seed, terms=terms)
-    stopped = [at for robot, at in came.ended_s.items() if robot in came.began_s and came.reason.get(robot)]
-    return Verdict(len(came.began_s), max(stopped, default=0.0) - terms.waits_s)
+def plays_on_alone(came: Outcome) -> bool:
+    """Whether one played longer than allowed in a start in which another did not come to its first row."""
+    most_s = SEEN_WITHIN_S + STOP_S + SOON_S
+    return 0 < len(came.played_s) < len(ALL) and max(came.played_s.values()) > most_s
 
 
-async def test_without_trouble_all_begin_at_one_time_and_end_well() -> None:
+async def test_without_a_mishap_all_play_to_the_end() -> None:
     came = await outcome()
-    assert came.began_s == pytest.approx(dict.fromkeys(ALL, WAITS_S))
-    assert came.reason == {}
+    assert came.played_s == pytest.approx(dict.fromkeys(ALL, LASTS_S))
+    assert came.reasons == {}
 
 
-@pytest.mark.parametrize("away_s", [0.3, 1.0, FOR_EVER])
-async def test_a_connection_that_is_lost_once_all_agree_keeps_nobody_from_the_first_row(
-    away_s: float,
-) -> None:
-    first_s = max(AGREED_S, WAITS_S - GUARD_S - SILENCE_S + SOON_S)
-    for number in range(MOMENTS):
-        at_s = first_s + (WAITS_S - first_s) * number / MOMENTS
-        assert (await judged(Cut("d2", at_s, at_s + away_s), number)).began == len(ALL), at_s
+@pytest.mark.parametrize("phase", BEFORE)
+@pytest.mark.parametrize("kind", ["killed", "stopped"])
+async def test_what_is_reported_before_the_first_row_keeps_all_from_it(kind: str, phase: str) -> None:
+    reason = {"killed": CRASHED, "stopped": "r2: a stop came"}[kind]
+    for seed, at_s in enumerate(moments(phase)):
+        came = await outcome(Mishap(kind, at_s), seed=seed)
+        assert came.played_s == {}, at_s
+        # Who receives it first keeps the other from playing, too.
+        assert {one.rpartition("r2: ")[2] for name, one in came.reasons.items() if name in OTHERS} == {
+            reason.removeprefix("r2: ")
+        }
 
 
-async def test_at_a_slow_broker_they_agree_in_the_time_that_answers_suggest() -> None:
-    answered = {"robot": Prepared(USUAL.ready_in_s, (0.0, 2 * SLOW_S + 0.05))}
-    told = appoint("choir", answered, 0.0)
-    terms = Terms((SLOW_S, SLOW_S), told.ready_in_s, told.start_at)
-    assert (await outcome(terms=terms)).began_s == pytest.approx(dict.fromkeys(ALL, told.start_at))
-    for number in range(MOMENTS):
-        at_s = COMMITTED_S + told.within_s * number / MOMENTS
-        assert (await judged(Cut("d2", at_s), number, terms)).began == 0, at_s
-
-
-async def test_at_a_slow_broker_nobody_plays_where_only_what_members_leave_by_themselves_is_left() -> None:
-    came = await outcome(terms=Terms((SLOW_S, SLOW_S), waits_s=USUAL.ready_in_s + 4 * SLOW_S + 0.1))
-    assert came.began_s == {}
-    assert {reason.partition(":")[0] for reason in came.reason.values()} == {
-        "not heard in time to know that all are ready"
-    }
-
-
-async def test_a_connection_that_is_lost_before_they_agree_and_stays_lost_keeps_all_from_it() -> None:
-    for number in range(MOMENTS):
-        at_s = COMMITTED_S + (APPROACH_S - COMMITTED_S) * number / MOMENTS
-        assert (await judged(Cut("d2", at_s), number)).began == 0, at_s
-
-
-async def test_a_connection_that_is_back_in_time_lets_them_agree() -> None:
-    for number in range(MOMENTS):
-        at_s = COMMITTED_S + (AGREED_S - COMMITTED_S) * number / MOMENTS
-        assert (await judged(Cut("d2", at_s, at_s + 0.5), number)).began == len(ALL), at_s
-
-
-async def test_what_is_left_is_the_flight_of_one_message() -> None:
-    """Nobody can do better: whoever sends the last message does not know whether it has arrived."""
-    apart = []
-    for number in range(5 * MOMENTS):
-        at_s = COMMITTED_S + (WAITS_S - COMMITTED_S) * number / (5 * MOMENTS)
-        if (await judged(Cut("d2", at_s), number)).began not in {0, len(ALL)}:
-            apart.append(at_s)
-    assert len(apart) <= 2
-    assert all(APPROACH_S < at_s < AGREED_S for at_s in apart)
-
-
-async def test_who_began_alone_stops_when_nobody_else_is_known_to_play() -> None:
-    """The will of a daemon that lives keeps the others from it; the daemon does not hear that."""
-    cut = Cut("d2", WAITS_S - 1.0, has_will=True)
-    verdict = await judged(cut)
-    assert verdict.began == 1
-    assert verdict.stopped_s == pytest.approx(CONFIRM_S, abs=0.01)
-    assert await judged(cut, terms=Terms(confirm_s=LASTS_S + 1.0)) == Verdict(1, -WAITS_S)
-
-
-async def test_who_was_taken_for_dead_and_is_back_before_the_first_row_hears_that_nobody_plays() -> None:
-    for number in range(MOMENTS):
-        at_s = AGREED_S + (WAITS_S - GUARD_S - AGREED_S - 0.5) * number / MOMENTS
-        assert (await judged(Cut("d2", at_s, at_s + 0.5, has_will=True), number)).began == 0, at_s
-
-
-async def test_who_is_away_when_all_begin_stops_and_is_stopped_at_one_time() -> None:
-    came = await outcome(Cut("d2", WAITS_S - 0.2))
-    assert came.began_s.keys() == ALL
-    assert [came.ended_s[robot] - WAITS_S for robot in sorted(ALL)] == [
-        pytest.approx(CONFIRM_S, abs=0.01)
-    ] * len(ALL)
-    assert came.reason == {
-        "robot-d1": "not heard to play 2 s after the first row: robot-d2",
-        "robot-d2": "not heard to play 2 s after the first row: robot-d1, robot-d2, robot-d3",
-        "robot-d3": "not heard to play 2 s after the first row: robot-d2",
-    }
-
-
-async def test_where_others_go_on_without_it_nobody_stops_for_one_that_is_not_heard_to_play() -> None:
-    came = await outcome(Cut("d2", WAITS_S - 0.2), then="continue")
-    assert came.began_s.keys() == ALL
-    assert came.reason == {}
-
-
-async def test_a_daemon_that_is_killed_in_the_guard_keeps_the_others_from_the_first_row() -> None:
-    for number in range(MOMENTS):
-        at_s = WAITS_S - GUARD_S + (GUARD_S - SOON_S) * number / MOMENTS
-        came = await outcome(Cut("d2", at_s, dies=True, has_will=True), number)
-        assert came.began_s == {}, at_s
-        assert came.reason.keys() == {"robot-d1", "robot-d3"}
-        assert all(reason.endswith("robot-d2: its daemon is broken") for reason in came.reason.values())
-
-
-async def test_a_connection_for_starts_that_breaks_in_the_last_second_keeps_the_others_from_it() -> None:
-    for number in range(MOMENTS):
-        at_s = WAITS_S - WILL_S + (WILL_S - SOON_S) * number / MOMENTS
-        came = await outcome(Cut("d2", at_s, dies=True, is_told=True), number)
-        assert came.began_s == {}, at_s
-        assert came.reason.keys() == {"robot-d1", "robot-d3"}
-        told = "robot-d2: its daemon has lost the connection for starts"
-        assert all(reason.endswith(told) for reason in came.reason.values())
-
-
-async def test_a_connection_for_starts_that_breaks_before_the_last_second_keeps_nobody_from_it() -> None:
-    first_s = max(AGREED_S, WAITS_S - GUARD_S - SILENCE_S + SOON_S)
-    for away_s in (0.3, FOR_EVER):
-        for number in range(MOMENTS):
-            at_s = first_s + (WAITS_S - WILL_S - SOON_S - first_s) * number / MOMENTS
-            assert (await judged(Cut("d2", at_s, at_s + away_s, is_told=True), number)).began == len(ALL), (
-                at_s
-            )
-
-
-async def test_who_has_lost_its_connection_for_starts_begins_alone_and_stops_when_nobody_else_plays() -> None:
-    verdict = await judged(Cut("d2", WAITS_S - 0.5, is_told=True))
-    assert verdict.began == 1
-    assert verdict.stopped_s == pytest.approx(CONFIRM_S, abs=0.01)
-
-
-async def test_a_daemon_that_is_killed_in_the_guard_with_nobody_to_tell_of_it_stops_the_others_soon() -> None:
-    came = await outcome(Cut("d2", WAITS_S - 0.2, dies=True))
-    assert came.began_s.keys() == {"robot-d1", "robot-d3"}
-    reason = "not heard to play 2 s after the first row: robot-d2"
-    assert came.reason == dict.fromkeys(("robot-d1", "robot-d3"), reason)
-
-
+@pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize(
-    ("dies", "reason"),
-    [
-        (True, dict.fromkeys(("robot-d1", "robot-d3"), "nothing was heard for 2 s of: robot-d2")),
-        (
-            False,
-            {
-                "robot-d1": "nothing was heard for 2 s of: robot-d2",
-                "robot-d2": "the daemon's connection was lost, by which it hears the others",
-                "robot-d3": "nothing was heard for 2 s of: robot-d2",
-            },
-        ),
-    ],
-    ids=["killed", "cut off"],
+    ("kind", "reports"), [("killed", [True, False]), ("cut off", [True, False]), ("stopped", [True])]
 )
-async def test_who_falls_silent_long_before_the_first_row_keeps_the_others_from_it(
-    dies: bool,  # noqa: FBT001 - of a table
-    reason: dict[str, str],
+async def test_at_no_moment_does_a_robot_play_on_alone(kind: str, reports: list[bool], phase: str) -> None:
+    for seed, at_s in enumerate(moments(phase)):
+        for is_reported in reports:
+            for then in ("stop", "continue"):
+                came = await outcome(Mishap(kind, at_s, is_reported=is_reported), then=then, seed=seed)
+                assert not plays_on_alone(came), (at_s, is_reported, then)
+
+
+@pytest.mark.parametrize("phase", BEFORE)
+async def test_who_is_killed_unreported_is_missed_2_s_after_the_first_row(phase: str) -> None:
+    for seed, at_s in enumerate(moments(phase)):
+        came = await outcome(Mishap("killed", at_s, is_reported=False), seed=seed)
+        assert came.played_s == pytest.approx(dict.fromkeys(OTHERS, SEEN_WITHIN_S + STOP_S), abs=SOON_S)
+        reason = f"{UNSEEN}r2; r2: it reported last that it is "
+        assert any(one.startswith(reason) for one in came.reasons.values())
+
+
+async def test_who_is_cut_off_stops_as_it_sees_none_of_the_others() -> None:
+    came = await outcome(Mishap("cut off", READY_S, is_reported=False))
+    assert came.played_s == pytest.approx(dict.fromkeys(ALL, SEEN_WITHIN_S + STOP_S), abs=SOON_S)
+    lost = "the connection to the broker is lost"
+    assert came.reasons["r2"] == f"{UNSEEN}r1, r3; r1: {lost}; r3: {lost}"
+
+
+@pytest.mark.parametrize("phase", ["ready", "at the first row"])
+async def test_who_is_cut_off_and_back_in_time_plays_on_with_the_others(phase: str) -> None:
+    for seed, at_s in enumerate(moments(phase)):
+        came = await outcome(Mishap("cut off", at_s, at_s + 1.0, is_reported=False), seed=seed)
+        assert came.played_s == pytest.approx(dict.fromkeys(ALL, LASTS_S)), at_s
+
+
+async def test_who_fails_after_its_first_row_stops_the_others_at_once_or_not() -> None:
+    at_s = FIRST_ROW_S + SEEN_WITHIN_S + 1.0
+    for kind, reason in (("killed", CRASHED), ("stopped", "r2: a stop came")):
+        came = await outcome(Mishap(kind, at_s))
+        for robot in OTHERS:
+            assert came.played_s[robot] == pytest.approx(at_s - FIRST_ROW_S + STOP_S, abs=SOON_S)
+        assert reason in came.reasons.values()
+        came = await outcome(Mishap(kind, at_s), then="continue")
+        assert {robot: came.played_s[robot] for robot in OTHERS} == pytest.approx(
+            dict.fromkeys(OTHERS, LASTS_S)
+        )
+
+
+@pytest.mark.parametrize("commits", [(), ("r1",), ("r1", "r3")], ids=["none", "one", "two"])
+@pytest.mark.parametrize("then", ["stop", "continue"])
+async def test_a_coordinator_that_dies_between_commits_leaves_nobody_playing_alone(
+    commits: tuple[str, ...], then: str
 ) -> None:
-    came = await outcome(Cut("d2", AGREED_S, dies=dies), terms=Terms(waits_s=WAITS_S + SILENCE_S))
-    assert came.began_s == {}
-    # Who notices it first keeps the other from it.
-    assert {robot: it.removeprefix("robot-d3: ") for robot, it in came.reason.items()} == reason
+    came = await outcome(commits=commits, then=then)
+    assert came.played_s == pytest.approx(dict.fromkeys(commits, SEEN_WITHIN_S + STOP_S), abs=SOON_S)
+    if commits == ("r1", "r3"):
+        reason = f"{UNSEEN}r2; r2: it has reported nothing of the start"
+        assert reason in came.reasons.values()

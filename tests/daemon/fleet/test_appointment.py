@@ -16,45 +16,29 @@ def group(left: tuple[float, float] = AGREED, right: tuple[float, float] = AGREE
 
 
 def test_the_first_row_is_due_as_soon_as_the_slowest_can_be_there() -> None:
-    assert appoint("choir", group(), NOW) == Appointment(NOW + 3.0, 1.0, 2.0)
+    assert appoint("choir", group(), NOW) == Appointment(NOW + 3.0, 1.0)
 
 
-def test_where_answers_take_long_the_commit_and_the_agreement_are_given_twice_as_long() -> None:
-    """Members leave 0.5 s for the agreement by themselves."""
-    assert appoint("choir", group(right=(-0.5, 1.0)), NOW) == Appointment(NOW + 7.5, 3.0, 4.5)
-
-
-def test_the_agreement_is_given_no_more_than_some_seconds() -> None:
-    assert appoint("choir", group(right=(-0.5, 2.5)), NOW) == Appointment(NOW + 12.0, 6.0, 6.0)
-
-
-@pytest.mark.parametrize(
-    ("start_in", "within_s", "ready_in_s"),
-    [(20.0, 15.5, 4.5), (6.0, 3.0, 3.0), (5.0, 3.0, 2.0), (4.0, 2.0, 2.0)],
-)
-def test_where_the_time_is_given_the_commit_is_given_its_part_first(
-    start_in: float, within_s: float, ready_in_s: float
-) -> None:
-    told = appoint("choir", group(right=(-0.5, 1.0)), NOW, start_in=start_in)
-    assert told == Appointment(NOW + start_in, within_s, ready_in_s)
+def test_where_answers_take_long_the_commit_has_twice_as_long() -> None:
+    assert appoint("choir", group(right=(-0.5, 1.0)), NOW) == Appointment(NOW + 5.0, 3.0)
 
 
 def test_an_appointed_time_is_taken_as_it_is() -> None:
-    assert appoint("choir", group(), NOW, start_at=NOW + 60.0) == Appointment(NOW + 60.0, 58.0, 2.0)
+    assert appoint("choir", group(), NOW, start_at=NOW + 60.0) == Appointment(NOW + 60.0, 58.0)
 
 
 def test_a_time_from_now_on_is_taken_as_it_is() -> None:
-    assert appoint("choir", group(), NOW, start_in=5.0) == Appointment(NOW + 5.0, 3.0, 2.0)
+    assert appoint("choir", group(), NOW, start_in=5.0) == Appointment(NOW + 5.0, 3.0)
 
 
 @pytest.mark.parametrize("ahead_s", [-3600.0, 3600.0])
 def test_a_coordinator_whose_clock_is_wrong_goes_by_that_of_the_members(ahead_s: float) -> None:
     prepared = group((ahead_s - 0.5, ahead_s), (ahead_s - 0.25, ahead_s + 0.5))
     nearest_s = ahead_s if ahead_s < 0.0 else ahead_s - 0.25
-    assert appoint("choir", prepared, NOW) == Appointment(NOW + nearest_s + 4.5, 1.5, 3.0)
-    assert appoint("choir", prepared, NOW, start_in=5.0) == Appointment(NOW + nearest_s + 5.0, 2.0, 3.0)
+    assert appoint("choir", prepared, NOW) == Appointment(NOW + nearest_s + 3.5, 1.5)
+    assert appoint("choir", prepared, NOW, start_in=5.0) == Appointment(NOW + nearest_s + 5.0, 3.0)
     start_at = NOW + nearest_s + 60.0
-    assert appoint("choir", prepared, NOW, start_at=start_at) == Appointment(start_at, 57.0, 3.0)
+    assert appoint("choir", prepared, NOW, start_at=start_at) == Appointment(start_at, 58.0)
 
 
 def test_members_whose_clocks_do_not_agree_are_refused() -> None:
@@ -70,7 +54,7 @@ def test_members_whose_clocks_do_not_agree_are_refused() -> None:
 
 
 def test_clocks_that_are_nearly_together_are_taken_for_one() -> None:
-    assert appoint("choir", group((0.125, 0.25), (-0.25, 0.0)), NOW) == Appointment(NOW + 3.0625, 1.0, 2.0)
+    assert appoint("choir", group((0.125, 0.25), (-0.25, 0.0)), NOW) == Appointment(NOW + 3.0625, 1.0)
 
 
 @pytest.mark.parametrize("wanted", [{"start_at": NOW + 2.0}, {"start_in": 2.0}])
@@ -80,7 +64,7 @@ def test_what_the_slowest_cannot_keep_is_refused(wanted: dict[str, float]) -> No
     assert (caught.value.code, str(caught.value)) == (
         "TOO_LATE",
         (
-            "choir: start_at is 0.300 s too early; right needs 2.000 s to the first row, and the agreement "
+            "choir: start_at is 0.300 s too early; right needs 2.000 s to the first row, and the commit "
             "0.3 s; set it later"
         ),
     )

@@ -9,15 +9,13 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
-import orjson
 import pytest
 import yaml
 
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
-from tests.daemon.cli.program import Daemon, Ended, Program, motiond
+from tests.daemon.cli.program import Daemon, Ended, Program
 from tests.daemon.conftest import listening
-from tests.daemon.fleet.choir import until_asked
 from tests.daemon.fleet.members import Members, members, until
 from tests.daemon.http import contract
 from tests.daemon.link import Link
@@ -121,7 +119,6 @@ async def stage(tmp_path: Path, programs: None, mosquitto: StandIn) -> AsyncIter
             await stack.enter_async_context(running(Daemon(config)))
         for robot in BOTH:
             await ear.until(f"motiond/{robot}/state", lambda data: data["state"] == "idle")
-            await until_asked(ear, robot)
         yield stage
 
 
@@ -158,35 +155,6 @@ async def test_both_play_and_one_table_says_so(stage: Stage) -> None:
     ]
 
 
-async def test_each_plays_what_it_was_told_to(stage: Stage) -> None:
-    before = time.time()
-    words = ("--motion", "left=lefts_own", "--motion", "right=rights_own", "--speed", "0.5", "--json")
-    code, out, err = await stage.cli("fleet", "play", "choir", "short", *words)
-    told = orjson.loads(out)
-    assert (code, err) == (0, "")
-    assert (told["group"], before < told["start_at"] < time.time()) == ("choir", True)
-    for one, motion in zip(told["robots"], ("lefts_own", "rights_own"), strict=True):
-        result = one["result"]
-        assert (one["motion"], result["motion"], one["code"]) == (motion, motion, "SUCCESSFUL")
-        assert (result["played_s"], result["details"]["start"]) == (1.0, told["start"])
-
-
-async def test_an_appointed_time_is_kept(stage: Stage) -> None:
-    before = time.time()
-    words = ("--in", "3", "--json")
-    code, out, _ = await stage.cli("fleet", "play", "choir", "short", *words)
-    assert code == 0
-    assert before + 3.0 <= orjson.loads(out)["start_at"] < time.time()
-
-
-async def test_a_time_that_is_too_early_is_refused(stage: Stage) -> None:
-    code, out, err = await stage.cli("fleet", "play", "choir", "short", "--in", "0")
-    assert (code, out) == (1, "")
-    assert err.startswith("choir: --start-at is ")
-    assert err.endswith(" to the first row, and the agreement 0.3 s; set --start-at later\n")
-    await stage.until_phase("released", "left")
-
-
 async def test_one_that_is_busy_keeps_both_from_playing(stage: Stage) -> None:
     await stage.cli("play", "right", "long", "--no-wait")
     await stage.until("playing", "right")
@@ -197,19 +165,6 @@ async def test_one_that_is_busy_keeps_both_from_playing(stage: Stage) -> None:
     await stage.until_phase("released", "left")
     assert (await stage.ask("left", "status"))["goal_id"] is None
     assert (await stage.cli("play", "left", "short")).code == 0
-
-
-async def test_a_motion_that_one_has_not_keeps_both_from_playing(stage: Stage) -> None:
-    code, out, err = await stage.cli("fleet", "play", "choir", "lefts_own")
-    reason = "right: no motion 'lefts_own'; there are long, rights_own, short; did you mean 'rights_own'?"
-    assert (code, out) == (1, "")
-    assert err == f"choir: nobody plays; right does not start; {DO}\n{reason}\n"
-
-
-async def test_a_group_that_nobody_is_in_is_told(stage: Stage) -> None:
-    said = "chor: no robot is in this group; the groups here are choir, pair, trio; did you mean 'choir'?\n"
-    for words in (("play", "chor", "short"), ("stop", "chor"), ("status", "chor")):
-        assert await stage.cli("fleet", *words) == (1, "", said)
 
 
 @pytest.mark.parametrize(
@@ -232,15 +187,6 @@ def test_what_cannot_be_meant_is_refused_before_anybody_is_asked(
     assert (code, out, err) == (2, "", f"motiond: invalid value: {reason}; see `motiond --help`\n")
 
 
-@pytest.mark.usefixtures("programs")
-async def test_without_a_broker_that_is_told() -> None:
-    nobody = f"mqtt://127.0.0.1:{free_port()}"
-    for words in (("play", "choir", "wave"), ("stop", "choir"), ("resume", "choir"), ("status",)):
-        code, out, err = await motiond("fleet", *words, "--broker", nobody)
-        assert (code, out) == (3, "")
-        assert err.startswith(f"{nobody}: no connection to the broker; ")
-
-
 async def test_ctrl_c_stops_both_softly_and_waits_for_their_results(stage: Stage) -> None:
     play = await stage.begins("choir", "long")
     play.send_signal(signal.SIGINT)
@@ -260,16 +206,6 @@ async def test_ctrl_c_stops_both_softly_and_waits_for_their_results(stage: Stage
     ]
 
 
-async def test_ctrl_c_before_the_commit_lets_all_go(stage: Stage) -> None:
-    async with a_third(stage, "trio") as others:
-        play = stage.program("fleet", "play", "trio", "long")
-        await stage.until_phase("reserved", "right")
-        play.send_signal(signal.SIGINT)
-        assert await play.end() == (130, "", "trio: interrupted; nobody plays; all were let go\n")
-        await until(lambda: others.verbs("fleet") == ["release"])
-    await stage.until_phase("released")
-
-
 async def test_a_coordinator_that_is_cut_off_leaves_reservations_that_expire(stage: Stage) -> None:
     link = Link(stage.port)
     await link.hint()
@@ -282,18 +218,9 @@ async def test_a_coordinator_that_is_cut_off_leaves_reservations_that_expire(sta
         assert "reserved" in err
         code, out, err = await play.end()
         assert (code, out, err.partition("; ")[0]) == (1, "", "trio: nobody plays")
-        assert others.verbs("fleet") == []
+        assert "fleet/release" not in others.verbs("ghost")
     await stage.until_phase("released")
     assert (await stage.cli("fleet", "play", "choir", "short")).code == 0
-
-
-async def test_one_that_does_not_answer_keeps_all_from_playing(stage: Stage) -> None:
-    async with a_third(stage, "trio"):
-        code, out, err = await stage.cli("fleet", "play", "trio", "short")
-    reason = "ghost: no answer in 5 s; its daemon says that it is online; look at the daemon's log"
-    assert (code, out) == (1, "")
-    assert err == f"trio: nobody plays; ghost does not start; {DO}\n{reason}\n"
-    assert {(await stage.ask(robot, "status"))["goal_id"] for robot in ("left", "right")} == {None}
 
 
 # -- commands -----------------------------------------------------------------------------------------------
@@ -327,27 +254,6 @@ async def test_both_pause_resume_and_stop(stage: Stage) -> None:
     assert (await play.end()).code == 1
 
 
-async def test_both_halt_at_once_until_reset(stage: Stage) -> None:
-    code, out, _ = await stage.cli("fleet", "estop", "choir", "--json")
-    assert (code, [one["data"]["latched"] for one in orjson.loads(out)]) == (0, [True, True])
-    code, _, err = await stage.cli("fleet", "pause", "choir")
-    assert (code, [line.partition(":")[0] for line in err.splitlines()]) == (1, ["left", "right"])
-    for robot in BOTH:
-        await stage.ask(robot, "reset")
-    await stage.until("idle")
-
-
-async def test_all_robots_are_shown_with_who_tells_of_them(stage: Stage) -> None:
-    code, out, err = await stage.cli("fleet", "status", "choir", "--json")
-    assert (code, err) == (0, "")
-    assert [(row["robot"], row["daemon"], row["state"], row["online"]) for row in orjson.loads(out)] == [
-        ("left", "d1", "idle", True),
-        ("right", "d2", "idle", True),
-    ]
-    code, out, _ = await stage.cli("fleet", "status")
-    assert (code, "left" in out, "right" in out) == (0, True, True)
-
-
 # -- by HTTP ------------------------------------------------------------------------------------------------
 
 
@@ -370,24 +276,3 @@ async def test_one_daemon_starts_and_stops_the_robots_of_all(stage: Stage) -> No
     status, told = await post(stage, "/api/fleet/choir/stop", {})
     assert (status, [one["ok"] for one in told["data"]["robots"]]) == (200, [True, True])
     await stage.until("idle")
-
-
-async def test_by_http_too_one_refusal_keeps_both_from_playing(stage: Stage) -> None:
-    status, told = await post(stage, "/api/fleet/choir/play", {"motion": "lefts_own"})
-    assert (status, told["code"], [*told["data"]["members"]]) == (409, "MEMBER_REFUSED", ["right"])
-    status, told = await post(stage, "/api/fleet/chor/play", {"motion": "short"})
-    assert (status, told["code"]) == (404, "UNKNOWN_GROUP")
-
-
-def test_subcommands_for_groups_complete(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in (
-        ("_MOTIOND_COMPLETE", "complete_fish"),
-        ("_TYPER_COMPLETE_FISH_ACTION", "get-args"),
-        ("_TYPER_COMPLETE_ARGS", "motiond fleet "),
-    ):
-        monkeypatch.setenv(name, value)
-    _, out, _ = run_here(capsys)
-    offered = {line.split("\t")[0] for line in out.splitlines()}
-    assert offered >= {"play", "stop", "estop", "pause", "resume", "status"}

@@ -6,137 +6,97 @@ from typing import Any
 
 import pytest
 
-from soak.fleet_judge import Killed, Part, judged
+from soak.fleet_judge import ALONE_S, Mishap, Part, judged
 
-WELL: dict[str, Any] = {"code": "SUCCESSFUL", "played_s": 3.0}
-STOPPED: dict[str, Any] = {"code": "CANCELED", "played_s": 2.1}
-LATE: dict[str, Any] = {"code": "CANCELED", "played_s": 3.2}
+WELL: dict[str, Any] = {"code": "SUCCESSFUL", "played_s": 5.0}
+KILL = Mishap(kills=True)
 IDLE = Part([], [])
-DAEMONS = (("a",), ("b",), ("c", "d"))
 
 
-def told(at_s: float, told_s: float) -> Killed:
-    """One whose death the broker tells of."""
-    return Killed(("b",), at_s, told_s=told_s)
+def part(result: dict[str, Any] | None = None, at_s: float = 100.0) -> Part:
+    return Part([at_s], [] if result is None else [result])
 
 
-def part(result: dict[str, Any], at_s: float = 100.0) -> Part:
-    return Part([at_s], [result])
+def stopped(played_s: float) -> Part:
+    return part({"code": "CANCELED", "played_s": played_s})
+
+
+def daemon_of_b(at_s: float, *, is_reported: bool = True) -> Mishap:
+    return Mishap(True, ("b",), at_s, is_reported)
 
 
 @pytest.mark.parametrize(
-    ("parts", "killed", "kind"),
+    ("parts", "mishap", "kind"),
     [
-        ([IDLE, IDLE], Killed(), "none"),
-        ([part(WELL), part(WELL, 100.05)], Killed(), "all"),
-        ([part(STOPPED), part(STOPPED)], Killed(), "all, and stopped together"),
-        ([part(STOPPED), part(LATE)], Killed(), "all, and stopped apart"),
-        ([part(STOPPED), part(WELL)], Killed(), "all, and stopped apart"),
-        ([part(STOPPED), Part([100.0], [])], Killed(("b",), 101.0), "all, and stopped together"),
-        ([part(STOPPED), IDLE], told(99.8, 99.95), "all but who was killed just before"),
-        ([part(STOPPED), IDLE], told(99.9, 100.05), "all but who was killed just before"),
-        ([part(STOPPED), IDLE, IDLE], told(99.9, 99.95), "only those not told in time"),
-        ([part(STOPPED), IDLE], Killed(("b",), 98.0, False), "all but who was killed unheard before"),
-        (
-            [part(STOPPED), IDLE, IDLE],
-            Killed(("b",), 98.0, False),
-            "only those cut off with who was killed",
-        ),
+        ([IDLE, IDLE], Mishap(), "none"),
+        ([part(WELL), part(WELL, 100.05)], Mishap(), "all"),
+        ([part(WELL), part(WELL)], KILL, "all"),
+        ([stopped(2.1), stopped(2.4)], KILL, "all, and stopped"),
+        ([stopped(1.0), stopped(1.0 + ALONE_S)], KILL, "all, and stopped"),
+        ([stopped(2.5), IDLE], KILL, "only some, and stopped"),
+        ([stopped(2.5), IDLE], daemon_of_b(99.0), "only some, and stopped"),
+        ([stopped(1.2), part()], daemon_of_b(101.0), "all, and stopped"),
+        ([part(WELL), part()], daemon_of_b(101.0, is_reported=False), "all"),
+        ([part(WELL), part()], daemon_of_b(104.0), "all"),
     ],
 )
-def test_what_became_of_a_start_is_told_apart(parts: list[Part], killed: Killed, kind: str) -> None:
-    assert judged(dict(zip("abcd", parts, strict=False)), killed, DAEMONS)[:2] == (kind, [])
+def test_what_is_as_promised_is_no_finding(parts: list[Part], mishap: Mishap, kind: str) -> None:
+    assert judged(dict(zip("abc", parts, strict=False)), mishap) == (kind, [])
 
 
 @pytest.mark.parametrize(
-    ("parts", "killed", "kind", "problem"),
+    ("parts", "mishap", "kind", "problems"),
     [
         (
-            [part(STOPPED), IDLE],
-            Killed(),
-            "only some",
-            "1 of 2 robots began, not b",
+            [stopped(2.1), IDLE],
+            Mishap(),
+            "only some, and stopped",
+            ["1 of 2 robots began, not b"],
         ),
         (
-            [part(STOPPED), IDLE],
-            told(99.0, 99.0),
-            "only some",
-            "1 of 2 robots began, not b; killed 1.000 s before, told of 1.000 s before",
-        ),
-        (
-            [part(STOPPED), IDLE],
-            told(99.7, 99.95),
-            "only some",
-            "1 of 2 robots began, not b; killed 0.300 s before, told of 0.050 s before",
-        ),
-        (
-            [part(STOPPED), IDLE],
-            Killed(("b",), 99.95),
-            "only some",
-            "1 of 2 robots began, not b; killed 0.050 s before, told of by nobody",
-        ),
-        (
-            [IDLE, Part([100.0], [])],
-            told(99.95, 99.95),
-            "only some",
-            "1 of 2 robots began, not a; killed 0.050 s before, told of 0.050 s before",
+            [stopped(2.1), stopped(2.1)],
+            Mishap(),
+            "all, and stopped",
+            ["all began, and ended with {'CANCELED'}"],
         ),
         (
             [part(WELL), IDLE],
-            told(99.95, 99.95),
-            "all but who was killed just before",
-            "1 of 2 robots began, not b; killed 0.050 s before, told of 0.050 s before; the others: all",
+            KILL,
+            "only some, and stopped",
+            ["a played on alone for 5.000 s"],
         ),
         (
-            [part(LATE), IDLE, IDLE],
-            Killed(("b",), 98.0, False, 98.5),
-            "only those cut off with who was killed",
-            (
-                "1 of 3 robots began, not b, c; killed 2.000 s before, told of 1.500 s before; "
-                "the others: all, and stopped apart"
-            ),
+            [stopped(2.9), stopped(2.1), IDLE],
+            KILL,
+            "only some, and stopped",
+            ["a played on alone for 2.900 s"],
         ),
         (
-            [part(STOPPED), IDLE, IDLE],
-            Killed(("b",), 97.0, False, 98.5),
-            "only some",
-            "1 of 3 robots began, not b, c; killed 3.000 s before, told of 1.500 s before",
+            [stopped(1.0), part(WELL)],
+            KILL,
+            "all, and stopped",
+            ["b played on alone for 4.000 s"],
         ),
         (
-            [part(STOPPED), IDLE, IDLE],
-            told(98.0, 98.0),
-            "only some",
-            "1 of 3 robots began, not b, c; killed 2.000 s before, told of 2.000 s before",
+            [part(WELL), part()],
+            daemon_of_b(101.0),
+            "all",
+            ["a played on alone for 4.000 s"],
         ),
         (
-            [part(STOPPED), IDLE, IDLE],
-            told(100.2, 100.2),
-            "only some",
-            "1 of 3 robots began, not b, c; killed -0.200 s before, told of -0.200 s before",
+            [part(WELL), IDLE],
+            daemon_of_b(99.0, is_reported=False),
+            "only some, and stopped",
+            ["a played on alone for 5.000 s"],
         ),
-        (
-            [part(STOPPED), IDLE, IDLE],
-            Killed(("b",), 100.2, False),
-            "only some",
-            "1 of 3 robots began, not b, c; killed -0.200 s before, told of by nobody",
-        ),
-        (
-            [part(STOPPED), IDLE, IDLE, part(STOPPED)],
-            told(99.9, 99.95),
-            "only some",
-            "2 of 4 robots began, not b, c; killed 0.100 s before, told of 0.050 s before",
-        ),
-        (
-            [part(STOPPED), IDLE, Part([], [WELL])],
-            told(99.9, 99.95),
-            "only those not told in time",
-            "c claims success and has not played",
-        ),
-        ([part(WELL), part(WELL, 100.2)], Killed(), "all", "first rows are 0.200 s apart"),
-        ([part(WELL), Part([100.0, 100.0], [WELL])], Killed(), "all", "b played 2 first rows"),
-        ([part(WELL), Part([100.0], [WELL, WELL])], Killed(), "all", "b has 2 results"),
-        ([part(WELL), Part([100.0], [])], Killed(), "all", "b played and has no result"),
+        ([part(WELL), part(WELL, 100.2)], Mishap(), "all", ["first rows are 0.200 s apart"]),
+        ([part(WELL), Part([100.0, 100.0], [WELL])], Mishap(), "all", ["b played 2 first rows"]),
+        ([part(WELL), Part([100.0], [WELL, WELL])], Mishap(), "all", ["b has 2 results"]),
+        ([part(WELL), part()], Mishap(), "all", ["b played and has no result"]),
+        ([IDLE, Part([], [WELL])], KILL, "none", ["b claims success and has not played"]),
     ],
 )
-def test_what_must_not_be_is_a_finding(parts: list[Part], killed: Killed, kind: str, problem: str) -> None:
-    assert judged(dict(zip("abcd", parts, strict=False)), killed, DAEMONS)[:2] == (kind, [problem])
+def test_what_is_not_as_promised_is_a_finding(
+    parts: list[Part], mishap: Mishap, kind: str, problems: list[str]
+) -> None:
+    assert judged(dict(zip("abc", parts, strict=False)), mishap) == (kind, problems)

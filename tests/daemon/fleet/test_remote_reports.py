@@ -29,7 +29,7 @@ class Broker:
 
     def say(self, topic: str, data: Any, *, retained: bool = False) -> None:
         payload = data if isinstance(data, bytes) else orjson.dumps(data)
-        self.reports.hear(f"motiond/{topic}", payload, retained=retained)
+        self.reports.take(f"motiond/{topic}", payload, retained=retained)
 
     def daemon(self, state: str, daemon: str = "d1", *, retained: bool = False) -> None:
         self.say(f"bridge/{daemon}/availability", {"state": state, "host": "bench"}, retained=retained)
@@ -114,9 +114,9 @@ def test_who_a_new_broker_says_nothing_of_is_absent_and_later_forgotten(broker: 
     broker.daemon("online", retained=True)
     broker.robot("right")
     broker.reports.settle()
-    assert broker.latest("left") == absent("no daemon tells of it", TOLD_UTC, bridge=None)
+    assert broker.latest("left") == absent("no daemon reports it", TOLD_UTC, bridge=None)
     assert broker.latest("right") == HERE
-    broker.reports.drop_unheard()
+    broker.reports.drop_unseen()
     assert broker.reports.robots == ("right",)
 
 
@@ -139,7 +139,7 @@ def test_a_daemon_of_which_a_new_broker_says_nothing_is_not_there(broker: Broker
         ("left/motions", b'{"motions": [{"ok": true}]}'),
         ("left/unheard_of", b"{}"),
         ("left/telemetry", b'{"stamp_s": 1}'),
-        ("fleet/state", b'{"state": "idle"}'),
+        ("bridge/state", b'{"state": "idle"}'),
         ("no name/state", b'{"state": "idle"}'),
         ("new/diagnostics", b"{}"),
     ],

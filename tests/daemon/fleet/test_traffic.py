@@ -8,7 +8,6 @@ import pytest
 from bench import traffic
 from bench.traffic import messages, recorded
 from motiond.daemon.api import SUBJECTS
-from motiond.daemon.fleet.member.group_start import PULSE_S
 from tests.daemon.mqtt import contract
 
 PAGE = Path(__file__).parents[3] / "docs" / "fleet.md"
@@ -21,7 +20,7 @@ def test_each_table_of_the_page_is_what_the_messages_give(table: traffic.Table) 
 
 @pytest.mark.parametrize("topic", sorted(recorded()))
 def test_each_message_is_as_the_document_says(topic: str) -> None:
-    told = {one.topic: one for one in (*messages("group start"), *messages("in motion"))}
+    told = {one.topic: one for one in messages("in motion")}
     if topic in told:
         one = told[topic]
         contract.check(one.topic, one.payload, qos=min(one.qos, 1), retain=one.retain)
@@ -30,12 +29,10 @@ def test_each_message_is_as_the_document_says(topic: str) -> None:
 
 
 def test_what_is_told_is_counted_whole() -> None:
-    rarely = {"availability", "description", "motions", "lease"}
-    moves, starts = ({one.topic for one in messages(doing)} for doing in ("in motion", "group start"))
-    counted = {topic.rpartition("/")[2] for topic in moves | starts}
+    rarely = {"availability", "description", "motions", "lease", "reservation"}
+    counted = {one.topic.rpartition("/")[2] for one in messages("in motion")}
     assert counted >= SUBJECTS - rarely
     assert {topic.rpartition("/")[2] for topic in recorded()} - counted == rarely
-    assert "motiond/bridge/arm-pc/pulse" in starts - moves
 
 
 def test_every_topic_on_which_a_daemon_tells_was_recorded() -> None:
@@ -44,15 +41,3 @@ def test_every_topic_on_which_a_daemon_tells_was_recorded() -> None:
     }
     on_connections_alone = {"request_heartbeat"}
     assert sent - {contract.channel_of(topic) for topic in recorded()} == on_connections_alone
-
-
-def test_a_pulse_counts_as_often_as_a_start_that_is_agreed_on_tells_it() -> None:
-    (pulse,) = [one for one in messages("group start") if one.topic.endswith("/pulse")]
-    assert (pulse.hz, pulse.qos, pulse.retain) == (1.0 / PULSE_S, 0, False)
-    assert orjson.loads(pulse.payload).keys() == {"start", "robots", "agrees", "reasons"}
-
-
-def test_a_packet_is_as_long_as_mqtt_says() -> None:
-    (heartbeat,) = [one for one in messages("in motion") if one.topic.endswith("heartbeat")]
-    assert orjson.loads(heartbeat.payload) == {}
-    assert heartbeat.wire_bytes == 2 + 2 + len("motiond/bridge/arm-pc/heartbeat") + 2

@@ -62,12 +62,10 @@ def test_every_topic_has_its_channel_and_every_channel_its_operation() -> None:
     reports = {topics.report("{robot}", subject) for subject in SUBJECTS}
     requests = {topics.request("{robot}", verb) for verb in VERBS}
     responses = {topics.response("{robot}", verb) for verb in VERBS}
-    fleet = {topics.request("fleet", verb) for verb in ("commit", "release")}
-    fleet.add(topics.response("{robot}", "fleet/commit"))
-    daemons = {topics.daemon("{daemon}"), topics.heartbeat("{daemon}"), topics.pulse("{daemon}")}
+    daemons = {topics.daemon("{daemon}"), topics.heartbeat("{daemon}")}
     daemons.add(topics.request_heartbeat("{robot}"))
     addresses = [channel["address"] for channel in document()["channels"].values()]
-    assert sorted(addresses) == sorted(reports | requests | responses | fleet | daemons)
+    assert sorted(addresses) == sorted(reports | requests | responses | daemons)
     used = set()
     for operation in document()["operations"].values():
         used.add(operation["channel"]["$ref"])

@@ -105,6 +105,7 @@ BODIES = {
     "queue/remove": b'{"goal_id":"g1"}',
     "queue/move": b'{"goal_id":"g1","place":1}',
     "fleet/prepare": b'{"motion":"wave","start":"s1"}',
+    "fleet/commit": b'{"start":"s1","token":"t","robots":["arm"],"start_at":2e9}',
     "fleet/release": b'{"start":"s1","token":"t"}',
     "motions/delete": b'{"motion":"wave"}',
     "lease/acquire": b'{"holder":"Anna"}',
@@ -127,7 +128,18 @@ async def test_what_a_stop_has_overtaken_sets_nothing_going(
     await settled()
     serving.cancel()
     refused = {topic: answer["error"] for topic, answer in wire.answers if answer["status"] == "error"}
-    beginning = ["play", "goto", "enable", "torque", "resume", "speed", "seek", "reset", "fleet/prepare"]
+    beginning = [
+        "play",
+        "goto",
+        "enable",
+        "torque",
+        "resume",
+        "speed",
+        "seek",
+        "reset",
+        "fleet/prepare",
+        "fleet/commit",
+    ]
     reason = "stopped before it began; a stop was served that may have been sent after it; send it again"
     assert refused == {f"motiond/arm/response/{verb}": f"arm/{verb}: {reason}" for verb in beginning}
     assert robots.verbs() == [verb for verb in verbs if verb not in beginning] + ["goto"]

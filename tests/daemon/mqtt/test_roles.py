@@ -14,7 +14,7 @@ import aiomqtt
 import orjson
 import pytest
 
-from motiond.daemon.api import FLEET_VERBS, SUBJECTS, VERBS, Dispatcher, Lease, Report
+from motiond.daemon.api import SUBJECTS, VERBS, Dispatcher, Lease, Report
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.bridge import MqttBridge
@@ -122,8 +122,6 @@ async def test_an_observer_asks_for_stops_and_looks_and_for_nothing_else(
             if await is_let(observer, f"motiond/arm/request/{verb}", orjson.dumps(BODIES.get(verb, {})))
         }
         assert let == FREE
-        for verb in FLEET_VERBS:
-            assert not await is_let(observer, f"motiond/fleet/request/{verb}"), verb
         for verb in ("stop", "estop"):
             answer = await observer.until(f"motiond/arm/response/{verb}")
             assert said(answer)["status"] == "ok"
@@ -146,8 +144,6 @@ async def test_an_operator_commands(guarded: dict[str, MqttSettings], robots: Ro
         assert answer["data"] == {"goal_id": "g1"}
         for verb in VERBS:
             assert await is_let(operator, f"motiond/arm/request/{verb}", b"not for anybody"), verb
-        for verb in FLEET_VERBS:
-            assert await is_let(operator, f"motiond/fleet/request/{verb}"), verb
     assert "play" in robots.verbs()
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 COMMANDS: tuple[messages.Command, ...] = (
-    messages.Go("goal-1"),
     messages.Speed(0.5, 2.0),
     messages.Reboot(["shoulder"]),
     messages.Inject({"fault": "unknown"}),

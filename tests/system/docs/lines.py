@@ -15,7 +15,7 @@ from tests.system.docs.shell import told_as_shown
 if TYPE_CHECKING:
     from tests.system.docs.shell import Ran, Shell
 
-TRIES, TOO_BUSY = 5, ("DEADLINE_MISSED", "not heard to be ready in time", "not heard of the commit")
+TRIES, TOO_BUSY = 5, ("DEADLINE_MISSED", "not seen playing", "nobody plays")
 ENDED_BEFORE = 127  # what bash says of one that was waited for
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import signal
 import subprocess
 import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import orjson
 import pytest
 
@@ -19,7 +17,6 @@ from bench.programs import MOTIOND
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
 from tests.daemon.conftest import listening, mosquitto_program
-from tests.daemon.fleet.members import members
 from tests.lasting import LASTING
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S, lines_until, started
@@ -142,56 +139,3 @@ async def result_of(ear: Ear, robot: str, start: str) -> dict[str, Any]:
     assert isinstance(message.payload, bytes)
     result: dict[str, Any] = orjson.loads(message.payload)
     return result
-
-
-async def test_a_coordinator_that_is_killed_leaves_reservations_that_expire(stage: Stage) -> None:
-    await stage.until_at_rest()
-    async with (
-        members(stage.settings, "d3") as others,
-        listening(stage.settings, checked=False) as ear,
-    ):
-        others.add("ghost", GROUP, silent_at={"fleet/prepare"})
-        await others.settle()
-        async with stage.program("fleet", "play", GROUP, MOTION) as play:
-            await reservations(ear, "reserved")
-            play.kill()
-            await play.wait()
-        code, out, err = await stage.motiond("play", ROBOTS[0], MOTION)
-        assert (code, out, "reserved" in err) == (1, "", True)
-        await reservations(ear, "released")
-        assert others.verbs("fleet") == []
-        for topic in ("ghost/description", "ghost/availability", "bridge/d3/availability"):
-            await others.publish(topic, b"")
-    assert (await stage.motiond("fleet", "play", GROUP, MOTION))[0] == 0
-
-
-async def test_the_fleet_s_page_shows_and_stops_them(stage: Stage) -> None:
-    await stage.until_at_rest()
-    address = f"127.0.0.1:{free_port()}"
-    async with (
-        stage.program("fleet", "serve", "--listen", address) as serving,
-        aiohttp.ClientSession(f"http://{address}") as session,
-        listening(stage.settings, checked=False) as ear,
-    ):
-        names: list[str] = []
-
-        async def look() -> None:
-            nonlocal names
-            while set(names) != set(ROBOTS):
-                try:
-                    async with session.get("/api/robots") as response:
-                        names = [one["name"] for one in (await response.json())["robots"]]
-                except aiohttp.ClientConnectionError:
-                    await asyncio.sleep(0.05)
-
-        await asyncio.wait_for(look(), PATIENCE_S)
-        async with session.post(f"/api/fleet/{GROUP}/play", json={"motion": MOTION}) as response:
-            assert (await response.json())["data"]["robots"] == list(ROBOTS)
-        await reservations(ear, "playing")
-        async with session.post(f"/api/robots/{ROBOTS[1]}/stop", json={}) as response:
-            assert (await response.json())["data"]["state"] == "stopping"
-        for robot in ROBOTS:
-            await ear.until(f"motiond/{robot}/result", lambda data: data["code"] == "CANCELED")
-        serving.send_signal(signal.SIGTERM)
-        await serving.communicate()
-        assert serving.returncode == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from motiond.daemon.config.mqtt import MqttSettings
 
 DAEMON = f"motiond/bridge/{host_name()}/availability"
-PULSE = f"motiond/bridge/{host_name()}/pulse"
 RESULT = "motiond/arm/result"
 STATE = "motiond/arm/state"
 LOST = "connection lost"
@@ -117,9 +116,6 @@ def is_broken(data: Any) -> bool:
 async def test_what_is_asked_at_one_node_is_done_at_another_and_told_at_a_third_as_is_the_daemon_s_end(
     cluster: Cluster, rig: Rig
 ) -> None:
-    rig.robot["groups"] = ["choir"]
-    commit = {"start": "s1", "robots": ["arm"], "tokens": {"arm": "t"}, "start_at": 2e9, "ready_in_s": 1.0}
-    commit["transaction"] = "t1"
     async with running(rig) as daemon, hearing(cluster.settings(3)) as ear:
         await ear.until(DAEMON, is_online)
         await is_in(ear, "idle")
@@ -134,15 +130,8 @@ async def test_what_is_asked_at_one_node_is_done_at_another_and_told_at_a_third_
         for node in NODES:
             await is_kept(cluster, node, DAEMON, is_online)
             await is_kept(cluster, node, STATE, lambda data: data["state"] == "idle")
-        async with asyncio.timeout(PATIENCE_S):
-            while "motiond/arm/response/fleet/commit" not in {one.topic.value for one in ear.heard}:
-                await ear.client.publish("motiond/fleet/request/commit", orjson.dumps(commit), 0)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(0.2):
-                        await ear.hear()
         await daemon.kill()
         await ear.until(DAEMON, is_broken)
-        await ear.until(PULSE, lambda data: data["start"] is None)  # by its connection for starts too
     for node in NODES:
         await is_kept(cluster, node, DAEMON, is_broken)
 
@@ -197,7 +186,7 @@ async def test_stops_of_one_robot_and_of_a_group_come_while_no_node_can_log_anyt
         MqttConnection(settings) as together,
     ):
         conversation = Conversation(together, settings.each()[0])
-        conversation.roster.hear(DaemonTopic("d1"), {"state": "online", "requests_qos": 0})
+        conversation.roster.take(DaemonTopic("d1"), {"state": "online", "requests_qos": 0})
         await conversation.subscribe(conversation.topics.response(ANY_ROBOT, "stop"))
         for number in (2, 3):
             cluster.nodes[number - 1].freeze()

@@ -94,11 +94,6 @@ async def test_a_robot_is_asked_from_its_site_with_all_that_mqtt_5_says_and_its_
         await ear.until("motiond/arm/response/status")
         await ear.ask("motiond/arm/request/queue", b"{}")
         assert robots.verbs() == ["status", "status", "queue"]
-        # What all robots are asked comes to the robot.
-        asking = asyncio.create_task(says(ear, "motiond/fleet/request/commit", b'{"start":"s1"}'))
-        assert said(await at_robot.until("motiond/fleet/request/commit")) == {"start": "s1"}
-        asking.cancel()
-        await asyncio.wait((asking,))
         for subject in ("lease", "reservation"):
             await at_robot.client.publish(f"motiond/arm/{subject}", b'{"epoch":1}', 1, retain=True)
             assert said(await ear.until(f"motiond/arm/{subject}")) == {"epoch": 1}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from motiond.daemon.api import FLEET_VERBS, SUBJECTS, VERBS
+from motiond.daemon.api import SUBJECTS, VERBS
 from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.client import MqttConnection
@@ -40,7 +40,6 @@ TOPICS = (
     *(f"motiond/arm/{subject}" for subject in (*SUBJECTS, "new")),
     *(f"motiond/arm/request/{verb}" for verb in VERBS),
     *(f"motiond/arm/response/{verb}" for verb in VERBS),
-    *(f"motiond/fleet/request/{verb}" for verb in FLEET_VERBS),
     *(f"motiond/bridge/d1/{what}" for what in ("availability", "heartbeat")),
     "elsewhere",
 )

@@ -101,7 +101,7 @@ class OneRobot(Rig):
 
 
 async def play_together(browsed: Browsed) -> None:
-    """Play; anew where a daemon was held up in the half second that all have to agree, as then none plays."""
+    """Play; again where a daemon was held up, so that none plays."""
     loop = asyncio.get_running_loop()
     both = " && ".join(does(robot, "playing") for robot in ("left", "right"))
     for _ in range(4):
@@ -173,9 +173,9 @@ async def test_sixty_robots_stay_usable(mosquitto: Mosquitto) -> None:
             name = f"r{number:02}"
             crowd.add(name)
             described = {**told.DESCRIPTION, "groups": [f"row{number // 20}"]}
-            crowd.tell(name, "description", described, retain=True)
-            crowd.tell(name, "state", told.state("idle"), retain=True)
-        crowd.tell("r07", "state", told.state("fault", message="a wire is loose"), retain=True)
+            crowd.report(name, "description", described, retain=True)
+            crowd.report(name, "state", told.state("idle"), retain=True)
+        crowd.report("r07", "state", told.state("fault", message="a wire is loose"), retain=True)
         async with fleet_page(mosquitto.settings) as browsed:
             await browsed.until("document.querySelectorAll('.tile').length === 60")
             await browsed.until(does("r07", "fault"))
@@ -194,7 +194,7 @@ async def test_sixty_robots_stay_usable(mosquitto: Mosquitto) -> None:
 async def test_a_lost_broker_is_told_and_no_state_is_shown_as_the_present_one(mosquitto: Mosquitto) -> None:
     async with members(mosquitto.settings) as crowd:
         crowd.add("arm")
-        crowd.tell("arm", "state", told.state("idle"), retain=True)
+        crowd.report("arm", "state", told.state("idle"), retain=True)
         async with fleet_page(mosquitto.settings) as browsed:
             await browsed.until(does("arm", "idle"))
             await mosquitto.kill()

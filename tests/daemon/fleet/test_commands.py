@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.api import VERBS, ReportHub, RequestError
-from motiond.daemon.client.connection import NoAnswer, at_broker
-from motiond.daemon.client.finding import broker_of
+from motiond.daemon.api import VERBS, ReportHub
+from motiond.daemon.client.connection import at_broker
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet.coordinator.commands import command
 from motiond.daemon.fleet.coordinator.conversation import MORE_S, Conversation
@@ -21,14 +20,6 @@ from tests.virtual import NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
-
-@pytest.fixture
-async def broker(free_port: int) -> AsyncIterator[Embedded]:
-    broker = Embedded(free_port)
-    await broker.start()
-    yield broker
-    await broker.kill()
 
 
 @pytest.fixture
@@ -60,23 +51,6 @@ async def test_no_stop_waits_for_another_at_a_broker_that_logs_each_of_them(
     assert choir.asked_by == {("stop", 0)}
 
 
-async def test_brokers_are_looked_at_without_an_election_or_a_log(
-    broker: Embedded, choir: Members, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-    subscribe = MqttConnection.subscribe
-
-    async def noting(client: MqttConnection, topics: Any, *args: Any, **options: Any) -> Any:
-        asked.extend(qos for _, qos in topics)
-        return await subscribe(client, topics, *args, **options)
-
-    monkeypatch.setattr(MqttConnection, "subscribe", noting)
-    urls = [f"mqtt://{broker.settings.listen}", f"mqtt://127.0.0.1:{NETWORK.free_port()}"]
-    found = await broker_of(MqttSettings(broker=urls, protocol="3.1.1"))
-    assert found.url == urls[0]
-    assert (set(asked), choir.asked_by) == ({0}, {("status", 0)})
-
-
 async def test_a_stop_goes_out_before_it_is_known_who_else_is_a_member(
     broker: Embedded, choir: Members
 ) -> None:
@@ -89,7 +63,7 @@ async def test_a_stop_goes_out_before_it_is_known_who_else_is_a_member(
 
 
 async def test_a_stop_goes_to_a_robot_that_is_not_there_too(broker: Embedded, choir: Members) -> None:
-    choir.tell("right", "availability", {"state": "offline", "bridge": "d1"}, retain=True)
+    choir.report("right", "availability", {"state": "offline", "bridge": "d1"}, retain=True)
     await choir.settle()
     choir.robots["right"].silent_at.add("stop")
     left, right = await command(broker.settings, "choir", "stop")
@@ -105,15 +79,6 @@ async def test_a_refusal_is_told_beside_the_answers(broker: Embedded, choir: Mem
     left, right = await command(broker.settings, "choir", "pause")
     assert left.payload() == {"robot": "left", "ok": True, "data": {"state": "paused", "goal_id": "g"}}
     assert right.payload() == {"robot": "right", "ok": False, "code": "NOT_PLAYING", "error": reason}
-
-
-async def test_a_group_that_nobody_is_in_cannot_be_stopped(broker: Embedded, choir: Members) -> None:
-    with pytest.raises(RequestError) as caught:
-        await command(broker.settings, "brand", "estop")
-    assert str(caught.value) == (
-        "brand: no robot is in this group; the groups here are band, choir; did you mean 'band'?"
-    )
-    assert choir.asked == []
 
 
 @pytest.mark.usefixtures("choir")
@@ -160,23 +125,10 @@ async def test_monitor_and_page_stop_a_robot_wherever_its_daemon_has_gone(
     async def the_wrong_one(settings: MqttSettings) -> MqttSettings:
         return settings.each()[0]
 
-    monkeypatch.setattr("motiond.daemon.fleet.uplink.broker_of", the_wrong_one)
+    monkeypatch.setattr("motiond.daemon.fleet.gateway.uplink.broker_of", the_wrong_one)
     site = Gateway(several, ReportHub())
     listening = asyncio.create_task(site.run())
     await until(lambda: "left" in site.robots.robots)
     assert await site.robots.handle("left", "stop", VERBS["stop"].request()) == STOPPED
     listening.cancel()
     await asyncio.wait((listening,))
-
-
-async def test_without_a_broker_that_is_told() -> None:
-    port = NETWORK.free_port()
-    with pytest.raises(NoAnswer) as caught:
-        await command(MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1"), "choir", "stop")
-    assert str(caught.value).startswith(f"mqtt://127.0.0.1:{port}: no connection to the broker; ")
-
-
-async def test_where_no_robot_ever_was_that_is_told(broker: Embedded) -> None:
-    with pytest.raises(NoAnswer) as caught:
-        await command(broker.settings, "choir", "stop")
-    assert str(caught.value) == "no daemon has been at this broker; start it with `motiond run`"

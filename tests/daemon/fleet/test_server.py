@@ -82,19 +82,11 @@ async def serving(mqtt: MqttSettings) -> AsyncIterator[Fleet]:
 
 
 @pytest.fixture
-async def broker(free_port: int) -> AsyncIterator[Embedded]:
-    broker = Embedded(free_port)
-    await broker.start()
-    yield broker
-    await broker.kill()
-
-
-@pytest.fixture
 async def choir(broker: Embedded) -> AsyncIterator[Members]:
     async with members(broker.settings) as choir:
         for name in ("left", "right"):
             choir.add(name, "choir", code=None)
-            choir.tell(name, "state", told.state(), retain=True)
+            choir.report(name, "state", told.state(), retain=True)
         yield choir
 
 
@@ -240,7 +232,7 @@ async def test_a_group_plays_together(fleet: Fleet, choir: Members) -> None:
     status, answer = await fleet.post("/api/fleet/choir/play", motion="wave")
     assert (status, answer["data"]["robots"]) == (200, ["left", "right"])
     assert set(choir.bodies("fleet/prepare")) == {"left", "right"}
-    assert choir.bodies("commit")["fleet"]["start"] == answer["data"]["start"]
+    assert choir.bodies("fleet/commit")["left"]["start"] == answer["data"]["start"]
 
 
 # -- who there is -------------------------------------------------------------------------------------------
@@ -285,7 +277,7 @@ async def _watch_and_tell_for_ever(page: Page, choir: Members) -> None:
     while True:  # a server that is held up for long takes it that nobody watches any more
         await page.socket.send_str('{"watching":true,"robot":"right"}')
         for name in ("left", "right"):
-            choir.tell(name, "telemetry", SAMPLE)
+            choir.report(name, "telemetry", SAMPLE)
         await asyncio.sleep(0.02)
 
 

@@ -1,0 +1,208 @@
+"""The part of one daemon in starts of groups: its robots stop when another robot of the start does not play.
+
+Once a robot is committed it plays by itself (`robots.group_start`). This module only watches: what the other
+robots report of their reservations, and their daemons of themselves, comes by the broker; what the daemon's
+own robots report comes directly. docs/decisions/all-or-none.md says what that promises.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from motiond.text import listed
+
+from ...mqtt.topics import DaemonTopic, ReportTopic
+from .peers import Peers, progress_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ...api import CommitRequest
+    from ...robots import Reservation
+    from .peers import Progress
+
+log = logging.getLogger(__name__)
+
+SEEN_WITHIN_S = 2.0
+"""So long after the first row every robot of a start has to be seen playing."""
+MOST_NAMED = 5
+PLAYS = frozenset({"playing", "ended"})
+
+
+class GroupMember:
+    """Watches all starts in which robots of this daemon take part.
+
+    Parameters
+    ----------
+    reservations : mapping of str to Reservation
+        Of the daemon's own robots.
+    unix_now : callable
+        Returns Unix time in s.
+    """
+
+    def __init__(
+        self,
+        reservations: Mapping[str, Reservation],
+        unix_now: Callable[[], float] = time.time,
+    ) -> None:
+        self._reservations = reservations
+        self._is_connected: Callable[[], bool] = lambda: False
+        self._unix_now = unix_now
+        self._peers = Peers()
+        self._starts: dict[str, _Start] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+
+    async def run(self, is_connected: Callable[[], bool]) -> NoReturn:
+        """Watch until cancelled.
+
+        Parameters
+        ----------
+        is_connected : callable
+            Whether the daemon is at its broker.
+        """
+        self._is_connected = is_connected
+        listeners = {name: partial(self._take_own, name) for name in self._reservations}
+        for name, listener in listeners.items():
+            self._reservations[name].listeners.append(listener)
+        try:
+            async with asyncio.TaskGroup() as self._tasks:
+                await asyncio.Event().wait()
+        finally:
+            self._tasks = None
+            for name, listener in listeners.items():
+                self._reservations[name].listeners.remove(listener)
+        raise AssertionError  # it is watched until cancelled
+
+    def take(self, topic: DaemonTopic | ReportTopic, report: dict[str, Any]) -> None:
+        """Take what a daemon or a robot at the broker reports."""
+        self._peers.take(topic, report)
+        match topic:
+            case DaemonTopic():
+                for start in self._starts.values():
+                    start.look()
+            case ReportTopic(robot, "reservation") if robot not in self._reservations:
+                self._progress(robot, progress_of(report))
+
+    def _take_own(self, robot: str, report: dict[str, Any]) -> None:
+        """Take what one of the daemon's own robots reports; its commit begins the watch."""
+        self._peers.take(ReportTopic(robot, "reservation"), report)
+        commit = self._reservations[robot].committed
+        if report["phase"] == "committed" and commit is not None and self._tasks is not None:
+            if commit.start not in self._starts:
+                start = self._starts[commit.start] = self._joined(commit)
+                self._tasks.create_task(self._watch(start), name=f"fleet.{commit.start}")
+            self._starts[commit.start].own[robot] = self._reservations[robot]
+        self._progress(robot, progress_of(report))
+
+    def _progress(self, robot: str, progress: Progress) -> None:
+        for start in self._starts.values():
+            start.take(robot, progress)
+
+    def _joined(self, commit: CommitRequest) -> _Start:
+        """Return a start with what its robots have reported so far."""
+        start = _Start(commit, self._peers, self._is_connected, self._unix_now())
+        for robot in commit.robots:
+            start.take(robot, self._peers.progress(robot))
+        return start
+
+    async def _watch(self, start: _Start) -> None:
+        try:
+            await start.watch()
+        except Exception:
+            log.exception("start '%s' failed inside motiond", start.commit.start)
+            start.break_off("it failed inside motiond; the daemon's log says more", None)
+        finally:
+            del self._starts[start.commit.start]
+
+
+class _Start:
+    """One start, as far as this daemon takes part in it.
+
+    Attributes
+    ----------
+    own : dict of str to Reservation
+        The daemon's own robots that are committed to it.
+    """
+
+    def __init__(
+        self, commit: CommitRequest, peers: Peers, is_connected: Callable[[], bool], unix_s: float
+    ) -> None:
+        self.commit = commit
+        self.own: dict[str, Reservation] = {}
+        self._peers = peers
+        self._is_connected = is_connected
+        self._seen = dict.fromkeys(commit.robots, "")
+        """The phase of this start that each robot has reported last; '' where none."""
+        self._reasons: dict[str, str] = {}
+        self._news = asyncio.Event()
+        self._first_row_s = asyncio.get_running_loop().time() + commit.start_at - unix_s
+
+    def take(self, robot: str, progress: Progress) -> None:
+        """Take what a robot reports; of robots that are not in this start, nothing."""
+        phase = self._seen.get(robot)
+        if phase is None or phase == "ended":
+            return
+        if progress.start == self.commit.start:
+            if progress.phase == "released":
+                self._reasons.setdefault(robot, progress.reason or "it was released")
+            else:
+                self._seen[robot] = progress.phase or ""
+        elif phase and progress.phase != "released":  # a commit of another start may be refused meanwhile
+            self._reasons.setdefault(robot, "it is not reserved for the start any more")
+        self._news.set()
+
+    def look(self) -> None:
+        """Act on what the daemons have reported."""
+        self._news.set()
+
+    async def watch(self) -> None:
+        """Watch until none of the daemon's own robots takes part any more."""
+        checked_s: float | None = self._first_row_s + SEEN_WITHIN_S
+        loop = asyncio.get_running_loop()
+        while True:
+            self._news.clear()
+            self._heed_failures()
+            if checked_s is not None and loop.time() >= checked_s:
+                self._heed_unseen()
+                checked_s = None
+            if all(own.phase_of(self.commit.start) is None for own in self.own.values()):
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(checked_s):
+                    await self._news.wait()
+
+    def _heed_failures(self) -> None:
+        """Stop because of robots that are known not to play with the others."""
+        for robot, phase in self._seen.items():
+            if phase == "ended":
+                continue
+            reason = self._reasons.get(robot) or ("" if robot in self.own else self._peers.absence(robot))
+            if reason:
+                plays_on = phase in PLAYS and self.commit.on_member_failure == "continue"
+                self.break_off(f"{robot}: {reason}", robot, plays_on=plays_on)
+
+    def _heed_unseen(self) -> None:
+        """Stop because of robots that nothing shows to play."""
+        unseen = [robot for robot, phase in self._seen.items() if phase not in PLAYS]
+        if unseen:
+            names = listed(unseen[:MOST_NAMED], more=max(0, len(unseen) - MOST_NAMED))
+            why = "; ".join(f"{robot}: {self._why_unseen(robot)}" for robot in unseen[:MOST_NAMED])
+            reason = f"not seen playing {SEEN_WITHIN_S:g} s after the first row: {names}; {why}"
+            self.break_off(reason, unseen[0])
+
+    def _why_unseen(self, robot: str) -> str:
+        if not self._is_connected():
+            return "the connection to the broker is lost"
+        phase = self._seen[robot]
+        return f"it reported last that it is {phase}" if phase else "it has reported nothing of the start"
+
+    def break_off(self, reason: str, member: str | None, *, plays_on: bool = False) -> None:
+        """Stop the daemon's own robots; `plays_on` leaves those alone that have come to their first row."""
+        for reservation in self.own.values():
+            if not plays_on or reservation.phase_of(self.commit.start) != "playing":
+                reservation.break_off(self.commit.start, reason, member)
