@@ -10,8 +10,10 @@
 - `reports`: reports, results, and the queue in which they wait; `errors`: what is raised
 - `transport`: what all connections have in common; `mqtt`: the one to a broker; `messages`: those to a
   daemon's own socket and page; `several`: more than one of them
+- `sync`: the same without asyncio
 """
 
+from . import sync
 from .connect import connect
 from .daemon import Daemon, Goal, Group, Robot
 from .errors import ClientError, ConnectionLost, NoAnswer, Refused
@@ -32,4 +34,5 @@ __all__ = [
     "Robot",
     "Stream",
     "connect",
+    "sync",
 ]

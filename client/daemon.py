@@ -189,7 +189,7 @@ class Daemon:
         while (interest := self._interest()) != self._followed:
             self._followed = interest
             for robot, subject in [*self._latest]:
-                if not interest & {(robot, subject), ("+", subject)}:
+                if not self._transport.sends_all and not interest & {(robot, subject), ("+", subject)}:
                     del self._latest[robot, subject]
             await self._transport.follow(interest)
 

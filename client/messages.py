@@ -172,6 +172,8 @@ class HttpTransport(MessageTransport):
         Certificates that the daemon's is checked against.
     """
 
+    sends_all = True
+
     def __init__(
         self, url: str, take: Callable[[Report], None], token: str | None = None, ca_file: Path | None = None
     ) -> None:

@@ -36,6 +36,9 @@ class Transport(ABC):
         Set while there is a connection on which requests are sent, and while there is none.
     """
 
+    sends_all = False
+    """Whether reports come without being followed."""
+
     def __init__(self, place: str, take: Callable[[Report], None]) -> None:
         self.place = place
         self.connected, self.ended = asyncio.Event(), asyncio.Event()

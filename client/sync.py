@@ -1,0 +1,274 @@
+"""The client without asyncio: its event loop runs in a thread of its own, and any thread may use it.
+
+    with motiond.client.sync.connect("mqtt://robots.local") as daemon:
+        result = daemon.robot("arm").play("wave", speed=0.5)
+
+What is interrupted by Ctrl-C is given up as a cancelled call is: the robot goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
+
+from .connect import connect as connect_asynchronously
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterator
+
+    from . import daemon as asynchronous
+    from .reports import Result
+    from .reports import Stream as AsynchronousStream
+
+    T = TypeVar("T")
+
+
+class Stream:
+    """Reports as they arrive: `for report in stream`, or `get` with a timeout."""
+
+    def __init__(self, daemon: Daemon, stream: AsynchronousStream) -> None:
+        self._daemon = daemon
+        self._stream = stream
+
+    def get(self, timeout_s: float | None = None) -> Any:
+        """Wait for the next one.
+
+        Raises
+        ------
+        TimeoutError
+        StopAsyncIteration
+            If the stream was closed.
+        ConnectionLost
+        """
+        return self._daemon.call(asyncio.wait_for(anext(self._stream), timeout_s))
+
+    def close(self) -> None:
+        """Listen no more; any number of times."""
+        self._daemon.call(self._stream.close())
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            while True:
+                yield self.get()
+        except StopAsyncIteration:
+            return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Goal:
+    """A motion that a robot has accepted, as `motiond.client.Goal`."""
+
+    def __init__(self, daemon: Daemon, goal: asynchronous.Goal) -> None:
+        self.goal_id = goal.goal_id
+        self._daemon = daemon
+        self._goal = goal
+
+    def result(self, timeout_s: float | None = None) -> Result:
+        """Wait until the motion has ended; as `motiond.client.Goal.result`."""
+        return self._daemon.call(asyncio.wait_for(self._goal.result(), timeout_s))
+
+
+class Robot:
+    """One robot, as `motiond.client.Robot`; any other verb goes by `request`."""
+
+    def __init__(self, daemon: Daemon, robot: asynchronous.Robot) -> None:
+        self.name = robot.name
+        self._daemon = daemon
+        self._robot = robot
+
+    def request(
+        self,
+        verb: str,
+        payload: dict[str, Any] | None = None,
+        /,
+        *,
+        timeout_s: float | None = None,
+        **keys: Any,
+    ) -> dict[str, Any]:
+        """Send any request of docs/mqtt.md and return the `data` of its answer."""
+        return self._daemon.call(self._robot.request(verb, payload, timeout_s=timeout_s, **keys))
+
+    @overload
+    def play(self, motion: str, *, wait: Literal[True] = True, **keys: Any) -> Result: ...
+
+    @overload
+    def play(self, motion: str, *, wait: Literal[False], **keys: Any) -> Goal: ...
+
+    def play(self, motion: str, *, wait: bool = True, **keys: Any) -> Result | Goal:
+        """Play a motion and return its result; with `wait=False`, return once accepted."""
+        if wait:
+            result: Result = self._daemon.call(self._robot.play(motion, **keys))
+            return result
+        return Goal(self._daemon, self._daemon.call(self._robot.play(motion, wait=False, **keys)))
+
+    @overload
+    def goto(self, pose: str | None = None, *, wait: Literal[True] = True, **keys: Any) -> Result: ...
+
+    @overload
+    def goto(self, pose: str | None = None, *, wait: Literal[False], **keys: Any) -> Goal: ...
+
+    def goto(self, pose: str | None = None, *, wait: bool = True, **keys: Any) -> Result | Goal:
+        """Go to a pose, or to `joints={…}`; otherwise as `play`."""
+        if wait:
+            result: Result = self._daemon.call(self._robot.goto(pose, **keys))
+            return result
+        return Goal(self._daemon, self._daemon.call(self._robot.goto(pose, wait=False, **keys)))
+
+    def stop(self) -> dict[str, Any]:
+        """Stop softly, on the path, and clear the queue."""
+        return self.request("stop")
+
+    def estop(self) -> dict[str, Any]:
+        """Halt at once and stay so until `reset`; this is no safety-rated stop."""
+        return self.request("estop")
+
+    def pause(self) -> dict[str, Any]:
+        """Slow down on the path and wait there."""
+        return self.request("pause")
+
+    def resume(self) -> dict[str, Any]:
+        """Go on along the path."""
+        return self.request("resume")
+
+    def reset(self) -> dict[str, Any]:
+        """Leave the emergency stop or a fault."""
+        return self.request("reset")
+
+    def enable(self) -> dict[str, Any]:
+        """Switch torque on, holding where the joints are."""
+        return self.request("enable")
+
+    def disable(self) -> dict[str, Any]:
+        """Switch torque off, while no motion plays."""
+        return self.request("disable")
+
+    def set_speed(self, speed: float) -> dict[str, Any]:
+        """Play at another speed from now on; 1 is the file's."""
+        return self.request("speed", speed=speed)
+
+    def status(self) -> dict[str, Any]:
+        """Return what the robot does now, as it answers."""
+        return self.request("status")
+
+    def queue(self) -> list[dict[str, Any]]:
+        """Return the motions that wait for the one that plays."""
+        return self._daemon.call(self._robot.queue())
+
+    def report(self, subject: str) -> dict[str, Any]:
+        """Return the latest report on a subject of which one is retained, such as `description`."""
+        return self._daemon.call(self._robot.report(subject))
+
+    def telemetry(self) -> Stream:
+        """Return a stream of telemetry samples, as dictionaries; a slow reader gets the newest."""
+        return self._daemon.reports("telemetry", robot=self.name, data_only=True)
+
+    def states(self) -> Stream:
+        """Return a stream of states, as dictionaries; the present one comes first."""
+        return self._daemon.reports("state", robot=self.name, data_only=True)
+
+    def events(self) -> Stream:
+        """Return a stream of events, as dictionaries."""
+        return self._daemon.reports("event", robot=self.name, data_only=True)
+
+
+class Group:
+    """All robots of a group, as `motiond.client.Group`."""
+
+    def __init__(self, daemon: Daemon, group: asynchronous.Group) -> None:
+        self.name = group.name
+        self._daemon = daemon
+        self._group = group
+
+    def request(self, verb: str, **keys: Any) -> dict[str, Any]:
+        """Send any request to groups (docs/http.md) and return the `data` of its answer."""
+        return self._daemon.call(self._group.request(verb, **keys))
+
+    def play(self, motion: str, **keys: Any) -> dict[str, Any]:
+        """Play a motion on all robots at one time; return once all have accepted it."""
+        return self.request("play", motion=motion, **keys)
+
+    def stop(self) -> dict[str, Any]:
+        """Stop all robots softly, on their paths."""
+        return self.request("stop")
+
+
+class Daemon:
+    """One daemon, or all daemons at a broker, as `motiond.client.Daemon`."""
+
+    def __init__(self, daemon: asynchronous.Daemon, loop: asyncio.AbstractEventLoop) -> None:
+        self._daemon = daemon
+        self._loop = loop
+        self._thread = threading.Thread(target=self._run, name="motiond.client", daemon=True)
+        self._is_closed = False
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        try:
+            self.call(self._daemon.__aenter__())
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        self._loop.run_forever()
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
+
+    def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine of the client to its end; one that is interrupted is cancelled."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        finally:
+            future.cancel()
+
+    def close(self) -> None:
+        """Disconnect; any number of times."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self.call(self._daemon.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def robot(self, name: str) -> Robot:
+        """Return one robot, whether it is there or not."""
+        return Robot(self, self._daemon.robot(name))
+
+    def robots(self) -> list[Robot]:
+        """Return all robots that are known, by name."""
+        return [Robot(self, robot) for robot in self.call(self._daemon.robots())]
+
+    def group(self, name: str) -> Group:
+        """Return a group of robots."""
+        return Group(self, self._daemon.group(name))
+
+    def reports(self, *subjects: str, robot: str = "+", data_only: bool = False) -> Stream:
+        """Return a stream of `Report` of one robot or of all, or of their `data` alone."""
+
+        async def begin() -> AsynchronousStream:
+            if not data_only:
+                return self._daemon.reports(*subjects, robot=robot)
+            return self._daemon.stream(set(subjects), robot, data_only=True)
+
+        return Stream(self, self.call(begin()))
+
+
+def connect(*where: Any, **options: Any) -> Daemon:
+    """Return a client; `with` connects it. It takes what `motiond.client.connect` takes."""
+    loop = asyncio.new_event_loop()
+
+    async def make() -> asynchronous.Daemon:
+        return connect_asynchronously(*where, **options)
+
+    return Daemon(loop.run_until_complete(make()), loop)

@@ -1,0 +1,105 @@
+"""What the client does on each way to a daemon whose robot `arm` is idle: at a broker, the socket, the page.
+
+`test_contract.py` runs it in the test's process, and `tests/system/client` on real programs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from motiond.client import Refused
+from tests.waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from motiond.client import Daemon, Robot
+
+    Step = Callable[["Daemon", "Daemon"], Awaitable[None]]
+
+
+async def until(robot: Robot, holds: Callable[[dict[str, Any]], bool]) -> None:
+    """Wait until the state of a robot holds."""
+    async with asyncio.timeout(PATIENCE_S), robot.states() as states:
+        async for state in states:
+            if holds(state):
+                return
+
+
+async def a_motion_is_played_to_its_result(daemon: Daemon, _: Daemon) -> None:
+    result = await daemon.robot("arm").play("short", speed=0.5)
+    assert (result.code, result.motion, result.is_successful) == ("SUCCESSFUL", "short", True)
+
+
+async def a_goal_is_accepted_and_waited_for_later(daemon: Daemon, _: Daemon) -> None:
+    goal = await daemon.robot("arm").goto(joints={"elbow": 0.2}, wait=False)
+    result = await goal.result()
+    assert (result.goal_id, result.code) == (goal.goal_id, "SUCCESSFUL")
+    assert await goal.result() is result
+
+
+async def a_stop_by_another_client_ends_the_motion(daemon: Daemon, other: Daemon) -> None:
+    playing = asyncio.create_task(daemon.robot("arm").play("long"))
+    await until(other.robot("arm"), lambda state: state["state"] == "playing")
+    await other.robot("arm").stop()
+    assert (await playing).code == "CANCELED"
+    await until(daemon.robot("arm"), lambda state: state["state"] == "idle")
+
+
+async def a_refusal_has_code_message_and_data(daemon: Daemon, _: Daemon) -> None:
+    with pytest.raises(Refused) as caught:
+        await daemon.robot("arm").play("shord")
+    assert caught.value.code == "UNKNOWN_MOTION"
+    assert caught.value.message.endswith("did you mean 'short'?")
+
+
+async def a_cancelled_play_leaves_the_robot_playing(daemon: Daemon, _: Daemon) -> None:
+    arm = daemon.robot("arm")
+    playing = asyncio.create_task(arm.play("long"))
+    await until(arm, lambda state: state["state"] == "playing")
+    playing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await playing
+    assert (await arm.status())["motion"] == "long"
+    await arm.stop()
+    await until(arm, lambda state: state["state"] == "idle" and state["goal_id"] is None)
+
+
+async def robots_states_and_descriptions_are_known(daemon: Daemon, _: Daemon) -> None:
+    (arm,) = await daemon.robots()
+    assert (arm.name, (await arm.status())["state"], await arm.queue()) == ("arm", "idle", [])
+    assert [joint["name"] for joint in (await arm.report("description"))["joints"]] == ["shoulder", "elbow"]
+
+
+async def telemetry_is_the_newest_for_a_slow_reader(daemon: Daemon, _: Daemon) -> None:
+    async with asyncio.timeout(PATIENCE_S), daemon.robot("arm").telemetry() as samples:
+        first = await anext(samples)
+        assert len(first["reference"]["position"]) == len(first["feedback"]["effort"]) == 2
+        await asyncio.sleep(0.5)
+        while not samples.dropped:  # noqa: ASYNC110 - nobody reports it
+            await asyncio.sleep(0.05)
+        assert (await anext(samples))["stamp_s"] > first["stamp_s"] + 0.2
+
+
+async def a_closed_client_answers_nothing_and_closes_twice(daemon: Daemon, _: Daemon) -> None:
+    events = daemon.robot("arm").events()
+    await daemon.close()
+    await daemon.close()
+    assert [event async for event in events] == []
+    with pytest.raises(Exception, match="closed"):
+        await daemon.robot("arm").status()
+
+
+STEPS: list[Step] = [
+    a_motion_is_played_to_its_result,
+    a_goal_is_accepted_and_waited_for_later,
+    a_stop_by_another_client_ends_the_motion,
+    a_refusal_has_code_message_and_data,
+    a_cancelled_play_leaves_the_robot_playing,
+    robots_states_and_descriptions_are_known,
+    telemetry_is_the_newest_for_a_slow_reader,
+    a_closed_client_answers_nothing_and_closes_twice,
+]
