@@ -22,8 +22,9 @@ from motiond.text import quoted
 from ..arrays import Floats, frozen
 from ..errors import Where
 from ..io.beginning import first_tag
-from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
+from ..model.robot import RobotModel
 from ..model.shapes import Shape
+from ..model.structure import Coordinate, Frame, Joint, Link
 from .catalog import Part, load_catalog, pose
 from .document import Element, read_document
 from .elements import LAST_IMPLICIT_END_EFFECTOR

@@ -1,6 +1,6 @@
 """The neutral types that every reader makes, and what can be done with them; no module knows a file format.
 
-- `robot`: a robot, with the links, joints and frames that it consists of
+- `robot`: a robot; `structure`: the links, joints and frames that it consists of
 - `shapes`: what links look like; `outline`: shapes derived where a file describes none
 - `kinematics`: where these are for given positions
 - `motion`: joint positions over time; `interpolation`: how they are sampled between rows
@@ -23,8 +23,9 @@ from .interpolation import (
 from .joining import JoinTolerance, concatenate
 from .motion import Motion, MotionError
 from .outline import derived_shapes
-from .robot import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic, RobotModel
+from .robot import RobotModel
 from .shapes import Mesh, Shape
+from .structure import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic
 
 __all__ = [
     "SAME_TIME_S",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from ..arrays import Floats
-    from .robot import Frame, Joint, JointType, Link
+    from .structure import Frame, Joint, JointType, Link
 
 _Key: TypeAlias = tuple[Literal["base", "link", "joint", "frame"], str]
 _BASE: _Key = ("base", "")

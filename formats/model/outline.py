@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..arrays import Floats
-    from .robot import Joint, Link, RobotModel
+    from .robot import RobotModel
+    from .structure import Joint, Link
 
 DENSITY_KG_M3 = 2000.0
 # Places nearer to each other than this are one.

@@ -16,8 +16,8 @@ from ..model.poses import identity_pose
 if TYPE_CHECKING:
     from ..arrays import Floats
     from ..errors import Where
-    from ..model.robot import Coordinate, Mimic
     from ..model.shapes import Shape
+    from ..model.structure import Coordinate, Mimic
 
 IDENTITY = identity_pose()
 # The names of a model's own frame and of the frame that nothing moves.

@@ -13,7 +13,7 @@ import numpy as np
 
 from motiond.text import echoed, nearest, quoted
 
-from ..model.robot import Coordinate, Mimic
+from ..model.structure import Coordinate, Mimic
 from .elements import AXES, MODEL, WORLD, AxisElement, JointElement
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from motiond.text import echoed, quoted
 from ..arrays import Floats, frozen
 from ..io.beginning import first_tag
 from ..model.poses import inverse_pose
-from ..model.robot import Coordinate, Frame, Joint, Link, RobotModel
+from ..model.robot import RobotModel
+from ..model.structure import Coordinate, Frame, Joint, Link
 from .document import read_document
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
 from .frames import Frames, full
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..io.source import Source
-    from ..model.robot import FrameKind
     from ..model.shapes import Shape
+    from ..model.structure import FrameKind
     from .document import Document
     from .elements import AxisElement, Element
 

@@ -14,7 +14,7 @@ import numpy as np
 from motiond.text import echoed
 
 from ..arrays import Floats, frozen
-from ..model.robot import Link
+from ..model.structure import Link
 from .document import Node
 from .elements import MOMENTS, SOLIDS
 from .shape import DEFAULT_HEIGHT_M, DEFAULT_RADIUS_M, read_shapes

@@ -15,11 +15,11 @@ import numpy as np
 from motiond.text import echoed, nearest
 
 from ..arrays import Floats, frozen
-from ..model.robot import Coordinate, Joint
+from ..model.structure import Coordinate, Joint
 from .elements import DYNAMICS
 
 if TYPE_CHECKING:
-    from ..model.robot import JointType
+    from ..model.structure import JointType
     from .document import Node
 
 

@@ -22,7 +22,7 @@ from ..arrays import Floats, frozen
 from ..errors import MOST_PROBLEMS, Problems
 from ..io.beginning import first_tag
 from ..model.poses import inverse_pose
-from ..model.robot import Joint, RobotModel
+from ..model.robot import RobotModel
 from .document import Node, read_document
 from .inertia import read_link
 from .joint import free_joint, read_joint
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..io.source import Source
+    from ..model.structure import Joint
 
 NAME, SUFFIXES = "skel", (".skel",)
 
