@@ -1,4 +1,4 @@
-"""A motion's rows in the robot's columns: which joint is which, who follows whom, what is left out."""
+"""A motion's rows in the robot's columns: order, mimic joints, what is left out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MotionRows:
 
     - `times` (ndarray, shape (rows,)): in s, from the first row
     - `positions` (ndarray, shape (rows, joints)): in rad or m
-    - `effort` (ndarray, shape (rows, joints), or None): in N·m or N, where the motion tells it
+    - `effort` (ndarray, shape (rows, joints), or None): in N·m or N, where the motion has it
     - `driven` (ndarray of bool, shape (joints,)): the joints that the motion moves
     - `uniform`: whether the rows are equally far apart
     """
@@ -106,12 +106,12 @@ def _follow(joint_map: JointMap, positions: Floats, driven: Booleans) -> None:
 
 
 def _effort_of(motion: Motion, columns: NDArray[np.intp], joints: int) -> Floats | None:
-    """Return the efforts that a motion tells for its joints, or None."""
-    told = motion.components.get("JointEffort")
-    if not isinstance(told, np.ndarray) or told.shape != motion.positions.shape:
+    """Return the efforts of a motion's joints, or None."""
+    efforts = motion.components.get("JointEffort")
+    if not isinstance(efforts, np.ndarray) or efforts.shape != motion.positions.shape:
         return None
-    effort = np.zeros((len(told), joints))
-    effort[:, columns[columns >= 0]] = told[:, columns >= 0]
+    effort = np.zeros((len(efforts), joints))
+    effort[:, columns[columns >= 0]] = efforts[:, columns >= 0]
     return effort
 
 

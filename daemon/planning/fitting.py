@@ -51,11 +51,11 @@ def fitted(
         speed *= 0.999 * _needed(found)
         if speed < SLOWEST:
             break
-    told = at_full_speed
-    if not any(one.speed_factor is None for one in told):
-        told = [*told, *(one for one in found if one.speed_factor is None)]
-    told = fitting.advised(told)
-    raise PlanError("\n".join(f"{rows.name}: {violation}" for violation in told), told)
+    violations = at_full_speed
+    if not any(one.speed_factor is None for one in violations):
+        violations = [*violations, *(one for one in found if one.speed_factor is None)]
+    violations = fitting.advised(violations)
+    raise PlanError("\n".join(f"{rows.name}: {violation}" for violation in violations), violations)
 
 
 def _needed(found: Sequence[Violation]) -> float:

@@ -80,7 +80,7 @@ class Entry:
     violations : tuple of Violation
         Of limits, where they are the reason.
     duration_s, frame_rate, frames, joints
-        As the file tells; 0 and () where it cannot be read.
+        As in the file; 0 and () where it cannot be read.
     holds : tuple of str
         The joints that it leaves where they are; () where it cannot be played.
     """
@@ -101,7 +101,7 @@ class Entry:
     def payload(self) -> dict[str, Any]:
         """Return the description of the motion, JSON-ready; long lists are cut."""
         joints = [shortened(joint, LONGEST_JOINT_LISTED) for joint in self.joints[:MOST_JOINTS_LISTED]]
-        told = {
+        entry = {
             "name": self.name,
             "file": printable(str(self.file)),
             "ok": self.plan is not None,
@@ -113,7 +113,7 @@ class Entry:
             "markers": [{"name": one.name, "frame": one.frame, "time": one.time_s} for one in self.markers],
             "warnings": _first_of(self.warnings, "warnings"),
         }
-        return told | (
+        return entry | (
             {"max_speed": self.plan.max_speed}
             if self.plan
             else {"reason": shortened(self.reason, LONGEST_REASON)}
@@ -158,7 +158,7 @@ class MotionLibrary:
     reader : MotionReader, optional
         Whose `load_motions` that is; it rests when no more files are to be read for now.
     min_rate_hz : float
-        The lowest rate, below which its actuators would let go between two setpoints.
+        The lowest rate, below which its actuators would release between two setpoints.
 
     Attributes
     ----------
@@ -298,22 +298,22 @@ class MotionLibrary:
 
         What cannot be played takes no place from what can.
         """
-        told: list[dict[str, Any]] = []
+        shown: list[dict[str, Any]] = []
         room = MOST_LISTED_BYTES
         for entry in islice(sorted(self, key=lambda entry: entry.plan is None), MOST_LISTED):
             one = entry.payload()
             if entry.file.parent == self._settings.upload_folder:
                 one["uploaded"] = True
             room -= len(orjson.dumps(one))
-            if room < 0 and told:
+            if room < 0 and shown:
                 break
-            told.append(one)
-        told.sort(key=lambda one: str(one["name"]))
-        more = len(self._entries) - len(told)
+            shown.append(one)
+        shown.sort(key=lambda one: str(one["name"]))
+        more = len(self._entries) - len(shown)
         besides: dict[str, Any] = {"more": more} if more else {}
         if self.problems:
             besides["problems"] = _first_of(self.problems, "problems")
-        return {"motions": told} | besides
+        return {"motions": shown} | besides
 
     def _warn_of(self, lost: Iterable[str]) -> None:
         """Tell the log of marker files without a motion, of each one once."""
@@ -353,8 +353,10 @@ class MotionLibrary:
             return read
         if not (broken := _broken(known.entries, read.entries)):
             return read
-        told = shortened(f"the file has changed and cannot be played as it is now; {broken}", LONGEST_REASON)
-        log.warning("%s: %s; what it held before stays", printable(str(path)), told)
+        reason = shortened(
+            f"the file has changed and cannot be played as it is now; {broken}", LONGEST_REASON
+        )
+        log.warning("%s: %s; what it held before stays", printable(str(path)), reason)
         return _File(read.stamps, read.max_rate_hz, known.joint_map, known.entries, kept=True)
 
     def _is_as_before(self, known: _File) -> bool:
@@ -426,7 +428,7 @@ class MotionLibrary:
             yield from _short_of_frames(motion)
         slowest = self._min_rate_hz
         if planned and planned.rate_hz < slowest * (1 - ROUNDING):
-            reason = f"the actuators let go between setpoints that come at less than {slowest:g} Hz"
+            reason = f"the actuators release between setpoints that come at less than {slowest:g} Hz"
             hint = f"`motiond convert --rate {math.ceil(slowest)}`, or raise `command_lifetime_s`"
             yield f"{motion.name}: {planned.rate_hz:g} frames/s are too few; {reason}; {hint}"
 
@@ -525,5 +527,5 @@ def _ambiguous(same: list[Entry]) -> Entry:
         for file, entry in zip(files, same, strict=False)
         for line in entry.reason.splitlines()
     ]
-    told = "\n".join([reason, *_first_of(faults, "problems")])
-    return Entry(same[0].name, same[0].file, reason=told)
+    all_reasons = "\n".join([reason, *_first_of(faults, "problems")])
+    return Entry(same[0].name, same[0].file, reason=all_reasons)

@@ -78,7 +78,7 @@ class Violation:
     def __str__(self) -> str:
         does, others, change = _SAYS[self.kind]
         value, limit = _told_apart(self.value, self.limit)
-        # What rounding hides is told by itself; all the digits of a float would be read by nobody.
+        # What rounding hides is shown by itself, as all digits of a float are hard to read.
         by = f", passed by {abs(self.value - self.limit):.3g} {self.unit}" if value == limit else ""
         worst = f", the worst of {self.count}" if self.count > 1 else ""
         after = "after " if self.between else ""
@@ -118,7 +118,7 @@ def _told_apart(value: float, limit: float) -> tuple[str, str]:
 
 
 def rounded_down(factor: float) -> float:
-    """Return a factor with three digits, as it is told: never above itself."""
+    """Return a factor with three digits, as it is shown: never above itself."""
     unit = 10.0 ** (np.floor(np.log10(factor)) - 2)
     # What has three digits already must not lose its last one by rounding.
     return float(f"{np.floor(factor / unit * (1 + 1e-12)) * unit:.3g}")
@@ -136,7 +136,7 @@ def find_violations(
     - `times` (ndarray, shape (rows,)): in s, increasing
     - `positions` (ndarray, shape (rows, joints)): in rad or m
     - `driven` (ndarray of bool, shape (joints,)): the joints to look at
-    - `effort` (ndarray, shape (rows, joints), optional): in N·m or N, where the motion tells it
+    - `effort` (ndarray, shape (rows, joints), optional): in N·m or N, where the motion has it
 
     Returns list of Violation: in the order of the joints.
     """
@@ -227,11 +227,11 @@ class _Check:
         for joint in np.flatnonzero(self.driven & (amounts.max(axis=0) > allowed)):
             row = int(amounts[:, joint].argmax())
             count = int(np.count_nonzero(amounts[:, joint] > allowed[joint]))
-            told = float(amounts[row, joint]), float(limits[joint])
-            yield self._violation(kind, int(joint), row + first_frame, count, told)
+            value, limit = float(amounts[row, joint]), float(limits[joint])
+            yield self._violation(kind, int(joint), row + first_frame, count, value=value, limit=limit)
 
     def _violation(
-        self, kind: Kind, joint: int, frame: int, count: int, told: tuple[float, float]
+        self, kind: Kind, joint: int, frame: int, count: int, *, value: float, limit: float
     ) -> Violation:
         sign = -1.0 if kind == "lower" else 1.0
         name = self.joint_map.joints[joint]
@@ -241,10 +241,10 @@ class _Check:
             time_s=float(self.times[frame]),
             frame=frame,
             count=count,
-            value=sign * told[0],
-            limit=sign * told[1],
+            value=sign * value,
+            limit=sign * limit,
             unit=_UNITS[kind][self.joint_map.units[joint]],
-            speed_factor=_speed_factor(kind, *told),
+            speed_factor=_speed_factor(kind, value, limit),
             limit_is_configured=(name, kind) in self.joint_map.configured_limits,
             limited_by=self.joint_map.limit_sources.get((name, kind), ""),
         )

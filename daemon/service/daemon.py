@@ -1,6 +1,6 @@
 """The running daemon: robots, the broker if it is ours, MQTT, groups, the page, the journal, the watchdog.
 
-It ends when it is told to: robots first, softly, then MQTT, so that the last results are still sent.
+It ends on request: robots first, softly, then MQTT, so that the last results are still sent.
 """
 
 from __future__ import annotations
@@ -63,13 +63,12 @@ def prefer_latency() -> None:
 async def serve(
     settings: Settings, hub: ReportHub, robots: RobotRegistry, config: Path | None = None
 ) -> None:
-    """Run the daemon until it is told to end (SIGTERM, SIGINT, SIGQUIT; SIGHUP from its terminal).
+    """Run the daemon until it is asked to end (SIGTERM, SIGINT, SIGQUIT; SIGHUP from its terminal).
 
     Nothing else ends it once it runs. Its tasks `mqtt`, `http`, `fleet`, `lost`, `journal`, `status`,
     `reload` and `control` are cancelled at the end, and so is `watchdog`, which ends by itself where systemd
-    wants none. What fails inside stays there: a connection is made anew, a port that is taken is tried again,
-    a robot that fails is tried again while the others go on, and what cannot be said to systemd or the log is
-    left unsaid.
+    wants none. Lost connections, ports that are taken and robots that fail are tried again while the others
+    go on.
 
     Parameters
     ----------

@@ -31,5 +31,5 @@ async def serve_log_level(request: Mapping[str, Any]) -> dict[str, Any]:
             )
         before = level_name()
         set_level(name)
-        log.warning("the log tells from level %s on; it was %s", name, before)
+        log.warning("the log level is %s now; it was %s", name, before)
     return {"level": level_name()}

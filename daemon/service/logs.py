@@ -23,7 +23,7 @@ AS_WISHED = {"SUCCESSFUL", "CANCELED", "PREEMPTED"}
 
 
 async def write_journal(hub: ReportHub) -> NoReturn:
-    """Log what the robots report, until cancelled; motions that are as before are not told again."""
+    """Log what the robots report, until cancelled; motions that have not changed are not logged again."""
     motions: dict[str, Report] = {}
     with hub.subscribe(TOLD) as reports:
         async for report in reports:
@@ -33,7 +33,7 @@ async def write_journal(hub: ReportHub) -> NoReturn:
                 motions[report.robot] = report
             try:
                 log_report(report)
-            except Exception:  # a report that cannot be told ends no daemon
+            except Exception:  # a report that cannot be logged ends no daemon
                 log.exception("%s: %s could not be logged", report.robot, report.subject)
     raise AssertionError  # a subscription never ends by itself
 
@@ -45,8 +45,8 @@ def log_report(report: Report) -> None:
     match report.subject:
         case "result":
             level = logging.INFO if data["code"] in AS_WISHED else logging.WARNING
-            told = (robot, data["motion"], data["code"], data["message"])
-            log.log(level, "%s: %s ended with %s; %s", *told, extra=found)
+            fields = (robot, data["motion"], data["code"], data["message"])
+            log.log(level, "%s: %s ended with %s; %s", *fields, extra=found)
         case "event":
             level = LEVELS.get(data["kind"], logging.WARNING)
             log.log(level, "%s: %s", robot, data["message"], extra=found)

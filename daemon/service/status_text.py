@@ -26,11 +26,11 @@ DOING = {
 
 async def tell_status(robots: RobotRegistry) -> NoReturn:
     """Tell systemd what goes on whenever that has changed, until cancelled."""
-    told = ""
+    sent = ""
     while True:
         text = status_text([member.robot for member in robots.members.values()])
-        if text != told and systemd.notify(f"STATUS={text}"):
-            told = text
+        if text != sent and systemd.notify(f"STATUS={text}"):
+            sent = text
         await asyncio.sleep(LOOK_PERIOD_S)
 
 

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 def notify(*states: str) -> bool:
     """Send states such as `READY=1` without waiting; False where nobody listens, or reads what was sent.
 
-    A socket that has gone is told once in the log: a motion must not end with it.
+    A socket that has gone is logged once: a motion must not end with it.
     """
     address = os.environ.get("NOTIFY_SOCKET")
     if not address:
@@ -34,12 +34,12 @@ def notify(*states: str) -> bool:
 
 @cache
 def _warn(address: str, reason: str) -> None:
-    """Log that systemd cannot be told anything, once for each reason."""
-    log.warning("%s: systemd cannot be told how motiond does; %s; check NOTIFY_SOCKET", address, reason)
+    """Log that systemd cannot be notified, once for each reason."""
+    log.warning("%s: systemd cannot be notified; %s; check NOTIFY_SOCKET", address, reason)
 
 
 def watchdog_period_s() -> float | None:
-    """Return how often systemd wants to hear WATCHDOG=1 (half its timeout); None if it does not."""
+    """Return how often systemd expects WATCHDOG=1 (half its timeout); None if it does not."""
     timeout_us = os.environ.get("WATCHDOG_USEC", "")
     meant_for = os.environ.get("WATCHDOG_PID", str(os.getpid()))
     if not timeout_us or meant_for != str(os.getpid()):

@@ -329,7 +329,7 @@ def test_check_lists_motions_that_no_actuator_could_follow_and_prints_nothing_el
             "correct the file"
         ),
         (
-            "arm: slow: 10 frames/s are too few; the actuators let go between setpoints that come at less "
+            "arm: slow: 10 frames/s are too few; the actuators release between setpoints that come at less "
             "than 12 Hz; `motiond convert --rate 12`, or raise `command_lifetime_s`"
         ),
     ]

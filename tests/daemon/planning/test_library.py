@@ -155,7 +155,7 @@ def test_a_motion_too_slow_for_the_command_lifetime_is_listed_with_the_mend(tmp_
         (
             100.5,
             (
-                "wave: 100 frames/s are too few; the actuators let go between setpoints that come at less "
+                "wave: 100 frames/s are too few; the actuators release between setpoints that come at less "
                 "than 100.5 Hz; `motiond convert --rate 101`, or raise `command_lifetime_s`"
             ),
         ),

@@ -201,7 +201,7 @@ async def test_a_daemon_whose_systemd_goes_plays_on(
     async with daemon_of(rig) as daemon:
         systemd.close()
         assert (await daemon.cli("play", "arm", "short")).code == 0
-    assert sum("systemd cannot be told how motiond does" in text for text in caplog.messages) == 1
+    assert sum("systemd cannot be notified" in text for text in caplog.messages) == 1
 
 
 @pytest.mark.usefixtures("nameless")
