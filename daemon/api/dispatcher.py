@@ -200,7 +200,7 @@ def refuse_expired(raw: RawRequest, expires_at: float | None, now_s: float) -> N
     Parameters
     ----------
     expires_at : float or None
-        Unix time in s, as the request says.
+        Unix time in s, as the request has it.
     now_s : float
         Unix time in s.
 

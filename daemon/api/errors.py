@@ -27,21 +27,21 @@ ErrorCode = Literal[
     "UNKNOWN_GOAL",  # no such motion waits
     "UNKNOWN_PLACE",  # no such frame, time or marker on the motion
     "UNKNOWN_GROUP",  # no robot is in it
-    "MEMBER_REFUSED",  # a robot of the group does not take part; the message says which, and why
+    "MEMBER_REFUSED",  # a robot of the group does not take part; the message has which, and why
     "CLOCK",  # the machine's clock, or those of a group, are not good enough for an appointed time
     "TOO_LATE",  # the robot cannot be on the first row by then
-    "INVALID_MOTION",  # known, but it cannot be played; the message says why
+    "INVALID_MOTION",  # known, but it cannot be played; the message has the reason
     "ESTOPPED",
     "FAULT",
     "OFFLINE",
     "NOT_ALLOWED",  # by the configuration
     "RESERVED",  # for a start of its group
     "NOT_RESERVED",  # for this start; any more, or never
-    "NOT_IN_CONTROL",  # another client commands the robot, or nobody does
+    "NOT_IN_CONTROL",  # another client commands the robot, or no client does
     "CANCELED",  # a stop came before the motion began
     "PREEMPTED",  # a newer motion came before it began
     "TIMEOUT",
-    "TOO_LARGE",  # longer than the broker takes; the message says whether the request was served
+    "TOO_LARGE",  # longer than the broker takes; the message has whether the request was served
     "INTERNAL",
 ]
 

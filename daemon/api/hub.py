@@ -29,7 +29,7 @@ class Report:
     data : dict
         As `REPORTS` declares it for the subject; JSON-ready (numpy arrays allowed).
     renews : bool
-        Whether it says no more than the report before it did, with newer numbers: for a listener that falls
+        Whether it holds no more than the report before it did, with newer numbers: for a listener that falls
         behind it takes the place of an earlier one that still waits.
     """
 
@@ -70,7 +70,7 @@ class Subscription:
         """Whether no report waits."""
         return not self._reports
 
-    def hears(self, subject: Subject) -> bool:
+    def includes(self, subject: Subject) -> bool:
         """Return whether a subject is listened to."""
         return subject in self._subjects
 
@@ -158,9 +158,9 @@ class ReportHub:
         """Return the newest of every lasting report, for a listener that has just come (back)."""
         return list(self._latest.values())
 
-    def is_heard(self, subject: Subject) -> bool:
+    def has_listeners(self, subject: Subject) -> bool:
         """Return whether anybody listens to a subject, so that it is worth the work of a report."""
-        return any(subscription.hears(subject) for subscription in self._subscriptions)
+        return any(subscription.includes(subject) for subscription in self._subscriptions)
 
     @contextmanager
     def subscribe(

@@ -51,9 +51,9 @@ class Lease:
     takeover : bool
         Whether it may be taken from its holder.
     on_loss : callable
-        Is told of a loss, before anybody else can command the robot.
+        Is called with a loss, before anybody else can command the robot.
     on_change : callable
-        Is told whenever there is something new to publish; of a renewal with `renewed=True`.
+        Is called whenever there is something new to publish; of a renewal with `renewed=True`.
     now, unix_now : callable
         Return the time of a monotonic clock and Unix time, in s.
 
@@ -89,7 +89,7 @@ class Lease:
     # -- requests; each raises RequestError where it is refused ---------------------------------------------
 
     def acquire(self, holder: str, lease: str | None = None) -> LeaseAnswer:
-        """Give control to a client if nobody has it; renew it for the one who has."""
+        """Give control to a client if no client has it; renew it for the one that has."""
         self.look()
         if self._is_proven_by(lease):
             return {**self._renew(), "lease": lease or ""}
@@ -121,7 +121,7 @@ class Lease:
             raise RequestError(
                 "NOT_ALLOWED", f"{self._robot}/lease/take", problem, reason, hint, **self.payload()
             )
-        granted = self._grant(holder, tell=False)
+        granted = self._grant(holder, publish=False)
         self._on_loss(Loss(before, holder))
         self._on_change()
         return granted
@@ -145,7 +145,7 @@ class Lease:
 
     @property
     def tenure(self) -> int | None:
-        """The epoch of who has control; None where nobody has."""
+        """The epoch of the holder; None where there is none."""
         self.look()
         return None if self._holder is None else self.epoch
 
@@ -177,12 +177,12 @@ class Lease:
             and hmac.compare_digest(lease.encode(errors="replace"), self._secret)
         )
 
-    def _grant(self, holder: str, *, tell: bool = True) -> LeaseAnswer:
+    def _grant(self, holder: str, *, publish: bool = True) -> LeaseAnswer:
         lease = secrets.token_urlsafe(SECRET_BYTES)
         self._holder, self._secret = holder, lease.encode()
         self.epoch += 1
         self._ends_s = self._reported_s = self._now() + self._ttl_s
-        if tell:
+        if publish:
             self._on_change()
         return {**self._granted(), "lease": lease}
 

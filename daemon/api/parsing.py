@@ -183,10 +183,10 @@ class _RepeatedKeyError(Exception):
 
 
 def _refuse_repeated_keys(raw: RawRequest) -> None:
-    """Refuse what says two things at once, of which a parser takes the last.
+    """Refuse an object that has two values for one key, of which a parser takes the last.
 
-    It is looked for only where nothing else is wrong: orjson cannot tell, and `json` takes several times as
-    long, which a flood of large requests must not cost.
+    It is looked for only where nothing else is wrong: orjson does not report it, and `json` takes several
+    times as long, which a flood of large requests must not cost.
     """
     try:
         json.loads(
@@ -263,7 +263,7 @@ def _problem(
 def _path(loc: tuple[int | str, ...], body: dict[str, Any]) -> list[str]:
     """Return the keys that lead to a problem: of an object's, the inner one as well.
 
-    Other parts of a `loc` name members of unions, or say that a key itself is wrong.
+    Other parts of a `loc` name members of unions, or mean that a key itself is wrong.
     """
     inside = body.get(str(loc[0])) if loc else None
     depth = 2 if len(loc) > 1 and isinstance(inside, dict) and loc[1] in inside else 1

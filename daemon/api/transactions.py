@@ -62,7 +62,7 @@ class Transactions:
         act : callable
             Returns an awaitable of the answer.
         fingerprint : bytes
-            What tells the request from another one.
+            By which the request is known again.
         """
         if len(self._first) >= MOST_REMEMBERED:
             self._forget_oldest()

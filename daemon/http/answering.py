@@ -1,7 +1,7 @@
 """Answers each request in one form, whatever goes wrong before, in and after those that serve it.
 
-aiohttp answers on its own where a head is malformed, where an `Expect` is not known, and where nobody serves
-a path; and it fails over bytes in a head that are no ASCII, as it takes them for text.
+aiohttp answers on its own where a head is malformed, where an `Expect` is not known, and where no handler
+serves a path; and it fails over bytes in a head that are no ASCII, as it takes them for text.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RequestHandler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer what cannot be served; for whom it was is not known of a malformed head."""
+        """Answer what cannot be served; a malformed head does not show for which path it was."""
         response = super().handle_error(request, status, exc, message)
         if 400 <= status < 500:
             reason = shortened((message or "").partition("\n")[0].rstrip(":."), LONGEST_REASON)

@@ -99,8 +99,8 @@ BYTES = {
 
 
 MESH = {"name": "mesh", "in": "path", "required": True, "schema": {"type": "integer", "minimum": 0}}
-METRICS = {"text/plain": {"schema": {"type": "string", "description": "docs/metrics.md tells them."}}}
-MODEL = {"application/json": {"schema": {"type": "object", "description": "docs/looks.md tells its keys."}}}
+METRICS = {"text/plain": {"schema": {"type": "string", "description": "See docs/metrics.md."}}}
+MODEL = {"application/json": {"schema": {"type": "object", "description": "See docs/looks.md."}}}
 
 
 def openapi(verbs: Mapping[str, Verb] = VERBS) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def openapi(verbs: Mapping[str, Verb] = VERBS) -> dict[str, Any]:
             "title": "motiond",
             "version": "1",
             "summary": "Plays motion files on real actuators.",
-            "description": "docs/http.md tells more, and docs/mqtt.md what each verb does.",
+            "description": "See docs/http.md, and docs/mqtt.md for what each verb does.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{}, {"token": []}, {"cookie": []}],

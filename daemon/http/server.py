@@ -61,11 +61,11 @@ class HttpServer:
         The description of each robot, where it has one.
     daemon_id : str
     is_broker_connected : callable
-        Whether requests are heard by MQTT, too.
+        Whether requests come by MQTT, too.
     clock : callable
-        The state of the machine's clock, as diagnostics tell it.
+        The state of the machine's clock, as diagnostics report it.
     is_fleet : bool
-        Whether the robots are those of other daemons, as pages are told.
+        Whether the robots are those of other daemons, which pages show.
     bounds : Bounds
         What strangers can hold.
 
@@ -138,7 +138,7 @@ class HttpServer:
         return self._settings.url
 
     def renew(self) -> None:
-        """Read certificate and token again, for new connections and requests; the log says what fails."""
+        """Read certificate and token again, for new connections and requests; the log has what fails."""
         if self._certificate is not None:
             self._certificate.renew()
         if self._token is not None:
@@ -160,12 +160,12 @@ class HttpServer:
 
     async def _keep_listening(self) -> NoReturn:
         await asyncio.to_thread(_load)  # meanwhile the event loop serves robots and MQTT
-        told = ""
+        logged = ""
         while True:
             try:
                 await self._listen()
             except OSError as error:
-                told = self._tell(told, _reason(error))
+                logged = self._log_once(logged, _reason(error))
             except Exception:  # the robots must not end for it
                 log.exception("http: failed inside motiond")
             finally:
@@ -184,9 +184,9 @@ class HttpServer:
             await asyncio.get_running_loop().create_future()
         raise AssertionError  # it listens until cancelled
 
-    def _tell(self, told: str, reason: str) -> str:
-        """Tell why there is no page, once for each reason, and return it."""
-        if reason != told:
+    def _log_once(self, logged: str, reason: str) -> str:
+        """Log why there is no page, once for each reason, and return it."""
+        if reason != logged:
             hint = "it is tried again; end what listens there, or set http.listen"
             log.warning("http: no page at %s; %s; %s", self.url, reason, hint)
         return reason

@@ -105,7 +105,7 @@ class Robot:
         self._leaving, self._changed = asyncio.Event(), asyncio.Event()
         self.motions = MotionLoader(name, library, self._take_motions)
         self.limits = LearnedLimits(joint_map, library, self.motions)
-        self.telemetry = TelemetryReporter(self.report, telemetry, hub.is_heard, clock)
+        self.telemetry = TelemetryReporter(self.report, telemetry, hub.has_listeners, clock)
 
     # -- life -----------------------------------------------------------------------------------------------
 

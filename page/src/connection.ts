@@ -20,16 +20,16 @@ const LONGEST_WAIT_MS = 3000;
 const SILENT_MS = 6000; // diagnostics come each second
 const BEAT_MS = 400; // several within the shortest time that a daemon commonly waits
 const STOP_AGAIN_MS = 700;
-const STOP_FAILED_MS = 3000; // then whoever pressed it has to know that it was not heard
+const STOP_FAILED_MS = 3000; // then whoever pressed it has to know that it was not received
 const ANSWER_MS = 35_000;
 
 
 
-/** Keeps a WebSocket open, and opens it anew whenever it is gone. */
+/** Keeps a WebSocket open, and opens another when it is lost. */
 export class Connection {
   private socket: WebSocket | null = null;
   private waitMs = FIRST_WAIT_MS;
-  private heardMs = 0;
+  private receivedMs = 0;
   private count = 0;
   private timer = 0;
   private looksAt = "";
@@ -49,8 +49,8 @@ export class Connection {
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/ws`);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
-    this.heardMs = performance.now();
-    socket.onmessage = ({ data }) => this.hear(data);
+    this.receivedMs = performance.now();
+    socket.onmessage = ({ data }) => this.receive(data);
     socket.onclose = () => this.close(socket);
   }
 
@@ -68,7 +68,7 @@ export class Connection {
       const timer = setTimeout(() => resolve(post(robot, verb, whole)), STOP_AGAIN_MS);
       answer.then(({ code }) => code !== "OFFLINE" && clearTimeout(timer));
     });
-    return Promise.race([answer.then((told) => (told.code === "OFFLINE" ? again : told)), again]);
+    return Promise.race([answer.then((first) => (first.code === "OFFLINE" ? again : first)), again]);
   }
 
   private askBySocket(robot: string, verb: string, body: object): Promise<Answer> {
@@ -85,8 +85,8 @@ export class Connection {
     });
   }
 
-  private hear(data: string | ArrayBuffer): void {
-    this.heardMs = performance.now();
+  private receive(data: string | ArrayBuffer): void {
+    this.receivedMs = performance.now();
     if (typeof data !== "string") {
       const telemetry = readTelemetry(data);
       if (telemetry) this.listener.telemetry(telemetry);
@@ -107,7 +107,7 @@ export class Connection {
   }
 
   private watch(): void {
-    if (this.socket && performance.now() - this.heardMs > SILENT_MS) this.close(this.socket);
+    if (this.socket && performance.now() - this.receivedMs > SILENT_MS) this.close(this.socket);
   }
 
   /** Without a broker, motions play on only while somebody looks on who could stop them. */
@@ -116,7 +116,7 @@ export class Connection {
     this.socket.send(JSON.stringify({ watching: true, ...(this.looksAt ? { robot: this.looksAt } : {}) }));
   }
 
-  /** Say which robot is shown, '' for none: where there are many, telemetry comes of that one alone. */
+  /** Report which robot is shown, '' for none: where there are many, telemetry comes of that one alone. */
   look(robot: string): void {
     if (robot === this.looksAt) return;
     this.looksAt = robot;
@@ -132,7 +132,7 @@ export class Connection {
     void this.findOut();
   }
 
-  /** A browser does not tell why a WebSocket failed; an HTTP request does. */
+  /** A browser does not report why a WebSocket failed; an HTTP request does. */
   private async findOut(): Promise<void> {
     const status = await fetch("/api/robots").then((response) => response.status, () => 0);
     if (this.socket) return;

@@ -1,4 +1,4 @@
-/** Control of a robot, where one client at a time has to have it: what is told of it, and this page's own lease. */
+/** Control of a robot, where one client at a time has to have it: what is reported of it, and this page's own lease. */
 
 import { computed, signal } from "@preact/signals";
 import type { Answer } from "./messages";
@@ -7,7 +7,7 @@ import type { LeaseReport } from "./protocol";
 const RENEWALS_A_TTL = 3;
 const MOST_RENEWALS = 3; // at once: without a daemon they wait for long
 
-/** What others are told of this page, so that people know whom to ask. */
+/** The name of this page for others, so that people know where to ask. */
 const HOLDER = `Page in ${browser()}, ${crypto.getRandomValues(new Uint16Array(1))[0]!.toString(16).padStart(4, "0")}`;
 
 interface Held {
@@ -16,7 +16,7 @@ interface Held {
 }
 
 export class Control {
-  readonly told = signal<LeaseReport | null>(null);
+  readonly lease = signal<LeaseReport | null>(null);
   private readonly held = signal<Held | null>(null);
   private readonly acquires = signal(false);
   private acquiring: Promise<Answer> | null = null;
@@ -28,36 +28,36 @@ export class Control {
     private readonly lost: (why: string) => void,
   ) {}
 
-  /** Who may command: everybody, this page, nobody yet, or somebody else. */
+  /** Who may command: everyone, this page, no one yet, or another client. */
   readonly who = computed<"all" | "me" | "nobody" | "other">(() => {
-    const told = this.told.value;
-    if (!told?.required) return "all";
-    if (this.held.value || (this.acquires.value && told.holder === HOLDER)) return "me";
-    return told.holder === null ? "nobody" : "other";
+    const lease = this.lease.value;
+    if (!lease?.required) return "all";
+    if (this.held.value || (this.acquires.value && lease.holder === HOLDER)) return "me";
+    return lease.holder === null ? "nobody" : "other";
   });
 
-  /** Take note of what the daemon tells; reports and answers may overtake each other, epochs tell which is newer. */
-  hear(told: LeaseReport): void {
-    this.told.value = told;
+  /** Take a report; reports and answers may overtake each other, and epochs show which is newer. */
+  receive(report: LeaseReport): void {
+    this.lease.value = report;
     const held = this.held.peek();
-    if (!held || told.epoch === null) return;
-    if (told.epoch > held.epoch) this.lose(told.holder ? `${told.holder} took control.` : "Control was lost.");
-    else if (told.epoch === held.epoch && told.holder === null) this.lose("Control was lost, as the daemon has not heard from this page in time.");
+    if (!held || report.epoch === null) return;
+    if (report.epoch > held.epoch) this.lose(report.holder ? `${report.holder} took control.` : "Control was lost.");
+    else if (report.epoch === held.epoch && report.holder === null) this.lose("Control was lost, as the daemon received nothing from this page in time.");
   }
 
-  /** What a command needs to carry; control is acquired for it if nobody has it. */
+  /** What a command needs to carry; control is acquired for it if no client has it. */
   async proof(): Promise<{ lease?: string }> {
     if (this.acquiring || this.who.peek() === "nobody") await this.acquire();
     const held = this.held.peek();
     return held ? { lease: held.lease } : {};
   }
 
-  /** Whether a refused command is worth another try: nobody is in control after all. */
+  /** Whether a refused command is worth another try: no client is in control after all. */
   isFree(answer: Answer): boolean {
     if (answer.code !== "NOT_IN_CONTROL" || answer.data["holder"] !== null) return false;
-    const told = this.told.peek();
+    const lease = this.lease.peek();
     this.keep(null);
-    if (told) this.told.value = { ...told, required: true, holder: null };
+    if (lease) this.lease.value = { ...lease, required: true, holder: null };
     return this.who.peek() === "nobody";
   }
 
@@ -73,9 +73,9 @@ export class Control {
   /** Forget the lease and return it, for whoever leaves the page to give it back. */
   forget(): string | null {
     const held = this.held.peek();
-    const told = this.told.peek();
+    const lease = this.lease.peek();
     this.keep(null);
-    if (held && told) this.told.value = { ...told, holder: null };
+    if (held && lease) this.lease.value = { ...lease, holder: null };
     return held?.lease ?? null;
   }
 

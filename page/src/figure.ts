@@ -39,8 +39,8 @@ export class Figure {
       const group = new Group();
       group.matrixAutoUpdate = false;
       for (const shape of link.shapes) {
-        const told = (error?: string) => arrived(error && `${link.name}: mesh ${shape.mesh} cannot be drawn; ${error}`);
-        const body = makeShape(shape, this.material(shape, columns.get(link.name) ?? -1), meshUrl, told);
+        const ready = (error?: string) => arrived(error && `${link.name}: mesh ${shape.mesh} cannot be drawn; ${error}`);
+        const body = makeShape(shape, this.material(shape, columns.get(link.name) ?? -1), meshUrl, ready);
         group.add(body);
       }
       this.links.set(link.name, group);

@@ -28,7 +28,7 @@ function common(members: Robot[]): string[] {
   return (first ?? []).filter((name) => sets.every((names) => names.has(name))).sort();
 }
 
-/** Tell each at once, by the connection that is open: whoever stops waits for nobody. */
+/** Send it to each at once, by the connection that is open: a stop waits for no other robot. */
 export function stopAll(members: Robot[], verb: "stop" | "estop"): void {
   for (const robot of members) void command(robot, verb);
 }
@@ -54,7 +54,7 @@ async function postGroup(group: string, verb: string, body: object): Promise<Ans
   }
 }
 
-/** How good a robot's clock is, in words; whether that is bad. Null where nothing is told. */
+/** How good a robot's clock is, in words; whether that is bad. Null where it is not reported. */
 export function clockOf(robot: Robot): { text: string; bad: boolean } | null {
   const clock = robot.diagnostics.value.at(-1)?.clock;
   if (!clock) return null;
@@ -63,13 +63,13 @@ export function clockOf(robot: Robot): { text: string; bad: boolean } | null {
   return { text: error === null ? "Clock synchronised" : `Clock within ${(1e3 * error).toPrecision(2)} ms`, bad: false };
 }
 
-/** Why a robot is not there and since when, as far as that is told. */
+/** Why a robot is not there and since when, as far as that is known. */
 export function absenceOf(robot: Robot): string {
-  const told = robot.availability.value;
-  if (!fleet.value || !told || told.state === "online") return "";
-  const since = told.since_utc ? new Date(told.since_utc) : null;
+  const availability = robot.availability.value;
+  if (!fleet.value || !availability || availability.state === "online") return "";
+  const since = availability.since_utc ? new Date(availability.since_utc) : null;
   const when = since && !Number.isNaN(since.getTime()) ? `Offline since ${dated(since)}` : "Offline";
-  return told.absence ? `${when}: ${told.absence}` : when;
+  return availability.absence ? `${when}: ${availability.absence}` : when;
 }
 
 function dated(at: Date): string {
@@ -79,7 +79,7 @@ function dated(at: Date): string {
 
 /** Which daemon a robot has, on which machine. */
 export function placeOf(robot: Robot): string {
-  const told = robot.availability.value;
-  if (!fleet.value || !told?.bridge) return "";
-  return told.host ? `${told.bridge} on ${told.host}` : told.bridge;
+  const availability = robot.availability.value;
+  if (!fleet.value || !availability?.bridge) return "";
+  return availability.host ? `${availability.bridge} on ${availability.host}` : availability.bridge;
 }

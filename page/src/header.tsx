@@ -1,4 +1,4 @@
-/** What stands at the top: which robot, what it does, whether it is heard, and how to stop it. */
+/** What stands at the top: which robot, what it does, whether it is connected, and how to stop it. */
 
 import { signal, useComputed } from "@preact/signals";
 import { STATE_WORDS, clock } from "./format";
@@ -87,15 +87,15 @@ function othersOf({ clients }: Daemon): string {
 /** Who commands the robot, where it is one at a time; whoever has no control may take it, and stops by that. */
 function ControlState({ robot }: { robot: Robot }) {
   const who = robot.control.who.value;
-  const told = robot.control.told.value;
-  if (who === "all" || !told) return null;
-  const words = { me: "You are in control", nobody: "Nobody is in control", other: `${told.holder} is in control` }[who];
+  const lease = robot.control.lease.value;
+  if (who === "all" || !lease) return null;
+  const words = { me: "You are in control", nobody: "No one is in control", other: `${lease.holder} is in control` }[who];
   return (
     <p class={`control ${who}`} role="status">
       <span>{words}</span>
       {who === "me" && <button class="quiet" title="Let others take control; what plays plays on" onClick={() => void robot.control.release()}>Release</button>}
-      {who === "other" && told.takeover && (
-        <button disabled={locked.value} title={`Take it from ${told.holder}, who is told; what plays may stop softly`} onClick={() => void takeControl(robot)}>Take control</button>
+      {who === "other" && lease.takeover && (
+        <button disabled={locked.value} title={`Take it from ${lease.holder}, who is notified; what plays may stop softly`} onClick={() => void takeControl(robot)}>Take control</button>
       )}
     </p>
   );

@@ -1,4 +1,4 @@
-/** Health: how punctual the daemon is, what its driver says, what has happened, and torque. */
+/** Health: how punctual the daemon is, what its driver reports, what has happened, and torque. */
 
 import { useSignal } from "@preact/signals";
 import { fixed, span } from "./format";

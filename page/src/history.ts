@@ -18,7 +18,7 @@ export class History {
   }
 
   add({ stampS, reference, feedback }: Telemetry): void {
-    if (stampS < this.latestS) this.count = 0; // the daemon's machine has been started anew
+    if (stampS < this.latestS) this.count = 0; // the daemon's machine has been restarted
     const row = this.count++ % ROWS;
     const parts = [reference.position, feedback.position, feedback.velocity, reference.effort, feedback.effort];
     this.stamps[row] = stampS;

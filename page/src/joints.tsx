@@ -127,7 +127,7 @@ function Jog({ robot, joint, column }: { robot: Robot; joint: DescribedJoint; co
       <button class="step" disabled={!able} aria-label={`${joint.name} on by ${step.value} ${joint.unit}`} onClick={() => go(from + step.value)}>+</button>
       {joint.lower !== null && joint.upper !== null && (
         <input
-          type="range" aria-label={`Position of ${joint.name}; it goes there when let go`} min={joint.lower} max={joint.upper} step={0.001} value={shown} disabled={!able}
+          type="range" aria-label={`Position of ${joint.name}; it goes there when released`} min={joint.lower} max={joint.upper} step={0.001} value={shown} disabled={!able}
           onInput={(event) => (target.value = Number(event.currentTarget.value))} onChange={(event) => go(Number(event.currentTarget.value))}
         />
       )}

@@ -57,8 +57,8 @@ export class Kinematics {
   private value(joint: ModelJoint, number: number, posture: ArrayLike<number>, depth: number): number {
     const { column, position } = joint.coordinates[number]!;
     if (column !== null) {
-      const told = posture[column];
-      return told === undefined || Number.isNaN(told) ? position : told;
+      const measured = posture[column];
+      return measured === undefined || Number.isNaN(measured) ? position : measured;
     }
     const followed = joint.mimic && this.byName.get(joint.mimic.of);
     if (!joint.mimic || !followed || followed.coordinates.length === 0 || depth > this.byName.size) return position;

@@ -12,13 +12,13 @@ type Format = NonNullable<Shape["format"]>;
 
 const NAMES: Record<Format, string> = { stl: "STL", obj: "OBJ", dae: "COLLADA", gltf: "glTF", glb: "GLB" };
 
-/** Fetch and read one mesh file; an error says why it cannot be drawn, and how to fix that. */
+/** Fetch and read one mesh file; an error has the reason why it cannot be drawn, and how to fix that. */
 export async function loadMesh(url: string, format: Format): Promise<Object3D> {
   const response = await fetch(url).catch(() => null);
-  if (!response) throw new Error("the daemon cannot be reached; load the page anew");
+  if (!response) throw new Error("the daemon cannot be reached; reload the page");
   if (!response.ok) {
-    const told = (await response.json().catch(() => null)) as Answer | null;
-    throw new Error(told?.error ?? `the daemon answers ${response.status}; check the file`);
+    const answer = (await response.json().catch(() => null)) as Answer | null;
+    throw new Error(answer?.error ?? `the daemon answers ${response.status}; check the file`);
   }
   const content = await response.arrayBuffer();
   const outer = format === "gltf" ? outerBuffer(content) : "";
@@ -34,7 +34,7 @@ function outerBuffer(content: ArrayBuffer): string {
     const { buffers = [] } = JSON.parse(new TextDecoder().decode(content)) as { buffers?: { uri?: string }[] };
     return buffers.find(({ uri }) => uri && !uri.startsWith("data:"))?.uri ?? "";
   } catch {
-    return ""; // what reads it says so
+    return ""; // what reads it reports that
   }
 }
 

@@ -60,9 +60,9 @@ function isTomorrow(time: string): boolean {
 export function Motions({ robot }: { robot: Robot }) {
   const search = useSignal("");
   const most = useSignal(ROWS);
-  const told = robot.motions.value;
+  const report = robot.motions.value;
   const wanted = search.value.trim().toLowerCase();
-  const shown = told?.motions.filter((motion) => motion.name.toLowerCase().includes(wanted)) ?? [];
+  const shown = report?.motions.filter((motion) => motion.name.toLowerCase().includes(wanted)) ?? [];
   return (
     <section class="motions panel" aria-label="Motions">
       <div class="panel-head">
@@ -76,9 +76,9 @@ export function Motions({ robot }: { robot: Robot }) {
         {shown.slice(0, most.value).map((motion) => <Motion key={motion.name} robot={robot} motion={motion} />)}
         {shown.length > most.value && <More key={most.value} more={() => (most.value += ROWS)} />}
       </ul>
-      {told && shown.length === 0 && <p class="empty">{told.motions.length ? "No motion has this in its name." : "There are no motions. The configuration's `motions` names files and folders."}</p>}
-      {!told && <p class="empty">The motions are being read.</p>}
-      {told?.more && <p class="empty">{told.more} more are not listed; they can be played by name with motiond play.</p>}
+      {report && shown.length === 0 && <p class="empty">{report.motions.length ? "No motion has this in its name." : "There are no motions. The configuration's `motions` names files and folders."}</p>}
+      {!report && <p class="empty">The motions are being read.</p>}
+      {report?.more && <p class="empty">{report.more} more are not listed; they can be played by name with motiond play.</p>}
       {robot.description.value?.upload && !fleet.value && <Upload robot={robot} />}
     </section>
   );
@@ -197,7 +197,7 @@ function Queue({ robot }: { robot: Robot }) {
   );
 }
 
-/** What the daemon says of a file, whole. */
+/** The whole answer about a file. */
 interface Report {
   file: string;
   ok: boolean;
@@ -237,7 +237,7 @@ function Upload({ robot }: { robot: Robot }) {
   );
 }
 
-/** All that an answer says: its error, and of each motion in the file what it holds, why it is refused, and its warnings. */
+/** All of an answer: its error, and of each motion in the file what it holds, why it is refused, and its warnings. */
 function reportOf(file: string, answer: Answer): Report {
   const motions = (answer.data?.["motions"] ?? []) as ListedMotion[];
   const lines = motions.flatMap((motion) => [
@@ -245,6 +245,6 @@ function reportOf(file: string, answer: Answer): Report {
     ...(motion.reason ? [motion.reason] : []),
     ...(motion.warnings ?? []),
   ]);
-  const told = [answer.error ?? "", ...lines].join("\n").split("\n").filter(Boolean);
-  return { file, ok: answer.status === "ok", text: [...new Set(told)].join("\n") };
+  const report = [answer.error ?? "", ...lines].join("\n").split("\n").filter(Boolean);
+  return { file, ok: answer.status === "ok", text: [...new Set(report)].join("\n") };
 }

@@ -66,7 +66,7 @@ function Tile({ robot }: { robot: Robot }) {
         {!absence && !!state?.queued && <span>{state.queued} waiting</span>}
         {!absence && <span>Torque {state?.torque ? "on" : "off"}</span>}
         {robot.control.who.value === "me" && <span>You are in control</span>}
-        {robot.control.who.value === "other" && <span>{robot.control.told.value?.holder} is in control</span>}
+        {robot.control.who.value === "other" && <span>{robot.control.lease.value?.holder} is in control</span>}
       </p>
       {fleet.value && (
         <p class="facts place">

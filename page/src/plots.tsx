@@ -106,7 +106,7 @@ function optionsOf(spec: PlotSpec, width: number): uPlot.Options {
   };
 }
 
-/** The range of the values, no narrower than what the digits can tell. */
+/** The range of the values, no narrower than what the digits can show. */
 function roomy(least: number | null, most: number | null, digits: number): [number, number] {
   if (least === null || most === null || !Number.isFinite(least + most)) return [-1, 1];
   const margin = Math.max(0.1 * (most - least), 20 * 10 ** -digits);

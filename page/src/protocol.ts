@@ -45,6 +45,27 @@ export interface ClockReport {
   machine: string | null;
 }
 
+/** The robot begins its approach in time, and plays its first row at `start_at`. */
+export interface CommitAnswer {
+  start: string;
+  start_at: number;
+}
+
+/** Play what was prepared for a start of the group: its first row is due at `start_at`, in Unix time. */
+export interface CommitRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  start: string;
+  token: string;
+  robots: string[];
+  start_at: number;
+  on_member_failure?: "stop" | "continue";
+}
+
 /** Remove a motion's file, where the configuration lets clients do so. */
 export interface DeleteMotionRequest {
   /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
@@ -397,7 +418,7 @@ export interface PrepareAnswer {
   start: string;
   /** What a commit or a release of the start has to carry; null where the client has it already. */
   token: string | null;
-  /** How long before the first row a start has to be committed, in s. */
+  /** How long before the first row the robot has to be committed, in s. */
   ready_in_s: number;
   /** How long its passes take, in s; null where they never end. */
   duration_s: number | null;
@@ -518,12 +539,12 @@ export interface ReleaseLeaseRequest {
   lease?: string | null;
 }
 
-/** The robot is not reserved any more. */
+/** The robot takes no part in the start any more. */
 export interface ReleaseStartAnswer {
   start: string;
 }
 
-/** Release the reservation for a start of a group; `token` is the secret of `fleet/prepare`. */
+/** Take the robot out of a start of its group; `token` is the secret of `fleet/prepare`. */
 export interface ReleaseStartRequest {
   /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
   transaction?: string | null;
@@ -837,6 +858,7 @@ export interface Verbs {
   "motions/delete": { request: DeleteMotionRequest; answer: DeletedAnswer };
   "motions/reload": { request: ReloadMotionsRequest; answer: MotionsReport };
   "fleet/prepare": { request: PrepareRequest; answer: PrepareAnswer };
+  "fleet/commit": { request: CommitRequest; answer: CommitAnswer };
   "fleet/release": { request: ReleaseStartRequest; answer: ReleaseStartAnswer };
 }
 

@@ -1,4 +1,4 @@
-/** What the page knows, as signals: what shows a thing is drawn anew when it changes. */
+/** What the page knows, as signals: what shows a thing is drawn again when it changes. */
 
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
@@ -46,7 +46,7 @@ export class Robot {
 
   constructor(readonly name: string) {}
 
-  /** What it does, `offline` also where its daemon is gone and cannot say so. */
+  /** What it does, `offline` also where its daemon is gone and cannot report it. */
   readonly shown = computed(() => (this.availability.value?.state === "offline" ? "offline" : (this.state.value?.state ?? "offline")));
   readonly online = computed(() => this.availability.value?.state === "online" && this.state.value?.state !== "offline");
   readonly moving = computed(() =>
@@ -65,7 +65,7 @@ export class Robot {
       case "state": this.takeState(report.data); break;
       case "description": this.takeDescription(report.data); break;
       case "motions": this.takeMotions(report.data); break;
-      case "lease": this.control.hear(report.data); break;
+      case "lease": this.control.receive(report.data); break;
       case "diagnostics": this.takeDiagnostics(report.data); break;
       case "event": this.takeEvent(report.data); break;
       case "result": {
@@ -86,12 +86,12 @@ export class Robot {
     }, READ_MS);
   }
 
-  /** Its daemon is another one now, and the one before has not told how the last goal ended. */
-  tellCutOff(): void {
+  /** Its daemon is another one now, and the one before has not reported how the last goal ended. */
+  reportCutOff(): void {
     const { goal_id, motion, time, state } = this.state.peek() ?? {};
     if (!goal_id) return;
     const where = state === "approaching" ? "on its way to the first row" : `at ${clock(time)}`;
-    const text = `${motion}: no result; it was ${where} when last heard of, and the daemon has been started anew, which cuts off what plays`;
+    const text = `${motion}: no result; it was ${where} at the last report, and the daemon has been restarted, which cuts off what plays`;
     this.add("cut_off", text, true);
     notify(`${this.name}: ${text}.`);
   }
@@ -145,8 +145,8 @@ export class Robot {
     const response = await fetch(this.path(`motions/${encodeURIComponent(motion)}/plan`)).catch(() => null);
     if (!response) return `${motion}: the daemon cannot be reached`;
     if (response.ok) return readPlan(await response.arrayBuffer());
-    const told = (await response.json().catch(() => null)) as Answer | null;
-    return told?.error ?? `${motion}: no plan; the daemon answers ${response.status}`;
+    const answer = (await response.json().catch(() => null)) as Answer | null;
+    return answer?.error ?? `${motion}: no plan; the daemon answers ${response.status}`;
   }
 
   path(rest: string): string {
@@ -160,7 +160,7 @@ const FINE = new Set(["SUCCESSFUL", "CANCELED", "PREEMPTED"]);
 export const link = signal<Link>("connecting");
 export const lostSince = signal<Date | null>(null);
 export const daemonId = signal("");
-/** Null until the daemon has told it. */
+/** Null until the daemon has reported it. */
 export const daemon = signal<Daemon | null>(null);
 /** Whether the robots are those of other daemons, which alone have their files. */
 export const fleet = signal(false);
@@ -196,14 +196,14 @@ export const connection = new Connection({
       fleet.value = hello.fleet ?? false;
       daemonId.value = hello.id;
       // The robots of a fleet are those of other daemons, which play on.
-      if (instance !== "" && instance !== hello.instance && !hello.fleet) robots.peek().forEach((robot) => robot.tellCutOff());
+      if (instance !== "" && instance !== hello.instance && !hello.fleet) robots.peek().forEach((robot) => robot.reportCutOff());
       instance = hello.instance;
       const known = new Map(robots.peek().map((robot) => [robot.name, robot]));
       robots.value = hello.robots.map((name) => known.get(name) ?? new Robot(name));
     });
   },
-  daemon(told) {
-    daemon.value = told;
+  daemon(report) {
+    daemon.value = report;
   },
   report(report) {
     const robot = robots.peek().find((one) => one.name === report.robot);
@@ -228,7 +228,7 @@ export async function command(robot: Robot, verb: string, body: object = {}): Pr
   return answer;
 }
 
-/** Send a request of one who is in control; control that was lost unnoticed is acquired once more if nobody has it. */
+/** Send a request of one who is in control; control that was lost unnoticed is acquired once more if no client has it. */
 async function askInControl(robot: Robot, verb: string, body: object): Promise<Answer> {
   const answer = await connection.ask(robot.name, verb, { ...body, ...(await robot.control.proof()) });
   if (!robot.control.isFree(answer)) return answer;
@@ -250,7 +250,7 @@ addEventListener("pagehide", () => {
 });
 
 const STOP_VERBS = new Set(["stop", "estop"]);
-const STOP_FAILED = "The robot was not told to stop. Use its own switch.";
+const STOP_FAILED = "The stop did not reach the robot. Use its own switch.";
 
 /** A signal that this browser keeps. */
 function stored<Value extends string | boolean>(name: string, otherwise: Value): Signal<Value> {

@@ -125,7 +125,7 @@ class GroupPlayRequest(MotionRequest):
     """Play a motion at one time on all robots of a group, or on none of them.
 
     `motions` names those of robots that play another one. `start_at` is the Unix time, in s, at which the
-    first row is due; without it, that is as soon as all can be there. `on_member_failure` tells what the
+    first row is due; without it, that is as soon as all can be there. `on_member_failure` is what the
     others do where one fails after the first row. The other keys are those of `MotionRequest`.
     """
 

@@ -52,7 +52,7 @@ class MotionRequest(Request):
     """Which motion to play, and how.
 
     `first` and `last` narrow it to a range. Of several passes, `ping_pong` plays every second one backwards;
-    otherwise `seam` tells what becomes of a last row from which the first cannot be reached in one tick.
+    otherwise `seam` is what becomes of a last row from which the first cannot be reached in one tick.
 
     Tolerances are by joint, in rad or m; 0 stands for the configured one and -1 for none, for the time (in s)
     too, where none means to wait without end.

@@ -167,7 +167,7 @@ class RemoteReports:
 
     def _take_telemetry(self, name: str, data: dict[str, Any]) -> None:
         """Pass a sample on as pages get it; what is no sample is left out."""
-        if name not in self._availability or not self._hub.is_heard("samples"):
+        if name not in self._availability or not self._hub.has_listeners("samples"):
             return
         try:
             arrays = {

@@ -1,14 +1,14 @@
-"""One WebSocket client: hears its requests, and tells it answers and reports.
+"""One WebSocket client: receives its requests, and sends it answers and reports.
 
 A request is `{"id": …, "robot": …, "verb": …, "body": {…}}` and is answered by `{"id": …, "answer": {…}}`.
 No request waits for another, least of all a stop: what is too much is refused at once, and what costs the
 least to refuse is looked at first. A client has a share of its own; beyond it, what it sends is served and
 read in a pace that all clients have together, so that no number of them holds up another's stop.
-`{"watching": true}` says that somebody is there who could stop a robot, and `{"watching": true, "robot": …}`
+`{"watching": true}` means that a person is there who could stop a robot, and `{"watching": true, "robot": …}`
 also which robot they look at.
 
-Of a client that reads too slowly only the newest sample of each robot waits, and what lasts or is told but
-once. One that leaves too much unread is disconnected. Neither costs memory or time that others need.
+Of a client that reads too slowly only the newest sample of each robot waits, and what is retained or sent
+only once. One that leaves too much unread is disconnected. Neither costs memory or time that others need.
 """
 
 from __future__ import annotations
@@ -122,18 +122,18 @@ class Client:
         encode: Callable[[Report], tuple[bytes, bool]],
     ) -> None:
         """Serve until it goes; raises nothing but cancellation."""
-        tellers = [
+        senders = [
             asyncio.create_task(
-                self._until_lost(partial(self._tell_reports, greeting, known, encode)), name="http.reports"
+                self._until_lost(partial(self._send_reports, greeting, known, encode)), name="http.reports"
             ),
-            asyncio.create_task(self._until_lost(self._tell_answers), name="http.answers"),
+            asyncio.create_task(self._until_lost(self._send_answers), name="http.answers"),
         ]
         try:
-            await self._hear()
+            await self._receive()
         finally:
-            for teller in tellers:
-                teller.cancel()
-            await asyncio.wait(tellers)
+            for sender in senders:
+                sender.cancel()
+            await asyncio.wait(senders)
 
     async def leave(self) -> None:
         """Wait until it has got what waits for it, and close."""
@@ -142,8 +142,8 @@ class Client:
         with suppress(ConnectionError):
             await self._socket.close(code=1001, message=b"the daemon shuts down")
 
-    def tell(self, message: bytes) -> None:
-        """Tell it something besides reports and answers."""
+    def send(self, message: bytes) -> None:
+        """Send it something besides reports and answers."""
         if self._unread_bytes > MOST_UNREAD_BYTES:
             self._connection.hang_up()
             return
@@ -151,33 +151,33 @@ class Client:
         self._unread_bytes += len(message)
         self._has_answer.set()
 
-    # -- tell -----------------------------------------------------------------------------------------------
+    # -- send -----------------------------------------------------------------------------------------------
 
-    async def _until_lost(self, tell: Callable[[], Awaitable[object]]) -> None:
+    async def _until_lost(self, send: Callable[[], Awaitable[object]]) -> None:
         try:
-            await tell()
+            await send()
         except ConnectionError:
             self._connection.hang_up()
 
-    async def _tell_reports(
+    async def _send_reports(
         self,
         greeting: Callable[[], bytes],
         known: Iterable[Report],
         encode: Callable[[Report], tuple[bytes, bool]],
     ) -> None:
-        told = greeting()
-        await self._send(told, False)
+        sent = greeting()
+        await self._send(sent, False)
         for report in known:
             await self._send(*encode(report))
         async for report in self._reports:
-            while greeting() is not told:
-                told = greeting()
-                await self._send(told, False)
+            while greeting() is not sent:
+                sent = greeting()
+                await self._send(sent, False)
             await self._send(*encode(report))
             if self._reports.lost:  # a result, perhaps: it shall come again and see how things are
                 raise ConnectionResetError
 
-    async def _tell_answers(self) -> NoReturn:
+    async def _send_answers(self) -> NoReturn:
         while True:
             while self._answers:
                 answer = self._answers.popleft()
@@ -192,11 +192,11 @@ class Client:
         await self._socket.send_frame(data, WSMsgType.BINARY if is_binary else WSMsgType.TEXT)
 
     def _answer(self, number: Any, answer: bytes) -> None:
-        self.tell(b'{"id":%b,"answer":%b}' % (orjson.dumps(number), answer))
+        self.send(b'{"id":%b,"answer":%b}' % (orjson.dumps(number), answer))
 
-    # -- hear -----------------------------------------------------------------------------------------------
+    # -- receive --------------------------------------------------------------------------------------------
 
-    async def _hear(self) -> None:
+    async def _receive(self) -> None:
         """Begin each request as it comes."""
         async for message in self._socket:
             if message.type not in {WSMsgType.TEXT, WSMsgType.BINARY}:

@@ -33,7 +33,7 @@ CLOSE_S = 1.0
 LOOK_S = 0.5
 LOOKED_AT_S = 3.0
 VERSION = 1
-HEARD: frozenset[Subject] = SUBJECTS - {"telemetry"} | {"samples"}
+SENT: frozenset[Subject] = SUBJECTS - {"telemetry"} | {"samples"}
 
 
 class Live:
@@ -58,7 +58,7 @@ class Live:
         self._places: dict[str, int] = {}
         self._robots: tuple[str, ...] | None = None
         self._hello = b""
-        self._told_connected = is_broker_connected()
+        self._sent_connected = is_broker_connected()
         self._encoded: dict[tuple[str, Subject], tuple[Report, bytes]] = {}
         self._served = 0
         self.watched_s = -math.inf
@@ -89,7 +89,7 @@ class Live:
         await socket.prepare(request)
         keep_little_unsent(request)
         robots = len(self._commands.robots)
-        with self._hub.subscribe(HEARD, max(QUEUE_LENGTH, QUEUED_A_ROBOT * robots)) as reports:
+        with self._hub.subscribe(SENT, max(QUEUE_LENGTH, QUEUED_A_ROBOT * robots)) as reports:
             client = Client(
                 request,
                 socket,
@@ -101,12 +101,12 @@ class Live:
                 robots=lambda: len(self._commands.robots),
             )
             self._clients.add(client)
-            self._tell_who_is_there()
+            self._send_clients()
             try:
                 await client.run(self._greeting, self._hub.latest(), self._encode)
             finally:
                 self._clients.discard(client)
-                self._tell_who_is_there()
+                self._send_clients()
         return socket
 
     def _greeting(self) -> bytes:
@@ -115,7 +115,7 @@ class Live:
         if robots != self._robots:
             self._robots = robots
             self._places = {name: place for place, name in enumerate(robots)}
-            self._encoded.clear()  # what tells of places
+            self._encoded.clear()  # it holds places
             self._hello = orjson.dumps({"hello": {**self._about, "robots": robots}})
         return self._hello
 
@@ -128,31 +128,31 @@ class Live:
         ) - {""}
 
     async def watch_broker(self) -> NoReturn:
-        """Tell all clients when the broker, or a robot, comes and goes, until cancelled."""
+        """Notify all clients when the broker, or a robot, comes and goes, until cancelled."""
         greeting = self._greeting()
         while True:
             await asyncio.sleep(LOOK_S)
             if self._greeting() is not greeting:
                 greeting = self._greeting()
                 for client in self._clients:
-                    client.tell(greeting)  # who has vanished is not told of by another report
-            if self._is_broker_connected() != self._told_connected:
-                self._tell_who_is_there()
+                    client.send(greeting)  # a robot that is removed sends no other report
+            if self._is_broker_connected() != self._sent_connected:
+                self._send_clients()
 
-    def _tell_who_is_there(self) -> None:
-        """Tell all clients of each other, and of the broker."""
-        self._told_connected = self._is_broker_connected()
-        broker = "connected" if self._told_connected else "lost"
-        told = {"clients": sorted(client.caller for client in self._clients), "broker": broker}
-        message = orjson.dumps({"daemon": told})
+    def _send_clients(self) -> None:
+        """Send all clients who is connected, and whether the broker is."""
+        self._sent_connected = self._is_broker_connected()
+        broker = "connected" if self._sent_connected else "lost"
+        daemon = {"clients": sorted(client.caller for client in self._clients), "broker": broker}
+        message = orjson.dumps({"daemon": daemon})
         for client in self._clients:
-            client.tell(message)
+            client.send(message)
 
     def _note_watched(self) -> None:
         self.watched_s = asyncio.get_running_loop().time()
 
     async def close(self) -> None:
-        """Send what still waits, and tell all clients that the daemon goes."""
+        """Send what still waits, and notify all clients that the daemon shuts down."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
                 await asyncio.gather(*(client.leave() for client in [*self._clients]))
@@ -162,7 +162,7 @@ class Live:
     def _encode(self, report: Report) -> tuple[bytes, bool]:
         """Encode a report once for all clients; return also whether it is binary.
 
-        Of a robot that has vanished meanwhile nothing is told: b"".
+        Of a robot that has vanished meanwhile nothing is sent: b"".
         """
         is_binary = report.subject == "samples"
         if report.robot not in self._places:

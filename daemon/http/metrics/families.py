@@ -49,11 +49,11 @@ BY_CLOCK = {
     "synchronised": ("motiond_clock_synchronised", "Whether the machine's clock is kept to that of others."),
     "estimated_error_s": (
         "motiond_clock_estimated_error_seconds",
-        "How far the machine's clock probably is off; missing where nobody estimates it.",
+        "How far the machine's clock probably is off; missing where nothing estimates it.",
     ),
     "max_error_s": (
         "motiond_clock_max_error_seconds",
-        "How far the machine's clock is off at most; missing where nobody knows.",
+        "How far the machine's clock is off at most; missing where it is not known.",
     ),
 }
 """By the key of the clock's state: name and help text."""
@@ -91,20 +91,20 @@ class _DaemonCollector(Collector):
 
     def _daemon(self) -> Iterator[Metric]:
         connected, clients = float(self._scrape.broker_connected), float(self._scrape.clients)
-        told = "Whether the daemon is connected to the broker and hears itself through it."
-        yield GaugeMetricFamily("motiond_broker_connected", told, connected)
+        help_text = "Whether the daemon is connected to the broker and receives its own messages through it."
+        yield GaugeMetricFamily("motiond_broker_connected", help_text, connected)
         yield GaugeMetricFamily(
             "motiond_http_clients", "Clients of the WebSocket, pages most of them.", clients
         )
 
     def _clock(self) -> Iterator[Metric]:
-        for key, (name, told) in BY_CLOCK.items():
+        for key, (name, help_text) in BY_CLOCK.items():
             value = self._scrape.clock[key]
-            yield GaugeMetricFamily(name, told, None if value is None else float(value))
+            yield GaugeMetricFamily(name, help_text, None if value is None else float(value))
 
     def _states(self) -> Iterator[Metric]:
-        told = "Whether the robot takes requests."
-        online = GaugeMetricFamily("motiond_robot_online", told, labels=["robot"])
+        help_text = "Whether the robot takes requests."
+        online = GaugeMetricFamily("motiond_robot_online", help_text, labels=["robot"])
         state = GaugeMetricFamily(
             "motiond_robot_state", "1 for the state that the robot is in.", labels=["robot", "state"]
         )
@@ -117,8 +117,8 @@ class _DaemonCollector(Collector):
         yield state
 
     def _lateness(self) -> Metric:
-        told = "How late ticks of the stream process began."
-        family = HistogramMetricFamily(LATENESS, told, labels=["robot"])
+        help_text = "How late ticks of the stream process began."
+        family = HistogramMetricFamily(LATENESS, help_text, labels=["robot"])
         for robot, tally in self._scrape.tallies.items():
             if tally.bounds_s:
                 bounds = [*(f"{bound:g}" for bound in tally.bounds_s), "+Inf"]
@@ -127,23 +127,23 @@ class _DaemonCollector(Collector):
         return family
 
     def _totals(self) -> Iterator[Metric]:
-        for field, (name, told) in TOTALS.items():
-            family = CounterMetricFamily(name, told, labels=["robot"])
+        for field, (name, help_text) in TOTALS.items():
+            family = CounterMetricFamily(name, help_text, labels=["robot"])
             for robot, tally in self._scrape.tallies.items():
                 family.add_metric([robot], getattr(tally, field))
             yield family
 
     def _results(self) -> Metric:
-        told = "Goals that have ended, by the code of their result."
-        family = CounterMetricFamily("motiond_results", told, labels=["robot", "code"])
+        help_text = "Goals that have ended, by the code of their result."
+        family = CounterMetricFamily("motiond_results", help_text, labels=["robot", "code"])
         for robot, tally in self._scrape.tallies.items():
             for code in ResultCode:
                 family.add_metric([robot, code], tally.results[code])
         return family
 
     def _joints(self) -> Iterator[Metric]:
-        for field, (name, told) in BY_JOINT.items():
-            family = GaugeMetricFamily(name, told, labels=["robot", "joint"])
+        for field, (name, help_text) in BY_JOINT.items():
+            family = GaugeMetricFamily(name, help_text, labels=["robot", "joint"])
             for robot, tally in self._scrape.tallies.items():
                 for joint, value in zip(
                     self._scrape.joints.get(robot, ()), getattr(tally, field), strict=False

@@ -1,6 +1,6 @@
 """Adds up what the robots report, from the daemon's start on: what metrics are made of.
 
-A report of diagnostics tells of one second, and its own totals begin anew with each stream process; here they
+A report of diagnostics is about one second, and its own totals restart with each stream process; here they
 go on. The work is done once a second for each robot, whoever asks.
 """
 
@@ -59,13 +59,13 @@ class RobotTally:
         self.voltage_v = data.get("voltage_v", ())
 
     def _growth(self, name: str, data: Mapping[str, Any]) -> int:
-        """Return by how much a total has grown since the second before, or since it began anew."""
+        """Return by how much a total has grown since the second before, or since it restarted."""
         before, now = self._before.get(name, 0), data.get(name, 0)
         self._before[name] = now
         return int(now - before if now >= before else now)
 
     def go_offline(self) -> None:
-        """Forget what is known of the actuators; totals begin anew with the next stream process."""
+        """Forget what is known of the actuators; totals restart with the next stream process."""
         self.temperature_c = self.voltage_v = ()
         self._before.clear()
 
@@ -92,7 +92,7 @@ class Tally:
 
     @property
     def robots(self) -> dict[str, RobotTally]:
-        """By robot; one that has come anew begins with nothing, and one that has gone is forgotten."""
+        """By robot; a new one begins with nothing, and one that has gone is forgotten."""
         self._robots = {name: self._robots.get(name) or RobotTally() for name in self._known()}
         return self._robots
 

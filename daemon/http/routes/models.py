@@ -1,6 +1,6 @@
 """A robot's looks for whoever draws it: its structure and shapes in JSON, and the files of its meshes.
 
-A client moves the drawing by the same kinematics as `motiond.formats.model.kinematics`; docs/looks.md tells
+A client moves the drawing by the same kinematics as `motiond.formats.model.kinematics`; docs/looks.md shows
 how. Meshes are called by their numbers, so that no path of a request ever reaches the file system.
 """
 

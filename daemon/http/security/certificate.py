@@ -80,7 +80,7 @@ class PageCertificate:
 
 
 def _digest(file: Path) -> bytes | None:
-    """Return what tells a file's content from another; None where it cannot be read, or is no file."""
+    """Return a digest of a file's content; None where it cannot be read, or is no file."""
     try:
         with open_regular(file) as opened:
             return hashlib.sha256(opened.read(MOST_BYTES)).digest()

@@ -64,12 +64,12 @@ class Token:
         return hmac.new(self._text, label, sha256).hexdigest()
 
     def is_in_cookie(self, cookies: Mapping[str, str]) -> bool:
-        """Return whether a browser shows the cookie; nobody can guess that one."""
+        """Return whether a browser shows the cookie; it cannot be guessed."""
         shown = cookies.get(self.cookie_name, "").encode(errors="replace")
         return hmac.compare_digest(shown, self.cookie.encode())
 
     def matches(self, text: str) -> bool:
-        """Compare, in a time that tells nothing."""
+        """Compare, in constant time."""
         return hmac.compare_digest(text.encode(errors="replace"), self._text)
 
     def is_tried_too_often(self, address: str) -> bool:

@@ -250,7 +250,7 @@ async def test_what_is_reported_before_the_page_is_loaded_counts(
 
 async def tell_and_let_go(hub: ReportHub, other: socket.socket) -> None:
     with other:
-        while not hub.is_heard("result"):  # noqa: ASYNC110 - nobody tells
+        while not hub.has_listeners("result"):  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
         hub.publish(Report("arm", "result", {"code": "SUCCESSFUL"}))
         await asyncio.sleep(0.1)

@@ -226,7 +226,7 @@ async def test_the_first_command_takes_control_and_leaving_returns_it(rig: ManyR
         await page.click("button.stop")
     await desk.visit(rig, "#/leased/motions")
     with part("the first command takes control if nobody has it, and leaving returns it"):
-        await desk.until(f"{CONTROL} === 'Nobody is in control'")
+        await desk.until(f"{CONTROL} === 'No one is in control'")
         await page.click(PLAY)
         await desk.until_state("playing")
         await desk.until_says("You are in control")
@@ -256,7 +256,7 @@ async def test_the_first_command_takes_control_and_leaving_returns_it(rig: ManyR
         assert (await rig.until_sees("lease", later, "leased"))["epoch"] == first["epoch"]
         await page.click(".control button:text('Release')")
         await rig.until_sees("lease", lambda seen: seen["holder"] is None, "leased")
-        await desk.until_says("Nobody is in control")
+        await desk.until_says("No one is in control")
         assert (await rig.see("state", "leased"))["state"] == "playing"
         await page.click("button.stop")
         await desk.until_state("idle")
@@ -308,7 +308,7 @@ async def test_control_is_taken_from_others_and_by_them(rig: ManyRobots, desk: B
         await desk.visit(rig, "#/kept/motions")
         await desk.until(f"{CONTROL} === 'ana is in control'")
         await rig.ask("lease/release", "kept", lease=lease)
-        await desk.until(f"{CONTROL} === 'Nobody is in control'")
+        await desk.until(f"{CONTROL} === 'No one is in control'")
         assert await page.is_enabled(PLAY)
     assert desk.errors == []
 

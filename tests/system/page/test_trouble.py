@@ -37,16 +37,14 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
         assert alert == "Connection lost; trying again"
         assert await browsed.page.is_disabled("button[aria-label='Queue long']")
         await browsed.page.click("button.stop")
-        await browsed.until_says("The robot was not told to stop. Use its own switch.")
+        await browsed.until_says("The stop did not reach the robot. Use its own switch.")
         async with running(rig):
             await browsed.until_state("idle")
-            await browsed.until_says(
-                " when last heard of, and the daemon has been started anew, which cuts off"
-            )
+            await browsed.until_says(" at the last report, and the daemon has been restarted, which cuts off")
             said = await browsed.page.locator(".log .message:has-text('no result')").inner_text()
             assert re.fullmatch(
-                r"long: no result; it was at 0:\d\d\.\d when last heard of, "
-                "and the daemon has been started anew, which cuts off what plays",
+                r"long: no result; it was at 0:\d\d\.\d at the last report, "
+                "and the daemon has been restarted, which cuts off what plays",
                 said,
             )
             await browsed.page.click("button[aria-label='Play long']")

@@ -1,1 +1,0 @@
-var i={rad:.1,m:.005};function e(t,n){let{path:r,goal:o}=t?.tolerances??{path:{},goal:{}};return r[n.name]||o[n.name]||i[n.unit]}function a(t){return t?.joints.map(n=>e(t,n))??[]}function u(t){let n=new Map;for(let r of t?.joints??[])n.set(r.unit,Math.max(n.get(r.unit)??0,e(t,r)));return[...n].map(([r,o])=>`${o} ${r}`).join(" or ")}export{i as a,e as b,a as c,u as d};
