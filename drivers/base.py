@@ -90,7 +90,7 @@ def require_lifetime(where: str, lifetime_s: float, period_s: float) -> None:
 
 
 def slowest_rate_hz(lifetime_s: float | None) -> float:
-    """Return the slowest tick rate that `require_lifetime` accepts; 0 where commands live for ever (None)."""
+    """Return the slowest tick rate that `require_lifetime` accepts; 0 where commands never end (None)."""
     return 0.0 if lifetime_s is None else PERIODS_A_LIFETIME / lifetime_s
 
 
@@ -102,7 +102,7 @@ class DriverOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a driver's options tell of the robot, for all that the configuration leaves out.
+    """What a driver's options describe of the robot, for all that the configuration leaves out.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class Driver(ABC):
         The slowest one, below which the actuators would let go between two ticks; 0 where they never do.
         Slower motions are listed as not playable. See `slowest_rate_hz`.
     warnings : list of str
-        What a user should know although the driver works; complete after `open`, and `motiond check` tells
+        What a user should know although the driver works; complete after `open`, and `motiond check` prints
         what `rehearse` returns before.
     notices : deque of str
         What happened to the actuators that a user should know although it is no failure; the loop removes
@@ -246,7 +246,7 @@ class Driver(ABC):
         """What only one process may drive at a time, each as `kind:name`; known before `open`.
 
         The stream process holds a lock on each for its life, and waits for one that another holds; it asks
-        again before it opens a driver anew that has lost its actuators. By default the same driver with the
+        again before it reopens a driver that has lost its actuators. By default the same driver with the
         same actuators and options is one device. Where nothing is shared, as in a simulation, return ().
         """
         kind = type(self)
@@ -262,13 +262,13 @@ class Driver(ABC):
         return ActuatorLimits.none(len(self.actuators))
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """How options were understood, as far as `motiond check` should tell it; known before `open`."""
+    def notes(self) -> tuple[str, ...]:
+        """How options were understood, as far as `motiond check` should print it; known before `open`."""
         return ()
 
     @classmethod
     def describe(cls, options: DriverOptions) -> Description | None:
-        """Return what options tell of the robot, by a file that they name; by default nothing.
+        """Return what options describe of the robot, by a file that they name; by default nothing.
 
         Parameters
         ----------

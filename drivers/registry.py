@@ -125,7 +125,7 @@ def make_driver(
 
 
 def describe_robot(name: str, options: Mapping[str, Any]) -> Description | None:
-    """Return what a driver's options tell of the robot, if anything.
+    """Return what a driver's options describe of the robot, if anything.
 
     Parameters
     ----------

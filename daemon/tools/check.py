@@ -91,7 +91,7 @@ def check_motions(
     refuse_shared_devices(drivers)
     warnings = {name: driver.rehearse() for name, driver in drivers.items()}
     for name, driver in drivers.items():
-        for line in (*driver.told, *(f"warning: {warning}" for warning in warnings[name])):
+        for line in (*driver.notes, *(f"warning: {warning}" for warning in warnings[name])):
             tell(f"{name}: {line}")
     return [
         finding

@@ -253,11 +253,11 @@ class CompositeDriver(Driver):
         """Call `act` for all parts even if some fail, then raise one error for all failures.
 
         Raises DriverError of the gravest kind among the parts' errors, with the name of each part and what it
-        said.
+        reported.
         """
         failed = self._failures(act)
         if failed:
-            raise _told(failed) from failed[0][1]
+            raise _joined(failed) from failed[0][1]
 
     def _failures(self, act: Callable[[_Part], None]) -> list[tuple[_Part, Exception]]:
         failed = []
@@ -280,9 +280,9 @@ class CompositeDriver(Driver):
         return tuple(device for part in self._parts for device in part.driver.devices)
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """What each part tells of its options."""
-        return tuple(_said(part, line) for part in self._parts for line in part.driver.told)
+    def notes(self) -> tuple[str, ...]:
+        """The notes of each part."""
+        return tuple(_with_part(part, line) for part in self._parts for line in part.driver.notes)
 
     @property
     def limits(self) -> ActuatorLimits:
@@ -294,9 +294,9 @@ class CompositeDriver(Driver):
 
     def rehearse(self) -> tuple[str, ...]:
         """Read the files of all parts; one error has all that is wrong."""
-        told: list[str] = []
-        self._each(lambda part: told.extend(_said(part, line) for line in part.driver.rehearse()))
-        return tuple(told)
+        warnings: list[str] = []
+        self._each(lambda part: warnings.extend(_with_part(part, line) for line in part.driver.rehearse()))
+        return tuple(warnings)
 
     def open(self) -> None:
         """Open all parts, or none; one error has all that cannot be opened."""
@@ -308,7 +308,9 @@ class CompositeDriver(Driver):
             with suppress(DriverError):
                 self.close()
             raise
-        self.warnings[:] = [_said(part, warning) for part in self._parts for warning in part.driver.warnings]
+        self.warnings[:] = [
+            _with_part(part, warning) for part in self._parts for warning in part.driver.warnings
+        ]
         self.max_rate_hz = self._slowest_hz()
         self._open, self._halted = True, False
         self._begin_ticks()
@@ -348,7 +350,7 @@ class CompositeDriver(Driver):
     def _take_notices(self) -> None:
         for part in self._parts:
             while part.driver.notices:
-                self.notices.append(_said(part, part.driver.notices.popleft()))
+                self.notices.append(_with_part(part, part.driver.notices.popleft()))
 
     def write(self, command: ActuatorCommand) -> None:
         """Send the setpoints that are due to the parts whose turn it is."""
@@ -363,12 +365,12 @@ class CompositeDriver(Driver):
         if self.options.on_part_failure == "stop_all":
             with suppress(DriverError):
                 self.halt()
-            raise _told(failed) from failed[0][1]
+            raise _joined(failed) from failed[0][1]
         for part, error in failed:
             part.leave_out()
-            self.notices.append(f"{_said(part, error)}; left out until the robot is enabled again")
+            self.notices.append(f"{_with_part(part, error)}; left out until the robot is enabled again")
         if all(part.left_out for part in self._parts):
-            raise _told(failed) from failed[0][1]
+            raise _joined(failed) from failed[0][1]
 
     def enable(self) -> None:
         """Switch torque on in all parts; if one fails, the others are as before."""
@@ -450,11 +452,11 @@ def _as_slice(columns: list[int]) -> slice | NDArray[np.intp]:
     return slice(first, last + 1) if columns == list(range(first, last + 1)) else np.array(columns)
 
 
-def _said(part: _Part, text: object) -> str:
+def _with_part(part: _Part, text: object) -> str:
     return f"part {part.name}: {text}"
 
 
-def _told(failed: Sequence[tuple[_Part, Exception]]) -> DriverError:
+def _joined(failed: Sequence[tuple[_Part, Exception]]) -> DriverError:
     """Return one error for those of several parts."""
     errors = [error for _, error in failed]
     if all(isinstance(error, DriverConfigError) for error in errors):
@@ -464,8 +466,8 @@ def _told(failed: Sequence[tuple[_Part, Exception]]) -> DriverError:
             (kind for kind in GRAVEST_FIRST if any(isinstance(error, kind) for error in errors)), DriverError
         )
     first = errors[0]
-    where = _said(failed[0][0], first.where if isinstance(first, DriverError) else type(first).__name__)
-    lines = [_said(part, _text(error)) for part, error in failed]
+    where = _with_part(failed[0][0], first.where if isinstance(first, DriverError) else type(first).__name__)
+    lines = [_with_part(part, _text(error)) for part, error in failed]
     return kind(where, "\n".join(lines).removeprefix(f"{where}: "))
 
 

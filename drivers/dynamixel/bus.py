@@ -172,7 +172,7 @@ class Bus:
         self._line.sleep(duration_s)
 
     def latency_s(self, sysfs: Path = _SYSFS) -> float:
-        """Return how long the adapter holds bytes back, in s; 0 if it does not say."""
+        """Return how long the adapter holds bytes back, in s; 0 where it is not known."""
         name = Path(self.port).resolve().name
         try:
             return int((sysfs / name / "device" / "latency_timer").read_text(encoding="ascii")) / 1000
@@ -258,7 +258,7 @@ class Bus:
     # -- registers ------------------------------------------------------------------------------------------
 
     def ping(self, servo_id: int, tries: int = TRIES) -> Found | None:
-        """Return what one servo says of itself, or None if it does not answer."""
+        """Return what one servo reports of itself, or None if it does not answer."""
         for _ in range(tries):
             for packet in self.ask(encode_ping(servo_id), (servo_id,), PING_LENGTH):
                 return _found(packet)

@@ -39,10 +39,10 @@ def feedback_exchange(count: int, goal: int, feedback: int, return_delay_s: floa
 
     `goal`, `feedback`: bytes for each servo.
     """
-    said = SHORTEST + _SPAN + count * (1 + goal) + SHORTEST + _SPAN + count
+    question = SHORTEST + _SPAN + count * (1 + goal) + SHORTEST + _SPAN + count
     if fast:
-        return Exchange(said + fast_answer_length(count, feedback), return_delay_s)
-    return Exchange(said + count * (STATUS_LENGTH + feedback), count * return_delay_s)
+        return Exchange(question + fast_answer_length(count, feedback), return_delay_s)
+    return Exchange(question + count * (STATUS_LENGTH + feedback), count * return_delay_s)
 
 
 def register_exchange(length: int, return_delay_s: float) -> Exchange:

@@ -142,7 +142,7 @@ class Chain:
 
     `indexes` (servos,): of their actuators. `span` (servos,): the same; a slice where they follow each other,
     as that is copied faster. `profile` (servos,): profile velocities in the register's unit, for the caller
-    to fill; None unless velocities are followed. `heard` (servos,): which servos answered the last question.
+    to fill; None unless velocities are followed. `answered` (servos,): which servos answered last.
     """
 
     def __init__(self, bus: Bus, servos: Sequence[Servo], *, follow_velocity: bool) -> None:
@@ -154,8 +154,8 @@ class Chain:
         self.table = servos[0].model.table
         self.can_read_fast = all(servo.reads_fast for servo in servos)
         self.return_delay_s = SLOWEST_RETURN_S
-        self.heard = np.zeros(len(servos), bool)
-        self.all_heard = False
+        self.answered = np.zeros(len(servos), bool)
+        self.all_answered = False
         self._place = {servo_id: place for place, servo_id in enumerate(self.ids)}
         self._fast = self.can_read_fast
         address = self.table["present_current"].address
@@ -170,7 +170,7 @@ class Chain:
         self._make_goal_frame(follow_velocity=follow_velocity)
 
     def _make_goal_frame(self, *, follow_velocity: bool) -> None:
-        """Make the frame of the sync write once, and tell where goals go in it."""
+        """Make the frame of the sync write once, and note where goals go in it."""
         first = self.table["profile_velocity" if follow_velocity else "goal_position"].address
         size = self.table["goal_position"].end - first
         span = first.to_bytes(2, "little") + size.to_bytes(2, "little")
@@ -218,27 +218,27 @@ class Chain:
         return len(self.ids) * (STATUS_LENGTH + self._length)
 
     def take(self) -> Answer:
-        """Wait for the feedback asked for; `heard` tells whose came.
+        """Wait for the feedback asked for; `answered` shows whose came.
 
         Returns what it holds of servos that did not answer are their former values.
         """
         received = self.bus.receive(self._answer_length(), self._deadline_s)
         answer = self._answers[self._length]
         if self._fast:
-            self.all_heard = answer.take_joint(received)
-            self.heard.fill(self.all_heard)
+            self.all_answered = answer.take_joint(received)
+            self.answered.fill(self.all_answered)
         else:
             self._take_each(received, answer)
-            self.all_heard = bool(self.heard.all())
-        self._fast = self.can_read_fast and self.all_heard
+            self.all_answered = bool(self.answered.all())
+        self._fast = self.can_read_fast and self.all_answered
         return answer
 
     def _take_each(self, received: bytearray, answer: Answer) -> None:
-        self.heard.fill(False)
+        self.answered.fill(False)
         while (packet := take_packet(received)) is not None:
             place = self._place.get(packet.servo_id)
             if place is not None and answer.take_one(place, packet):
-                self.heard[place] = True
+                self.answered[place] = True
 
     # -- registers ------------------------------------------------------------------------------------------
 
@@ -301,7 +301,7 @@ def _span(indexes: NDArray[np.int_]) -> slice | NDArray[np.int_]:
 
 
 def lost(silent: Sequence[Servo], answered: int, asked: int, tries: int = TRIES) -> CommunicationLost:
-    """Return the error that names the silent servos and says how many answered."""
+    """Return the error that names the silent servos and how many answered."""
     others = "".join(f", nor from {servo.where}" for servo in silent[1:])
     return CommunicationLost(
         silent[0].where,

@@ -75,12 +75,12 @@ class Feedback:
     def _take(self, chain: Chain, length: int) -> None:
         answer, at = chain.take(), chain.span
         columns, errors = answer.columns, answer.errors
-        if not chain.all_heard:
-            self._missed[chain.indexes[~chain.heard]] += 1
+        if not chain.all_answered:
+            self._missed[chain.indexes[~chain.answered]] += 1
             self._is_any_missed = True
-            columns = {name: column[chain.heard] for name, column in columns.items()}
+            columns = {name: column[chain.answered] for name, column in columns.items()}
             errors = bytearray(columns["error"])
-            at = chain.indexes[chain.heard]
+            at = chain.indexes[chain.answered]
         if self._is_any_missed:
             self._missed[at] = 0
             self._is_any_missed = bool(self._missed.any())
@@ -108,13 +108,13 @@ class Feedback:
         """
         for _ in range(TRIES):
             self.listen(SHORT)
-            if all(chain.all_heard for chain in self._chains):
+            if all(chain.all_answered for chain in self._chains):
                 return
         silent = [
             servo
             for chain in self._chains
-            for servo, heard in zip(chain.servos, chain.heard, strict=True)
-            if not heard
+            for servo, answered in zip(chain.servos, chain.answered, strict=True)
+            if not answered
         ]
         raise lost(silent, len(self._servos) - len(silent), len(self._servos))
 

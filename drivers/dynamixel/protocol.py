@@ -110,7 +110,7 @@ def crc16(data: bytes | bytearray | memoryview, crc: int = 0) -> int:
 
     All bytes are taken at once, as a polynomial over GF(2) in one integer: a loop over bytes would be most
     of the computing in a tick. Each 2^n-th power of x^15 + x + 1 is a trinomial too, so a few shifts reduce
-    many bits at once; whether the number of ones is odd tells the rest, the remainder by x + 1.
+    many bits at once; whether the number of ones is odd gives the rest, the remainder by x + 1.
 
     `data`: up to 65,535 bytes, more than a packet can have.
     """

@@ -46,17 +46,7 @@ def scan(
 ) -> list[Scanned]:
     """Return every servo that answers on a port.
 
-    Parameters
-    ----------
-    baud_rates : sequence of int
-        Rates to try; if empty, the common ones up to the first at which servos answer.
-    open_line : callable
-        Opens the port; an emulated bus brings its own.
-
-    Raises
-    ------
-    DriverError
-        If the port cannot be opened.
+    Raises DriverError if the port cannot be opened.
     """
     found: list[Scanned] = []
     for baud_rate in baud_rates or COMMON_BAUD_RATES:

@@ -260,7 +260,7 @@ def _lines(root: yaml.MappingNode) -> Lines:
 
 
 def _refuse_duplicates(path: Path, root: yaml.MappingNode) -> None:
-    """Refuse a key that stands twice in a mapping: YAML readers keep the last one, and say nothing."""
+    """Refuse a key that stands twice in a mapping: YAML readers keep the last one, without a warning."""
     waiting: list[yaml.Node] = [root]
     seen: set[int] = set()  # an alias is the node that it names, and may contain itself
     while waiting:

@@ -91,17 +91,17 @@ class HebiDriver(Driver):
         return tuple(f"hebi:{module}" for module in self.modules)
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What becomes of each plugin of HEBI's robot configuration."""
-        return self._setup.told
+        return self._setup.notes
 
     @classmethod
     def describe(cls, options: DriverOptions) -> Description | None:
-        """Return what HEBI's robot configuration tells of the robot, if the options name one."""
+        """Return what HEBI's robot configuration has of the robot, if the options name one."""
         return describe(cast("HebiOptions", options))
 
     def rehearse(self) -> tuple[str, ...]:
-        """Read gains and model as `open` does; where hebi-py is missing, say that they were not read."""
+        """Read gains and model as `open` does; where hebi-py is missing, warn that they were not read."""
         files = self._setup.files
         if not files:
             return self._setup.warnings
@@ -166,7 +166,7 @@ class HebiDriver(Driver):
             lower, upper = np.where(unset, stored_lower, lower), np.where(unset, stored_upper, upper)
         elif np.isnan(lower).any():
             self.warnings.append(
-                f"{WHERE}: the modules did not tell their position limits; their turns are not checked; "
+                f"{WHERE}: the modules did not report their position limits; their turns are not checked; "
                 "set `position_range`"
             )
         self._lower, self._upper = lower, upper

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .setup import EffortSetup
 
 LONGEST_STEP_TICKS = 5
-"""After a longer pause between two setpoints, their velocities tell no acceleration."""
+"""After a longer pause between two setpoints, their velocities give no acceleration."""
 
 
 def share(begun_s: float, now_s: float, ramp_s: float) -> float:
@@ -55,7 +55,7 @@ class DynamicsCompensation:
         self.effort: Floats = np.zeros(count)
 
     def set_period(self, period_s: float) -> None:
-        """Take the time between two setpoints; the next one tells no acceleration."""
+        """Take the time between two setpoints; the next one gives no acceleration."""
         self._period_s = period_s
         self._known = False
 
@@ -65,7 +65,7 @@ class DynamicsCompensation:
         self.rest()
 
     def rest(self) -> None:
-        """Drop the efforts; the next setpoint tells no acceleration."""
+        """Drop the efforts; the next setpoint gives no acceleration."""
         self._known = False
         self.effort.fill(0.0)
 
@@ -117,15 +117,15 @@ class FeedForward:
         self._dynamics: DynamicsCompensation | None = None
         if setup.gravity is not None:
             gravity = setup.gravity
-            model, told = load_model(hebi, gravity.hrdf, len(modules), gravity.imu.frame_index)
-            warnings += told
+            model, model_warnings = load_model(hebi, gravity.hrdf, len(modules), gravity.imu.frame_index)
+            warnings += model_warnings
             self._gravity = GravityCompensation(
                 model, gravity.joints, gravity.base, gravity.imu, gravity.ramp_s
             )
         if setup.dynamics is not None:
             dynamics = setup.dynamics
-            model, told = load_model(hebi, dynamics.hrdf, len(modules), 0, "dynamics")
-            warnings += (warning for warning in told if warning not in warnings)
+            model, model_warnings = load_model(hebi, dynamics.hrdf, len(modules), 0, "dynamics")
+            warnings += (warning for warning in model_warnings if warning not in warnings)
             self._dynamics = DynamicsCompensation(model, dynamics.joints, dynamics.ramp_s)
         self._offset, self._offset_ramp_s = setup.offset, setup.offset_ramp_s
         self._begun_s = 0.0

@@ -78,7 +78,7 @@ class GroupState:
         """Fill in positions, and return whether all modules sent theirs.
 
         `position` (modules,): filled in, in rad; NaN or meaningless where a module did not send it, as
-        `known` tells.
+        `known` shows.
         """
         came = self._came.tobytes()  # bytes compare ten times as fast as arrays of this size
         if came != self._last_came:

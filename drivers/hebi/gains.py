@@ -97,7 +97,7 @@ def read_setup(hebi: Any, setup: HebiSetup) -> Any:
 def apply_gains(group: HebiGroup, command: Any, modules: Sequence[Module]) -> None:
     """Send gains until every module has acknowledged them, read them back, and compare.
 
-    `d_on_error` is compared only where it is switched on: hebi-py does not tell whether a file leaves it out.
+    `d_on_error` is compared only where it is switched on: hebi-py does not show whether a file has it.
 
     Raises DriverTimeout if modules did not acknowledge, or did not report their gains. Raises DriverError if
     modules have other gains than were sent; with the first few.
@@ -113,7 +113,7 @@ def apply_gains(group: HebiGroup, command: Any, modules: Sequence[Module]) -> No
     if info is None:
         raise DriverTimeout(
             WHERE,
-            f"the modules did not tell their gains in {ATTEMPTS * TIMEOUT_MS} ms",
+            f"the modules did not report their gains in {ATTEMPTS * TIMEOUT_MS} ms",
             "so it is not sure that they have those that were sent",
             "check power, cables and the network",
         )
@@ -140,18 +140,18 @@ def ask_info(group: HebiGroup) -> Any:
 def _differences(command: Any, info: Any, modules: Sequence[Module]) -> list[str]:
     found = []
     for field in FIELDS:
-        sent, told = np.asarray(getattr(command, field)), np.asarray(getattr(info, field))
-        wrong = np.isfinite(sent) & ~np.isclose(sent, told, rtol=SAME, atol=0)
-        found += _told(field, sent, told, wrong, modules)
+        sent, reported = np.asarray(getattr(command, field)), np.asarray(getattr(info, field))
+        wrong = np.isfinite(sent) & ~np.isclose(sent, reported, rtol=SAME, atol=0)
+        found += _deviations(field, sent, reported, wrong, modules)
     for field in ("control_strategy", *(f"{loop}_d_on_error" for loop in LOOPS)):
-        sent, told = np.asarray(getattr(command, field)), np.asarray(getattr(info, field))
-        found += _told(field, sent, told, (sent != 0) & (sent != told), modules)
+        sent, reported = np.asarray(getattr(command, field)), np.asarray(getattr(info, field))
+        found += _deviations(field, sent, reported, (sent != 0) & (sent != reported), modules)
     return found
 
 
-def _told(field: str, sent: Any, told: Any, wrong: Any, modules: Sequence[Module]) -> list[str]:
+def _deviations(field: str, sent: Any, reported: Any, wrong: Any, modules: Sequence[Module]) -> list[str]:
     return [
-        f"{modules[index]} {field}: {_shown(told[index])} instead of {sent[index]:g}"
+        f"{modules[index]} {field}: {_shown(reported[index])} instead of {sent[index]:g}"
         for index in np.flatnonzero(wrong)
     ]
 

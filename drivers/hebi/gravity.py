@@ -29,7 +29,7 @@ EMPTY_MODEL = '<robot version="1.6.0"/>'
 
 @dataclass(frozen=True, slots=True)
 class Imu:
-    """The module whose sensor tells which way is down.
+    """The module whose sensor shows which way is down.
 
     `feedback_index`: of the module, in the order of the model's joints. `frame_index`: of the model's input
     frame that the sensor is in. `rotation` (3, 3): from the sensor's axes to that frame's.

@@ -12,14 +12,14 @@ import math
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from motiond.text import nearest
 
 from ..base import DriverConfigError, DriverError, DriverTimeout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
 WHERE = "driver hebi"
 LOOKUP_POLL_S = 0.05
@@ -58,33 +58,8 @@ class HebiGroup(Protocol):
         """Return a `hebi.GroupInfo`, or None if some modules did not answer in time."""
 
 
-class HebiEntry(Protocol):
-    """What this driver uses of an entry of `hebi.Lookup`."""
-
-    @property
-    def family(self) -> str:
-        """The module's family."""
-
-    @property
-    def name(self) -> str:
-        """The module's name."""
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether the module was there once, and is not any more."""
-
-
-class HebiLookup(Protocol):
-    """What this driver uses of `hebi.Lookup`."""
-
-    @property
-    def entrylist(self) -> Iterable[HebiEntry | None]:
-        """Every module that was seen since the lookup began."""
-
-    def get_group_from_names(
-        self, families: list[str], names: list[str], timeout_ms: float | None = None
-    ) -> HebiGroup | None:
-        """Return a group of modules in this order, or None if some are not there in time."""
+HebiLookup: TypeAlias = Any
+"""A `hebi.Lookup`, of which `entrylist` and `get_group_from_names` are used."""
 
 
 def import_hebi() -> Any:
@@ -103,15 +78,8 @@ def import_hebi() -> Any:
 
 
 def open_lookup(interfaces: Sequence[str]) -> HebiLookup:
-    """Start to look for modules.
-
-    Parameters
-    ----------
-    interfaces : sequence of str
-        Network interfaces to look on; empty for all.
-    """
-    lookup: HebiLookup = import_hebi().Lookup(list(interfaces))
-    return lookup
+    """Start to look for modules."""
+    return import_hebi().Lookup(list(interfaces))
 
 
 def find_group(
@@ -134,7 +102,7 @@ def find_group(
         sleep(LOOKUP_POLL_S)
     _refuse_namesakes(modules, found)
     families, names = [module.family for module in modules], [module.name for module in modules]
-    group = lookup.get_group_from_names(families, names, timeout_ms=timeout_s * 1000)
+    group: HebiGroup | None = lookup.get_group_from_names(families, names, timeout_ms=timeout_s * 1000)
     if group is None:
         raise DriverTimeout(WHERE, f"no group of {len(modules)} modules in {timeout_s:g} s", hint="try again")
     return group

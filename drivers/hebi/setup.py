@@ -88,7 +88,7 @@ def _gravity(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -
     if imu.feedback_index >= len(order):
         raise DriverConfigError(
             WHERE,
-            f"the sensor of module {imu.feedback_index} cannot tell which way is down",
+            f"the sensor of module {imu.feedback_index} cannot show which way is down",
             f"there are {len(order)} modules, counted from 0",
             "correct `imu_feedback_index`",
         )
@@ -162,7 +162,7 @@ class HebiSetup:
     upper: Floats
     efforts: EffortSetup
     mirrors: tuple[Mirror, ...]
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
     warnings: tuple[str, ...]
 
     @property
@@ -201,7 +201,7 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
         upper=upper,
         efforts=set_up_efforts(options, config, order),
         mirrors=_mirrors(config, order),
-        told=tuple(_told_plugins(options, config, order)),
+        notes=tuple(_plugin_notes(options, config, order)),
         warnings=config.warnings,
     )
 
@@ -298,7 +298,7 @@ def _mirrors(config: HebiConfig, order: tuple[int, ...]) -> tuple[Mirror, ...]:
     return (Mirror(module, order.index(plugin.index), -1.0 if plugin.mirror else 1.0),)
 
 
-def _told_plugins(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> Iterator[str]:
+def _plugin_notes(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> Iterator[str]:
     """Yield what becomes of each plugin of the file."""
     left_out: dict[str, str] = {}
     if options.gravity_compensation is False:

@@ -80,7 +80,7 @@ EXACTLY_FREE = 1e-12
 
 
 class Integrator:
-    """Moves actuators by single steps; made anew when a setting, the torque or a fault changes.
+    """Moves actuators by single steps; made again when a setting, the torque or a fault changes.
 
     `rows` (rows, actuators): the block of the plant, used in place.
     """
@@ -118,7 +118,7 @@ class Integrator:
         self._besides, self._pushed, self._reached, self._slowed, self._scratch = np.empty((5, count))
 
     def weigh(self) -> None:
-        """Read the load anew from the block."""
+        """Read the load again from the block."""
         self._load_change = self._load * self._change_by_effort
         self._sag = self._load * self._yield
 

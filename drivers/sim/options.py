@@ -71,9 +71,7 @@ class SimOptions(DriverOptions):
     position_state_following_offset: PerActuatorOf[Finite] = Field(
         default=0.0, description="How far measured positions are beside the true ones, in rad or m."
     )
-    disable_commands: bool = Field(
-        default=False, description="true: actuators hold, and do nothing of what they are told."
-    )
+    disable_commands: bool = Field(default=False, description="true: actuators hold, and ignore commands.")
     faults: tuple[ScriptedFault, ...] = Field(
         default=(), description="What goes wrong, and when after the first opening."
     )

@@ -228,7 +228,7 @@ class Plant:
         self._feeds[1:, which] = self.rows[Row.DRIFT, which] = 0.0
 
     def refresh(self) -> None:
-        """Begin the command lifetime anew, as a command does."""
+        """Restart the command lifetime, as a command does."""
         self._header[_COMMAND_STEP] = self.step
 
     def command(self, values: Floats) -> None:

@@ -51,7 +51,7 @@ class Dynamics:
 
 
 class Propagator:
-    """The matrices that move free actuators over steps; made anew when a setting or the torque changes.
+    """The matrices that move free actuators over steps; made again when a setting or the torque changes.
 
     `rows` (rows, actuators): the block of the plant; only settings are read.
     """

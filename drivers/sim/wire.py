@@ -76,7 +76,7 @@ class Encoder:
         np.multiply(position, self._resolution, position, where=self._coarse)
 
 
-TOLD = slice(0, 6)
+REPORTED = slice(0, 6)
 """The rows of a state that the actuator sends; the stamps are the receiver's."""
 
 
@@ -135,7 +135,7 @@ class Wire:
             values[-1] = arrived_s
             np.copyto(self._received, values, where=~kept)
         state.values[:] = self._received
-        state.values[TOLD, effects.lost | effects.unpowered] = np.nan
+        state.values[REPORTED, effects.lost | effects.unpowered] = np.nan
         state.torque[effects.stale] = np.nan  # what they report is of before
 
     def _keep_order(self, arrives_s: float, values: Floats) -> None:

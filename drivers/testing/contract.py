@@ -445,9 +445,7 @@ class FailureContract:
             getattr(driver, call)()
         assert rig.timer() - begun_s <= rig.timeout_s
 
-    def test_says_that_the_bus_is_lost_and_works_again_once_opened_anew(
-        self, rig: Rig, driver: Driver
-    ) -> None:
+    def test_says_that_the_bus_is_lost_and_works_again_once_reopened(self, rig: Rig, driver: Driver) -> None:
         driver.enable()
         rig.lose_bus(driver)
         error, longest_s = play_until_it_fails(rig, driver)

@@ -18,14 +18,8 @@ if TYPE_CHECKING:
 class FragileSim(SimDriver):
     """A `sim` with a bus.
 
-    Attributes
-    ----------
-    lost, silent : bool
-        Whether the bus is gone, and whether nothing answers on it.
-    calls : list of str
-        The calls that it got.
-    sent : list of list of float
-        The positions that were written, oldest first.
+    `lost`, `silent`: whether the bus is gone, and whether nothing answers on it. `calls`: the calls that it
+    got. `sent`: the positions that were written, oldest first.
     """
 
     def __init__(

@@ -55,7 +55,7 @@ class DynamixelRig(Rig):
 
     def push(self, driver: Driver, position: Floats) -> None:  # noqa: ARG002 - one bench, one driver
         for servo, ticks in zip(self.chain.servos, position / MODEL.rad_per_tick, strict=True):
-            servo.hear(self.clock())
+            servo.receive(self.clock())
             servo.turn_to(MODEL.zero_ticks + ticks)
 
     def silence(self, driver: Driver) -> None:  # noqa: ARG002 - one bench, one driver

@@ -25,7 +25,7 @@ from motiond.daemon.ipc.forks import BORN, ENDED, REFUSED, TOLD
 from motiond.daemon.ipc.messages import HURRY
 from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.stream.locks import DeviceLocks, wait_readable
-from motiond.daemon.stream.process.devices import ToldToLeave
+from motiond.daemon.stream.process.devices import ShutdownRequested
 from motiond.daemon.stream.process.process import Machine, stream
 from motiond.daemon.stream.timing.clocks import Clock, VirtualClock
 
@@ -219,7 +219,7 @@ class VirtualProcess:
             self._code = -number
             self._go_on(GreenletExit())
         elif self._machine.on_hurry is not SIG_IGN:
-            self._go_on(ToldToLeave())
+            self._go_on(ShutdownRequested())
 
     def forget(self) -> None:
         """End without a report, unless it runs."""
@@ -259,7 +259,7 @@ class VirtualMachine(Machine):
     @contextmanager
     def interruptible(self) -> Iterator[None]:
         """Take as long as opening a driver takes; the process may be interrupted meanwhile."""
-        self.on_hurry = ToldToLeave
+        self.on_hurry = ShutdownRequested
         try:
             self.wait((), self._opens_in_s)
             yield

@@ -57,18 +57,6 @@ def test_keeps_its_own_drivers_when_another_package_takes_their_name(entry_point
     assert driver_class("sim") is SimDriver
 
 
-def test_looks_through_what_is_installed_only_for_what_is_not_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(*, group: str) -> Sequence[EntryPoint]:
-        raise AssertionError(f"looked for {group}")
-
-    monkeypatch.setattr(registry, "entry_points", refuse)
-    assert all(driver_class(name).__name__ for name in registry.OWN if name != "hebi")
-    with pytest.raises(AssertionError, match=r"^looked for motiond\.drivers$"):
-        driver_class("crane")
-
-
 @pytest.mark.parametrize(
     ("target", "message"),
     [
@@ -195,13 +183,6 @@ def crane(address: str, *actuators: str) -> Crane:
     return Crane(actuators, CraneOptions(address=address))
 
 
-def test_a_driver_that_names_no_devices_is_one_with_all_that_have_its_actuators_and_options() -> None:
-    one = crane("10.0.0.1", "hook")
-    assert crane("10.0.0.1", "hook").devices == one.devices != ()
-    assert not set(one.devices) & set(crane("10.0.0.2", "hook").devices)
-    assert not set(one.devices) & set(crane("10.0.0.1", "hook", "boom").devices)
-
-
 def test_each_driver_names_what_it_drives(tmp_path: Path) -> None:
     port, link = tmp_path / "ttyUSB0", tmp_path / "by-id"
     link.symlink_to(port)
@@ -275,29 +256,4 @@ def test_no_option_takes_more_entries_than_a_robot_can_need(
         check_options(kind, options)
     assert str(caught.value).partition(": ")[2] == (
         f"{told} has 1001 entries; it takes at most 1000; remove some"
-    )
-
-
-def nested(levels: int) -> list[Any]:
-    """Return a list that holds nine times a list that holds nine times a list, as aliases in YAML do."""
-    value: list[Any] = ["x"] * 9
-    for _ in range(levels):
-        value = [value] * 9
-    return value
-
-
-def test_what_is_repeated_in_options_is_looked_at_once() -> None:
-    endless: dict[str, Any] = {}
-    endless["again"] = endless
-    with pytest.raises(OptionsError) as caught:
-        check_options("hebi", {"families": "Arm", "interfaces": nested(30), "gravity_ramp_s": endless})
-    row = "[" + ", ".join(["[...]"] * 9) + "]"
-    assert str(caught.value) == (
-        "\n".join(
-            f"driver hebi: option 'interfaces.{index}' is [{', '.join([row] * 9)}]; "
-            "it should be a valid string; correct it"
-            for index in range(9)
-        )
-        + "\ndriver hebi: option 'gravity_ramp_s' is {'again': {'again': {...}}}; "
-        "it should be a valid number; correct it"
     )

@@ -315,7 +315,7 @@ async def test_when_the_daemon_hangs_the_robot_stops_softly_and_plays_again_once
         assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
         assert await daemon.end() == 0
     assert comes_to_rest_softly(stopped)
-    reason = "nothing was heard from the daemon for more than 4 s (daemon_timeout_s)"
+    reason = "nothing was received from the daemon for more than 4 s (daemon_timeout_s)"
     rest = "nobody could stop the robot; look at what kept the daemon busy, or raise it"
     assert (ended["code"], ended["message"]) == ("CANCELED", f"{reason}; {rest}")
 

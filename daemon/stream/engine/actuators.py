@@ -65,7 +65,7 @@ class Actuators:
             self.loose = bool((self.torque == 0.0).any())
 
     def refuse_loose(self, now_s: float) -> None:
-        """Raise if an actuator has let go by itself; its driver may have found a better word for it before.
+        """Raise if an actuator has released by itself; its driver may have reported it better before.
 
         Feedback may be late, so that for `LATE_S` after `take_hold` it may be from before.
 
@@ -93,7 +93,7 @@ class Actuators:
             raise DriverError(self._robot, problem, "", hint)
 
     def set_period(self, period_s: float) -> str | None:
-        """Tell the driver the time between two setpoints; return why it refuses, None where it does not."""
+        """Set the time between two setpoints; return why the driver refuses it, or None."""
         try:
             self.driver.set_period(period_s)
         except DriverError as error:

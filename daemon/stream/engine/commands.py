@@ -51,13 +51,13 @@ class CommandHandler:
         actuators: Actuators,
         watch: Watch,
         schedule: Schedule,
-        tell: Callable[[messages.Notice], None],
+        report: Callable[[messages.Notice], None],
         refused: list[messages.Ended],
     ) -> None:
         self._player, self._actuators = player, actuators
         self._watch, self._schedule = watch, schedule
-        self._tell, self._refused = tell, refused
-        self.leaving = False
+        self._report, self._refused = report, refused
+        self.shutting_down = False
         self._acts: dict[type, Callable[[], None]] = {
             messages.Heartbeat: lambda: None,
             messages.Enable: self._enable,
@@ -66,12 +66,12 @@ class CommandHandler:
             messages.Resume: self._resume,
             messages.Estop: player.estop,
             messages.Reset: self._reset,
-            messages.Shutdown: lambda: self.leave("the daemon shuts down"),
+            messages.Shutdown: lambda: self.shut_down("the daemon shuts down"),
         }
 
-    def leave(self, message: str) -> None:
+    def shut_down(self, message: str) -> None:
         """Stop softly, and take no play any more."""
-        self.leaving = True
+        self.shutting_down = True
         self._player.stop(ResultCode.CANCELED, message)
 
     def obey(self, command: Command, fds: list[int]) -> None:
@@ -103,16 +103,16 @@ class CommandHandler:
         try:
             self._actuators.driver.inject(fault)
         except DriverError as error:
-            self._tell(messages.Happened("fault_refused", str(error)))
+            self._report(messages.Happened("fault_refused", str(error)))
 
     def _reboot(self, actuators: list[str]) -> None:
         """Restart actuators of a robot that is at rest and does not hold, or is in fault."""
         player = self._player
         if player.state is State.FAULT or (player.state is State.IDLE and not player.torque):
-            self._tell(restart(self._actuators.driver, actuators))
+            self._report(restart(self._actuators.driver, actuators))
             return
         torque = "on" if player.torque else "off"
-        self._tell(messages.Rebooted(actuators, f"the robot is {player.state} with torque {torque}"))
+        self._report(messages.Rebooted(actuators, f"the robot is {player.state} with torque {torque}"))
 
     # -- torque ---------------------------------------------------------------------------------------------
 
@@ -196,7 +196,7 @@ class CommandHandler:
         if back is not None:
             self._player.displace(back.start, back.found)
             message = f"{_moved(back.found)}; {follows}; look for what moved it"
-            self._tell(messages.Happened("displaced", message, back.found))
+            self._report(messages.Happened("displaced", message, back.found))
 
     def _play(self, play: messages.Play, fds: list[int]) -> None:
         approach, motion, return_track = (map_shared(fd) for fd in fds)
@@ -225,7 +225,7 @@ class CommandHandler:
 
     def _refusal(self, play: messages.Play) -> str | None:
         player = self._player
-        if player.state is not State.IDLE or not player.torque or self.leaving:
+        if player.state is not State.IDLE or not player.torque or self.shutting_down:
             return f"the robot is {player.state}{'' if player.torque else ', released'}; it cannot play now"
         if player.position.tolist() != play.start:
             return "the robot is not where the approach was planned from; ask again"
@@ -236,12 +236,12 @@ class CommandHandler:
         sought = player.execution is not None and player.execution.goal_id == seek.goal_id
         if not sought or player.position.tolist() != seek.start:
             message = "the robot is not where the way was planned from; ask again"
-            self._tell(messages.Happened("not_sought", message))
+            self._report(messages.Happened("not_sought", message))
             return
         track = map_shared(fd)
         back, refusal = self._plan_back(player.position, track.rate_hz)
         if refusal:
-            self._tell(messages.Happened("not_sought", refusal))
+            self._report(messages.Happened("not_sought", refusal))
             return
         self._watch.start_motion()
         player.seek(joined(back.track, track) if back else track, seek.row, goes_on=seek.goes_on)

@@ -32,7 +32,7 @@ class Excess(NamedTuple):
         return "without feedback" if math.isnan(self.error) else f"{self.error:.4g} {unit} off"
 
     def details(self, joint: str, unit: str) -> dict[str, Any]:
-        """Return what a result tells of it, JSON-ready."""
+        """Return what a result has of it, JSON-ready."""
         error = None if math.isnan(self.error) else self.error
         return {"joint": joint, "error": error, "tolerance": self.tolerance, "unit": unit}
 
@@ -87,7 +87,7 @@ class Execution:
     rate may change on the motion at that speed. `path`, `goal`: of the feedback, while the motion plays and
     after its last row. `goal_ticks`: how many ticks after the last row the joints may take to come within the
     goal tolerance. `not_before`: the tick, counted from 1, in which the first row is due at the earliest.
-    `offset`: the row of the plan that is the first of the motion's track. `markers`: places to tell of as
+    `offset`: the row of the plan that is the first of the motion's track. `markers`: places to report as
     they are passed, in rows of the plan, ascending.
     """
 

@@ -89,23 +89,7 @@ PAUSED = State.PAUSED  # members of enums are slow to look up in every tick
 class StreamLoop:
     """One robot's loop.
 
-    Parameters
-    ----------
-    setup : Setup
-        What to drive, and how.
-    driver : Driver
-        Open already.
-    clock : Clock
-        Real or virtual time.
-    channel : Channel
-        To the daemon.
-    ring : RingWriter
-        Takes one record a tick.
-
-    Attributes
-    ----------
-    lost : str
-        Why the actuators are out of reach; '' while they are not.
+    `ring`: takes one record a tick. `lost`: why the actuators are out of reach; '' while they are not.
     """
 
     def __init__(
@@ -138,7 +122,7 @@ class StreamLoop:
             actuators=self._actuators,
             watch=self._watcher,
             schedule=self.schedule,
-            tell=self._outbox.append,
+            report=self._outbox.append,
             refused=self._ended,
         )
         self._poller = select.poll()
@@ -152,12 +136,12 @@ class StreamLoop:
         self.lost = ""
 
     @property
-    def is_told_to_leave(self) -> bool:
+    def is_shutting_down(self) -> bool:
         """Whether the process is to end, whatever has become of its actuators."""
-        return self._commands.leaving
+        return self._commands.shutting_down
 
     def run(self) -> None:
-        """Tick until told to leave, or until the daemon has gone."""
+        """Tick until the daemon shuts it down, or until the daemon has gone."""
         while self.step():
             pass
 
@@ -176,11 +160,11 @@ class StreamLoop:
             self._suspended_s += suspended_s
             self._wake_from(suspended_s)
         self._take_commands()
-        if not player.active and (self.lost or self._commands.leaving):
-            self._say_farewell()
+        if not player.active and (self.lost or self._commands.shutting_down):
+            self._finish()
             return False
         self._tick(due, lateness_s)
-        self._tell()
+        self._send_notices()
         return True
 
     def _look_around(self) -> bool:
@@ -202,7 +186,7 @@ class StreamLoop:
                     self._watch(self.clock.now())
                 look = schedule.look_after(look)
             self.ring.beat()
-            self._tell()
+            self._send_notices()
         return player.active
 
     def _refuse_late(self, lateness_s: float) -> None:
@@ -240,20 +224,21 @@ class StreamLoop:
         return not self._actuators.loose  # what is from before torque came on is waited for
 
     def _miss_daemon(self) -> None:
-        """Slow down, also from a pause, as nobody could stop the robot; once for each silence."""
+        """Slow down, also from a pause, as it could not be stopped; once for each silence."""
         self._silent_at_s = math.inf
         reason = (
-            f"nothing was heard from the daemon for more than {self._daemon_timeout_s:g} s (daemon_timeout_s)"
+            "nothing was received from the daemon "
+            f"for more than {self._daemon_timeout_s:g} s (daemon_timeout_s)"
         )
         message = f"{reason}; nobody could stop the robot; look at what kept the daemon busy, or raise it"
         log.warning("%s: %s", self.setup.robot, message)
         self.player.stop(ResultCode.CANCELED, message)
 
-    def _say_farewell(self) -> None:
+    def _finish(self) -> None:
         """Halt if that was asked for last, and send how the last goal ended."""
         if self.player.halted and not self.lost:
             self._write()
-        self._tell()
+        self._send_notices()
 
     # -- one tick -------------------------------------------------------------------------------------------
 
@@ -353,10 +338,10 @@ class StreamLoop:
             self._poller.unregister(self.channel.fileno())
             self._daemon = None
             self._silent_at_s = math.inf  # that it is gone says more
-            log.warning("%s: the daemon has gone; stopping softly, then leaving", self.setup.robot)
-            self._commands.leave("the daemon has gone")
+            log.warning("%s: the daemon has gone; stopping softly, then ending", self.setup.robot)
+            self._commands.shut_down("the daemon has gone")
 
-    def _tell(self) -> None:
+    def _send_notices(self) -> None:
         """Send what has happened in this tick, and what has changed by it or by the commands before it."""
         if (
             self.player.changes != self._told

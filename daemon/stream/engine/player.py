@@ -30,7 +30,7 @@ PAUSED, RETURN = State.PAUSED, Phase.RETURN
 
 
 class MarkerCursor:
-    """The place up to which markers have been told.
+    """The place up to which markers have been reported.
 
     `markers`: in rows of the plan, ascending.
     """
@@ -75,7 +75,7 @@ class _Sought(NamedTuple):
 
 
 class _Reason(NamedTuple):
-    """Why the robot stops softly: what its result will say."""
+    """Why the robot stops softly: as its result has it."""
 
     code: ResultCode
     message: str

@@ -5,7 +5,7 @@
 - `devices`: waits for devices, opens the driver, and finds lost actuators again
 """
 
-from .devices import ToldToLeave
+from .devices import ShutdownRequested
 from .process import Machine, main, stream
 
-__all__ = ["Machine", "ToldToLeave", "main", "stream"]
+__all__ = ["Machine", "ShutdownRequested", "main", "stream"]

@@ -1,7 +1,7 @@
 """Waits for a robot's devices, opens its driver, and finds lost actuators again.
 
 Opening may wait for actuators for seconds, in a vendor's code, and reads no command. Until it is done a
-signal of the daemon ends the process at once (`ToldToLeave`); from then on the signal is ignored, and
+signal of the daemon ends the process at once (`ShutdownRequested`); from then on the signal is ignored, and
 `Shutdown` counts. Lost actuators are looked for with longer and longer waits. A port that comes back by
 another name is locked by that first. Nothing moves by itself: torque stays off until somebody asks for it.
 """
@@ -41,7 +41,7 @@ BEAT_S = 0.25
 class Asked(NamedTuple):
     """What the daemon has asked for."""
 
-    leaves: bool = False
+    ends: bool = False
     tries: bool = False
     reboot: Sequence[str] = ()
 
@@ -55,15 +55,15 @@ def asked_by(channel: Channel) -> Asked:
             for fd in fds:
                 os.close(fd)
             if isinstance(command, Shutdown):
-                return Asked(leaves=True)
+                return Asked(ends=True)
             tries |= isinstance(command, Reset | Reboot)
             reboot += command.actuators if isinstance(command, Reboot) else ()
     except ChannelClosed:
-        return Asked(leaves=True)
+        return Asked(ends=True)
     return Asked(tries=tries, reboot=reboot)
 
 
-def tell(channel: Channel, notice: Notice) -> bool:
+def notify(channel: Channel, notice: Notice) -> bool:
     """Send a notice, or lose it where the daemon does not read; False if the daemon has gone."""
     try:
         channel.send(notice)
@@ -74,22 +74,22 @@ def tell(channel: Channel, notice: Notice) -> bool:
     return True
 
 
-class ToldToLeave(BaseException):
+class ShutdownRequested(BaseException):
     """The process is to end; like KeyboardInterrupt it is no error that a driver should deal with."""
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let the signal raise `ToldToLeave` in here, and ignore it from then on."""
-    signal.signal(HURRY, _leave)
+    """Let the signal raise `ShutdownRequested` in here, and ignore it from then on."""
+    signal.signal(HURRY, _interrupt)
     try:
         yield
     finally:
         signal.signal(HURRY, signal.SIG_IGN)
 
 
-def _leave(_number: int, _frame: object) -> NoReturn:
-    raise ToldToLeave
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise ShutdownRequested
 
 
 def wait_for_devices(
@@ -99,13 +99,13 @@ def wait_for_devices(
     ring: RingWriter,
     wait: Wait = wait_readable,
 ) -> bool:
-    """Take the locks as soon as nobody else holds one; False if the process is to end before.
+    """Take the locks as soon as no other process holds one; False if the process is to end before.
 
-    Whoever holds them is told of as `Lost`, once for each; `ring` is told that this process is alive.
+    Each holder is reported once, as `Lost`; `ring` gets beats meanwhile.
 
     Raises DriverError as `DeviceLocks.take` does.
     """
-    said = ""
+    reported = ""
     while True:
         wanted = set(devices())
         locks.follow(wanted)
@@ -113,15 +113,15 @@ def wait_for_devices(
         if holder is None:
             return True
         with closing(holder):
-            if str(holder) != said:
-                said = str(holder)
-                if not tell(channel, Lost(said)):
+            if str(holder) != reported:
+                reported = str(holder)
+                if not notify(channel, Lost(reported)):
                     return False
             looks_again = False
             while not looks_again:
                 looks_again = holder.has_ended(channel, BEAT_S, wait) or set(devices()) != wanted
                 ring.beat()
-                if asked_by(channel).leaves:
+                if asked_by(channel).ends:
                     return False
 
 
@@ -130,8 +130,8 @@ def open_alone(
 ) -> Holder | None:
     """Open a driver whose devices are locked, and lock what has come into being with it.
 
-    Returns who was first to lock that; the driver is closed again then. Raises ToldToLeave if the process is
-    to end. Raises DriverError if the driver cannot be opened.
+    Returns who was first to lock that; the driver is closed again then. Raises ShutdownRequested if the
+    process is to end. Raises DriverError if the driver cannot be opened.
     """
     with interruptible():
         driver.open()
@@ -145,12 +145,12 @@ def restart_first(
 ) -> None:
     """Restart the actuators that are asked for, if any, before a driver is opened whose devices are locked.
 
-    Raises ToldToLeave if the process is to end.
+    Raises ShutdownRequested if the process is to end.
     """
     if asked.reboot:
         with interruptible():
             notice = restart(driver, asked.reboot)
-        tell(channel, notice)
+        notify(channel, notice)
 
 
 def reopen(
@@ -164,7 +164,7 @@ def reopen(
     driver.close()
     for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
         asked = _asked_within(channel, clock, clock.now() + wait_s)
-        if asked.leaves:
+        if asked.ends:
             return False
         try:
             locks.follow(driver.devices)
@@ -177,13 +177,13 @@ def reopen(
                 return True
             reason = str(holder)
             holder.close()
-        except ToldToLeave:
+        except ShutdownRequested:
             driver.close()
             return False
         except Exception as error:  # noqa: BLE001 - whatever keeps it from opening, it is tried again
             driver.close()
             reason = str(error) or type(error).__name__
-        if not tell(channel, Lost(reason)):
+        if not notify(channel, Lost(reason)):
             return False
     return False
 
@@ -193,6 +193,6 @@ def _asked_within(channel: Channel, clock: Clock, deadline_s: float) -> Asked:
     while clock.now() < deadline_s:
         clock.wait_readable(channel.fileno(), deadline_s)
         asked = asked_by(channel)
-        if asked.leaves or asked.tries:
+        if asked.ends or asked.tries:
             return asked
     return Asked()

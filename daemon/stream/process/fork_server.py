@@ -26,10 +26,10 @@ SHARED_DRIVERS = frozenset({"dynamixel", "sim"})
 
 
 class _Child(NamedTuple):
-    """A process that was forked, and the socket on which the daemon is told of it."""
+    """A process that was forked, and the socket on which its start and end are reported."""
 
     pid: int
-    told: socket.socket
+    reports: socket.socket
 
 
 class ForkServer:
@@ -50,7 +50,7 @@ class ForkServer:
         while True:
             for fd, _ in self._poller.poll():
                 if fd in self._children:
-                    self._bury(fd)
+                    self._report_end(fd)
                     continue
                 packet, fds, _flags, _address = socket.recv_fds(self._requests, REQUEST_BYTES, 2)
                 if not packet:
@@ -59,63 +59,63 @@ class ForkServer:
                 _load(request.driver)
                 if isinstance(request, LoadRequest):
                     continue
-                channel, told = fds
-                if self._fork(request, socket.socket(fileno=told)):
+                channel, reports = fds
+                if self._fork(request, socket.socket(fileno=reports)):
                     return channel
                 os.close(channel)
 
-    def _fork(self, request: ForkRequest, told: socket.socket) -> bool:
-        """Fork, and tell the daemon; whether this is the process that was forked."""
+    def _fork(self, request: ForkRequest, reports: socket.socket) -> bool:
+        """Fork, and report it; return whether this is the process that was forked."""
         gc.freeze()  # else a look for what is gone would copy all of it
         try:
             pid = os.fork()
         except OSError as error:
-            _tell(told, REFUSED, error.errno or 0)
-            told.close()
+            _report(reports, REFUSED, error.errno or 0)
+            reports.close()
             return False
         if pid == 0:
-            told.close()
+            reports.close()
             self._forget()
             os.setsid()  # a terminal that closes must not end it in mid-motion
             setproctitle(f"{TITLE} {request.robot}")
             return True
         try:
             pidfd = os.pidfd_open(pid)
-        except OSError as error:  # a process that nobody could end must not go on
+        except OSError as error:  # a process that could not be ended must not go on
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-            _tell(told, REFUSED, error.errno or 0)
-            told.close()
+            _report(reports, REFUSED, error.errno or 0)
+            reports.close()
             return False
-        _tell(told, BORN, pid, pidfd)
-        self._children[pidfd] = _Child(pid, told)
+        _report(reports, BORN, pid, pidfd)
+        self._children[pidfd] = _Child(pid, reports)
         self._poller.register(pidfd, select.POLLIN)
         return False
 
-    def _bury(self, pidfd: int) -> None:
-        """Tell the daemon how a process has ended."""
+    def _report_end(self, pidfd: int) -> None:
+        """Report how a process has ended."""
         self._poller.unregister(pidfd)
         os.close(pidfd)
-        pid, told = self._children.pop(pidfd)
+        pid, reports = self._children.pop(pidfd)
         _, status = os.waitpid(pid, 0)
-        _tell(told, ENDED, os.waitstatus_to_exitcode(status))
-        told.close()
+        _report(reports, ENDED, os.waitstatus_to_exitcode(status))
+        reports.close()
 
     def _forget(self) -> None:
         """Close what is the server's alone."""
         self._requests.close()
-        for pidfd, (_, told) in self._children.items():
+        for pidfd, (_, reports) in self._children.items():
             os.close(pidfd)
-            told.close()
+            reports.close()
 
 
 def _load(driver: str) -> None:
     """Load what processes with a driver share."""
     if driver in SHARED_DRIVERS:
-        with suppress(DriverConfigError):  # the process will say so, when it makes its driver
+        with suppress(DriverConfigError):  # the process will report it when it makes its driver
             driver_class(driver)
 
 
-def _tell(told: socket.socket, what: bytes, number: int, *fds: int) -> None:
+def _report(reports: socket.socket, what: bytes, number: int, *fds: int) -> None:
     with suppress(OSError):  # the daemon has gone, or listens no longer
-        socket.send_fds(told, [TOLD.pack(what, number)], fds)
+        socket.send_fds(reports, [TOLD.pack(what, number)], fds)

@@ -19,7 +19,15 @@ from ...log import start_logging
 from ..engine import StreamLoop
 from ..locks import DeviceLocks, wait_readable
 from ..timing import Clock, FastForwardClock, RealClock, prepare
-from .devices import ToldToLeave, asked_by, interruptible, open_alone, reopen, restart_first, wait_for_devices
+from .devices import (
+    ShutdownRequested,
+    asked_by,
+    interruptible,
+    open_alone,
+    reopen,
+    restart_first,
+    wait_for_devices,
+)
 from .fork_server import ForkServer
 
 if TYPE_CHECKING:
@@ -95,7 +103,7 @@ def stream(channel: Channel, machine: Machine) -> int:
     try:
         return _run(setup, channel, ring, machine)
     except ChannelClosed:
-        log.warning("%s: the daemon has gone; leaving", setup.robot)
+        log.warning("%s: the daemon has gone; this process ends", setup.robot)
         return 0
     except Exception:
         log.exception("%s: the stream process failed inside motiond", setup.robot)
@@ -113,7 +121,7 @@ def _inherited(fd: int) -> socket.socket:
 
 
 def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, machine: Machine) -> int:
-    """Open the driver once nobody else drives the same, and run its loop; return the exit code."""
+    """Open the driver once no other process drives the same, and run its loop; return the exit code."""
     clock = machine.clock(setup.clock)
     try:
         driver = machine.driver(setup, clock)
@@ -122,13 +130,13 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, machine: Mac
             if not wait_for_devices(locks, lambda: driver.devices, channel, ring, machine.wait):
                 return 0
             asked = asked_by(channel)
-            if asked.leaves:
+            if asked.ends:
                 return 0
             restart_first(driver, asked, channel, machine.interruptible)
             if (holder := open_alone(driver, locks, machine.interruptible)) is None:
                 break
             holder.close()
-    except ToldToLeave:
+    except ShutdownRequested:
         driver.close()
         return 0
     except DriverError as error:
@@ -147,12 +155,12 @@ def _run(setup: messages.Setup, channel: Channel, ring: RingWriter, machine: Mac
 def _drive(loop: StreamLoop, warnings: list[str]) -> bool:
     """Run a loop on a driver that is open; return whether to look for actuators that it has lost."""
     driver = loop.driver
-    told = [*driver.warnings, *warnings]
-    loop.channel.send(messages.Ready(driver.max_rate_hz, told, driver.limits.as_lists()))
+    warned = [*driver.warnings, *warnings]
+    loop.channel.send(messages.Ready(driver.max_rate_hz, warned, driver.limits.as_lists()))
     loop.run()
     if loop.lost:
         loop.channel.send(messages.Lost(loop.lost))
-    return bool(loop.lost) and not loop.is_told_to_leave
+    return bool(loop.lost) and not loop.is_shutting_down
 
 
 def _receive_setup(channel: Channel) -> tuple[messages.Setup, RingWriter]:

@@ -20,19 +20,8 @@ _PR_SET_TIMERSLACK = 29
 def prepare(priority: int | None, core: int | None, *, lock_memory: bool) -> list[str]:
     """Make the calling thread as punctual as the system allows, and freeze the garbage collector.
 
-    Parameters
-    ----------
-    priority : int or None
-        SCHED_FIFO priority, 1 to 99; None leaves ordinary scheduling.
-    core : int or None
-        The processor to stay on.
-    lock_memory : bool
-        Whether pages, once touched, stay in memory.
-
-    Returns
-    -------
-    list of str
-        What was refused, each as `problem; reason; hint`.
+    `priority`: SCHED_FIFO priority, 1 to 99; None leaves ordinary scheduling. Returns what was refused, each
+    as `problem; reason; hint`.
     """
     gc.collect()
     gc.freeze()

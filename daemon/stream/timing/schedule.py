@@ -1,7 +1,7 @@
 """When ticks are due: absolute deadlines on a grid, and what becomes of those that were missed.
 
 Between two deadlines that are far apart there are looks, at `CHECK_PERIOD_S` or less from each other and from
-the deadlines: times to hear commands and to read feedback, so that neither waits for a slow motion's next
+the deadlines: times to receive commands and to read feedback, so that neither waits for a slow motion's next
 row.
 """
 
@@ -22,35 +22,13 @@ class Schedule:
 
     At rest each deadline is one idle period after the tick before; in motion, deadlines lie on a grid.
 
-    Parameters
-    ----------
-    clock : Clock
-        Real or virtual time.
-    idle_period_s : float
-        Between two ticks at rest.
-    max_lateness_s : float
-        A tick that is later skips nothing, as the motion is to stop.
-    max_skip_s : float
-        How far a late tick may move the trajectory on beyond its own row.
-    read_period_s : float
-        The shortest time from one reading of feedback to the next, and to the next tick.
-
-    Attributes
-    ----------
-    period_s : float
-        Between two deadlines of the grid.
-    index : int
-        The number of the present tick on the grid; ticks that were missed count.
-    deadline_s : float
-        When the present tick was due; where several have become due, the first of them.
-    ticks_per_check : int
-        How many periods make up `CHECK_PERIOD_S`, at least 1.
-    looks : int
-        Into how many parts looks divide a period: 1 where there are none.
-    missed : int
-        Deadlines missed since the start.
-    skipped : int
-        Rows passed over because of them.
+    `idle_period_s`: between two ticks at rest. `max_lateness_s`: a tick that is later skips nothing, as the
+    motion is to stop. `max_skip_s`: how far a late tick may move the trajectory on beyond its own row.
+    `read_period_s`: the shortest time from one reading of feedback to the next, and to the next tick.
+    `index`: the number of the present tick on the grid; ticks that were missed count. `deadline_s`: when the
+    present tick was due; where several have become due, the first of them. `ticks_per_check`: how many
+    periods make up `CHECK_PERIOD_S`, at least 1. `looks`: into how many parts looks divide a period: 1 where
+    there are none. `skipped`: rows passed over because of them.
     """
 
     __slots__ = (
@@ -97,17 +75,8 @@ class Schedule:
     def wait_for_look(self, number: int, fd: int | None, *, paused: bool) -> bool:
         """Wait for a look before the next deadline of the grid, or for a message.
 
-        Parameters
-        ----------
-        number : int
-            From 1 to `looks - 1`.
-        fd : int or None
-            Where a message may come; None where nobody sends any more.
-
-        Returns
-        -------
-        bool
-            Whether the look is due; otherwise a message has come first.
+        `number`: from 1 to `looks - 1`. `fd`: where a message may come; None where the daemon has gone.
+        Returns whether the look is due; otherwise a message has come first.
         """
         clock = self.clock
         due_s = self._origin_s + (self.index + number / self.looks) * self.period_s
@@ -132,12 +101,8 @@ class Schedule:
     def wait(self, *, paused: bool) -> tuple[int, float]:
         """Wait for the next deadline of the grid.
 
-        Returns
-        -------
-        due : int
-            How many ticks have become due: more than 1 where deadlines were missed.
-        lateness_s : float
-            Since the first of them.
+        Returns `due`: how many ticks have become due: more than 1 where deadlines were missed. Returns
+        `lateness_s`: since the first of them.
         """
         clock = self.clock
         self.index += 1

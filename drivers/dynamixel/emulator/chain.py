@@ -41,17 +41,7 @@ class Reply:
 
 @dataclass(slots=True)
 class EmulatedChain:
-    """Servos that share a bus.
-
-    Attributes
-    ----------
-    servos : list of EmulatedServo
-        In the order in which they answer a broadcast.
-    now : callable
-        Returns monotonic time in seconds.
-    faults : deque of callable
-        Each is applied to one reply, in turn: it takes the frame and returns what arrives of it.
-    """
+    """Servos that share a bus."""
 
     servos: list[EmulatedServo]
     now: Callable[[], float]
@@ -71,7 +61,7 @@ class EmulatedChain:
         while (packet := take_packet(received)) is not None:
             self._now_s = self.now()
             for servo in self.servos:
-                servo.hear(self._now_s)
+                servo.receive(self._now_s)
             reply = None if packet.instruction == Instruction.STATUS else self._answer(packet)
             if reply is None or not reply.frame:
                 continue

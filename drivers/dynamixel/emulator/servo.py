@@ -52,23 +52,8 @@ _FACTORY_BY_SERIES = {
 class EmulatedServo:
     """One servo: its control table and its motor.
 
-    Parameters
-    ----------
-    servo_id : int
-        On the bus.
-    model : Model
-        Determines its control table.
-    settings : mapping, optional
-        Registers that differ from the factory's values, by name.
-    position_ticks : float, optional
-        Where the motor is, in ticks; the centre by default.
-
-    Attributes
-    ----------
-    position_ticks : float
-        Where the motor is.
-    mute : bool
-        Whether it neither acts nor answers.
+    `settings`: registers that differ from the factory's values, by name. `position_ticks`: where the motor
+    is, in ticks; the centre by default.
     """
 
     def __init__(
@@ -88,7 +73,7 @@ class EmulatedServo:
         self.velocity_ticks_s = 0.0
         self.mute = False
         self._registered: tuple[int, bytes] | None = None
-        self._heard_s = -math.inf
+        self._received_s = -math.inf
         self._now_s = -math.inf
         self._booted_s = -math.inf
         half_turn = model.ticks_per_turn // 2
@@ -163,11 +148,11 @@ class EmulatedServo:
         self.advance(now_s)
         return not self.mute and now_s >= self._booted_s
 
-    def hear(self, now_s: float) -> None:
+    def receive(self, now_s: float) -> None:
         """Register an instruction packet to any servo on the bus, which feeds the watchdog."""
-        if now_s - self._heard_s > WATCHDOG_UNIT_S:
+        if now_s - self._received_s > WATCHDOG_UNIT_S:
             self.advance(now_s)
-        self._heard_s = now_s
+        self._received_s = now_s
 
     def advance(self, now_s: float) -> None:
         """Move the motor and run the watchdog up to a time."""
@@ -187,7 +172,7 @@ class EmulatedServo:
         armed = self.get("bus_watchdog")
         if armed == WATCHDOG_TRIPPED:
             return self._now_s
-        runs_out_s = self._heard_s + armed * WATCHDOG_UNIT_S
+        runs_out_s = self._received_s + armed * WATCHDOG_UNIT_S
         if not armed or now_s <= runs_out_s:
             return now_s
         self.set("bus_watchdog", WATCHDOG_TRIPPED)

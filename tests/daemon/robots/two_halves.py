@@ -98,7 +98,7 @@ class Engine:
             actuators=cast("Any", actuators),
             watch=cast("Any", watch),
             schedule=Schedule(self.clock, 0.01, 0.1, 0.02),
-            tell=self.notices.append,
+            report=self.notices.append,
             refused=self._ended,
         )
 
@@ -108,7 +108,7 @@ class Engine:
         for command, fds, number in commands:
             self._commands.obey(command, list(fds))
             self.after = number
-        if self._commands.leaving and not player.active:
+        if self._commands.shutting_down and not player.active:
             self.is_over = True
         else:
             player.tick(1)

@@ -33,12 +33,7 @@ def device(name: str) -> str:
 class Waiting:
     """A wait for devices: with the daemon's ends of its channel and ring, and with what happens meanwhile.
 
-    Attributes
-    ----------
-    devices : tuple of str
-        What is to be driven, as it is now.
-    told : list of str
-        What was reported to the daemon.
+    `devices`: what is to be driven, as it is now. `told`: what was reported to the daemon.
     """
 
     def __init__(self, *devices: str) -> None:
@@ -54,10 +49,7 @@ class Waiting:
     def ends(self, *events: Callable[[], object]) -> bool:
         """Wait until it ends, and return whether the devices were taken.
 
-        Parameters
-        ----------
-        events : callables
-            What happens in each beat, in their order; with the last one it has to end.
+        `events`: what happens in each beat, in their order; with the last one it has to end.
         """
         left = iter(events)
 
@@ -143,20 +135,6 @@ def test_who_drives_other_devices_lets_go_of_what_it_drives_no_more_alone() -> N
             if each is not None:
                 each.close()
     locks.close()
-
-
-def test_a_device_that_is_held_elsewhere_costs_none_of_those_that_are_held_already() -> None:
-    port, new = device("port"), device("new")
-    locks, other, third = DeviceLocks([port]), DeviceLocks([new]), DeviceLocks([port])
-    assert (locks.take(), other.take()) == (None, None)
-    locks.follow([port, new])
-    holders = locks.take(), third.take()
-    assert None not in holders
-    other.close()
-    assert locks.take() is None
-    for each in (*holders, locks):
-        assert each is not None
-        each.close()
 
 
 def test_long_names_are_told_apart_by_their_last_letter() -> None:

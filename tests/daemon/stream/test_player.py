@@ -72,19 +72,6 @@ def test_a_goal_goes_through_the_approach_and_then_every_row_once_and_ends_succe
     assert [(result.code, result.played_ticks) for result in player.results] == [(ResultCode.SUCCESSFUL, 5)]
 
 
-def test_a_motion_of_one_row_is_played(player: Player) -> None:
-    player.play(execution_of(motion=MOTION[:1]))
-    assert play_on(player, 3)[-1] == MOTION[0]
-    assert player.results[0].code is ResultCode.SUCCESSFUL
-
-
-def test_half_speed_takes_twice_as_long_and_passes_through_the_rows(player: Player) -> None:
-    player.play(execution_of(approach=[], speed=0.5))
-    rows = play_on(player, 9)
-    assert rows[::2] == MOTION
-    assert state_of(player) is State.IDLE
-
-
 def test_a_stop_slows_down_on_the_path_and_ends_canceled(player: Player) -> None:
     motion = [[0.01 * row, 1.0] for row in range(100)]
     player.play(execution_of(approach=[], motion=motion))
@@ -122,19 +109,6 @@ def test_a_pause_waits_on_the_path_and_a_resume_goes_on_through_every_row_from_t
     assert [result.code for result in player.results] == [ResultCode.SUCCESSFUL]
 
 
-def test_a_pause_in_the_approach_goes_on_with_the_approach(player: Player) -> None:
-    approach = [[0.002 * row, 1.0] for row in range(1, 101)]
-    player.play(execution_of(approach=approach))
-    play_on(player, 20)
-    player.pause()
-    play_on(player, 50)
-    assert state_of(player) is State.PAUSED
-    player.resume()
-    assert state_of(player) is State.APPROACHING
-    play_on(player, 300)
-    assert [result.code for result in player.results] == [ResultCode.SUCCESSFUL]
-
-
 def test_a_resume_while_still_slowing_down_turns_the_rate_without_a_step(player: Player) -> None:
     player.play(execution_of(approach=[], motion=long_motion()))
     play_on(player, 10)
@@ -156,19 +130,6 @@ def test_a_stop_while_paused_ends_the_goal_where_it_is(player: Player) -> None:
     play_on(player, 1)
     assert (state_of(player), player.position.tolist()) == (State.IDLE, where)
     assert [result.code for result in player.results] == [ResultCode.CANCELED]
-
-
-def test_a_speed_set_while_paused_counts_from_the_resume_on(player: Player) -> None:
-    player.play(execution_of(approach=[], motion=long_motion()))
-    play_on(player, 10)
-    player.pause()
-    play_on(player, 50)
-    player.set_speed(0.5, 50.0)
-    where = player.position.tolist()
-    assert play_on(player, 5) == [where] * 5
-    player.resume()
-    steps = np.diff([row[0] for row in play_on(player, 100)])
-    assert steps[-1] == pytest.approx(0.005)
 
 
 def test_a_stop_in_the_approach_never_reaches_the_motion(player: Player) -> None:
@@ -207,14 +168,6 @@ def test_a_fault_ends_the_goal_with_its_code_and_details(player: Player) -> None
     assert [(r.code, r.message, r.details) for r in player.results] == [
         (ResultCode.COMM_LOST, "bus lost", {"joint": "elbow"})
     ]
-
-
-def test_a_tick_that_is_late_at_the_last_row_adds_nothing_to_the_time_played(player: Player) -> None:
-    player.play(execution_of())
-    play_on(player, 6)
-    player.tick(3)
-    watch_tolerances(player, player.position)
-    assert [(result.code, result.played_ticks) for result in player.results] == [(ResultCode.SUCCESSFUL, 5)]
 
 
 def test_nothing_has_finished_before_its_last_row_is_out_or_once_it_stops(player: Player) -> None:

@@ -12,7 +12,7 @@ import pytest
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.stream.locks import DeviceLocks
-from motiond.daemon.stream.process.devices import open_alone, reopen
+from motiond.daemon.stream.process.devices import reopen
 from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.drivers.base import CommunicationLost, Driver, DriverOptions
 from tests.daemon.rig import FULL_SWING, Rig, ask
@@ -143,38 +143,6 @@ def test_a_port_that_comes_back_by_another_name_is_opened_once_nobody_else_has_t
     assert holder is not None
     for each in (holder, locks, third, ours, loop_end):
         each.close()
-
-
-class Making(Away):
-    """A driver that makes the file that it drives, which another has locked by another name just before."""
-
-    def __init__(self, file: Path, other: DeviceLocks) -> None:
-        super().__init__()
-        self._file, self._other = file, other
-
-    def open(self) -> None:
-        self.calls.append("open")
-        if not self._file.exists():
-            self._file.touch()
-            self._file.with_name("other").hardlink_to(self._file)
-            assert self._other.take() is None
-
-
-def test_who_makes_what_it_drives_leaves_it_to_who_was_first_to_lock_it(tmp_path: Path) -> None:
-    file, device = tmp_path / "plant", f"test:{tmp_path / 'plant'}"
-    locks, other = DeviceLocks([device]), DeviceLocks([f"test:{tmp_path / 'other'}"])
-    assert locks.take() is None
-    driver = Making(file, other)
-    holder = open_alone(driver, locks)
-    assert holder is not None
-    reason = "one device has one master; waiting until that process ends"
-    assert str(holder) == f"{device}: held by process {os.getpid()}; {reason}"
-    assert driver.calls == ["open", "close"]
-    holder.close()
-    other.close()
-    assert open_alone(driver, locks) is None
-    assert driver.calls == ["open", "close", "open"]
-    locks.close()
 
 
 async def test_a_lost_bus_ends_the_motion_and_the_robot_comes_back_idle_without_torque(

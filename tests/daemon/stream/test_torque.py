@@ -37,14 +37,8 @@ def gone() -> DriverError:
 class Told(SimDriver):
     """Reports what torque the test says, and verifies nothing else than that it was asked.
 
-    Attributes
-    ----------
-    found : list of float or None
-        What `read` reports of torque; None for what the simulation has.
-    error : callable or None
-        Returns what `verify` raises.
-    verified, writes : int
-        How many times it was asked, and got a setpoint.
+    `found`: what `read` reports of torque; None for what the simulation has. `error`: returns what `verify`
+    raises. `verified`, `writes`: how many times it was asked, and got a setpoint.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:

@@ -14,7 +14,6 @@ import pytest
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
-from motiond.daemon.stream.engine.displacement import Displacement
 from motiond.daemon.trajectory.track import Track, share
 from tests.daemon.stream.test_loop import START
 from tests.daemon.stream.watched import FAR, LIMITS, RATE_HZ, STATES, Robot, holding, paused
@@ -183,29 +182,6 @@ def test_a_resume_goes_back_at_approach_speed_and_then_on_from_where_it_paused(
     assert states[-1] == ("idle", False)
 
 
-def test_what_is_moved_again_on_its_way_back_and_paused_goes_back_from_there(
-    robots: Callable[..., Robot],
-) -> None:
-    robot = robots(load={"elbow": 4.0}, limits=replace(LIMITS, stall_s=None))
-    paused(robot)
-    held = robot.loop.player.position.tolist()
-    push(robot, 0.2)
-    robot.channel.send(messages.Resume())
-    robot.inject({"fault": "clear"})
-    robot.run_for(0.3)
-    robot.channel.send(messages.Pause())
-    robot.step_until(lambda: robot.state() is State.PAUSED)
-    robot.run_for(0.6)
-    push(robot, 0.2)
-    robot.channel.send(messages.Resume())
-    robot.inject({"fault": "clear"})
-    assert fastest_of(robot, lambda: robot.state() is State.PLAYING) <= 1.3 * SPEED
-    assert robot.loop.player.position.tolist() == held
-    robot.step_until(robot.ended)
-    (ended,) = robot.ends()
-    assert (ended.code, ended.details["displaced"]["times"]) == ("SUCCESSFUL", 2)
-
-
 @pytest.mark.parametrize("verb", ["stop", "estop", "pause and stop"])
 def test_the_way_back_can_be_stopped(robots: Callable[..., Robot], verb: str) -> None:
     robot = robots(load={"elbow": 4.0}, limits=replace(LIMITS, stall_s=None))
@@ -310,21 +286,6 @@ def test_a_sagging_joint_that_was_moved_goes_back_without_letting_go_of_its_weig
         assert robot.position[1] < furthest + 0.1 * sag
     robot.step_until(lambda: robot.state() is State.PLAYING)
     assert len(robot.events("displaced")) == 1
-
-
-@pytest.mark.parametrize(
-    ("measured", "begins"),
-    [(0.9, None), (0.96, None), (0.851, None), (0.849, 0.849)],
-    ids=["still there", "nearer", "hardly further", "further"],
-)
-def test_just_after_a_motion_only_what_has_gone_further_away_was_moved(
-    measured: float, begins: float | None
-) -> None:
-    displacement = Displacement(start_tolerance=[0.002], stall_error=[0.05], may_stall=[False])
-    displacement.start(0.0)
-    displacement.look(np.array([1.0]), np.array([0.9]), 0.0)
-    start = displacement.begin_from(np.array([1.0]), np.array([measured]))
-    assert (None if start is None else start.tolist()) == (None if begins is None else [begins])
 
 
 def test_a_gripper_that_holds_something_does_not_let_go_of_it_to_go_on(robots: Callable[..., Robot]) -> None:

@@ -36,10 +36,7 @@ FAR = np.linspace(START, END, 300)
 class Robot(Bench):
     """A loop on virtual time; its driver is a simulated one unless another is given.
 
-    Attributes
-    ----------
-    always : dict
-        What each `begin` gives beside its own.
+    `always`: what each `begin` gives beside its own.
     """
 
     def __init__(

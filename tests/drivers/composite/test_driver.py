@@ -324,8 +324,8 @@ def test_rehearses_every_part_and_tells_all_that_is_wrong(
 
 def test_tells_how_every_part_understood_its_options(robot: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     driver = robot.make()
-    monkeypatch.setattr(FragileSim, "told", property(lambda sim: (f"{sim.actuators[0]} has a mirror",)))
-    assert driver.told == ("part arm: shoulder has a mirror", "part hand: finger has a mirror")
+    monkeypatch.setattr(FragileSim, "notes", property(lambda sim: (f"{sim.actuators[0]} has a mirror",)))
+    assert driver.notes == ("part arm: shoulder has a mirror", "part hand: finger has a mirror")
 
 
 def test_passes_on_warnings_and_notices_with_the_parts_name(robot: Robot) -> None:

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 class MemoryDynamixel(DynamixelDriver):
     """Opens the ports of `ports`; what it waits passes on the clock of its stream.
 
-    Attributes
-    ----------
-    ports : dict of str to MemoryPort
-        Of the machine, by path.
+    `ports`: of the machine, by path.
     """
 
     ports: ClassVar[dict[str, MemoryPort]] = {}

@@ -21,18 +21,8 @@ if TYPE_CHECKING:
 class MemoryPort:
     """One port, and the servos behind it.
 
-    Attributes
-    ----------
-    path : str
-        Name by which a program opens it.
-    chain : EmulatedChain
-        The servos.
-    delay_s : float
-        How long an answer is on its way.
-    is_plugged_in : bool
-        Whether the port is there.
-    line : MemoryLine or None
-        Of the program that has it open.
+    `path`: name by which a program opens it. `chain`: the servos. `delay_s`: how long an answer is on its
+    way. `is_plugged_in`: whether the port is there. `line`: of the program that has it open.
     """
 
     def __init__(self, chain: EmulatedChain, clock: Clock, path: str = "/dev/ttyMEM0") -> None:

@@ -258,14 +258,6 @@ def test_advises_on_what_makes_ticks_slow() -> None:
         driver.close()
 
 
-def test_reads_the_adapters_latency(tmp_path: Path) -> None:
-    device = tmp_path / "ttyUSB3" / "device"
-    device.mkdir(parents=True)
-    (device / "latency_timer").write_text("16\n")
-    assert Bus("/dev/ttyUSB3", 57_600, 0.004).latency_s(tmp_path) == 0.016
-    assert Bus("/dev/ttyUSB4", 57_600, 0.004).latency_s(tmp_path) == 0.0
-
-
 # -- torque -------------------------------------------------------------------------------------------------
 
 
@@ -278,7 +270,7 @@ def test_does_not_take_hold_of_a_servo_that_moves(bench: Bench) -> None:
         one.position_ticks += 20
         report()
 
-    one.hear = lambda now_s: fall()  # type: ignore[method-assign]  # noqa: ARG005 - it falls whatever the time is
+    one.receive = lambda now_s: fall()  # type: ignore[method-assign]  # noqa: ARG005 - it falls whatever the time is
     with pytest.raises(DriverError) as caught:
         bench.driver.enable()
     assert str(caught.value) == (
@@ -461,18 +453,6 @@ def test_reports_in_si_units_and_in_the_actuators_direction() -> None:
     np.testing.assert_allclose(state.effort, [0.4035, -0.4035], rtol=1e-6)
     np.testing.assert_allclose(state.voltage_v, [12, 12])
     np.testing.assert_allclose(state.temperature_c, [30, 30])
-
-
-def test_hears_several_ports_and_series_in_the_order_of_the_actuators() -> None:
-    first = [servo(1, ticks=2048), servo(2, "PH42-020-S300", ticks=607500 / 4)]
-    second = [servo(1, "XL430-W250", ticks=1024), servo(2, "2XC430-W250", ticks=3072)]
-    with Bench(first, second) as bench:
-        bench.driver.open()
-        np.testing.assert_allclose(bench.read().position, np.array([0, 0.5, -0.5, 0.5]) * np.pi, atol=1e-5)
-        bench.driver.enable()
-        state = bench.play([0.1, 0.2, 0.3, 0.4], ticks=100)
-        np.testing.assert_allclose(state.position, [0.1, 0.2, 0.3, 0.4], atol=TICK_RAD)
-        assert np.isnan(state.effort).all()
 
 
 def test_tolerates_damaged_answers(bench: Bench) -> None:

@@ -106,18 +106,10 @@ class FakeLookup:
 class FakeGroup:
     """A group as `get_group_from_names` returns it.
 
-    Attributes
-    ----------
-    delay_s : float
-        How old feedback is when it arrives, in s.
-    withholds : bool
-        Whether one lost module keeps back the feedback of all, as in hebi-py.
-    lost_acknowledgements : int
-        How many of the next acknowledgements get lost.
-    forgets : set of str
-        Settings that the modules ignore.
-    reticent : bool
-        Whether the modules keep their settings to themselves.
+    `delay_s`: how old feedback is when it arrives, in s. `withholds`: whether one lost module keeps back the
+    feedback of all, as in hebi-py. `lost_acknowledgements`: how many of the next acknowledgements get lost.
+    `forgets`: settings that the modules ignore. `reticent`: whether the modules keep their settings to
+    themselves.
     """
 
     def __init__(self, modules: Sequence[FakeModule], now: Callable[[], float]) -> None:

@@ -132,7 +132,7 @@ def test_applies_each_plugin_of_a_kit_and_tells_so(write: Any) -> None:
     assert (setup.efforts.offset.tolist(), setup.efforts.offset_ramp_s) == ([-7.0, 0.0], 3.0)
     assert setup.mirrors == (Mirror(Module("Arm", "elbow_b"), 0, -1.0),)
     assert setup.members == (Module("Arm", "elbow"), Module("Arm", "base"), Module("Arm", "elbow_b"))
-    assert setup.told == (
+    assert setup.notes == (
         f"{path}:6: plugin GravityCompensationEffort is applied",
         f"{path}:7: plugin DynamicsCompensationEffort is applied",
         f"{path}:8: plugin EffortOffset is applied",
@@ -144,7 +144,7 @@ def test_options_switch_the_plugins_of_the_weight_and_of_acceleration_off(write:
     path = write(*ALL)
     setup = setup_of(path, gravity_compensation=False, dynamics_compensation=False)
     assert (setup.efforts.gravity, setup.efforts.dynamics) == (None, None)
-    assert setup.told[:2] == (
+    assert setup.notes[:2] == (
         f"{path}:6: plugin GravityCompensationEffort is left out, as `gravity_compensation` is false",
         f"{path}:7: plugin DynamicsCompensationEffort is left out, as `dynamics_compensation` is false",
     )
@@ -154,7 +154,7 @@ def test_the_second_module_of_a_joint_that_is_not_driven_is_left_alone(write: An
     path = write("plugins:", "- {type: DoubledJoint, group_family: Arm, group_name: elbow_b, index: 1}")
     setup = setup_of(path, ["base"])
     assert setup.mirrors == ()
-    assert setup.told == (
+    assert setup.notes == (
         f"{path}:5: plugin DoubledJoint is left out, as no actuator drives Arm/elbow, which it doubles",
     )
 
@@ -308,7 +308,7 @@ def test_a_home_position_of_another_kind_is_warned_of(write: Any, home: str) -> 
             ["plugins: [{type: GravityCompensationEffort, imu_feedback_index: 2}]", "hrdf: a.hrdf"],
             {},
             (
-                "driver hebi: the sensor of module 2 cannot tell which way is down; there are 2 modules, "
+                "driver hebi: the sensor of module 2 cannot show which way is down; there are 2 modules, "
                 "counted from 0; correct `imu_feedback_index`"
             ),
         ),

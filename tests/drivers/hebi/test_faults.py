@@ -281,7 +281,7 @@ def test_says_that_turns_are_not_checked_where_no_limits_are_known(clock: Clock)
     driver.open()
     assert driver.warnings == [
         (
-            "driver hebi: the modules did not tell their position limits; their turns are not checked; "
+            "driver hebi: the modules did not report their position limits; their turns are not checked; "
             "set `position_range`"
         )
     ]
@@ -313,24 +313,3 @@ def test_two_modules_of_one_name_are_refused(clock: Clock) -> None:
         "driver hebi: 2 modules are called Arm/elbow; hebi-py would take any of them; "
         "rename all but one with HEBI Scope"
     )
-
-
-def test_a_module_that_left_the_network_is_not_found(clock: Clock) -> None:
-    begun_s, lookup = clock(), FakeLookup([FakeModule("elbow", lost=True)], clock)
-    with pytest.raises(
-        DriverTimeout, match=r"not found in 0\.1 s: Arm/elbow; found no modules at all; check"
-    ):
-        find_group(lookup, [Module("Arm", "elbow")], 0.1, clock.sleep)
-    assert clock() - begun_s == pytest.approx(0.1)
-
-
-@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.1])
-def test_a_module_that_answers_within_the_time_is_found(clock: Clock, after_s: float) -> None:
-    lookup, begun_s = FakeLookup([FakeModule("elbow", lost=True)], clock), clock()
-
-    def sleep(duration_s: float) -> None:
-        clock.sleep(duration_s)
-        lookup["elbow"].lost = clock() - begun_s < after_s - 1e-9
-
-    lookup["elbow"].lost = after_s > 0
-    assert find_group(lookup, [Module("Arm", "elbow")], 0.1, sleep) is lookup.groups[-1]

@@ -101,7 +101,7 @@ def test_sends_gains_again_until_they_are_acknowledged(clock: Clock, gains: Path
             {"reticent": True},
             DriverTimeout,
             (
-                "driver hebi: the modules did not tell their gains in 1000 ms; so it is not sure that they "
+                "driver hebi: the modules did not report their gains in 1000 ms; so it is not sure that they "
                 "have those that were sent; check power, cables and the network"
             ),
         ),

@@ -186,18 +186,6 @@ def test_a_second_module_gets_what_hebis_plugin_sends_it(
     np.testing.assert_allclose(arm.efforts(), vendors.pending_command.effort, rtol=1e-6)
 
 
-def test_both_modules_of_a_joint_halt_and_let_go(clock: Clock, tmp_path: Path) -> None:
-    arm = Arm(clock, tmp_path, OFFSET, DOUBLED).hold()
-    arm.write(POSITION + 0.1, VELOCITY)
-    arm.driver.halt()
-    for _ in range(2):
-        arm.driver.halt()
-        assert arm.lookup["J2"].goal == pytest.approx((1.0, 0.0, -3.5), rel=1e-6)
-        assert arm.lookup["J2B"].goal == pytest.approx((-1.0, 0.0, 3.5), rel=1e-6)
-    arm.driver.disable()
-    assert np.isnan([arm.lookup["J2"].goal, arm.lookup["J2B"].goal]).all()
-
-
 def test_modules_that_would_pull_against_each_other_are_not_enabled(clock: Clock, tmp_path: Path) -> None:
     arm = Arm(clock, tmp_path, DOUBLED)
     arm.lookup["J2B"].position = -0.84
@@ -222,19 +210,6 @@ def test_a_second_module_that_is_lost_ends_the_motion(clock: Clock, tmp_path: Pa
         "driver hebi: no feedback for 0.13 s from Arm/J2B; `feedback_timeout_s` is 0.125; "
         "check power, cables and the network"
     )
-
-
-def test_a_doubled_joint_is_as_hot_as_the_hotter_module(clock: Clock, tmp_path: Path) -> None:
-    arm = Arm(clock, tmp_path, DOUBLED).hold()
-    arm.lookup["J2B"].temperature_c = 71.0
-    state = ActuatorState(6)
-    arm.driver.read(state)
-    assert state.temperature_c.tolist() == [30, 71, 30, 30, 30, 30]
-    np.testing.assert_allclose(state.position, POSITION, atol=1e-6)
-
-
-def test_nobody_else_may_drive_the_second_module(clock: Clock, tmp_path: Path) -> None:
-    assert "hebi:Arm/J2B" in Arm(clock, tmp_path, DOUBLED).driver.devices
 
 
 NO_FRAME = "- {type: GravityCompensationEffort, imu_frame_index: 99}"
@@ -290,14 +265,3 @@ def test_a_model_that_cannot_be_used_is_told_before_modules_are_looked_for(
             act()
         assert str(caught.value) == message.replace("{model}", str(path))
     assert arm.lookup.groups == []
-
-
-def test_a_model_of_another_arm_is_refused(clock: Clock, tmp_path: Path) -> None:
-    two = tmp_path / "two.hrdf"
-    two.write_text('<robot version="1.6.0"><actuator type="X5-4"/></robot>')
-    with pytest.raises(DriverConfigError) as caught:
-        Arm(clock, tmp_path, DYNAMICS, hrdf=two).driver.open()
-    assert str(caught.value) == (
-        f"driver hebi: {two} has 1 joints; dynamics compensation needs one for each of the 6 modules; "
-        "correct `hrdf`, or set `dynamics_compensation: false`"
-    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from motiond.drivers.base import ActuatorCommand, DriverConfigError, DriverError
+from motiond.drivers.base import ActuatorCommand, DriverError
 from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.command_log import CommandLog, CommandLogError, read_trace
 
@@ -66,16 +66,6 @@ def test_goes_on_after_the_rows_of_a_writer_that_was_cut_off(path: Path) -> None
     again.close()
     again.close()
     np.testing.assert_array_equal(np.load(path)["position"], [[1, -1], [3, -3]])
-
-
-def test_does_not_mix_the_commands_of_other_actuators(path: Path, clock: Clock) -> None:
-    CommandLog(path, 3).close()
-    driver = make_driver("sim", {"trace": path}, ARM, clock)
-    with pytest.raises(DriverConfigError) as caught:
-        driver.open()
-    assert str(caught.value) == (
-        f"driver sim: {path}: holds a trace of other actuators; remove it or name another file"
-    )
 
 
 def test_does_not_overwrite_what_is_no_trace(path: Path) -> None:

@@ -53,17 +53,6 @@ def test_a_new_process_finds_the_robot_where_it_came_to_rest(path: Path, clock: 
     assert not read_plant(path, clock.now_s).torque
 
 
-def test_a_new_process_takes_over_a_robot_that_still_holds(path: Path, clock: Clock) -> None:
-    driver = opened(path, clock)
-    driver.enable()
-    driver.close()
-    clock.now_s += 0.05
-
-    opened(path, clock).write(command(1, -1))
-    clock.now_s += 0.09
-    assert read_plant(path, clock.now_s).torque
-
-
 def test_a_robot_from_before_a_reboot_is_ignored_and_said_so(path: Path, clock: Clock) -> None:
     opened(path, clock, initial=0.5).close()
     clock.now_s -= 900

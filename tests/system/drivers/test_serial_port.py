@@ -93,8 +93,8 @@ class TestDynamixelOnAPort:
 
     driver = DriverContract.driver
     test_opens_again_after_close = DriverContract.test_opens_again_after_close
-    test_says_that_the_bus_is_lost_and_works_again_once_opened_anew = (
-        DriverContract.test_says_that_the_bus_is_lost_and_works_again_once_opened_anew
+    test_says_that_the_bus_is_lost_and_works_again_once_reopened = (
+        DriverContract.test_says_that_the_bus_is_lost_and_works_again_once_reopened
     )
     test_refuses_to_open_without_its_bus = DriverContract.test_refuses_to_open_without_its_bus
 

@@ -31,4 +31,4 @@ def test_lines_of_a_stream_process_have_the_form_of_the_daemons(tmp_path: Path) 
     assert [
         line for line in lines if not re.match(rf"{TIME} (INFO   |WARNING) arm: |{TIME} INFO    mqtt", line)
     ] == [], lines
-    assert re.fullmatch(f"{TIME} WARNING arm: the daemon has gone; stopping softly, then leaving", lines[-1])
+    assert re.fullmatch(f"{TIME} WARNING arm: the daemon has gone; stopping softly, then ending", lines[-1])

@@ -72,18 +72,18 @@ class Waiting:
         assert self.taken is not None
         return self.taken
 
-    def told(self) -> list[str]:
-        """Return what it has told since the last time."""
-        told = []
+    def reported(self) -> list[str]:
+        """Return what it has reported since the last time."""
+        reasons = []
         while (received := self.daemon.receive()) is not None:
             notice = received[0]
             assert isinstance(notice, messages.Lost)
-            told.append(notice.message)
-        return told
+            reasons.append(notice.message)
+        return reasons
 
-    def is_told(self) -> list[str]:
-        """Wait until it tells something."""
-        return eventually("what keeps it waiting is told", self.told, bool)
+    def is_reported(self) -> list[str]:
+        """Wait until it reports something."""
+        return eventually("what keeps it waiting is reported", self.reported, bool)
 
     def close(self) -> None:
         self.daemon.close()
@@ -104,13 +104,13 @@ def waiting(*devices: str) -> Iterator[Waiting]:
 def test_a_device_is_waited_for_in_beats_and_its_holder_named_until_that_is_killed() -> None:
     port = device("port")
     with held_elsewhere(port) as process, waiting(port) as wait:
-        assert wait.is_told() == [held_by(port, f"process {process.pid} (motiond stream of robot 'leg')")]
+        assert wait.is_reported() == [held_by(port, f"process {process.pid} (motiond stream of robot 'leg')")]
         before = wait.reader.pulse
         eventually("beats", lambda: wait.reader.pulse, lambda pulse: pulse >= before + 2)
         assert wait.taken is None
         process.kill()
         assert wait.ends()
-        assert wait.told() == []
+        assert wait.reported() == []
 
 
 # What a stream process does once its daemon has gone: its driver is closed, and it is about to end.

@@ -240,7 +240,7 @@ def test_a_failure_tells_what_the_daemon_said_and_spoils_no_other_test(suite: py
         "AssertionError: assert 'CANCELED' == 'SUCCESSFUL'",
         "INFO    arm: wave ended with CANCELED; stopped on request, softly, on the path",
         f"{suite.path}/arm.yaml: motiond ended with exit code -9; its log tells why",
-        "WARNING arm: the daemon has gone; stopping softly, then leaving",
+        "WARNING arm: the daemon has gone; stopping softly, then ending",
     ):
         assert message in output
     assert output.count("- motiond's log -") == 3
