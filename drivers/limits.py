@@ -22,13 +22,10 @@ KINDS: tuple[LimitKind, ...] = get_args(LimitKind)
 class ActuatorLimits:
     """Limits of all actuators of a driver; infinite where none is known. Changed by `narrowed` alone.
 
-    Attributes
-    ----------
-    lower, upper, velocity, acceleration, effort : ndarray, shape (actuators,)
-        In rad, rad/s, rad/s², N·m (or m, m/s, m/s², N), on the actuator's side of any reduction.
-    sources : mapping of str to tuple of str
-        By kind (`lower`, …), for each actuator: where its limit comes from, as a user would look for it
-        (`driver.profile_velocity_rad_s`, `servo 3's own max_position_limit`); '' where there is none.
+    `lower`, `upper`, `velocity`, `acceleration`, `effort` (actuators,): in rad, rad/s, rad/s², N·m (or m,
+    m/s, m/s², N), on the actuator's side of any reduction. `sources`: by kind (`lower`, …), for each
+    actuator: where its limit comes from, as a user would look for it (`driver.profile_velocity_rad_s`, `servo
+    3's own max_position_limit`); '' where there is none.
     """
 
     lower: Floats
@@ -50,12 +47,8 @@ class ActuatorLimits:
     def narrowed(self, kind: LimitKind, values: ArrayLike, source: str | Sequence[str]) -> Self:
         """Return these limits, narrowed where others are tighter.
 
-        Parameters
-        ----------
-        values : array_like, shape (actuators,)
-            One number stands for all; NaN and infinity for none.
-        source : str or sequence of str
-            Where they come from, for all actuators or for each.
+        `values` (actuators,): one number stands for all; NaN and infinity for none. `source`: where they come
+        from, for all actuators or for each.
         """
         before: Floats = getattr(self, kind)
         others = np.broadcast_to(np.asarray(values, float), before.shape)
@@ -72,12 +65,7 @@ class ActuatorLimits:
     def spread(self, columns: Sequence[int], count: int, prefix: str = "") -> Self:
         """Return these limits as those of some of `count` actuators.
 
-        Parameters
-        ----------
-        columns : sequence of int
-            The places of these actuators among them.
-        prefix : str
-            Stands before each source.
+        `columns`: the places of these actuators among them. `prefix`: stands before each source.
         """
         whole = type(self).none(count)
         for kind in KINDS:

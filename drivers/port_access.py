@@ -46,10 +46,7 @@ class Rights:
 
 
 def rights_of(port: Path) -> Rights:
-    """Look at a port that is there.
-
-    Raises OSError if it cannot be looked at.
-    """
+    """Look at a port that is there. Raises OSError if it cannot be looked at."""
     found = port.stat()
     try:
         group: grp.struct_group | None = grp.getgrgid(found.st_gid)

@@ -48,10 +48,7 @@ def driver_names() -> tuple[str, ...]:
 def driver_class(name: str) -> type[Driver]:
     """Return the class of the driver called `name`.
 
-    Raises
-    ------
-    DriverConfigError
-        If there is none, or it cannot be imported; with the reason.
+    Raises DriverConfigError if there is none, or it cannot be imported; with the reason.
     """
     where = f"driver {name}"
     if name in OWN:
@@ -127,15 +124,9 @@ def make_driver(
 def describe_robot(name: str, options: Mapping[str, Any]) -> Description | None:
     """Return what a driver's options describe of the robot, if anything.
 
-    Parameters
-    ----------
-    options : mapping
-        What stands under `driver:` besides `type`; relative paths must have been resolved.
-
-    Raises
-    ------
-    DriverConfigError
-        As `check_options` does, and if a file that the options name cannot be read, or is wrong.
+    `options`: what stands under `driver:` besides `type`; relative paths must have been resolved. Raises
+    DriverConfigError as `check_options` does, and if a file that the options name cannot be read, or is
+    wrong.
     """
     kind = driver_class(name)
     return kind.describe(check(f"driver {name}", kind.Options, options))
@@ -147,10 +138,7 @@ def lock_names(device: str) -> tuple[str, ...]:
     A file may have several names by hard links, and a port several nodes; a port that comes back may have
     another number.
 
-    Parameters
-    ----------
-    device : str
-        As `Driver.devices` has it.
+    `device`: as `Driver.devices` has it.
     """
     path = device.partition(":")[2]
     if not path.startswith("/"):
@@ -179,15 +167,8 @@ def shared_devices(one: Driver, other: Driver) -> list[str]:
 def refuse_shared_devices(drivers: Mapping[str, Driver]) -> None:
     """Refuse robots of which two would drive one device.
 
-    Parameters
-    ----------
-    drivers : mapping of str to Driver
-        By robot; none is opened.
-
-    Raises
-    ------
-    DriverConfigError
-        With the first two such robots, and all that both would drive.
+    `drivers`: by robot; none is opened. Raises DriverConfigError with the first two such robots, and all that
+    both would drive.
     """
     for (one, its), (other, others) in combinations(drivers.items(), 2):
         if shared := shared_devices(its, others):

@@ -20,10 +20,7 @@ CHARACTERS_A_VALUE = 40
 
 
 class YamlBoundError(ValueError):
-    """A file that holds more than it may; the parts of the message are attributes.
-
-    `line`: counted from 1.
-    """
+    """A file that holds more than it may; the parts of the message are attributes. `line`: counted from 1."""
 
     def __init__(self, line: int, problem: str, reason: str, hint: str) -> None:
         super().__init__(f"line {line}: {problem}; {reason}; {hint}")

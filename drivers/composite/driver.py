@@ -176,10 +176,7 @@ class _Part:
 
 
 class CompositeDriver(Driver):
-    """Parts that each drive some of the actuators.
-
-    `make`: makes a part's driver, as `make_driver` does.
-    """
+    """Parts that each drive some of the actuators. `make`: makes a part's driver, as `make_driver` does."""
 
     Options: ClassVar[type[CompositeOptions]] = CompositeOptions
     options: CompositeOptions

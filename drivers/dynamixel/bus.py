@@ -58,10 +58,7 @@ class Line(Protocol):
 
 
 def import_serial() -> Any:
-    """Import pyserial.
-
-    Raises DriverConfigError if it is not installed.
-    """
+    """Import pyserial. Raises DriverConfigError if it is not installed."""
     try:
         import serial  # noqa: PLC0415 - optional
     except ImportError as error:

@@ -25,20 +25,14 @@ _SPAN = 4
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question and its answers, after goals or not.
-
-    `bytes`: on the wire, in both directions.
-    """
+    """A question and its answers, after goals or not. `bytes`: on the wire, in both directions."""
 
     bytes: int
     delay_s: float
 
 
 def feedback_exchange(count: int, goal: int, feedback: int, return_delay_s: float, *, fast: bool) -> Exchange:
-    """Return what a chain sends and receives in a tick.
-
-    `goal`, `feedback`: bytes for each servo.
-    """
+    """Return what a chain sends and receives in a tick. `goal`, `feedback`: bytes for each servo."""
     question = SHORTEST + _SPAN + count * (1 + goal) + SHORTEST + _SPAN + count
     if fast:
         return Exchange(question + fast_answer_length(count, feedback), return_delay_s)

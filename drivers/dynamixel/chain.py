@@ -189,10 +189,7 @@ class Chain:
     # -- in every tick --------------------------------------------------------------------------------------
 
     def send_goals(self, goals: Sequence[int]) -> None:
-        """Send goals and, if velocities are followed, `profile`.
-
-        `goals`: in ticks, of all actuators.
-        """
+        """Send goals and, if velocities are followed, `profile`. `goals`: in ticks, of all actuators."""
         frame, put = self._frame, _GOAL.pack_into
         for index, place in self._goal_places:
             put(frame, place, goals[index])
@@ -243,10 +240,7 @@ class Chain:
     # -- registers ------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> list[int]:
-        """Read a register of all servos.
-
-        Raises CommunicationLost if servos do not answer; names them.
-        """
+        """Read a register of all servos. Raises CommunicationLost if servos do not answer; names them."""
         item = self.table[name]
         found = self.read(item.address, item.size)
         return [item.decode(data, item.address) for data in found]

@@ -44,10 +44,7 @@ class Scanned:
 def scan(
     port: str, baud_rates: Sequence[int], open_line: Callable[[str, int], Line] = SerialLine
 ) -> list[Scanned]:
-    """Return every servo that answers on a port.
-
-    Raises DriverError if the port cannot be opened.
-    """
+    """Return every servo that answers on a port. Raises DriverError if the port cannot be opened."""
     found: list[Scanned] = []
     for baud_rate in baud_rates or COMMON_BAUD_RATES:
         with opened(port, baud_rate, open_line) as bus:

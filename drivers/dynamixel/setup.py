@@ -298,10 +298,7 @@ def reboot_failed(chain: Chain) -> Iterator[str]:
 
 
 def refuse_failed(chain: Chain) -> None:
-    """Raise if servos have shut down.
-
-    Raises DriverError with each such servo and what it reports.
-    """
+    """Raise if servos have shut down. Raises DriverError with each such servo and what it reports."""
     masks = dict(zip(chain.ids, chain.get("shutdown"), strict=True))
     raise_all([failed(servo, bits) for servo, bits in failures(chain) if bits & masks[servo.servo_id]])
 

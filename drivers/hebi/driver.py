@@ -49,10 +49,7 @@ SETTLE_S = 0.1
 
 
 class HebiDriver(Driver):
-    """A group of HEBI modules.
-
-    `sleep`: waits for so many s between two looks.
-    """
+    """A group of HEBI modules. `sleep`: waits for so many s between two looks."""
 
     Options: ClassVar[type[DriverOptions]] = HebiOptions
     options: HebiOptions

@@ -139,10 +139,7 @@ class FeedForward:
             self._dynamics.set_period(period_s)
 
     def begin(self, measured: Floats, orientation: NDArray[np.float32], now_s: float) -> None:
-        """Start the growth of all efforts.
-
-        Raises DriverError if it is not known which way is down.
-        """
+        """Start the growth of all efforts. Raises DriverError if it is not known which way is down."""
         self._begun_s = now_s
         if self._dynamics is not None:
             self._dynamics.begin(now_s)

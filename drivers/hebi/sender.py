@@ -30,10 +30,7 @@ APART_RAD = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """The second module of a joint.
-
-    `sign`: -1 where it turns against it.
-    """
+    """The second module of a joint. `sign`: -1 where it turns against it."""
 
     module: Module
     leader: int

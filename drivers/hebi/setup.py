@@ -51,10 +51,7 @@ class DynamicsSetup:
 
 @dataclass(frozen=True, slots=True)
 class EffortSetup:
-    """What is fed forward.
-
-    `offset` (actuators,): constant efforts in N·m.
-    """
+    """What is fed forward. `offset` (actuators,): constant efforts in N·m."""
 
     gravity: GravitySetup | None = None
     dynamics: DynamicsSetup | None = None
@@ -207,10 +204,7 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
 
 
 def refuse_missing(files: Mapping[str, Path]) -> None:
-    """Refuse files that are not there.
-
-    Raises OptionsError with every such file.
-    """
+    """Refuse files that are not there. Raises OptionsError with every such file."""
     problems = [
         OptionProblem(str(path), (option,), "cannot be read", "there is no such file", f"correct `{option}`")
         for option, path in files.items()

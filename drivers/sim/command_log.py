@@ -89,10 +89,7 @@ class CommandLog:
         npy.write_array_header_1_0(self._file, header)
 
     def append(self, time_s: float, command: ActuatorCommand, *, enabled: bool) -> None:
-        """Append one command.
-
-        Raises OSError if the disk is full or gone.
-        """
+        """Append one command. Raises OSError if the disk is full or gone."""
         self._time[0] = time_s
         self._values[:] = command.values
         self._enabled[0] = enabled

@@ -301,10 +301,7 @@ FAULTS: Mapping[str, type[Fault]] = dict(
 
 
 def make_fault(where: str, fault: Mapping[str, Any]) -> Fault:
-    """Make a fault from a mapping.
-
-    Raises OptionsError with every unknown key and every wrong value.
-    """
+    """Make a fault from a mapping. Raises OptionsError with every unknown key and every wrong value."""
     name = fault.get("fault")
     if not isinstance(name, str) or name not in FAULTS:
         known = f"there are {', '.join(FAULTS)}"

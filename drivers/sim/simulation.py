@@ -74,10 +74,7 @@ class Simulation:
     # -- time -----------------------------------------------------------------------------------------------
 
     def advance_on_bus(self, plant: Plant) -> float:
-        """Let time pass up to now and return it.
-
-        Raises CommunicationLost if the bus is lost.
-        """
+        """Let time pass up to now and return it. Raises CommunicationLost if the bus is lost."""
         now_s = self.advance(plant)
         if not self._is_direct and self._injector.effects.cut:
             raise CommunicationLost(

@@ -72,10 +72,7 @@ class Displacement:
         self._first.fill(np.inf)
 
     def look(self, reference: Floats, measured: Floats, now_s: float, *, bounded: bool = True) -> None:
-        """Learn from one more tick at rest.
-
-        `reference`, `measured` (joints,).
-        """
+        """Learn from one more tick at rest. `reference`, `measured` (joints,)."""
         error, mean = self._error, self._mean
         np.subtract(reference, measured, error)
         if math.isnan(np.add.reduce(error)):

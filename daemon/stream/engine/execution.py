@@ -38,10 +38,7 @@ class Excess(NamedTuple):
 
 
 class Tolerances:
-    """Tolerances of some joints.
-
-    `values`: for each joint, in rad or m; `OFF` where there is none.
-    """
+    """Tolerances of some joints. `values`: for each joint, in rad or m; `OFF` where there is none."""
 
     def __init__(self, values: Sequence[float]) -> None:
         tolerances = np.array(values, dtype=float)

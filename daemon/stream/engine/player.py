@@ -30,10 +30,7 @@ PAUSED, RETURN = State.PAUSED, Phase.RETURN
 
 
 class MarkerCursor:
-    """The place up to which markers have been reported.
-
-    `markers`: in rows of the plan, ascending.
-    """
+    """The place up to which markers have been reported. `markers`: in rows of the plan, ascending."""
 
     def __init__(self, markers: Sequence[float] = ()) -> None:
         self.markers = markers
