@@ -84,7 +84,7 @@ class Connection(asyncio.BufferedProtocol):
         self._closing_s: float | None = None
         self._heard_s = self._progress_s = 0.0
         self._unread_bytes = 0
-        self._told_bytes = 0  # of the inbox, to the keeper
+        self._counted_inbox = 0  # of the inbox, to the keeper
 
     # -- called by asyncio ----------------------------------------------------------------------------------
 
@@ -259,7 +259,7 @@ class Connection(asyncio.BufferedProtocol):
         elif self._ended:
             self.close()
         self._read_or_not()
-        grown, self._told_bytes = len(self._inbox) - self._told_bytes, len(self._inbox)
+        grown, self._counted_inbox = len(self._inbox) - self._counted_inbox, len(self._inbox)
         self._keeper.has_come(grown)
 
     def _serve_soon(self) -> None:

@@ -1,4 +1,4 @@
-"""How much the embedded broker keeps of everything, whatever its clients do (docs/mqtt.md tells each)."""
+"""How much the embedded broker keeps of everything, whatever its clients do (docs/mqtt.md has each)."""
 
 from __future__ import annotations
 

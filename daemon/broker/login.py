@@ -28,15 +28,7 @@ class LoginError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A name and a password that every client needs.
-
-    Parameters
-    ----------
-    username : str
-        The name.
-    password_file : Path
-        Its first line is the password; it is read for every client, so that a new one counts at once.
-    """
+    """A name and a password that every client needs."""
 
     username: str
     password_file: Path
@@ -44,10 +36,7 @@ class Login:
     def check(self, connect: Connect) -> ConnectCode:
         """Return whether a client may connect, as the code of its CONNACK.
 
-        Raises
-        ------
-        LoginError
-            If the password cannot be read.
+        Raises `LoginError` if the password cannot be read.
         """
         password = self._password()
         if connect.username is None:

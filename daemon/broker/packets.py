@@ -97,7 +97,7 @@ class Publish(NamedTuple):
 
 
 class Connect(NamedTuple):
-    """How a client introduces itself; only the level is told where it is another one than ours."""
+    """How a client introduces itself; only the level is read where it is another one than ours."""
 
     level: int
     client_id: str = ""

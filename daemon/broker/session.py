@@ -74,7 +74,7 @@ class Session:
             OrderedDict()
         )  # topics of retained messages that are still to be sent, with QoS
         self._pumps = False
-        self._told_dropped = 0  # the log tells whenever it has doubled
+        self._logged_dropped = 0  # logged whenever it has doubled
 
     # -- to the client --------------------------------------------------------------------------------------
 
@@ -146,11 +146,11 @@ class Session:
         ):
             self._transmit(link, waiting)
             return
-        if self._outbox.put(publisher, waiting) and self._outbox.dropped >= 2 * self._told_dropped:
-            self._told_dropped = self._outbox.dropped
+        if self._outbox.put(publisher, waiting) and self._outbox.dropped >= 2 * self._logged_dropped:
+            self._logged_dropped = self._outbox.dropped
             reason = "more wait for it than are kept; let it read faster"
             problem = f"client %.60r: messages are lost, %d up to now; {reason}"
-            self._rate_limited.warning(problem, self.client_id, self._told_dropped)
+            self._rate_limited.warning(problem, self.client_id, self._logged_dropped)
 
     def _pump_soon(self) -> None:
         if self.link is not None and not self._pumps:

@@ -14,7 +14,7 @@ import orjson
 
 from motiond.text import listed, nearest
 
-from ..mqtt.bridge import told_at
+from ..mqtt.bridge import discovery_topic
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, ReportTopic, Topics
 from .connection import NoAnswer
 from .finding import reaching
@@ -132,7 +132,7 @@ class _Kept:
                 self._online.add(daemon_id)
             case ReportTopic(robot, "availability") if data:
                 self._bridges[robot] = str(data.get("bridge"))
-                told = told_at(self._names, robot, data)
+                told = discovery_topic(self._names, robot, data)
                 if robot == self._robot and told is not None:
                     self.discovery.add(told)
 

@@ -84,7 +84,7 @@ def asyncapi(verbs: Mapping[str, Verb] = VERBS) -> dict[str, Any]:
         "info": {
             "title": "motiond",
             "version": "1",
-            "description": "Plays motion files on real actuators. docs/mqtt.md tells more of all this.",
+            "description": "Plays motion files on real actuators. docs/mqtt.md has more of all this.",
             "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
         },
         "defaultContentType": "application/json",

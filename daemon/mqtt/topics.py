@@ -17,7 +17,7 @@ ANY_ROBOT = "+"
 
 
 class DaemonTopic(NamedTuple):
-    """Where a daemon tells its availability."""
+    """Where a daemon publishes its availability."""
 
     daemon_id: str
 
@@ -77,7 +77,7 @@ class Topics:
     base: str
 
     def daemon(self, daemon_id: str = "+") -> str:
-        """Return where a daemon tells its availability; without an id, the filter of all daemons."""
+        """Return where a daemon publishes its availability; without an id, the filter of all daemons."""
         return f"{self.base}/bridge/{daemon_id}/availability"
 
     def heartbeat(self, daemon_id: str) -> str:

@@ -16,7 +16,7 @@
 
 from .bridge import SESSION_S, MqttBridge
 from .heartbeat import beat_s
-from .home_assistant import told_at
+from .home_assistant import discovery_topic
 from .reports_out import qos_of
 from .requests_session import Inbox
 from .responder import retained_refusal
@@ -28,7 +28,7 @@ __all__ = [
     "MqttBridge",
     "beat_s",
     "default_folder",
+    "discovery_topic",
     "qos_of",
     "retained_refusal",
-    "told_at",
 ]

@@ -1,7 +1,7 @@
-"""The daemon's side of MQTT: two connections, kept for ever; trouble here delays nothing else in the daemon.
+"""The daemon's side of MQTT: two connections that are kept; trouble here delays nothing else in the daemon.
 
 One carries reports out and stops in, the other carries all other requests, so that no flood of these comes
-before a stop (docs/decisions/stops-apart.md). MQTT 5.0 and 3.1.1 (OASIS), by aiomqtt.
+before a stop (docs/decisions/stops-apart.md). MQTT 5.0 and 3.1.1 (OASIS).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .main_session import MainSession
 from .reports_out import ReportsOut
 from .requests_session import RequestsSession
 from .responder import Responder
-from .results import UntoldResults
+from .results import KeptResults
 from .stops import StopOrder
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CHANGE_WITHIN_S = 5.0
 SESSION_S = 300
 """How long the broker keeps the main connection's session (MQTT 5), so that what was cut off is resumed."""
 
@@ -67,7 +66,7 @@ class MqttBridge:
     hub : ReportHub
         Where reports come from.
     state_folder : Path, optional
-        Where results are kept that could not be told; without it they are lost.
+        Where results are kept that could not be published; without it they are lost.
     take_peer_report : callable, optional
         Receives the availability of all daemons and robots at the broker, and all reservations.
 
@@ -98,7 +97,7 @@ class MqttBridge:
         self._brokers = Brokers(settings, lambda: asyncio.get_running_loop().time())
         self._requests = self._brokers.follower()
         places = [address_of(one) for one in settings.each()]
-        self._results = UntoldResults(state_folder, *(f"{daemon_id}@{one.host}:{one.port}" for one in places))
+        self._results = KeptResults(state_folder, *(f"{daemon_id}@{one.host}:{one.port}" for one in places))
         self._home_assistant = HomeAssistant(
             settings.home_assistant,
             self._topics,
@@ -147,7 +146,7 @@ class MqttBridge:
                 links.create_task(for_requests.run())
                 links.create_task(self._certificates.run(), name="mqtt.certificates")
         finally:
-            out.keep_untold(self._client)
+            out.keep_unpublished(self._client)
 
     def _make_sessions(
         self, out: ReportsOut, requests: asyncio.TaskGroup
@@ -253,7 +252,7 @@ class MqttBridge:
         await asyncio.sleep(wait_s)
 
     async def _wait_for_requests(self, wait_s: float, reason: BaseException | None) -> None:
-        """Wait, and then tell of the loss, unless the main connection was lost as well, which tells of it."""
+        """Wait, and then log the loss, unless the main connection was lost as well."""
         if isinstance(reason, MovedOn):
             return
         broker = self._brokers.present

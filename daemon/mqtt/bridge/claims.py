@@ -49,9 +49,9 @@ LONGEST_HOST = 255
 class Claims:
     """What one daemon knows of who has the names of its robots.
 
-    A robot's availability names the daemon that tells it. The broker delivers what is published on a topic
-    to all in one order, so the first daemon whose claim comes by has the robot, and every daemon sees the
-    same one as the first. A claim is good for as long as its daemon is online.
+    A robot's availability names the daemon that publishes it. The broker delivers what is published on a
+    topic to all in one order, so the first daemon whose claim comes by has the robot, and every daemon sees
+    the same one as the first. A claim is good for as long as its daemon is online.
     """
 
     def __init__(self, daemon_id: str, robots: Collection[str]) -> None:
@@ -64,7 +64,7 @@ class Claims:
         self._is_settled = True
 
     def forget(self) -> None:
-        """Begin anew on a new connection: another daemon may have taken a name meanwhile.
+        """Begin on a new connection: another daemon may have taken a name meanwhile.
 
         Until `settle`, who had a name before still has it.
         """
@@ -78,25 +78,25 @@ class Claims:
         return robot in self._robots
 
     def settle(self) -> None:
-        """Take note that all that was kept at the broker has come."""
+        """Note that all that was kept at the broker has come."""
         self._is_settled = True
-        self._tell()
+        self._log()
 
     def hear_daemon(self, daemon_id: str, data: dict[str, Any]) -> None:
-        """Take note of a daemon's availability."""
+        """Note a daemon's availability."""
         if data.get("state") == "online":
             if daemon_id in self._online or len(self._online) < MOST_DAEMONS:
                 self._online[daemon_id] = shortened(str(data.get("host", "an unknown host")), LONGEST_HOST)
         else:
             self._online.pop(daemon_id, None)
-        self._tell()
+        self._log()
 
     def hear_robot(self, robot: str, data: dict[str, Any]) -> None:
-        """Take note of a robot's availability."""
+        """Note a robot's availability."""
         claimed_by = data.get("bridge", "")
         if robot in self._robots and claimed_by is None:  # it is let go
             self._rivals.pop(robot, None)
-            self._tell()
+            self._log()
         if robot not in self._robots or not isinstance(claimed_by, str) or not NAME.fullmatch(claimed_by):
             return
         if claimed_by == self._daemon_id:
@@ -104,7 +104,7 @@ class Claims:
                 self._ours.add(robot)
         elif robot not in self._ours:
             self._rivals[robot] = claimed_by
-        self._tell()
+        self._log()
 
     def holder(self, robot: str) -> str | None:
         """Return the other daemon that has a robot's name; None if it is ours to use."""
@@ -113,7 +113,7 @@ class Claims:
             return rival
         return None if self._is_settled else self._refused.get(robot)
 
-    def _tell(self) -> None:
+    def _log(self) -> None:
         """Log whose the names are, where that has changed."""
         if not self._is_settled:
             return
@@ -123,11 +123,11 @@ class Claims:
                 continue
             if holder is None:
                 del self._refused[robot]
-                log.warning("%s: daemon '%s' has let the name go; it is ours now", robot, before)
+                log.warning("%s: daemon '%s' has released the name; it is ours now", robot, before)
             else:
                 self._refused[robot] = holder
                 what = (
                     "%s: daemon '%s' on %s has a robot of this name on this broker; "
-                    "ours is not told of and takes nothing but stops; rename one of the two"
+                    "ours publishes nothing and takes nothing but stops; rename one of the two"
                 )
                 log.error(what, robot, holder, self._online[holder])

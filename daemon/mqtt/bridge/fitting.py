@@ -84,20 +84,20 @@ def _fit_motions(
 
 def fit_answer(where: str, answer: bytes, room_bytes: float, room_cut_bytes: float, hint: str) -> Fitted:
     """Return what is answered instead of an answer that is too long."""
-    told = orjson.loads(answer)
-    if told["status"] == "ok" and "motions" in told["data"]:
-        fitted = _fit_motions(told["data"], room_cut_bytes, lambda data: encode({**told, "data": data}))
-    elif told["status"] == "ok":
+    reply = orjson.loads(answer)
+    if reply["status"] == "ok" and "motions" in reply["data"]:
+        fitted = _fit_motions(reply["data"], room_cut_bytes, lambda data: encode({**reply, "data": data}))
+    elif reply["status"] == "ok":
         problem, reason = (
             f"the answer has {len(answer)} bytes",
             "the request was served, and the broker takes less",
         )
         error = RequestError("TOO_LARGE", where, problem, reason, hint, bytes=len(answer))
         short = {"status": "error", "code": error.code, "error": str(error), "data": error.data}
-        fitted = Fitted(encode({**short, "transaction": told["transaction"]}), "TOO_LARGE is answered")
+        fitted = Fitted(encode({**short, "transaction": reply["transaction"]}), "TOO_LARGE is answered")
     else:
-        fitted = Fitted(encode({**told, "data": {}}), "it is shortened")
-        for smaller in _with_shorter({**told, "data": {}}, "error"):
+        fitted = Fitted(encode({**reply, "data": {}}), "it is shortened")
+        for smaller in _with_shorter({**reply, "data": {}}, "error"):
             if len(fitted.payload or b"") <= room_bytes:
                 break
             fitted = Fitted(encode(smaller), "it is shortened")

@@ -1,4 +1,4 @@
-"""The daemon hears itself through the broker, so that one that hangs or keeps messages back is noticed."""
+"""The daemon subscribes to its own beats, so that one that hangs or keeps messages back is noticed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Heartbeat:
         raise ConnectionUseless(f"{problem}; {hint}")
 
     def hear(self, topic: str) -> None:
-        """Take note of an echo."""
+        """Note an echo."""
         if topic == self._topic:
             self._unanswered[topic] = 0
             self._is_new = False

@@ -1,4 +1,4 @@
-"""Tells Home Assistant of the robots, by its MQTT device discovery (release 2024.12 and later).
+"""Publishes the robots to Home Assistant, by its MQTT device discovery (release 2024.12 and later).
 
 Each robot is a device, with a message of its own that says which topics it is seen and commanded by. The
 topics are motiond's; what each command's template makes of a value is a request (docs/home_assistant.md).
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BORN = b"online"
 ONLINE = "{{ 'online' if value_json.state == 'online' else 'offline' }}"
-"""Home Assistant heeds two words alone; `broken` is as good as `offline` to it."""
+"""Home Assistant knows two words only; `broken` is `offline` to it."""
 BUTTONS = {
     "stop": ("Stop", "mdi:stop"),
     "estop": ("Emergency stop", "mdi:alert-octagon"),
@@ -38,9 +38,9 @@ LONGEST_TOPIC = 1000
 
 
 class HomeAssistant:
-    """What Home Assistant is told by one daemon.
+    """What one daemon publishes to Home Assistant.
 
-    Which message tells of a robot stands in the robot's availability. So a later run of the daemon knows what
+    The robot's availability names the topic of its message. So a later run of the daemon knows what
     it has to clear, at whichever broker it comes to.
     """
 
@@ -61,37 +61,37 @@ class HomeAssistant:
 
     @property
     def status_topic(self) -> str | None:
-        """Where Home Assistant says that it has started; None where it is not told anything."""
+        """Where Home Assistant reports its start; None without the option."""
         return self._settings.status_topic if self._settings else None
 
     def topic(self, robot: str) -> str | None:
-        """Return where it is told of a robot; None where it is not."""
+        """Return where a robot is published to it; None where it is not."""
         if self._settings is None or robot not in self._robots:
             return None
         return f"{self._settings.prefix}/device/{device_id(self._topics.base, robot)}/config"
 
-    # -- what was told before -------------------------------------------------------------------------------
+    # -- what was published before -----------------------------------------------------------------------
 
     def hear(self, robot: str, data: dict[str, Any]) -> None:
-        """Take note of a robot's availability, which says where this daemon has told of it."""
+        """Note a robot's availability, which names where this daemon has published it."""
         if data.get("bridge") == self._daemon_id:
-            told = told_at(self._topics, robot, data)
+            topic = discovery_topic(self._topics, robot, data)
             has_room = robot in self._outdated or len(self._outdated) < MOST_OUTDATED
-            if told is not None and told != self.topic(robot) and has_room:
-                self._outdated[robot] = told
+            if topic is not None and topic != self.topic(robot) and has_room:
+                self._outdated[robot] = topic
 
     def outdated(self, robot: str) -> str | None:
-        """Return where a robot was told of and is not any more, once."""
+        """Return where a robot was published and is not any more, once."""
         return self._outdated.pop(robot, None)
 
     def forget(self) -> None:
-        """Begin anew on a new connection."""
+        """Begin on a new connection."""
         self._outdated.clear()
 
-    # -- what is told ---------------------------------------------------------------------------------------
+    # -- what is published -------------------------------------------------------------------------------
 
     def config(self, robot: str, motions: Iterable[str]) -> dict[str, Any]:
-        """Return the message that tells of a robot."""
+        """Return the message for a robot."""
         topics, identifier = self._topics, device_id(self._topics.base, robot)
         own = {"name": "motiond", "sw_version": version("motiond")}
         availability = (topics.daemon(self._daemon_id), topics.report(robot, "availability"))
@@ -226,13 +226,13 @@ def device_id(base: str, robot: str) -> str:
     return f"{base.replace('/', '_')}_{robot}"
 
 
-def told_at(topics: Topics, robot: str, availability: dict[str, Any]) -> str | None:
-    """Return where a robot's availability says that Home Assistant is told of it; None where it does not.
+def discovery_topic(topics: Topics, robot: str, availability: dict[str, Any]) -> str | None:
+    """Return where a robot is published to Home Assistant by its availability; None where it is not.
 
     Only a topic that can be such a one is believed: others could have the daemon clear anything.
     """
-    told = availability.get("discovery")
+    topic = availability.get("discovery")
     end = re.escape(f"/device/{device_id(topics.base, robot)}/config")
-    if not isinstance(told, str) or len(told) > LONGEST_TOPIC or not re.fullmatch(f"{LEVELS}{end}", told):
+    if not isinstance(topic, str) or len(topic) > LONGEST_TOPIC or not re.fullmatch(f"{LEVELS}{end}", topic):
         return None
-    return None if told.startswith(f"{topics.base}/") else told
+    return None if topic.startswith(f"{topics.base}/") else topic

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FAREWELL_S = 2.0
+SHUTDOWN_S = 2.0
 LOOK_PERIOD_S = 0.5
 PeerListener = Callable[[DaemonTopic | ReportTopic, dict[str, Any]], None]
 PEER_SUBJECTS = ("availability", "reservation")
@@ -75,7 +75,7 @@ class MainSession:
         self._requests_ready = requests_ready
         self._client: MqttConnection | None = None
         self._broker: Broker | None = None
-        self._hears_stops = False
+        self._receives_stops = False
         self._heartbeat = self._new_heartbeat(robots)
         self.connections = 0
         self._rival = ""
@@ -99,7 +99,7 @@ class MainSession:
         all has been taken.
         """
         suspicious = self._broker is not None and self._broker.limit.is_suspicious
-        return self._connected.is_set() or (self._hears_stops and not suspicious)
+        return self._connected.is_set() or (self._receives_stops and not suspicious)
 
     # -- what comes in --------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class MainSession:
     def _take_report(self, meaning: DaemonTopic | ReportTopic, topic: str, payload: bytes) -> None:
         match meaning:
             case DaemonTopic(daemon_id) if daemon_id == self._identity.daemon_id:
-                self._hear_of_ourselves(_decode(payload))
+                self._check_instance(_decode(payload))
                 self._reports.hear(topic, payload)
             case DaemonTopic(daemon_id):
                 data = _decode(payload)
@@ -146,13 +146,13 @@ class MainSession:
                 self._reports.hear(topic, payload)
 
     async def _serve_stop(self, message: aiomqtt.Message) -> None:
-        """Serve a stop; where the connection has gone since, it acts all the same."""
+        """Serve a stop; where the connection has gone since, it still acts."""
         if self._client is not None and self._broker is not None:
             await self._responder.serve(message, self._client, self._broker.asking_qos)
         elif (asked := self._topics.request_of(message.topic.value)) is not None:
             await self._responder.act(asked)
 
-    def _hear_of_ourselves(self, data: dict[str, Any]) -> None:
+    def _check_instance(self, data: dict[str, Any]) -> None:
         """Notice another daemon of our id: one that has written here since we were at this broker before."""
         other = str(data.get("instance", self._identity.instance))
         if other == self._identity.instance or self._broker is None or self._broker.visits == 1:
@@ -180,11 +180,11 @@ class MainSession:
                 tasks.create_task(self._serve(client, broker), name="mqtt.main")
                 await client.broken()
         except asyncio.CancelledError:
-            await self._say_goodbye(client)
+            await self._shut_down(client)
             raise
         finally:
             self._connected.clear()
-            self._hears_stops = False
+            self._receives_stops = False
             self._client = None
 
     async def _serve(self, client: MqttConnection, broker: Broker) -> None:
@@ -195,7 +195,7 @@ class MainSession:
             tasks.create_task(self._heartbeat.run(client.publish), name="mqtt.heartbeat")
             await self._heartbeat.heard.wait()  # what others keep at the broker has come by then, too
             self._claims.settle()
-            self._hears_stops = True
+            self._receives_stops = True
             await self._requests_ready.wait()
             await self._reports.announce(client, broker)
             heed_cancellation()
@@ -207,14 +207,14 @@ class MainSession:
             tasks.create_task(self._reports.publish_streams(client), name="mqtt.streams")
             tasks.create_task(self._reports.look_after(client, LOOK_PERIOD_S), name="mqtt.retained")
             tasks.create_task(self._clear_former(client), name="mqtt.former")
-            tasks.create_task(self._heed_home_assistant(client), name="mqtt.home_assistant")
+            tasks.create_task(self._follow_home_assistant(client), name="mqtt.home_assistant")
 
-    async def _heed_home_assistant(self, client: MqttConnection) -> None:
-        """Tell Home Assistant of the robots whenever it has started."""
+    async def _follow_home_assistant(self, client: MqttConnection) -> None:
+        """Publish the robots to Home Assistant whenever it has started."""
         while True:
             await self._home_assistant_began.wait()
             self._home_assistant_began.clear()
-            await self._reports.tell_home_assistant(client)
+            await self._reports.publish_to_home_assistant(client)
 
     def _note_former(self, robot: str, data: dict[str, Any]) -> None:
         """Remember a robot that this daemon had before its configuration was changed."""
@@ -264,15 +264,15 @@ class MainSession:
     def _echoed_of(self, robots: Iterable[str], broker: Broker) -> list[str]:
         return [topic for robot in robots for topic in self._topics.reports(robot, broker.echoed)]
 
-    async def _say_goodbye(self, client: MqttConnection) -> None:
-        """Say what is still to be said, within a bounded time."""
+    async def _shut_down(self, client: MqttConnection) -> None:
+        """Publish what is still to be published, within a bounded time."""
         try:
-            async with asyncio.timeout(FAREWELL_S):
-                await self._reports.say_goodbye(client)
+            async with asyncio.timeout(SHUTDOWN_S):
+                await self._reports.shut_down(client)
         except (aiomqtt.MqttError, TimeoutError) as error:
-            reason = str(error) or f"the broker did not take it in {FAREWELL_S:g} s"
+            reason = str(error) or f"the broker did not take it in {SHUTDOWN_S:g} s"
             log.warning(
-                "%s: could not say offline; %s", self._topics.daemon(self._identity.daemon_id), reason
+                "%s: could not publish offline; %s", self._topics.daemon(self._identity.daemon_id), reason
             )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..topics import Topics
     from .claims import Claims, Identity
     from .home_assistant import HomeAssistant
-    from .results import UntoldResults
+    from .results import KeptResults
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class ReportsOut:
         hub: ReportHub,
         reports: Subscription,
         claims: Claims,
-        results: UntoldResults,
+        results: KeptResults,
         home_assistant: HomeAssistant,
     ) -> None:
         self._topics = topics
@@ -64,15 +64,15 @@ class ReportsOut:
         self._retained = RetainedTopics(now, identity.will)
         self._echoes = Echoes(now)
         self._echoed = RETAINED
-        self._unheard: dict[int, Report] = {}
-        self._told: set[str] = set()
-        self._longest_heard: dict[str, int] = {}
+        self._unconfirmed: dict[int, Report] = {}
+        self._published: set[str] = set()
+        self._longest_returned: dict[str, int] = {}
         self._most_qos = EXACTLY_ONCE
         for result in reversed(results.load()):
             reports.put_back(result)
 
     def hear(self, topic: str, payload: bytes) -> None:
-        """Take note of what the broker delivers on a topic of ours."""
+        """Note what the broker delivers on a topic of ours."""
         self._retained.hear(topic, payload)
         self._echoes.hear(topic)
 
@@ -84,10 +84,10 @@ class ReportsOut:
         self._most_qos, self._echoed = broker.most_qos, broker.echoed
         self._retained.forget()
         self._echoes.forget()
-        self._told.clear()
+        self._published.clear()
         self._reports.discard(RETAINED)
         for number in reversed(client.take_withdrawn()):
-            if (report := self._unheard.pop(number, None)) is not None:
+            if (report := self._unconfirmed.pop(number, None)) is not None:
                 self._reports.put_back(report)
         await self._publish_latest(client, self._ours(), RETAINED - LONG)
         await self._publish_lasting(client, self._availability, self._identity.online(broker.asking_qos))
@@ -97,17 +97,17 @@ class ReportsOut:
         ours = self._ours()
         for subject in sorted(LONG):
             await self._publish_latest(client, ours, {subject})
-        self._told = ours
+        self._published = ours
 
     async def look_after(self, client: MqttConnection, period_s: float) -> NoReturn:
-        """Tell again what others have cleared or overwritten, and of robots whose name was let go."""
+        """Publish again what others have cleared or overwritten, and robots whose name was released."""
         while True:
             await asyncio.sleep(period_s)
-            await self._tell_news(client)
+            await self._publish_new(client)
             for topic, payload in self._retained.overwritten():
                 self._retained.say(topic, payload)
                 await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
-            for topic in self._echoes.complain_of_silence(client.refused):
+            for topic in self._echoes.log_silence(client.refused):
                 await self._publish_shorter(client, topic)
             heed_cancellation()
 
@@ -115,11 +115,11 @@ class ReportsOut:
         """Return the robots whose names are ours."""
         return {one.robot for one in self._hub.latest() if self._claims.holder(one.robot) is None}
 
-    async def _tell_news(self, client: MqttConnection) -> None:
+    async def _publish_new(self, client: MqttConnection) -> None:
         """Publish all that lasts of the robots that have become ours."""
         ours = self._ours()
-        await self._publish_latest(client, ours - self._told, RETAINED)
-        self._told = ours
+        await self._publish_latest(client, ours - self._published, RETAINED)
+        self._published = ours
 
     async def _publish_latest(
         self, client: MqttConnection, robots: Collection[str], subjects: Collection[Subject]
@@ -131,14 +131,14 @@ class ReportsOut:
             if report.robot in robots and report.subject in subjects:
                 await self._publish(client, report)
 
-    async def tell_home_assistant(self, client: MqttConnection) -> None:
-        """Tell it of all robots, as it has started and may not keep what it was told."""
-        for robot in sorted(self._told):
+    async def publish_to_home_assistant(self, client: MqttConnection) -> None:
+        """Publish all robots to it, as it has started and may not keep what it received."""
+        for robot in sorted(self._published):
             self._hand_over_device(client, robot)
         await client.all_delivered()
 
     async def _clear_outdated(self, client: MqttConnection, robot: str) -> None:
-        """Clear where Home Assistant was told of a robot before, by another configuration."""
+        """Clear where a robot was published to Home Assistant by another configuration."""
         topic = self._home_assistant.outdated(robot)
         if topic is not None:
             await client.publish(topic, b"", 1, True, timeout=PUBLISH_TIMEOUT_S)
@@ -173,11 +173,11 @@ class ReportsOut:
                     await client.publish(topic, payload, 0, timeout=PUBLISH_TIMEOUT_S)
                 heed_cancellation()
 
-    async def say_goodbye(self, client: MqttConnection) -> None:
+    async def shut_down(self, client: MqttConnection) -> None:
         """Publish what is still to be said, then offline, and wait until the broker has all of it."""
         while report := self._reports.get_now():
             await self._publish(client, report)
-        for robot in sorted(self._told):
+        for robot in sorted(self._published):
             await self._publish(client, Report(robot, "availability", {"state": "offline"}))
         await self._publish_lasting(client, self._availability, self._identity.availability("offline"))
         await client.all_delivered()
@@ -187,17 +187,19 @@ class ReportsOut:
 
         One that was cut off after the broker had it comes twice, alike in all: that none is lost counts more.
         """
-        unheard, self._unheard = self._unheard, {}
+        unheard, self._unconfirmed = self._unconfirmed, {}
         for mid in reversed(unheard):
             if client.is_outstanding(mid):
                 self._reports.put_back(unheard[mid])
 
-    def keep_untold(self, client: MqttConnection | None) -> None:
+    def keep_unpublished(self, client: MqttConnection | None) -> None:
         """Keep the results that the broker has not got."""
-        untold = [report for mid, report in self._unheard.items() if client and client.is_outstanding(mid)]
+        unpublished = [
+            report for mid, report in self._unconfirmed.items() if client and client.is_outstanding(mid)
+        ]
         while report := self._reports.get_now():
-            untold.append(report)
-        self._results.keep(report for report in untold if report.subject == "result")
+            unpublished.append(report)
+        self._results.keep(report for report in unpublished if report.subject == "result")
 
     async def _publish(self, client: MqttConnection, report: Report) -> None:
         """Publish a report, and wait until the broker has it."""
@@ -219,12 +221,12 @@ class ReportsOut:
         if report.subject == "motions":
             self._hand_over_device(client, report.robot)
         if not lasts:
-            self._unheard = {m: r for m, r in self._unheard.items() if client.is_outstanding(m)}
-            self._unheard[number] = report
+            self._unconfirmed = {m: r for m, r in self._unconfirmed.items() if client.is_outstanding(m)}
+            self._unconfirmed[number] = report
         return number
 
     def _hand_over_device(self, client: MqttConnection, robot: str) -> None:
-        """Tell Home Assistant of a robot, as soon as its motions are known.
+        """Publish a robot to Home Assistant, as soon as its motions are known.
 
         What becomes of it there is not looked after: whoever deletes the device in Home Assistant clears it.
         """
@@ -255,13 +257,13 @@ class ReportsOut:
         robot = report.robot
         if self._claims.holder(robot) is not None:
             return None
-        if report.subject in RETAINED and not self._claims.knows(robot):  # or it would last for ever
+        if report.subject in RETAINED and not self._claims.knows(robot):  # or it would stay there
             return None
         data = report.data
         if report.subject == "availability":
             data = {**data, "bridge": self._identity.daemon_id}
-            if (told := self._home_assistant.topic(report.robot)) is not None:
-                data["discovery"] = told
+            if (discovery := self._home_assistant.topic(report.robot)) is not None:
+                data["discovery"] = discovery
         return self._fitted(client, report.subject, self._topics.report(robot, report.subject), data, qos)
 
     def _fitted(
@@ -269,11 +271,11 @@ class ReportsOut:
     ) -> bytes | None:
         """Return a report as the broker takes it, None if it does not; what it keeps is then cleared."""
         payload = _encode(topic, data)
-        most_bytes = min(client.room(topic, qos), self._longest_heard.get(topic, inf))
+        most_bytes = min(client.room(topic, qos), self._longest_returned.get(topic, inf))
         if payload is None or len(payload) <= most_bytes:
             return payload
         fitted = fit_report(subject, data, most_bytes, min(most_bytes, client.room(topic, qos, is_cut=True)))
-        if topic not in self._longest_heard:
+        if topic not in self._longest_returned:
             client.limit.report(topic, len(payload), fitted.remedy)
         return b"" if fitted.payload is None and subject in RETAINED else fitted.payload
 
@@ -282,7 +284,7 @@ class ReportsOut:
         for report in self._hub.latest():
             if report.subject == "motions" and self._topics.report(report.robot, report.subject) == topic:
                 length = len(_encode(topic, report.data) or b"")
-                self._longest_heard[topic] = self._longest_heard.get(topic, length) // CUT_TO
+                self._longest_returned[topic] = self._longest_returned.get(topic, length) // CUT_TO
                 self._echoes.leave([topic])
                 await self._publish(client, report)
 

@@ -28,24 +28,18 @@ log = logging.getLogger(__name__)
 
 MOST_WAITING = 256
 MOST_BYTES = 4_000_000
-TOLD_EVERY_S = 10.0
+LOG_PERIOD_S = 10.0
 
 
 class Inbox:
-    """The messages that wait.
-
-    Attributes
-    ----------
-    refused : int
-        How many did not fit, since the start.
-    """
+    """The messages that wait."""
 
     def __init__(self) -> None:
         self.refused = 0
         self._waiting: deque[tuple[aiomqtt.Message, int]] = deque()
         self._bytes = 0
         self._arrived = asyncio.Event()
-        self._told, self._told_s = 0, -TOLD_EVERY_S
+        self._logged, self._logged_s = 0, -LOG_PERIOD_S
 
     def put(self, message: aiomqtt.Message, place: int) -> None:
         """Let a message wait, if there is room for it; its place among the stops waits with it."""
@@ -69,8 +63,8 @@ class Inbox:
     def _refuse(self) -> None:
         self.refused += 1
         now_s = asyncio.get_running_loop().time()
-        if now_s - self._told_s >= TOLD_EVERY_S:
-            new, self._told, self._told_s = self.refused - self._told, self.refused, now_s
+        if now_s - self._logged_s >= LOG_PERIOD_S:
+            new, self._logged, self._logged_s = self.refused - self._logged, self.refused, now_s
             reason = f"{MOST_WAITING} wait already, or {MOST_BYTES // 1_000_000} MB"
             log.warning("requests: %d dropped, %d since the start; %s; send fewer", new, self.refused, reason)
 
@@ -129,7 +123,7 @@ class RequestsSession:
             self.inbox.put(message, self._order.place(asked.robot))
 
     async def run(self, client: MqttConnection, broker: Broker) -> None:
-        """Serve until the connection breaks; the log is told when requests are taken."""
+        """Serve until the connection breaks; the log has when requests are taken."""
         self._client, self._broker = client, broker
         self.is_connected = True
         try:

@@ -75,7 +75,7 @@ class Responder:
             )
 
     async def act(self, asked: RequestTopic) -> None:
-        """Act on a request without keys, and tell nobody."""
+        """Act on a request without keys or answer."""
         await self._dispatcher.answer(RawRequest(asked.robot, asked.verb, b""))
 
     def _response_topic(self, message: aiomqtt.Message, raw: RawRequest) -> str:

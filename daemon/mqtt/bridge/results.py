@@ -1,4 +1,4 @@
-"""Results that could not be told before the daemon ended, kept in a file until the next one has told them."""
+"""Results that could not be published before the daemon ended, kept in a file for the next one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def default_folder() -> Path | None:
     return base / "motiond"
 
 
-class UntoldResults:
+class KeptResults:
     """The files of one daemon; trouble with it is logged, as nothing depends on it but these results."""
 
     def __init__(self, folder: Path | None, *names: str) -> None:
@@ -71,11 +71,11 @@ def _load(file: Path) -> list[Report]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        log.warning("%s: results of an earlier run cannot be told; %s", file, error.strerror)
+        log.warning("%s: results of an earlier run cannot be published; %s", file, error.strerror)
         return []
     reports = [report for line in data.splitlines()[:MOST_KEPT] if (report := _read(file, line))]
     if reports:
-        log.info("%s: %d results of an earlier run are told now", file, len(reports))
+        log.info("%s: %d results of an earlier run are published now", file, len(reports))
     return reports
 
 

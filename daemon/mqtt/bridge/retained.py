@@ -34,12 +34,12 @@ class RetainedTopics:
         self._now = now
 
     def say(self, topic: str, payload: bytes) -> None:
-        """Take note of what is published."""
+        """Note what is published."""
         self._said[topic] = payload, self._now()
         self._under_way[topic].append(hash(payload))
 
     def hear(self, topic: str, payload: bytes) -> None:
-        """Take note of what the broker delivers."""
+        """Note what the broker delivers."""
         if topic not in self._said:
             return
         if self._comes_back(topic, payload):
@@ -75,18 +75,20 @@ class RetainedTopics:
             self._warned_s.pop(topic, None)
 
     def forget(self) -> None:
-        """Begin anew on a new connection, on which a session may bring what was said on the one before."""
+        """Begin on a new connection, on which a session may bring what was said on the one before."""
         self._said.clear()
         self._foreign.clear()
 
     def _warn(self, topic: str, what: str, now_s: float) -> None:
         if now_s - self._warned_s.get(topic, -QUIET_S) >= QUIET_S:
             self._warned_s[topic] = now_s
-            log.warning("%s: %s by another client; it is told again; see who may publish there", topic, what)
+            log.warning(
+                "%s: %s by another client; it is published again; see who may publish there", topic, what
+            )
 
 
 LONGEST_WAY_S, TOLD_AFTER_S = 3.0, 5.0
-"""What has not come back by then counts as swallowed; it is told once one topic was silent for longer."""
+"""What has not come back by then counts as swallowed; it is logged once one topic was silent for longer."""
 
 
 class Echoes:
@@ -97,20 +99,20 @@ class Echoes:
         self._bytes: dict[str, int] = {}
         self._heard: set[str] = set()
         self._now = now
-        self._tells_silence = True
+        self._logs_silence = True
 
     def say(self, topic: str, length: int = 0) -> None:
-        """Take note that something of so many bytes is published on a topic."""
+        """Note that something of so many bytes is published on a topic."""
         self._first_said_s.setdefault(topic, self._now())
         self._bytes[topic] = length
 
     def hear(self, topic: str) -> None:
-        """Take note that the broker delivers something on a topic."""
+        """Note that the broker delivers something on a topic."""
         if topic in self._first_said_s:
             self._heard.add(topic)
 
-    def complain_of_silence(self, known: Collection[str]) -> list[str]:
-        """Tell once of topics on which nothing of what was said is heard: an access list swallows it.
+    def log_silence(self, known: Collection[str]) -> list[str]:
+        """Log once the topics on which nothing comes back: an access list drops it.
 
         A broker may drop what is too long for it as silently. Where all that is silent is longer than all
         that is heard, these topics are returned.
@@ -131,9 +133,9 @@ class Echoes:
         is_longer = shortest > max((self._bytes[topic] for topic in self._heard), default=shortest)
         if is_longer:
             hint = f"it has {shortest} bytes or more, what comes back fewer; {RAISE_IT}, or {hint}"
-        if self._tells_silence:
+        if self._logs_silence:
             log.warning("%s: %s%s; %s", next(iter(silent)), problem, others, hint)
-        self._tells_silence = False
+        self._logs_silence = False
         return list(silent) if is_longer else []
 
     def leave(self, topics: Iterable[str]) -> None:
@@ -144,7 +146,7 @@ class Echoes:
             self._heard.discard(topic)
 
     def forget(self) -> None:
-        """Begin anew on a new connection."""
+        """Begin on a new connection."""
         self._first_said_s.clear()
         self._bytes.clear()
         self._heard.clear()

@@ -94,7 +94,7 @@ class StopOrder:
         return self._taken[robot] > place
 
     def start(self) -> None:
-        """Begin anew on a new connection, where no earlier stop comes by any more."""
+        """Begin on a new connection, where no earlier stop comes by any more."""
         self._passed = Counter(self._taken)
 
     def _settle(self, robot: str) -> None:

@@ -1,7 +1,7 @@
 """The brokers that are configured, of which the daemon is at one at a time: the next one where that is gone.
 
 Each has waits of its own, and the one that may be tried first is. The two connections of a daemon are never
-at different brokers: clients of both would be served, and neither would be told all.
+at different brokers: clients of both would be served, and neither would get all.
 """
 
 from __future__ import annotations
@@ -34,32 +34,13 @@ class MovedOn(aiomqtt.MqttError):
 
 
 class Broker:
-    """One of them, and what is known of it.
-
-    Parameters
-    ----------
-    settings : MqttSettings
-        With this broker alone.
-
-    Attributes
-    ----------
-    log, requests_log : ConnectionLog
-        Of the main connection and of that for requests.
-    visits : int
-        How often the main connection was made.
-    free_s : float
-        When it may be tried again.
-    most_qos : int
-        The highest quality of service by which it takes messages; `known` is set when it is known.
-    limit : PacketLimit
-        How long the packets are that it takes.
-    """
+    """One of them, and what is known of it."""
 
     def __init__(self, settings: MqttSettings) -> None:
         address = address_of(settings)
         self.settings = settings
         self.log = ConnectionLog(str(address))
-        self.requests_log = ConnectionLog(f"{address}: requests", tells_first=False)
+        self.requests_log = ConnectionLog(f"{address}: requests", logs_first=False)
         self.back_off = BackOff(settings)
         self.visits = 0
         self.free_s = -inf
@@ -68,7 +49,7 @@ class Broker:
         self.limit = PacketLimit()
 
     def learn(self, granted_qos: int) -> None:
-        """Take note of what it grants to who subscribes by QoS 2: it hangs up on who publishes by more."""
+        """Note what it grants to who subscribes by QoS 2: it hangs up on who publishes by more."""
         self.most_qos = granted_qos
         self.known.set()
 
@@ -105,21 +86,7 @@ class Broker:
 
 
 class Brokers:
-    """All of them, in the order of the configuration.
-
-    Parameters
-    ----------
-    settings : MqttSettings
-    now : callable
-        Returns a time in s.
-
-    Attributes
-    ----------
-    present : Broker
-        The one that is used, or tried next.
-    former : Broker
-        The one that was used or tried before.
-    """
+    """All of them, in the order of the configuration."""
 
     def __init__(self, settings: MqttSettings, now: Callable[[], float]) -> None:
         self._now = now
@@ -130,18 +97,12 @@ class Brokers:
         self._changed = asyncio.Event()
 
     def reach(self) -> None:
-        """Take note that the main connection is made, so that the other one may follow."""
+        """Note that the main connection is made, so that the other one may follow."""
         self.present.visits += 1
         self._reached.set()
 
     def after(self, *, lasted: bool) -> float:
-        """Choose the broker to try next, now that there is no connection; return how long to wait, in s.
-
-        Parameters
-        ----------
-        lasted : bool
-            Whether there was one, and for long.
-        """
+        """Choose the broker to try next, now that there is no connection; return how long to wait, in s."""
         now_s = self._now()
         self.former = self.present
         self.former.free_s = now_s + self.former.back_off.after(lasted=lasted)
@@ -183,17 +144,7 @@ class Brokers:
 
 
 class Follower:
-    """A connection of the daemon's besides the main one, which is never at another broker than that.
-
-    Parameters
-    ----------
-    brokers : Brokers
-
-    Attributes
-    ----------
-    at : Broker or None
-        Where it is, or is being made.
-    """
+    """A connection of the daemon's besides the main one, which is never at another broker than that."""
 
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
@@ -218,10 +169,7 @@ class Follower:
     async def has_to_move(self) -> NoReturn:
         """Wait until the main connection leaves the broker at which this one is.
 
-        Raises
-        ------
-        MovedOn
-            Then.
+        Raises `MovedOn` then.
         """
         while self.at is self._brokers.present:
             await self._brokers.change()

@@ -20,12 +20,7 @@ LOOK_S = 3600.0
 
 
 class CertificateWatch:
-    """What there is to say of the certificates by which one daemon or page reaches its brokers.
-
-    Parameters
-    ----------
-    settings : MqttSettings
-    """
+    """What there is to say of the certificates by which one daemon or page reaches its brokers."""
 
     def __init__(self, settings: MqttSettings) -> None:
         self._settings = settings

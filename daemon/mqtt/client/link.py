@@ -1,4 +1,4 @@
-"""Keeps one connection to the broker: makes it anew whenever it breaks, with longer and longer waits."""
+"""Keeps one connection to the broker: makes it again whenever it breaks, with longer and longer waits."""
 
 from __future__ import annotations
 
@@ -33,10 +33,6 @@ class BackOff:
 
     Two clients of one name would otherwise throw each other out as fast as they can. They are random, lest
     many daemons come back at once.
-
-    Parameters
-    ----------
-    settings : MqttSettings
     """
 
     def __init__(self, settings: MqttSettings) -> None:
@@ -53,21 +49,7 @@ class BackOff:
 
 
 class Link:
-    """One connection, for as long as its task runs.
-
-    Parameters
-    ----------
-    turn : callable
-        Gives a context that waits until there may be a connection, and is left when there is none any more.
-    make : callable
-        Makes a client, or gives the one that is to connect again.
-    serve : callable
-        Uses a client that is connected, until the connection breaks.
-    waits : callable
-        Waits that many seconds before the next try; it is told why there has to be one.
-    tries : Tries
-        Says how many.
-    """
+    """One connection, for as long as its task runs."""
 
     def __init__(
         self,

@@ -152,10 +152,6 @@ class SentPackets:
         if number is not None:
             self._by_number[number] = self._sent, topic, length
 
-    def length_of(self, number: int) -> int:
-        """Return the length of a packet that is not confirmed; 0 where none has this number."""
-        return self._by_number.get(number, (0, "", 0))[2]
-
     def forget(self, number: int) -> None:
         """Note that a packet is not sent any more."""
         self._by_number.pop(number, None)

@@ -79,8 +79,8 @@ def not_connected(error: BaseException, settings: MqttSettings, identifier: str 
         return NotConnected(f"certificates and keys can no longer be used ({error}); {hint}")
     if not isinstance(error, OSError):
         return NotConnected(str(error))
-    told = _no_agreement(error, settings)
-    return NotConnected(told or _out_of_reach(error, settings), absent=not told)
+    disagreement = _no_agreement(error, settings)
+    return NotConnected(disagreement or _out_of_reach(error, settings), absent=not disagreement)
 
 
 def reason_of(error: BaseException | None) -> str:
@@ -168,12 +168,12 @@ def _distrust(error: ssl.SSLCertVerificationError, settings: MqttSettings) -> st
 
     Of the clock it says the day alone: a message that differs each time would be logged each time.
     """
-    code, told = error.verify_code, error.verify_message
+    code, problem = error.verify_code, error.verify_message
     if code in _OF_ANOTHER_AUTHORITY:
         hint = "name the certificate of its authority as mqtt.ca_file"
         if settings.ca_file is not None:
             hint = "mqtt.ca_file holds another authority's; name the one that has signed it"
-        return f"the broker's certificate is not trusted ({told}); {hint}"
+        return f"the broker's certificate is not trusted ({problem}); {hint}"
     today = datetime.now(UTC).date()
     reason = {
         **dict.fromkeys(_OTHER_HOST, "is for another host; name the host in mqtt.broker as it is there"),
@@ -181,10 +181,10 @@ def _distrust(error: ssl.SSLCertVerificationError, settings: MqttSettings) -> st
         f"it shows {today}; then it is taken by itself",
         _EXPIRED: f"has expired; renew it, or set this machine's clock, which shows {today}",
         _REVOKED: "is revoked; let the broker show another",
-        **dict.fromkeys(_TOO_WEAK, f"is too weak for this system ({told}); renew it with a stronger key"),
-        **dict.fromkeys(_WRONG_PURPOSE, f"is not made for this ({told}); issue one for a server"),
+        **dict.fromkeys(_TOO_WEAK, f"is too weak for this system ({problem}); renew it with a stronger key"),
+        **dict.fromkeys(_WRONG_PURPOSE, f"is not made for this ({problem}); issue one for a server"),
     }
-    return f"the broker's certificate {reason.get(code, f'is not accepted ({told}); issue it again')}"
+    return f"the broker's certificate {reason.get(code, f'is not accepted ({problem}); issue it again')}"
 
 
 def _out_of_reach(error: OSError, settings: MqttSettings) -> str:

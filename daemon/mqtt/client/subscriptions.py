@@ -21,10 +21,7 @@ AT_ONCE = 50  # topics in a packet
 async def subscribe(client: MqttConnection, topics: Sequence[str], qos: int = 1) -> None:
     """Subscribe to topics that the daemon cannot do without.
 
-    Raises
-    ------
-    ConnectionUseless
-        If the broker refuses one.
+    Raises `ConnectionUseless` if the broker refuses one.
     """
     if refused := await try_to_subscribe(client, topics, qos):
         what = f"the broker refuses the subscription to '{refused[0]}'"
@@ -49,7 +46,7 @@ async def granted_qos(client: MqttConnection, topic: str, qos: int) -> int:
 async def try_to_subscribe(client: MqttConnection, topics: Sequence[str], qos: int = 1) -> list[str]:
     """Subscribe, and return the topics that the broker refuses.
 
-    On MQTT 5 what was sent with the retain flag can then be told from what was not.
+    On MQTT 5 what was sent with the retain flag can then be distinguished.
     """
     codes = await _ask(client, topics, qos)
     return [topic for topic, code in zip(topics, codes, strict=True) if code >= REFUSED]

@@ -459,7 +459,7 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
             assert answers == []  # but for the five that were waited for, of who has the name
             refusal = (
                 f"arm: daemon 'd2' on {socket.gethostname()} has a robot of this name on this broker; "
-                "ours is not told of and takes nothing but stops; rename one of the two"
+                "ours publishes nothing and takes nothing but stops; rename one of the two"
             )
             assert caplog.messages.count(refusal) == 1
             ear.heard.clear()

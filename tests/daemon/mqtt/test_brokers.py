@@ -18,7 +18,7 @@ from motiond.daemon.client.finding import broker_of
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.bridge.results import UntoldResults
+from motiond.daemon.mqtt.bridge.results import KeptResults
 from motiond.daemon.mqtt.client import Brokers
 from tests import ports
 from tests.daemon import told
@@ -367,8 +367,8 @@ async def test_a_result_that_no_broker_took_is_told_by_the_next_daemon_whichever
 
 def test_what_is_kept_is_kept_once(tmp_path: Path) -> None:
     one = Report("arm", "result", {"goal_id": "g1"})
-    UntoldResults(tmp_path, "b").keep([one])
-    results = UntoldResults(tmp_path, "a", "b")
+    KeptResults(tmp_path, "b").keep([one])
+    results = KeptResults(tmp_path, "a", "b")
     assert results.load() == [one]
     results.keep([one])
     assert [file.name for file in tmp_path.iterdir()] == ["results-a.jsonl"]

@@ -36,9 +36,9 @@ def test_a_robot_is_another_s_while_its_daemon_is_online(
     assert caplog.messages == [
         (
             "arm: daemon 'theirs' on bench has a robot of this name on this broker; "
-            "ours is not told of and takes nothing but stops; rename one of the two"
+            "ours publishes nothing and takes nothing but stops; rename one of the two"
         ),
-        "arm: daemon 'theirs' has let the name go; it is ours now",
+        "arm: daemon 'theirs' has released the name; it is ours now",
     ]
 
 
@@ -112,7 +112,7 @@ def test_a_name_that_was_let_go_while_the_connection_was_away_is_told_once_all_h
     claims.hear_robot("arm", claim("ours"))
     claims.settle()
     assert claims.holder("arm") is None
-    assert caplog.messages == ["arm: daemon 'theirs' has let the name go; it is ours now"]
+    assert caplog.messages == ["arm: daemon 'theirs' has released the name; it is ours now"]
 
 
 def test_a_robot_that_its_daemon_lets_go_is_ours_though_that_daemon_stays(
@@ -125,7 +125,7 @@ def test_a_robot_that_its_daemon_lets_go_is_ours_though_that_daemon_stays(
     assert claims.holder("arm") == "theirs"
     claims.hear_robot("arm", {"state": "offline", "bridge": None})
     assert claims.holder("arm") is None
-    assert caplog.messages == ["arm: daemon 'theirs' has let the name go; it is ours now"]
+    assert caplog.messages == ["arm: daemon 'theirs' has released the name; it is ours now"]
 
 
 def test_strangers_cannot_fill_the_memory_with_daemons(claims: Claims) -> None:

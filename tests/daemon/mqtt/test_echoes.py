@@ -40,7 +40,7 @@ def test_all_that_does_not_come_back_is_counted_also_what_is_said_again_and_agai
             echoes.say(name)
             clock[0] += 0.1
         clock[0] += 1.0
-        echoes.complain_of_silence(())
+        echoes.log_silence(())
     assert caplog.messages == [SWALLOWED.format(others=others)]
 
 
@@ -50,8 +50,8 @@ def test_what_comes_back_late_and_what_is_known_is_not_told(
     echoes.say("late")
     echoes.say("known")
     clock[0] += 4.5
-    echoes.complain_of_silence({"known"})
+    echoes.log_silence({"known"})
     echoes.hear("late")
     clock[0] += 9.0
-    echoes.complain_of_silence({"known"})
+    echoes.log_silence({"known"})
     assert caplog.messages == []

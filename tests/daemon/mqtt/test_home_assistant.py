@@ -26,7 +26,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import State
-from motiond.daemon.mqtt.bridge.home_assistant import MOST_OUTDATED, HomeAssistant, told_at
+from motiond.daemon.mqtt.bridge.home_assistant import MOST_OUTDATED, HomeAssistant, discovery_topic
 from motiond.daemon.mqtt.topics import Topics
 from tests.waiting import PATIENCE_S
 
@@ -239,7 +239,7 @@ OURS = "homeassistant/device/motiond_arm/config"
     ],
 )
 def test_only_a_topic_that_can_tell_of_the_robot_is_believed_to(said: object, believed: str | None) -> None:
-    assert told_at(TOPICS, "arm", {"discovery": said}) == believed
+    assert discovery_topic(TOPICS, "arm", {"discovery": said}) == believed
 
 
 def test_strangers_cannot_fill_the_memory_with_robots_to_be_cleared() -> None:

@@ -3,7 +3,7 @@
 import aiomqtt
 import pytest
 
-from motiond.daemon.mqtt.bridge.requests_session import MOST_BYTES, MOST_WAITING, TOLD_EVERY_S, Inbox
+from motiond.daemon.mqtt.bridge.requests_session import LOG_PERIOD_S, MOST_BYTES, MOST_WAITING, Inbox
 
 
 def message(payload: bytes) -> aiomqtt.Message:
@@ -30,11 +30,11 @@ async def test_what_does_not_fit_is_dropped_counted_and_told_now_and_then(
     assert inbox.refused == 500
     told = "requests: 1 dropped, 1 since the start; 256 wait already, or 4 MB; send fewer"
     assert caplog.messages == [told]
-    monkeypatch.setattr("motiond.daemon.mqtt.bridge.requests_session.TOLD_EVERY_S", 0.0)
+    monkeypatch.setattr("motiond.daemon.mqtt.bridge.requests_session.LOG_PERIOD_S", 0.0)
     inbox.put(message(b"{}"), 0)
     told = "requests: 500 dropped, 501 since the start; 256 wait already, or 4 MB; send fewer"
     assert caplog.messages[1:] == [told]
-    assert TOLD_EVERY_S == 10.0
+    assert LOG_PERIOD_S == 10.0
 
 
 async def test_it_is_bounded_in_bytes_too_and_takes_more_once_there_is_room() -> None:

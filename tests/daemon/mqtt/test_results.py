@@ -6,27 +6,27 @@ from pathlib import Path
 import pytest
 
 from motiond.daemon.api import Report
-from motiond.daemon.mqtt.bridge.results import MOST_KEPT, UntoldResults, default_folder
+from motiond.daemon.mqtt.bridge.results import MOST_KEPT, KeptResults, default_folder
 
 RESULTS = [Report("arm", "result", {"goal_id": f"g{number}"}) for number in range(3)]
 
 
 def test_what_is_kept_is_there_for_the_next_daemon_of_the_same_id(tmp_path: Path) -> None:
-    UntoldResults(tmp_path / "new", "d1").keep(RESULTS)
-    assert UntoldResults(tmp_path / "new", "d1").load() == RESULTS
-    assert UntoldResults(tmp_path / "new", "d2").load() == []
-    UntoldResults(tmp_path / "new", "d1").keep([])
-    assert UntoldResults(tmp_path / "new", "d1").load() == []
+    KeptResults(tmp_path / "new", "d1").keep(RESULTS)
+    assert KeptResults(tmp_path / "new", "d1").load() == RESULTS
+    assert KeptResults(tmp_path / "new", "d2").load() == []
+    KeptResults(tmp_path / "new", "d1").keep([])
+    assert KeptResults(tmp_path / "new", "d1").load() == []
     assert list((tmp_path / "new").iterdir()) == []
 
 
 def test_no_more_than_the_newest_are_kept(tmp_path: Path) -> None:
-    UntoldResults(tmp_path, "d1").keep(RESULTS * MOST_KEPT)
-    assert UntoldResults(tmp_path, "d1").load() == (RESULTS * MOST_KEPT)[-MOST_KEPT:]
+    KeptResults(tmp_path, "d1").keep(RESULTS * MOST_KEPT)
+    assert KeptResults(tmp_path, "d1").load() == (RESULTS * MOST_KEPT)[-MOST_KEPT:]
 
 
 def test_lines_that_are_no_results_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    results = UntoldResults(tmp_path, "d1")
+    results = KeptResults(tmp_path, "d1")
     caplog.set_level(logging.WARNING, "motiond")
     results.keep(RESULTS)
     file = tmp_path / "results-d1.jsonl"
@@ -40,18 +40,18 @@ def test_a_folder_that_cannot_be_used_costs_a_line_in_the_log(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()
-    results = UntoldResults(tmp_path / "file", "d1")
+    results = KeptResults(tmp_path / "file", "d1")
     results.keep(RESULTS)
     assert results.load() == []
     where = tmp_path / "file" / "results-d1.jsonl"
     assert caplog.messages == [
         f"{where}: 3 results are lost; [Errno 17] File exists: '{tmp_path / 'file'}'",
-        f"{where}: results of an earlier run cannot be told; Not a directory",
+        f"{where}: results of an earlier run cannot be published; Not a directory",
     ]
 
 
 def test_without_a_folder_nothing_is_kept() -> None:
-    results = UntoldResults(None, "d1")
+    results = KeptResults(None, "d1")
     results.keep(RESULTS)
     assert results.load() == []
 
@@ -79,9 +79,9 @@ def test_a_user_without_a_home_has_no_folder_and_is_told_what_is_lost(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     assert default_folder() is None
-    UntoldResults(None, "d1@broker:1883").keep([])
+    KeptResults(None, "d1@broker:1883").keep([])
     assert caplog.messages == []
-    UntoldResults(None, "d1@broker:1883").keep(RESULTS)
+    KeptResults(None, "d1@broker:1883").keep(RESULTS)
     assert caplog.messages == [
         f"{len(RESULTS)} results are lost; there is no folder for them; set XDG_STATE_HOME"
     ]

@@ -32,7 +32,7 @@ def test_what_others_change_is_found_and_told_once_a_minute(
         topics.hear("a", heard)
         assert list(topics.overwritten()) == [("a", b"1")]
         clock[0] += 2.0
-    told = f"a: {what} by another client; it is told again; see who may publish there"
+    told = f"a: {what} by another client; it is published again; see who may publish there"
     assert caplog.messages == [told]
     clock[0] += 60.0
     list(topics.overwritten())
@@ -95,7 +95,7 @@ def test_what_came_back_before_is_somebody_else_s_when_it_comes_again(
     topics.hear("a", b"1")
     assert list(topics.overwritten()) == [("a", b"2")]
     assert caplog.messages == [
-        "a: overwritten by another client; it is told again; see who may publish there"
+        "a: overwritten by another client; it is published again; see who may publish there"
     ]
 
 
@@ -109,7 +109,7 @@ def test_what_others_write_between_late_echoes_is_told_over(
     topics.hear("a", b"a lie")
     assert list(topics.overwritten()) == [("a", b"3")]
     assert caplog.messages == [
-        "a: overwritten by another client; it is told again; see who may publish there"
+        "a: overwritten by another client; it is published again; see who may publish there"
     ]
 
 
