@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 Test = TypeVar("Test", bound="Callable[..., Any]")
 
 
-def table(parameters: str) -> Callable[[Test], Test]:
-    """Run a test with every row of its table."""
+def table(parameters: str, *more: tuple[Any, ...]) -> Callable[[Test], Test]:
+    """Run a test with every row of its table, and with more that are too long for a line."""
 
     def decorate(test: Test) -> Test:
         rows = _tables(Path(inspect.getfile(test)).with_suffix(".txt"))[f"{test.__name__}: {parameters}"]
         count = parameters.count(",") + 1
         assert rows
         assert all(len(row) == count for row in rows), f"each row of {test.__name__} has {count} values"
-        decorated: Test = pytest.mark.parametrize(parameters.split(", "), rows)(test)
+        decorated: Test = pytest.mark.parametrize(parameters.split(", "), [*rows, *more])(test)
         return decorated
 
     return decorate

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gzip
 import json
 import re
 from pathlib import Path
@@ -95,16 +94,8 @@ def test_a_refusal_says_why(name: str, text: str, load: object, message: str) ->
 
 
 URDF = '<?xml version="1.0"?>\n<!-- <sdf> -->\n<robot name="arm">\n  <link name="base"/>\n</robot>\n'
-JOINT = (
-    '<robot name="arm" version="1.0"><joint name="hip" type="revolute"><parent link="base"/></joint></robot>'
-)
-XACRO = URDF.replace("<robot", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"')
-POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
-OLD_SKEL = "# a skeleton\ndofs {\n\tHips_tFree0 { 0.0, -100.0, 100.0 }\n}\n"
-COMMENTED_SKEL = "/* Human\n   dofs { */\n// a skeleton\n\ndofs\n{\n\tHips_tFree0 { 0.0, -100.0, 100.0 }\n}\n"
 LICENCE = "<!-- " + "as is, without warranty " * 300 + "-->\n"
 MATERIALS = "".join(f'  <material name="m{one}"><color rgba="0 0 0 1"/></material>\n' for one in range(200))
-POSE_SEQ = "type: PoseSeq\nname: wave\ntargetBody: SR1\nrefs:\n  - { time: 0, refer: p }\n"
 POSES: dict[str, object] = {
     "type": "PoseSeq",
     "name": "wave",
@@ -124,81 +115,19 @@ IS_POSE_SEQ = (
     f"is a PoseSeq, the key poses of Choreonoid's editor; {READ_MOTIONS}; "
     "generate a body motion from it in Choreonoid and save that as .seq"
 )
-IS_OLD_SKEL = (
-    "is DART's old text format of skeletons; of SKEL, its XML is read; describe the robot in SKEL or SDFormat"
-)
-IS_WEBOTS_MOTION = (
-    f"is a motion file of Webots (.motion); {READ_MOTIONS}; "
-    "write its poses as rows of a .seq file with `has_frame_time: true`"
-)
-IS_XACRO = (
-    f"is xacro, of which URDF is made; {READ_ROBOTS}; "
-    "expand it with `xacro`, then convert that: `gz sdf -p arm.urdf > arm.sdf`"
-)
-IS_HTML = (
-    "is an HTML page; a web server gave a page about the file in its place; "
-    "download the file itself (on GitHub: `Raw`)"
-)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (URDF, IS_URDF),
-        (JOINT, IS_URDF),
-        (URDF.replace("<robot", LICENCE + "<robot"), IS_URDF),
-        (URDF.replace("  <link", MATERIALS + "  <link"), IS_URDF),
-        (URDF.replace('<?xml version="1.0"?>', "").encode("utf-16"), IS_URDF),
-        (URDF.replace('<?xml version="1.0"?>', "").encode("utf-16-le"), IS_URDF),
-        (URDF.replace('<?xml version="1.0"?>', "").encode("utf-32"), IS_URDF),
-        (URDF.replace("<robot", LICENCE * 10 + "<robot"), IS_URDF),
-        (XACRO, IS_XACRO),
-        (URDF.replace("  <link", '  <property name="width" value="0.1"/>\n  <link'), IS_XACRO),
-        (
-            gzip.compress(WAVE.encode()),
-            "is compressed (gzip); files are read as they are; unpack it: `gzip -d`",
-        ),
-        (b"PK\x03\x04\x14", "is compressed (ZIP); files are read as they are; unpack it: `unzip`"),
-        (
-            POINTER,
-            "is a Git LFS pointer; the file itself was not downloaded; run `git lfs pull` in its repository",
-        ),
-        ("\n<!DOCTYPE html>\n<html><body>404</body></html>", IS_HTML),
-        ("<!-- page --><HTML><body>404</body></HTML>", IS_HTML),
-        ("<head><title>404 Not Found</title></head>\n<body>404</body>\n", IS_HTML),
-        ("0.0,0.1,0.2\n0.1,0.1,0.3\n", IS_CSV),
-        ("time,hip,knee\r\n0.0,1e-3,-.5\r\n", IS_CSV),
-        ("hip;knee\n0.5;0.25\n", IS_CSV),
-        ("t [s],hip [rad]\n0,nan\n", IS_CSV),
-        ("hip,knee\n,0.25\n0.5,\n", IS_CSV),
-        ('"hip","knee"\n"0.5","-0.25"\n', IS_CSV),
-        ("# of 2026\n% by hand\nhip,knee\n0.5,0.25\n", IS_CSV),
-        ("time,pose,hip\n0.0,start,0.5\n0.1,,0.6\n", IS_CSV),
-        ("hip\n-0.5\n0.25\n", IS_CSV),
-        ("-0.5 1\n0.25 2\n0.5 3\n", IS_CSV),
-        ("hip;knee\n0,5;0,25\n", IS_CSV),
-        ("hip\tknee\n0.5\t0.25\n".encode("utf-16"), IS_CSV),
-        ("hip\tknee\n0.5\t0.25\n".encode("utf-16-be"), IS_CSV),
-        ("time,hip,knee\ns,rad,rad\n0,0.5,0.25\n", IS_CSV),
-        ("Time: s,hip,knee\n0,0.5,0.25\n", IS_CSV),
-        ("Format Version,1.23,Take Name,walk\n\nFrame,Time,hip\n0,0.0,0.5\n1,0.1,0.5\n", IS_CSV),
-        ("sep=;\nhip;knee\n0,5;0,25\n", IS_CSV),
-        ("hip{rad},knee<rad>\r0.5,0.25\r", IS_CSV),
-        ("pose,mood,place,hip\nstand,glad,here,0.5\n", IS_CSV),
-        ("0.5 1\n0.25 2\n", IS_CSV),
-        (",".join(f"joint_{number}" for number in range(5_000)) + "\n0.5" + ",0.5" * 4_999 + "\n", IS_CSV),
-        (",".join(f"joint_{number}" for number in range(2_000)) + "\n0.5" + ",0.5" * 1_999 + "\n", IS_CSV),
-        (POSE_SEQ, IS_POSE_SEQ),
-        (json.dumps(POSES), IS_POSE_SEQ),
-        (json.dumps(POSES, indent=2, sort_keys=True), IS_POSE_SEQ),
-        (json.dumps(POSES, sort_keys=True), IS_POSE_SEQ),
-        (yaml.dump(POSES), IS_POSE_SEQ),
-        (POSE_SEQ.replace("\n", "\r"), IS_POSE_SEQ),
-        ("#WEBOTS_MOTION,V1.0,HeadYaw\n00:00:000,Pose1,0\n00:00:040,Pose2,0\n", IS_WEBOTS_MOTION),
-        ("# by hand\n\n#WEBOTS_MOTION,V1.0,HeadYaw\n00:00:000,Pose1,0\n", IS_WEBOTS_MOTION),
-        (OLD_SKEL, IS_OLD_SKEL),
-        (COMMENTED_SKEL, IS_OLD_SKEL),
-    ],
+@table(
+    "content, message",
+    (URDF.replace("<robot", LICENCE + "<robot"), IS_URDF),
+    (URDF.replace("  <link", MATERIALS + "  <link"), IS_URDF),
+    (URDF.replace("<robot", LICENCE * 10 + "<robot"), IS_URDF),
+    (",".join(f"joint_{number}" for number in range(5_000)) + "\n0.5" + ",0.5" * 4_999 + "\n", IS_CSV),
+    (",".join(f"joint_{number}" for number in range(2_000)) + "\n0.5" + ",0.5" * 1_999 + "\n", IS_CSV),
+    (json.dumps(POSES), IS_POSE_SEQ),
+    (json.dumps(POSES, indent=2, sort_keys=True), IS_POSE_SEQ),
+    (json.dumps(POSES, sort_keys=True), IS_POSE_SEQ),
+    (yaml.dump(POSES), IS_POSE_SEQ),
 )
 @pytest.mark.parametrize(
     ("load", "name"),

@@ -20,6 +20,7 @@ from motiond.daemon.service.logs import write_journal
 from tests.daemon.programs import logging_as_before
 from tests.daemon.rig import Rig, make_clock, stream_forks
 from tests.daemon.virtual_forks import VirtualForks, VirtualMachine
+from tests.tables import table
 
 if TYPE_CHECKING:
     import socket
@@ -37,22 +38,7 @@ def formatted(formatter: logging.Formatter, message: str, *values: object, **mor
     )
 
 
-@pytest.mark.parametrize(
-    ("quoted", "line"),
-    [
-        ("x\x1b[2J\x07y", r"arm: x\x1b[2J\x07y"),
-        ("x\ry", r"arm: x\x0dy"),
-        ("x\x85\u2028\u202ey", r"arm: x\x85\u2028\u202ey"),
-        ("\udcff", r"arm: \xff"),
-        ("Wëllê 波 \u3000", "arm: Wëllê 波 \u3000"),
-        (
-            "x\n2026-11-22 10:00:00,000 INFO    arm: online",
-            "arm: x\n    | 2026-11-22 10:00:00,000 INFO    arm: online",
-        ),
-        ("x\n\n", "arm: x\n    | \n    | "),
-        ("x" * 10**6, "arm: " + "x" * 3994 + "…"),
-    ],
-)
+@table("quoted, line", ("x" * 10**6, "arm: " + "x" * 3994 + "…"))
 def test_nothing_that_a_record_quotes_passes_for_another_record(quoted: str, line: str) -> None:
     assert formatted(_Lines("%(message)s"), "%s: %s", "arm", quoted) == line
     in_journal = formatted(_Journal("%(message)s"), "%s: %s", "arm", quoted)

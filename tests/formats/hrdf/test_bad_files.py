@@ -1,6 +1,5 @@
 """Bad HRDF files are refused with every problem, and oddities warn."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -212,9 +211,3 @@ def test_messages_on_the_page_are_real() -> None:
     assert (
         shown == refusal_of_file(BAD / "page.hrdf").replace(str(BAD / "page.hrdf"), "arm.hrdf").splitlines()
     )
-
-
-def test_tests_on_the_page_exist() -> None:
-    named = set(re.findall(r"`(test_\w+)`", PAGE.read_text(encoding="utf-8")))
-    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
-    assert named - set(re.findall(r"def (test_\w+)", tests)) == set()

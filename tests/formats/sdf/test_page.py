@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +27,3 @@ def test_refusals_on_the_page_are_real() -> None:
     with pytest.raises(FormatError) as refused:
         load_robots(BAD / "page.sdf")
     assert str(refused.value).replace(str(BAD / "page.sdf"), "crane.sdf").splitlines() == shown
-
-
-def test_tests_on_the_page_exist() -> None:
-    named = set(re.findall(r"`(test_\w+)`", PAGE))
-    tests = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
-    assert named - set(re.findall(r"def (test_\w+)", tests)) == set()

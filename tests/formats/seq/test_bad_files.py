@@ -87,122 +87,13 @@ def test_an_empty_row_of_a_single_joint_is_refused() -> None:
     assert refusal(doc(rows, component=JOINTS.replace("2", "1"))) == message
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (
-            "      - [ 0, 1, 2, 3 ]\n",
-            "10: row 0 has 4 numbers; numParts is 2; remove the extra values or correct numParts",
-        ),
-        (
-            ROW * 30 + "      - [ 0 ]\n" + ROW * 30,
-            "40: row 30 has 1 number; numParts is 2; add the missing value or correct numParts",
-        ),
-        (
-            ROW + "      - [ 0, 1e999 ]\n",
-            "11: row 1 holds '1e999'; values are finite numbers; write a number",
-        ),
-        (
-            ROW * 30 + "      - [ -1e400, 1 ]\n",
-            "40: row 30 holds '-1e400'; values are finite numbers; write a number",
-        ),
-        ("      - [ 0 1 ]\n", "10: row 0 holds '0 1'; numbers have a comma between them; add it"),
-        (
-            ROW * 12 + "      - [ 0 1 ]\n",
-            "22: row 12 holds '0 1'; numbers have a comma between them; add it",
-        ),
-        (
-            "      [ [ 0, 1 ] [ 0, 1 ] ]\n",
-            "10: not valid YAML; a comma is missing before this place, or a bracket after it; add it",
-        ),
-        (
-            ROW + "\t- [ 0, 1 ]\n",
-            "11: not valid YAML; a tab stands in the indentation; indent with blanks",
-        ),
-        (
-            ROW * 20 + "     - [ 0, 1 ]\n",
-            "30: not valid YAML; the line is indented differently than those it belongs to; "
-            "align the keys of a mapping and the dashes of a list",
-        ),
-        (
-            ROW + "       - [ 0, 1 ]\n",
-            "11: not valid YAML; the line is indented differently than those it belongs to; "
-            "align the dashes of a list",
-        ),
-        (
-            ROW + "    wrong\n    numFrames: 1\n",
-            "12: not valid YAML; the line before is neither a key with a colon nor an item with a dash; "
-            "write `key: value` or `- item`",
-        ),
-        ("      - [ 0, '1' ]\n", "10: row 0 holds '1'; values are finite numbers; write a number"),
-        ("      - [ 0, 1_000 ]\n", "10: row 0 holds '1_000'; values are finite numbers; write a number"),
-        ("      - [ 0, 1:30 ]\n", "10: row 0 holds '1:30'; values are finite numbers; write a number"),
-        ("      - [ 0, ~ ]\n", "10: row 0 holds '~'; values are finite numbers; write a number"),
-        (
-            "      - [ 0, [ 1 ] ]\n",
-            "10: row 0 holds more than numbers; values are finite numbers; write a number",
-        ),
-        (
-            "      -\n        - 1\n        - .inf\n",
-            "12: row 0 holds '.inf'; values are finite numbers; write a number",
-        ),
-        (
-            "      - { a: 1 }\n",
-            "10: row 0 is no sequence; a frame is a sequence of numbers; write it as [ ... ]",
-        ),
-        (
-            ROW * 30 + "      - [ 0,, 1 ]\n" + ROW,
-            "40: not valid YAML; a comma stands where a value is expected; "
-            "add the value before it, or remove the comma",
-        ),
-        (
-            ROW + "      - [ 0, ]]\n" + ROW,
-            "11: not valid YAML; the line is indented differently than those it belongs to; "
-            "align the dashes of a list",
-        ),
-        (
-            ROW + "      - [ 0, }\n" + ROW,
-            "11: not valid YAML; a bracket is closed where a value is expected; "
-            "remove it, or open one before it",
-        ),
-        (
-            ROW + "      -[ 0, 1 ]\n" + ROW,
-            "11: not valid YAML; a blank is missing after the dash; write `- ` before each item",
-        ),
-        (
-            ROW + "      -[ 0, 1 ]\n",
-            "11: not valid YAML; a blank is missing after the dash; write `- ` before each item",
-        ),
-        (
-            "      -[ 0, 1 ]\n" * 2,
-            "9: frames is '-[ 0, 1 ] -[ 0, 1 ]'; a blank is missing after the dash; write `- ` before each item",
-        ),
-        (
-            "      - [ 0; 1 ]\n",
-            "10: row 0 holds '0; 1'; numbers have a comma between them; write it for the semicolon",
-        ),
-        (
-            "      - [ @, 1 ]\n",
-            "10: not valid YAML; no value without quotes begins like this; put the text in quotes",
-        ),
-        (
-            "      - [ *, 1 ]\n",
-            "10: not valid YAML; no name of a value follows the sign; put the text in quotes",
-        ),
-        (
-            '      - [ "\\q", 1 ]\n',
-            "10: not valid YAML; no such sign follows a backslash in double quotes; "
-            "write two backslashes for one, or put the text in single quotes",
-        ),
-        ("      - !pose [ 0, 1 ]\n", "10: unknown tag !pose; a .seq file holds plain data; remove the tag"),
-        (
-            "      - &row [ 0, 1 ]\n" + "      - *row\n" * 33_334,
-            "33344: alias *row repeats too much; aliases may stand for 100000 values in all; "
-            "write the values out",
-        ),
-        ("", "9: frames is empty; a component has at least one row; add the rows"),
-        ("      5\n", "9: frames is 5; a component has at least one row; add the rows"),
-    ],
+@table(
+    "rows, message",
+    (
+        "      - &row [ 0, 1 ]\n" + "      - *row\n" * 33_334,
+        "33344: alias *row repeats too much; aliases may stand for 100000 values in all; "
+        "write the values out",
+    ),
 )
 def test_bad_rows_are_refused(rows: str, message: str) -> None:
     assert refusal(doc(rows)) == f"case.seq:{message}"
@@ -241,34 +132,7 @@ def test_bad_keys_are_refused(old: str, new: str, message: str) -> None:
     assert refusal(text.replace(old, new, 1)) == f"case.seq:{message}"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("- 1\n", ":1: is no mapping; a .seq file is one; begin with `type: CompositeSeq`"),
-        ("# nothing\n", ": is empty; a .seq file holds a mapping; copy the file again"),
-        (HEAD, ":1: the top node has no components; a motion has at least one; add components"),
-        (
-            HEAD + "components: []\n",
-            ":5: components is empty; it is a sequence of at least one component; add one",
-        ),
-        (HEAD + "components: [ 5 ]\n", ":5: component 0 is no mapping; a component has keys; correct it"),
-        (doc() + "---\n" + doc(), ":11: a second document begins; a .seq file is one; remove it"),
-        ("? [ 1 ]\n: 2\n", ":1: a key is no name; keys are plain names; write a name"),
-        ("a: &a [ *a ]\n", ":1: alias *a refers to nothing complete; an anchor ends before its alias; write the value out"),
-        ("\na: " + "[" * 100 + "]" * 100, ":2: nested too deeply; 32 levels are read; write it flatter"),
-        ("a: " + "x" * 20_000, ":1: a value of 20000 characters; 10000 are read; shorten it"),
-        ("a: 1\nb: \x01\n", ":2: not valid YAML; control characters are not allowed; remove the character"),
-        (doc().encode("utf-16"), ":1: is UTF-16; a .seq file is UTF-8; save it as UTF-8"),
-        (
-            doc() + JOINTS + "    frames: [ [ 0, 1 ] ]\n",
-            ":11: JointDisplacement stands twice; the component on line 6 is the first; remove one of them",
-        ),
-        (
-            doc("      - [ 0, 1 ]\n", component="  - type: Vector3Seq\n    content: ZMP\n"),
-            ":9: row 0 has 2 numbers; a vector has 3; add the missing value",
-        ),
-    ],
-)  # fmt: skip
+@table("text, message", ("a: " + "x" * 20_000, ":1: a value of 20000 characters; 10000 are read; shorten it"))
 def test_bad_documents_are_refused(text: str | bytes, message: str) -> None:
     assert refusal(text) == f"case.seq{message}"
 

@@ -11,17 +11,11 @@ import pytest
 from motiond.formats import FormatError, KeyFrames, load_motion, load_motions, xmdi
 from motiond.formats.io.source import Source
 from motiond.formats.xmdi import reader
+from tests.tables import table
 
 FILES = Path(__file__).parents[2] / "files"
 GESTURES = FILES / "good" / "gestures.xmdi"
 PAGE = Path(__file__).parents[3] / "docs" / "formats" / "xmdi.md"
-
-
-EMPTY = "check that it is the right file, and that it begins with <"
-NO_MOTION = (
-    "m.xmdi:1: there is no <motion>; a root holds a container, and that holds motions; "
-    "write <xmdi><motions><motion …>"
-)
 
 
 def refusal(data: str | bytes) -> str:
@@ -118,116 +112,12 @@ def test_a_list_longer_than_libxml2_reads_by_default_is_read() -> None:
     assert found.positions.tolist() == [[0.5], [1.5], [2.5]]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", f"m.xmdi:1: this is no well-formed XML; Document is empty; {EMPTY}"),
-        (
-            "<xmdi><motions/></xmdi>",
-            NO_MOTION,
-        ),
-        (
-            motion(servo("1", "0")).replace("motion", "moton"),
-            NO_MOTION,
-        ),
-        (motion(" "), "m.xmdi:1: motion 'm' has no <servo>; nothing would move; add one"),
-        (
-            motion(servo("1", "0"), 'name=" "'),
-            'm.xmdi:1: <motion> has no name; it is required; write name="…"',
-        ),
-        (
-            motion(servo("1", "0"), 'name="m" rows_per_frame="0"'),
-            "m.xmdi:1: rows_per_frame is '0'; it is a number from 0.0001 to 10000; correct it",
-        ),
-        (
-            motion(servo("0 1", "0 10 40")),
-            "m.xmdi:1: servo 's' has 2 positions and 3 frames; each position has its frame; add the missing",
-        ),
-        (
-            motion(servo("0 1", "10 10")),
-            "m.xmdi:1: servo 's' has frame 10 after frame 10; frames must increase; correct their order",
-        ),
-        (
-            motion(servo("0 1", "-0.5 10")),
-            "m.xmdi:1: servo 's' begins at frame -0.5; a motion begins at frame 0; count from there",
-        ),
-        (
-            motion(servo("nan", "0")),
-            "m.xmdi:1: <position> of servo 's' holds 'nan'; it is a list of finite numbers; correct it",
-        ),
-        (
-            motion(servo("1_0", "0")),
-            "m.xmdi:1: <position> of servo 's' holds '1_0'; it is a list of finite numbers; correct it",
-        ),
-        (
-            motion(servo("1e999", "0")),
-            "m.xmdi:1: <position> of servo 's' holds '1e999'; it is a list of finite numbers; correct it",
-        ),
-        (
-            motion(servo(" ", " ")),
-            (
-                "m.xmdi:1: <position> of servo 's' is empty; it is a list of finite numbers; correct it\n"
-                "m.xmdi:1: <frames> of servo 's' is empty; it is a list of finite numbers; correct it"
-            ),
-        ),
-        (
-            motion(servo("1", "0") + servo("2", "0")),
-            "m.xmdi:1: servo 's' stands twice; first on line 1; join them",
-        ),
-        (
-            motion(servo("1", "0").replace("<frames>", "<frames rate='25'>")),
-            "m.xmdi:1: <frames> of servo 's' has an attribute; it may have none; remove it",
-        ),
-        (
-            motion(servo("1", "0<x/>")),
-            "m.xmdi:1: <frames> of servo 's' holds an element; it holds numbers alone; remove it",
-        ),
-        (
-            motion("fast" + servo("1", "0")),
-            "m.xmdi:1: text 'fast' in <motion>; it holds elements; write it as <!-- … -->",
-        ),
-        (
-            motion(servo("1", "0").replace("<frames>0</frames>", " ")),
-            "m.xmdi:1: servo 's' holds <position>; it holds one <position>, then one <frames>; correct it",
-        ),
-        (
-            motion("<servos/>"),
-            "m.xmdi:1: <servos> in <motion>; motion 'm' holds servos; did you mean 'servo'?",
-        ),
-        (
-            motion(servo("0 1", "0 1e9")),
-            (
-                "m.xmdi:1: motion 'm' would have 1000000001 rows; "
-                "this file may make 1000000 positions; check its last frames"
-            ),
-        ),
-        (
-            motion(servo("0 1", "0 1e308"), 'name="m" rows_per_frame="10000"'),
-            (
-                "m.xmdi:1: motion 'm' would have 1000000000000001 rows; "
-                "this file may make 1000000 positions; check its last frames"
-            ),
-        ),
-        (
-            motion(servo("1", "0"), f'name="{"m" * 256}"'),
-            "m.xmdi:1: the motion's name has 256 characters; it has at most 255; shorten it",
-        ),
-        (
-            f"<xmdi><motions>{'<a/>' * 30_000}</motions></xmdi>",
-            "m.xmdi:1: holds 30002 elements; 30000 are read; split the file",
-        ),
-        (
-            "<!DOCTYPE x []>" + motion(servo("1", "0")),
-            "m.xmdi:1: a document type is not allowed; it could pull in other files; remove <!DOCTYPE …>",
-        ),
-        (
-            "<xmdi>\n<motions>",
-            (
-                "m.xmdi:2: this is no well-formed XML; Premature end of data in tag motions line 2; "
-                "close the element, or copy the file again if it was cut short"
-            ),
-        ),
-    ],
+@table(
+    "text, message",
+    (
+        f"<xmdi><motions>{'<a/>' * 30_000}</motions></xmdi>",
+        "m.xmdi:1: holds 30002 elements; 30000 are read; split the file",
+    ),
 )
 def test_a_bad_file_is_refused(text: str, message: str) -> None:
     assert refusal(text) == message
