@@ -60,7 +60,7 @@ class Dispatcher:
         now: Callable[[], float] = time.time,
         handle_timeout_s: float = HANDLE_TIMEOUT_S,
     ) -> None:
-        self._commands, self.verbs = commands, verbs
+        self.commands, self.verbs = commands, verbs
         self._now = now
         self._handle_timeout_s = handle_timeout_s
         self._running: Counter[str] = Counter()
@@ -73,12 +73,12 @@ class Dispatcher:
         except RequestError as error:
             if (stop := stop_without_keys(raw, error, self.verbs)) is None:
                 return refused(error, error.transaction)
-            if raw.robot in self._commands.robots:
+            if raw.robot in self.commands.robots:
                 return await self._act(raw, stop, ignored=str(error))
             request = stop
         # Nothing below may be kept by a name that a client has made up.
-        if raw.robot not in self._commands.robots:
-            return refused(unknown_robot(raw.robot, self._commands.robots), request.transaction)
+        if raw.robot not in self.commands.robots:
+            return refused(unknown_robot(raw.robot, self.commands.robots), request.transaction)
         try:
             return await self._answer_once(raw, request)
         except RequestError as error:
@@ -122,7 +122,7 @@ class Dispatcher:
         answer = orjson.loads(before)
         if answer["status"] != "ok":
             return True
-        lease = self._commands.leases.get(raw.robot)
+        lease = self.commands.leases.get(raw.robot)
         return lease is not None and lease.is_valid(answer["data"].get("lease", request.lease))
 
     def admit(self, robot: str, where: str, lease: str | None) -> None:
@@ -140,7 +140,7 @@ class Dispatcher:
         RequestError
             NOT_IN_CONTROL.
         """
-        required = self._commands.leases.get(robot)
+        required = self.commands.leases.get(robot)
         if required is not None:
             required.admit(where, lease)
 
@@ -172,7 +172,7 @@ class Dispatcher:
         limit = asyncio.timeout(self._handle_timeout_s)
         try:
             async with limit:
-                data = await self._commands.handle(raw.robot, raw.verb, request)
+                data = await self.commands.handle(raw.robot, raw.verb, request)
             return accepted({**data, **besides}, request.transaction)
         except RequestError:
             raise
@@ -189,7 +189,7 @@ class Dispatcher:
         """Return the state of a robot in words, as far as that is answered soon."""
         with suppress(Exception):
             async with asyncio.timeout(min(LOOK_S, self._handle_timeout_s)):
-                status = await self._commands.handle(robot, "status", StatusRequest())
+                status = await self.commands.handle(robot, "status", StatusRequest())
                 return f"the robot is {status['state']}"
         return "the robot does not answer"
 

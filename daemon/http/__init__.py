@@ -11,6 +11,7 @@
 - `metrics`: what Prometheus scrapes
 """
 
+from .served import Served
 from .server import HttpServer
 
-__all__ = ["HttpServer"]
+__all__ = ["HttpServer", "Served"]

@@ -20,45 +20,23 @@ from .security.guard import Guard
 from .security.login import Login
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from ..api import Commands, Dispatcher, Groups, Motions, ReportHub, Verb
+    from ..api import Verb
     from ..config.http import HttpSettings
     from .metrics.totals import Tally
-    from .routes.models import Models
     from .security.tokens import Token
+    from .served import Served
 
 
 def make_application(
-    settings: HttpSettings,
-    token: Token | None,
-    *,
-    dispatcher: Dispatcher,
-    commands: Commands,
-    motions: Motions,
-    groups: Groups,
-    hub: ReportHub,
-    models: Models,
-    daemon_id: str,
-    tally: Tally,
-    is_broker_connected: Callable[[], bool],
-    clock: Callable[[], dict[str, Any]],
-    is_fleet: bool = False,
+    settings: HttpSettings, token: Token | None, served: Served, tally: Tally
 ) -> tuple[web.Application, Live]:
     """Put the parts together, and return also the one that serves WebSocket clients."""
-    robots = RobotRoutes(
-        dispatcher, commands, hub, daemon_id, is_stale=lambda: is_fleet and not is_broker_connected()
-    )
-    looks = ModelRoutes(models, commands)
-    live = Live(dispatcher, commands, hub, daemon_id, is_broker_connected, is_fleet=is_fleet)
-    metrics = MetricsRoute(
-        tally,
-        hub,
-        models,
-        is_broker_connected=is_broker_connected,
-        clients=lambda: live.clients,
-        clock=clock,
-    )
+    dispatcher = served.dispatcher
+    looks = ModelRoutes(served.models, dispatcher.commands)
+    live = Live(served)
+    metrics = MetricsRoute(served, tally, lambda: live.clients)
     guard = Guard(settings.hosts, token)
     open_to_all = [
         *page_routes(),
@@ -69,9 +47,9 @@ def make_application(
     application = web.Application(middlewares=[answer_refusals, guard.middleware])
     application.on_response_prepare.append(add_headers)
     application.add_routes(open_to_all)
-    application.add_routes(motion_routes(MotionRoutes(motions, dispatcher)))
+    application.add_routes(motion_routes(MotionRoutes(served.motions, dispatcher)))
     application.add_routes(_observer_routes(metrics, live, _Description(dispatcher.verbs)))
-    application.add_routes(_robot_routes(robots, looks, GroupRoutes(groups)))
+    application.add_routes(_robot_routes(RobotRoutes(served), looks, GroupRoutes(served.groups)))
     return application, live
 
 

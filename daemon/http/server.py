@@ -12,7 +12,7 @@ import logging
 import math
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from ..config.section import SettingError
 from .metrics.totals import Tally
@@ -24,12 +24,9 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Awaitable, Callable
 
-    from aiohttp import web
-
-    from ..api import Commands, Dispatcher, Groups, Motions, ReportHub
     from ..config.http import HttpSettings
     from .live.clients import Live
-    from .routes.models import Models
+    from .served import Served
 
 log = logging.getLogger(__name__)
 
@@ -51,21 +48,8 @@ class HttpServer:
     Parameters
     ----------
     settings : HttpSettings
-    dispatcher : Dispatcher
-        Shared with the other transports, so that a transaction acts once whichever way it comes.
-    commands : Commands
-    motions : Motions
-    groups : Groups
-    hub : ReportHub
-    models : mapping of str to (RobotModel or None, JointMap)
-        The description of each robot, where it has one.
-    daemon_id : str
-    is_broker_connected : callable
-        Whether requests come by MQTT, too.
-    clock : callable
-        The state of the machine's clock, as diagnostics report it.
-    is_fleet : bool
-        Whether the robots are those of other daemons, which pages show.
+    served : Served
+        What it serves.
     bounds : Bounds
         What strangers can hold.
 
@@ -78,47 +62,16 @@ class HttpServer:
     def __init__(
         self,
         settings: HttpSettings,
-        *,
-        dispatcher: Dispatcher,
-        commands: Commands,
-        motions: Motions,
-        groups: Groups,
-        hub: ReportHub,
-        models: Models,
-        daemon_id: str,
-        is_broker_connected: Callable[[], bool],
-        clock: Callable[[], dict[str, Any]],
-        is_fleet: bool = False,
+        served: Served,
         bounds: Bounds = USUAL_BOUNDS,
     ) -> None:
-        options = FLEET_OPTIONS if is_fleet else OPTIONS
+        options = FLEET_OPTIONS if served.is_fleet else OPTIONS
         self._settings, self._tls_options = settings, options[1:]
         self._certificate = _certificate_of(settings)
-        self._hub, self._bounds = hub, bounds
+        self._served, self._bounds = served, bounds
         # Robots of other daemons are counted by these.
-        self._tally = Tally(lambda: () if is_fleet else commands.robots)
-        token = self._token = read_token(settings.token_file, options[0])
-
-        def make() -> tuple[web.Application, Live]:
-            from .application import make_application  # noqa: PLC0415 - once the daemon runs
-
-            return make_application(
-                settings,
-                token,
-                dispatcher=dispatcher,
-                commands=commands,
-                motions=motions,
-                groups=groups,
-                hub=hub,
-                models=models,
-                daemon_id=daemon_id,
-                tally=self._tally,
-                is_broker_connected=is_broker_connected,
-                clock=clock,
-                is_fleet=is_fleet,
-            )
-
-        self._make_application = make
+        self._tally = Tally(lambda: () if served.is_fleet else served.dispatcher.commands.robots)
+        self._token = read_token(settings.token_file, options[0])
         self.listening = asyncio.Event()
         self._live: Live | None = None
 
@@ -150,7 +103,7 @@ class HttpServer:
             reason = "whoever listens to the network learns the token"
             log.warning("http: %s: not encrypted; %s; set %s and %s", self.url, reason, *self._tls_options)
         async with asyncio.TaskGroup() as tasks:  # neither of the two ends by itself
-            tasks.create_task(self._tally.run(self._hub), name="http.tally")
+            tasks.create_task(self._tally.run(self._served.hub), name="http.tally")
             if self._certificate is not None:
                 tasks.create_task(self._certificate.look_after(), name="http.certificate")
             if until_ready is not None:
@@ -174,9 +127,10 @@ class HttpServer:
 
     async def _listen(self) -> NoReturn:
         """Serve until cancelled; raises what `serving` does."""
+        from .application import make_application  # noqa: PLC0415 - once the daemon runs
         from .endpoint import serving  # noqa: PLC0415 - once the daemon runs
 
-        application, self._live = self._make_application()
+        application, self._live = make_application(self._settings, self._token, self._served, self._tally)
         address, bounds = self._settings.address, self._bounds
         async with serving(application, self._live, address, name=self.url, tls=self._tls, bounds=bounds):
             log.info("http: the page is at %s", self.url)

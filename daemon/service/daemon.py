@@ -174,19 +174,20 @@ def _page(
     """Make the page's server, where there is to be one; without it, nothing of it is imported."""
     if settings.http is None:
         return None
-    from ..http import HttpServer  # noqa: PLC0415 - where it is off, nothing of it is loaded
+    from ..http import HttpServer, Served  # noqa: PLC0415 - where it is off, nothing of it is loaded
 
     return HttpServer(
         settings.http,
-        dispatcher=dispatcher,
-        commands=robots,
-        motions=robots,
-        groups=groups,
-        hub=hub,
-        models=robots.models,
-        daemon_id=settings.id,
-        is_broker_connected=bridge.connected.is_set,
-        clock=robots.clock.payload,
+        Served(
+            dispatcher=dispatcher,
+            motions=robots,
+            groups=groups,
+            hub=hub,
+            models=robots.models,
+            daemon_id=settings.id,
+            is_broker_connected=bridge.connected.is_set,
+            clock=robots.clock.payload,
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ...api import Dispatcher, ReportHub
 from ...clock import ClockMonitor
-from ...http import HttpServer
+from ...http import HttpServer, Served
 from ...log import has_terminal
 from ...mqtt.client import CertificateWatch
 from ..coordinator import HttpGroups
@@ -54,16 +54,17 @@ class FleetServer:
         self._certificates = CertificateWatch(mqtt)
         self._server = HttpServer(
             http,
-            dispatcher=Dispatcher(self._gateway.robots, handle_timeout_s=HANDLE_S),
-            commands=self._gateway.robots,
-            motions=RemoteFiles(self._gateway.reports),
-            groups=self._groups,
-            hub=hub,
-            models={},
-            daemon_id=NAME,
-            is_broker_connected=self._gateway.uplink.connected.is_set,
-            clock=self._clock.payload,
-            is_fleet=True,
+            Served(
+                dispatcher=Dispatcher(self._gateway.robots, handle_timeout_s=HANDLE_S),
+                motions=RemoteFiles(self._gateway.reports),
+                groups=self._groups,
+                hub=hub,
+                models={},
+                daemon_id=NAME,
+                is_broker_connected=self._gateway.uplink.connected.is_set,
+                clock=self._clock.payload,
+                is_fleet=True,
+            ),
         )
 
     async def run(self) -> None:

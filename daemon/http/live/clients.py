@@ -22,9 +22,8 @@ from .client import Client, Traffic, keep_little_unsent
 from .frames import telemetry_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...api import Commands, Dispatcher, Report, ReportHub, Subject
+    from ...api import Report, Subject
+    from ..served import Served
 
 MOST_CLIENTS = 64
 QUEUE_LENGTH, QUEUED_A_ROBOT = 200, 8
@@ -39,26 +38,16 @@ SENT: frozenset[Subject] = SUBJECTS - {"telemetry"} | {"samples"}
 class Live:
     """Serves all WebSocket clients."""
 
-    def __init__(
-        self,
-        dispatcher: Dispatcher,
-        commands: Commands,
-        hub: ReportHub,
-        daemon_id: str,
-        is_broker_connected: Callable[[], bool],
-        *,
-        is_fleet: bool = False,
-    ) -> None:
-        self._is_broker_connected = is_broker_connected
-        self._dispatcher = dispatcher
-        self._commands = commands
-        self._hub = hub
-        about = {"version": VERSION, "id": daemon_id, "instance": uuid4().hex[:8]}
-        self._about = about | ({"fleet": True} if is_fleet else {})
+    def __init__(self, served: Served) -> None:
+        self._is_broker_connected = served.is_broker_connected
+        self._dispatcher, self._hub = served.dispatcher, served.hub
+        self._commands = served.dispatcher.commands
+        about = {"version": VERSION, "id": served.daemon_id, "instance": uuid4().hex[:8]}
+        self._about = about | ({"fleet": True} if served.is_fleet else {})
         self._places: dict[str, int] = {}
         self._robots: tuple[str, ...] | None = None
         self._hello = b""
-        self._sent_connected = is_broker_connected()
+        self._sent_connected = served.is_broker_connected()
         self._encoded: dict[tuple[str, Subject], tuple[Report, bytes]] = {}
         self._served = 0
         self.watched_s = -math.inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aiohttp import hdrs, web
 
@@ -13,8 +13,7 @@ from .totals import Scrape
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...api import ReportHub
-    from ..routes.models import Models
+    from ..served import Served
     from .totals import Tally
 
     Expose = Callable[[Scrape], bytes]
@@ -26,22 +25,8 @@ KIND = "text/plain; version=0.0.4; charset=utf-8"
 class MetricsRoute:
     """Serves the metrics of one daemon, in the text format of Prometheus."""
 
-    def __init__(
-        self,
-        tally: Tally,
-        hub: ReportHub,
-        models: Models,
-        *,
-        is_broker_connected: Callable[[], bool],
-        clients: Callable[[], int],
-        clock: Callable[[], dict[str, Any]],
-    ) -> None:
-        self._tally = tally
-        self._hub = hub
-        self._models = models
-        self._is_broker_connected = is_broker_connected
-        self._clients = clients
-        self._clock = clock
+    def __init__(self, served: Served, tally: Tally, clients: Callable[[], int]) -> None:
+        self._served, self._tally, self._clients = served, tally, clients
         self._expose: Expose | None = None
 
     async def serve(self, _request: web.Request) -> web.Response:
@@ -50,20 +35,19 @@ class MetricsRoute:
             self._expose = await asyncio.to_thread(_load)
         scrape = Scrape(
             self._tally.robots,
-            {robot: joint_map.joints for robot, (_, joint_map) in self._models.items()},
+            {robot: joint_map.joints for robot, (_, joint_map) in self._served.models.items()},
             states=self._latest("state"),
             availabilities=self._latest("availability"),
-            broker_connected=self._is_broker_connected(),
+            broker_connected=self._served.is_broker_connected(),
             clients=self._clients(),
-            clock=self._clock(),
+            clock=self._served.clock(),
         )
         return web.Response(body=self._expose(scrape), headers={hdrs.CONTENT_TYPE: KIND, **NOT_KEPT})
 
     def _latest(self, subject: str) -> dict[str, str]:
-        """Return the state of each robot in what it has said last of a subject."""
-        return {
-            report.robot: report.data["state"] for report in self._hub.latest() if report.subject == subject
-        }
+        """Return the state of each robot in its last report on a subject."""
+        reports = (report for report in self._served.hub.latest() if report.subject == subject)
+        return {report.robot: report.data["state"] for report in reports}
 
 
 def _load() -> Expose:

@@ -8,11 +8,12 @@ from ...api import MOST_BYTES, STOPS, RawRequest, most_bytes, unknown_robot
 from .exchange import Refused, answered, passed_on, read_body
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from aiohttp import web
 
-    from ...api import Commands, Dispatcher, ReportHub, Subject, Verb
+    from ...api import Subject, Verb
+    from ..served import Served
 
 STOP_WITHIN_S = 0.5
 """So long the body of a stop may take; then the stop acts without it."""
@@ -23,28 +24,18 @@ KNOWN: tuple[Subject, ...] = ("availability", "state", "description", "motions",
 class RobotRoutes:
     """Serves requests to robots, and what they have reported last."""
 
-    def __init__(
-        self,
-        dispatcher: Dispatcher,
-        commands: Commands,
-        hub: ReportHub,
-        daemon_id: str,
-        is_stale: Callable[[], bool],
-    ) -> None:
-        self._dispatcher = dispatcher
-        self._commands = commands
-        self._hub = hub
-        self._daemon_id = daemon_id
-        self._is_stale = is_stale
+    def __init__(self, served: Served) -> None:
+        self._served, self._dispatcher, self._hub = served, served.dispatcher, served.hub
 
     async def list_robots(self, _request: web.Request) -> web.Response:
         """Answer with every robot, its availability and its state."""
         latest = {(report.robot, report.subject): report.data for report in self._hub.latest()}
         robots = [
             {"name": name} | {subject: latest.get((name, subject)) for subject in ("availability", "state")}
-            for name in self._commands.robots
+            for name in self._dispatcher.commands.robots
         ]
-        return answered({"id": self._daemon_id, "robots": robots, "stale": self._is_stale()})
+        stale = self._served.is_fleet and not self._served.is_broker_connected()
+        return answered({"id": self._served.daemon_id, "robots": robots, "stale": stale})
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with what a robot has reported last on one subject."""
@@ -52,8 +43,8 @@ class RobotRoutes:
         for report in self._hub.latest():
             if (report.robot, report.subject) == (robot, subject):
                 return answered(report.data)
-        if robot not in self._commands.robots:
-            raise unknown_robot(robot, self._commands.robots)
+        if robot not in self._dispatcher.commands.robots:
+            raise unknown_robot(robot, self._dispatcher.commands.robots)
         raise Refused(503, "OFFLINE", f"{robot}: nothing is known of its {subject} yet; ask again")
 
     async def act(self, request: web.Request) -> web.Response:

@@ -14,7 +14,7 @@ from motiond.daemon.api import VERBS, Dispatcher, ReportHub
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.http import HttpServer
+from motiond.daemon.http import HttpServer, Served
 from motiond.daemon.http.security.connections import USUAL_BOUNDS, Bounds
 from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.conftest import Robots
@@ -246,10 +246,8 @@ async def serving(
     broker_is_connected = asyncio.Event()
     broker_is_connected.set()
     choir = Choir()
-    server = HttpServer(
-        settings,
+    served = Served(
         dispatcher=Dispatcher(robots, VERBS if isinstance(robots, Robots) else robots.verbs),
-        commands=robots,
         motions=robots,
         groups=choir,
         hub=hub,
@@ -257,8 +255,8 @@ async def serving(
         daemon_id="d1",
         is_broker_connected=is_broker_connected or broker_is_connected.is_set,
         clock=clock,
-        bounds=bounds,
     )
+    server = HttpServer(settings, served, bounds)
     task = asyncio.create_task(server.run(until_ready), name="http")
     site = Site(server, settings, robots, hub, broker_is_connected=broker_is_connected, choir=choir)
     try:

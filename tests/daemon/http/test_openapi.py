@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from motiond.daemon.api import VERBS, Dispatcher
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.http import HttpSettings
+from motiond.daemon.http import Served
 from motiond.daemon.http.application import make_application
 from motiond.daemon.http.metrics.totals import Tally
 from motiond.daemon.http.openapi import openapi
@@ -59,20 +60,17 @@ async def test_every_route_stands_in_the_document_and_every_path_is_served(
     robots: Robots, hub: ReportHub
 ) -> None:
     stand_in: Any = robots  # which shows no motions
-    application, _ = make_application(
-        HttpSettings(),
-        None,
+    served = Served(
         dispatcher=Dispatcher(robots),
-        commands=robots,
         motions=stand_in,
         groups=Choir(),
         hub=hub,
         models={},
         daemon_id="d1",
-        tally=Tally(lambda: robots.robots),
         is_broker_connected=lambda: True,
         clock=lambda: ClockMonitor().payload(),
     )
+    application, _ = make_application(HttpSettings(), None, served, Tally(lambda: robots.robots))
     routes = {
         (route.method, route.resource.canonical)
         for route in application.router.routes()
