@@ -14,21 +14,16 @@
 - `claims`: who a daemon is, and which daemon has which robot's name
 """
 
-from .bridge import SESSION_S, MqttBridge
+from .bridge import MqttBridge
 from .heartbeat import beat_s
 from .home_assistant import discovery_topic
 from .reports_out import qos_of
-from .requests_session import Inbox
-from .responder import retained_refusal
 from .results import default_folder
 
 __all__ = [
-    "SESSION_S",
-    "Inbox",
     "MqttBridge",
     "beat_s",
     "default_folder",
     "discovery_topic",
     "qos_of",
-    "retained_refusal",
 ]

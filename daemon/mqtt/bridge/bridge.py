@@ -95,7 +95,6 @@ class MqttBridge:
         self._robots = dict.fromkeys(commands.robots)
         self._claims = Claims(daemon_id, self._robots)
         self._brokers = Brokers(settings, lambda: asyncio.get_running_loop().time())
-        self._requests = self._brokers.follower()
         places = [address_of(one) for one in settings.each()]
         self._results = KeptResults(state_folder, *(f"{daemon_id}@{one.host}:{one.port}" for one in places))
         self._home_assistant = HomeAssistant(
@@ -191,7 +190,7 @@ class MqttBridge:
             brokers,
         )
         for_requests = Link(
-            self._requests.turn,
+            brokers.requests_turn,
             lambda: self._requests_client(others),
             lambda client: self._serve_requests(others, client),
             self._wait_for_requests,
@@ -238,7 +237,7 @@ class MqttBridge:
 
     async def _serve_requests(self, session: RequestsSession, client: MqttConnection) -> None:
         async with asyncio.TaskGroup() as tasks:  # each ends the other
-            tasks.create_task(self._requests.has_to_move(), name="mqtt.moves")
+            tasks.create_task(self._brokers.main_has_moved(), name="mqtt.moves")
             await session.run(client, self._brokers.present)
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:

@@ -27,12 +27,10 @@ class Heartbeat:
 
     def __init__(self, topic: str, once: Iterable[str], allowed_s: float | None) -> None:
         self.heard = asyncio.Event()
-        self._echo = asyncio.Event()
         self._topic = topic
         self._beat_s = beat_s(allowed_s)
         self._unanswered = {topic: 0, **dict.fromkeys(once, 0)}
         self._is_new = True
-        self._echoes = 0
 
     async def run(self, publish: Callable[[str, bytes], Awaitable[None]]) -> NoReturn:
         """Beat until the echo stays away.
@@ -64,10 +62,7 @@ class Heartbeat:
         if topic == self._topic:
             self._unanswered[topic] = 0
             self._is_new = False
-            self._echoes += 1
         else:
             self._unanswered.pop(topic, None)
-        self._echo.set()
-        self._echo.clear()
         if not self._is_new and len(self._unanswered) == 1:
             self.heard.set()

@@ -98,11 +98,11 @@ class Responder:
             verb,
             message.payload if isinstance(message.payload, bytes) else b"",
             deadline_s=None if lifetime_s is None else time.time() + lifetime_s,
-            refusal=retained_refusal(f"{robot}/{verb}") if message.retain else None,
+            refusal=_retained(f"{robot}/{verb}") if message.retain else None,
         )
 
 
-def retained_refusal(where: str) -> RequestError:
+def _retained(where: str) -> RequestError:
     """Return the refusal of a request that the broker kept and may deliver again."""
     hint = "clear it with an empty retained message and send it without the flag"
     return RequestError("RETAINED", where, "retained", "it would act at every reconnect", hint)

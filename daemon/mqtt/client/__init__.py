@@ -14,7 +14,7 @@
 """
 
 from .address import address_of, speaks_5
-from .brokers import EXACTLY_ONCE, Broker, Brokers, Follower, MovedOn
+from .brokers import EXACTLY_ONCE, Broker, Brokers, MovedOn
 from .certificates import CertificateWatch, files_of
 from .connection import MqttConnection
 from .connection_log import ConnectionLog
@@ -36,7 +36,6 @@ __all__ = [
     "CertificateWatch",
     "ConnectionLog",
     "ConnectionUseless",
-    "Follower",
     "Link",
     "MovedOn",
     "MqttConnection",

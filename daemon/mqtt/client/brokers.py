@@ -92,7 +92,7 @@ class Brokers:
         self._now = now
         self._all = [Broker(one) for one in settings.each()]
         self.present = self.former = self._all[0]
-        self._followers: list[Follower] = []
+        self._requests_at: Broker | None = None  # where that connection is, or is being made
         self._reached = asyncio.Event()
         self._changed = asyncio.Event()
 
@@ -112,65 +112,34 @@ class Brokers:
         )  # the first of several that may be tried now
         if self.present is not self.former:
             self._reached.clear()
-            self.tell_change()
+            self._note_change()
         return max(0.0, self.present.free_s - now_s)
 
     @asynccontextmanager
     async def main_turn(self) -> AsyncIterator[None]:
-        """Wait until no connection is at another broker."""
-        while any(one.at not in {None, self.present} for one in self._followers):
+        """Wait until the connection for requests is not at another broker."""
+        while self._requests_at not in {None, self.present}:
             await self._changed.wait()
         yield
 
-    def follower(self) -> Follower:
-        """Return what keeps another connection where the main one is."""
-        follower = Follower(self)
-        self._followers.append(follower)
-        return follower
-
-    async def may_follow(self) -> None:
-        """Wait until the main connection is made, where it may be made with any of several brokers."""
+    @asynccontextmanager
+    async def requests_turn(self) -> AsyncIterator[None]:
+        """Wait until the connection for requests may be made; the context lasts as long as it does."""
         while len(self._all) > 1 and not self._reached.is_set():
             await self._reached.wait()
-
-    async def change(self) -> None:
-        """Wait until a connection is made elsewhere, or is let go."""
-        await self._changed.wait()
-
-    def tell_change(self) -> None:
-        """Let whoever waits for that look again."""
-        self._changed.set()
-        self._changed.clear()
-
-
-class Follower:
-    """A connection of the daemon's besides the main one, which is never at another broker than that."""
-
-    def __init__(self, brokers: Brokers) -> None:
-        self._brokers = brokers
-        self.at: Broker | None = None
-
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait until there may be a connection, which is left with the context."""
-        await self._brokers.may_follow()
-        self.at = self._brokers.present
+        self._requests_at = self.present
         try:
             yield
         finally:
-            self.at = None
-            self._brokers.tell_change()
+            self._requests_at = None
+            self._note_change()
 
-    @property
-    def broker(self) -> Broker:
-        """The broker at which it is, or would be."""
-        return self.at or self._brokers.present
-
-    async def has_to_move(self) -> NoReturn:
-        """Wait until the main connection leaves the broker at which this one is.
-
-        Raises `MovedOn` then.
-        """
-        while self.at is self._brokers.present:
-            await self._brokers.change()
+    async def main_has_moved(self) -> NoReturn:
+        """Wait until the main connection leaves the broker of that for requests; raises `MovedOn` then."""
+        while self._requests_at is self.present:
+            await self._changed.wait()
         raise MovedOn("the main connection is at another broker")
+
+    def _note_change(self) -> None:
+        self._changed.set()
+        self._changed.clear()
