@@ -201,6 +201,6 @@ class Lease:
         reason = "nobody has control"
         if self._holder is not None:
             reason = f"{self._holder} has it"
-            otherwise = "take it by lease/take" if self._takeover else "wait until it runs out"
+            otherwise = "take control" if self._takeover else "wait until it runs out"
             hint = f"ask them to release it, or {otherwise}"
         return RequestError("NOT_IN_CONTROL", where, problem, reason, hint, **self.payload())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import DONE, FAILED, AsJson, print_json, print_table, tell
+from .output import DONE, FAILED, AsJson, print_json, print_table, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,7 +66,7 @@ def scan(
         print_table(SCANNED, map(_row_of, found), texts={"model", "error"})
     if not found:
         rates = ", ".join(map(str, baud or dynamixel.COMMON_BAUD_RATES))
-        return tell(f"{port}: no servo answers at {rates} baud; check power, cable and --baud", FAILED)
+        return report(f"{port}: no servo answers at {rates} baud; check power, cable and --baud", FAILED)
     return DONE
 
 
@@ -158,7 +158,7 @@ def dynamixel(
 
 
 def _wait_for_a_signal(seconds: float | None) -> None:
-    told = Event()
+    ended = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: told.set())
-    told.wait(seconds)
+        signal.signal(number, lambda *_: ended.set())
+    ended.wait(seconds)

@@ -1,4 +1,4 @@
-"""The demonstration: the whole daemon with its own broker, playing by itself until it is told to end.
+"""The demonstration: the whole daemon with its own broker, playing by itself until it is stopped.
 
 Other clients may take the robot at any time; the demonstration goes on when it is idle again.
 """
@@ -151,12 +151,12 @@ class Demo:
                 tasks.create_task(self._show(reports), name="demo.show")
 
     def _playable(self) -> list[str]:
-        told: list[dict[str, Any]] = next(
+        motions: list[dict[str, Any]] = next(
             report.data["motions"]
             for report in self._hub.latest()
             if report.robot == self._robot and report.subject == "motions"
         )
-        return [motion["name"] for motion in told if motion["ok"]]
+        return [motion["name"] for motion in motions if motion["ok"]]
 
     def _introduce(self, motions: list[str]) -> None:
         if self._settings.http is not None:

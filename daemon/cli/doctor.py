@@ -39,7 +39,7 @@ def doctor(
     config = client.config or (DEFAULT_CONFIG if DEFAULT_CONFIG.is_file() else None)
     try:
         mqtt = client.mqtt()
-    except ConfigError:  # the check of the configuration tells it
+    except ConfigError:  # the check of the configuration reports it
         mqtt = None
     with progress_if_slow(Console(stderr=True), "looking at the machine", STEPS) as done:
         report = examine(config, mqtt, seconds, done)

@@ -9,7 +9,7 @@ import typer
 
 from ..api import RawRequest, parse
 from ..config.settings import load_settings
-from .output import DONE, FAILED, print_json, tell
+from .output import DONE, FAILED, print_json, report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | None, *, json: bool) -> int:
-    """Play a motion without a daemon and tell how it went; the exit codes are those of a real play.
+    """Play a motion without a daemon and report how it went; the exit codes are those of a real play.
 
     Parameters
     ----------
@@ -33,10 +33,10 @@ def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | No
     dry_run = run_dry(load_settings(config), robot, checked, traced=trace is not None)
     if trace is not None and dry_run.trace is not None:
         save_trace(trace, dry_run.trace)
-    return _tell(robot, dry_run, json=json)
+    return _report(robot, dry_run, json=json)
 
 
-def _tell(robot: str, dry_run: DryRun, *, json: bool) -> int:
+def _report(robot: str, dry_run: DryRun, *, json: bool) -> int:
     result = dry_run.result
     text = f"{robot}: {result['motion']} ended with {result['code']}; {result['message']}"
     succeeded = result["code"] == "SUCCESSFUL"
@@ -46,7 +46,7 @@ def _tell(robot: str, dry_run: DryRun, *, json: bool) -> int:
         typer.echo(text)
     if not json:
         typer.echo(f"{robot}: {_how(dry_run)}")
-    return DONE if succeeded else tell(text, FAILED)
+    return DONE if succeeded else report(text, FAILED)
 
 
 def _how(dry_run: DryRun) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, ConfigFile, Force, print_json, tell
+from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, ConfigFile, Force, print_json, report
 
 if TYPE_CHECKING:
     from motiond.formats import Motion
@@ -49,12 +49,12 @@ def inspect(
     found = [description for descriptions in each for description in descriptions]
     for file, descriptions in zip(files, each, strict=True):
         if not descriptions:
-            tell(f"{printable(str(file))}: has neither a robot nor a motion", DONE)
+            report(f"{printable(str(file))}: has neither a robot nor a motion", DONE)
     if json:
         print_json(found)
     for description in found:
         if description["kind"] == "unreadable":
-            tell(str(FormatError([Problem(**one) for one in description["problems"]])), FAILED)
+            report(str(FormatError([Problem(**one) for one in description["problems"]])), FAILED)
         elif not json:
             show(description, Console())
     return FAILED if any(one["kind"] == "unreadable" for one in found) else DONE
@@ -93,7 +93,7 @@ def check(
         with progress_if_slow(Console(stderr=True), "planning", None):
             findings = check_motions(settings, motions or (), partial(typer.echo, err=True))
         for line in nothing_to_check(settings, findings):
-            tell(line, DONE)
+            report(line, DONE)
     elif motions:
         against = Against(robot, name, list(_names(motion_joints)) or None)
         findings = check_files(against, [Path(one) for one in motions], jobs, Console(stderr=True))
@@ -139,7 +139,7 @@ MaybeInterpolation = Annotated[
     typer.Option(help="Between rows (cubic by default) and between key frames (linear by default)."),
 ]
 FormatName = Annotated[
-    str | None, typer.Option("--format", help="seq or xmdi, where the suffix does not tell.")
+    str | None, typer.Option("--format", help="seq or xmdi, where the suffix does not say it.")
 ]
 SeqVersion = Annotated[int | None, typer.Option(help="Of .seq, 1 to 4; 4 by default.")]
 Precision = Annotated[int, typer.Option(min=1, max=12, help="Significant digits.")]
@@ -205,7 +205,7 @@ def convert(
     )
     with _hints_for_options(), progress_if_slow(Console(stderr=True), f"converting {source.name}", None):
         written = convert_file(source, target, wanted)
-    _tell_written(target, written)
+    _report_written(target, written)
 
 
 @contextmanager
@@ -225,11 +225,11 @@ def _hints_for_options() -> Iterator[None]:
         ) from error
 
 
-def _tell_written(target: Path, written: "Motion") -> None:
+def _report_written(target: Path, written: "Motion") -> None:
     from motiond.text import printable
 
     for warning in written.warnings:
-        tell(f"warning: {warning}", DONE)
+        report(f"warning: {warning}", DONE)
     timing = f"{written.duration_s:g} s, {len(written.times)} frames at {written.frame_rate:g}/s"
     name = printable(str(target))
     typer.echo(f"{name}: {written.name}; {timing}, {written.positions.shape[1]} joints")
@@ -281,7 +281,7 @@ def plot(
     if unknown:
         listed = ", ".join(f"'{joint}'" for joint in unknown)
         where, reason = printable(str(robot)), "no limits are drawn there"
-        tell(f"warning: {where}: has no joint {listed}; {reason}; check the names", DONE)
+        report(f"warning: {where}: has no joint {listed}; {reason}; check the names", DONE)
     typer.echo(f"{printable(str(target))}: drawn")
 
 

@@ -1,4 +1,4 @@
-"""What a robot does, for a terminal: a table that is drawn anew, or one line a second."""
+"""What a robot does, for a terminal: a table that is redrawn, or one line a second."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace a file that is there already.")]
 
 
-def tell(message: str, code: int) -> int:
+def report(message: str, code: int) -> int:
     """Write a message to stderr and return the exit code."""
     print(message, file=sys.stderr)  # noqa: T201 - the one place where errors go to people
     return code

@@ -32,9 +32,9 @@ def _written(code: int) -> int:
     """Return the exit code once all is written; what stdout did not take is reported in one line."""
     if (failure := flush_stdout()) is None:
         return code
-    from .output import tell
+    from .output import report
 
-    return tell(str(failure), code or failure.exit_code)
+    return report(str(failure), code or failure.exit_code)
 
 
 def _exit_code(arguments: list[str]) -> int:
@@ -46,7 +46,7 @@ def _exit_code(arguments: list[str]) -> int:
         from .run import app
     else:
         from .app import app
-    from .output import DONE, WRONG_INPUT, tell
+    from .output import DONE, WRONG_INPUT, report
 
     if "_MOTIOND_COMPLETE" in os.environ:  # a shell asks
         from typer._completion_classes import completion_init
@@ -58,7 +58,7 @@ def _exit_code(arguments: list[str]) -> int:
         problem = _problem_of(error)
         if not problem:  # the help that it stands for was written instead
             return WRONG_INPUT
-        return tell(f"motiond: {problem[:1].lower()}{problem[1:]}; see `motiond --help`", WRONG_INPUT)
+        return report(f"motiond: {problem[:1].lower()}{problem[1:]}; see `motiond --help`", WRONG_INPUT)
     except Exception as error:
         cause = cause_of(error)
         if isinstance(cause, Unwritable):  # reported at the end, as also where it was swallowed
@@ -66,7 +66,7 @@ def _exit_code(arguments: list[str]) -> int:
         exit_code = getattr(cause, "exit_code", None)
         if exit_code is None:
             raise
-        return tell(quoted_briefly(str(cause)), exit_code)
+        return report(quoted_briefly(str(cause)), exit_code)
 
 
 def _problem_of(error: "TyperException") -> str:
@@ -75,7 +75,7 @@ def _problem_of(error: "TyperException") -> str:
 
     from motiond.text import quoted_briefly
 
-    if isinstance(error.__cause__, ValidationError):  # by which typer checks values
+    if isinstance(error.__cause__, ValidationError) and getattr(error, "param", None):  # typer's own check
         first = error.__cause__.errors()[0]
         error.message = str(first.get("ctx", {}).get("error", first["msg"]))
     return quoted_briefly(" ".join(error.format_message().split())).rstrip(".")

@@ -9,7 +9,7 @@ from .output import DEFAULT_CONFIG, DONE, ConfigFile, own_name
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log more to stderr.")]
 
 
 @app.command()

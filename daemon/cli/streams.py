@@ -1,4 +1,4 @@
-"""What stdout and stderr can take: characters that an encoding lacks are escaped, and a full disk is told.
+"""What stdout and stderr can take: what an encoding lacks is escaped, and a full disk is reported.
 
 It holds for all subcommands, however they write: a failure to write stdout is known by its stream, and by no
 `OSError` of something else.
@@ -34,8 +34,8 @@ class _Stdout(io.FileIO):
         except OSError as error:
             self.silence()
             reason = error.strerror or str(error)
-            told = f"stdout: cannot be written; {reason}; what was written there is not whole; make room"
-            self.failed = Unwritable(told)
+            message = f"stdout: cannot be written; {reason}; what was written there is not whole; make room"
+            self.failed = Unwritable(message)
             raise self.failed from error
 
     def silence(self) -> None:
@@ -56,7 +56,7 @@ def prepare_streams() -> None:
 
 
 def flush_stdout() -> Unwritable | None:
-    """Write what is left, while a failure can be told still; return the first failure, if there was one."""
+    """Write what is left, while a failure can still be reported; return the first failure, if any."""
     if not isinstance(sys.stdout, io.TextIOWrapper) or sys.stdout.closed:
         return None
     raw = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)

@@ -1,4 +1,4 @@
-"""Where the machine is read: what the kernel tells in files, and the calls that tell the rest."""
+"""Where the machine is read: files of the kernel, and calls for the rest."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Room(NamedTuple):
 
 def room_at(path: Path) -> Room:
     """Ask the system what is free at a path, which must be there."""
-    told = os.statvfs(path)
-    return Room(path.stat().st_dev, told.f_bavail * told.f_frsize, told.f_favail if told.f_files else None)
+    room = os.statvfs(path)
+    return Room(path.stat().st_dev, room.f_bavail * room.f_frsize, room.f_favail if room.f_files else None)
 
 
 def may_use(path: Path) -> bool:

@@ -93,7 +93,7 @@ def _use_of(port: Path, robot: str, devices: Iterable[str], machine: Machine) ->
             verdict=Verdict.WARNING,
             found=f"another program has it open{_listed(users)}",
             means=f"robot '{robot}' stays offline, or what two programs send gets mixed up",
-            hint="end that program; if it is ModemManager, tell udev ID_MM_DEVICE_IGNORE=1",
+            hint="end that program; if it is ModemManager, set udev ID_MM_DEVICE_IGNORE=1",
         )
     return Check(
         check="port",
@@ -140,8 +140,8 @@ def is_locked(devices: Iterable[str], proc: Path) -> bool:
 def _latency_of(port: Path, machine: Machine) -> Check:
     name = port.resolve().name
     timer = machine.sys / "bus/usb-serial/devices" / name / "latency_timer"
-    told = line_in(timer)
-    if told is None or not told.isdecimal():
+    latency = line_in(timer)
+    if latency is None or not latency.isdecimal():
         return Check(
             check="latency timer",
             subject=str(port),
@@ -149,14 +149,14 @@ def _latency_of(port: Path, machine: Machine) -> Check:
             found="its adapter has no such timer",
             means="only FTDI's are known to hold bytes back for it",
         )
-    is_slow = int(told) > SOON_MS
+    is_slow = int(latency) > SOON_MS
     rule = 'ACTION=="add", SUBSYSTEM=="usb-serial", DRIVER=="ftdi_sio", ATTR{latency_timer}="1"'
     return Check(
         check="latency timer",
         subject=str(port),
         verdict=Verdict.WARNING if is_slow else Verdict.OK,
-        found=f"{told} ms",
+        found=f"{latency} ms",
         means="the adapter holds an answer back for so long, and each read takes as much longer",
         hint=f"echo 1 > {timer}; for good, as a udev rule: {rule}" if is_slow else None,
-        figures={"latency_ms": int(told)},
+        figures={"latency_ms": int(latency)},
     )

@@ -124,9 +124,9 @@ def _wakeups(task: Task, measured: Measured) -> Check:
     period_s, late_s = 1 / task.rate_hz, measured.late_s
     figures: dict[str, float | str | None] = {f"late_{name}_s": value for name, value in late_s.items()}
     figures |= {"ticks": measured.ticks, "missed": measured.missed, "rate_hz": task.rate_hz}
-    told = ", ".join(f"{name} {1e6 * value:.0f}" for name, value in late_s.items())
+    late = ", ".join(f"{name} {1e6 * value:.0f}" for name, value in late_s.items())
     found = (
-        f"late by µs {told}; {measured.missed} of {measured.ticks} deadlines at {task.rate_hz:g} Hz missed"
+        f"late by µs {late}; {measured.missed} of {measured.ticks} deadlines at {task.rate_hz:g} Hz missed"
     )
     if measured.missed >= MISSED_SHARE * measured.ticks:
         verdict, means = Verdict.FAILURE, "rows of motions are left out again and again"

@@ -192,7 +192,7 @@ def _returning(playback: Playback, joint_map: JointMap, seam: SeamPolicy, tolera
     far = f"its last row is {gap[joint]:.4g} {unit} from its first at joint '{name}'"
     reason = "it rests on both" if plan.rests else "that cannot be passed in one tick"
     raise PlaybackError(
-        f"{plan.motion}: {far}; {reason}; send seam: approach or ping_pong",
+        f"{plan.motion}: {far}; {reason}; choose seam approach, or ping-pong",
         {"joint": name, "distance": float(gap[joint]), "unit": unit},
     )
 

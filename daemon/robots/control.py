@@ -61,7 +61,7 @@ class Control:
     def _required(self) -> Lease:
         """Return the lease; one that keeps nobody from commanding would promise what is not so."""
         if self.lease is None:
-            reason, hint = "everybody may command it", "send requests without one, or set lease.required"
+            reason, hint = "everybody may command it", "command it without, or set lease.required"
             raise RequestError("NOT_ALLOWED", self._robot.name, "there is no lease to have", reason, hint)
         return self.lease
 

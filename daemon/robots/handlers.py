@@ -274,7 +274,7 @@ class RequestHandlers:
         elif was_latched or session.state is State.ESTOPPED:
             await robot.obeyed(session.reset(), "the end of the emergency stop")
         if session.latched:
-            reason, fix = "an emergency stop came after the reset", "send reset when it is safe"
+            reason, fix = "an emergency stop came after the reset", "reset it when it is safe"
             raise RequestError("ESTOPPED", robot.name, "halted again", reason, fix)
         if session.state is State.FAULT:
             raise RequestError("FAULT", robot.name, "in fault after the reset", session.message)

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 4.5
 """Clients wait for 5 s."""
-MAY_COME = "it may come yet; `state` reports it"
+MAY_COME = "it may come yet; its state shows it"
 TURNS = 10
 """In how many turns an answer is waited for: while the daemon stands still, only one of them goes by."""
 

@@ -67,9 +67,9 @@ class Against:
 
 
 def check_motions(
-    settings: Settings, names: Sequence[str] = (), tell: Callable[[str], object] = log.info
+    settings: Settings, names: Sequence[str] = (), report: Callable[[str], object] = log.info
 ) -> list[Finding]:
-    """Plan motions, all by default, on each robot; `tell` gets how drivers understood their options.
+    """Plan motions, all by default, on each robot; `report` gets how drivers understood their options.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def check_motions(
     warnings = {name: driver.rehearse() for name, driver in drivers.items()}
     for name, driver in drivers.items():
         for line in (*driver.notes, *(f"warning: {warning}" for warning in warnings[name])):
-            tell(f"{name}: {line}")
+            report(f"{name}: {line}")
     return [
         finding
         for name, robot in settings.robots.items()
@@ -105,7 +105,7 @@ def check_motions(
 
 
 def _warn_of_meshes(model: RobotModel | None) -> None:
-    """Look into the files of a robot's meshes, which nobody else does before somebody wants to see them."""
+    """Look into the files of a robot's meshes, which are read elsewhere only when they are shown."""
     shapes = (shape for link in model.links for shape in link.shapes) if model else ()
     for mesh in {shape.mesh.path: shape.mesh for shape in shapes if shape.mesh}.values():
         try:
@@ -182,7 +182,7 @@ def check_files(against: Against, motions: Sequence[Path], jobs: int, console: C
 def _check_file(file: Path, against: Against, joint_map: JointMap) -> list[Finding]:
     model = ModelSettings(file=against.robot)
     settings = RobotSettings(model=model, driver=DriverSettings(type="sim"), motions=[file])
-    # Not checked here: the joint map tells of joints that stand twice, or are none.
+    # Not checked here: the joint map reports joints that stand twice, or are none.
     settings = settings.model_copy(update={"motion_joints": against.motion_joints})
     library = MotionLibrary(joint_map, settings, math.inf)
     library.load_all()

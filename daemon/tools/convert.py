@@ -94,7 +94,7 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
 
 
 def _refuse_short(source: Path, motion: Motion) -> None:
-    """Raise `FormatError` if a series ends early: what is written would not tell, and would be played."""
+    """Raise `FormatError` if a series ends early: what is written would not show it, and would be played."""
     reason = "so does a copy that was interrupted"
     hint = "copy it again, or convert what there is with --allow-short"
     ends = [

@@ -1,4 +1,4 @@
-"""What is in a robot description or a motion file, JSON-ready; `docs/cli.md` tells every key.
+"""What is in a robot description or a motion file, JSON-ready; `docs/cli.md` explains every key.
 
 Units are SI; what a file does not limit is infinite here and null in JSON.
 """

@@ -159,23 +159,18 @@ def _simulated(robot: RobotSettings, joint_map: JointMap, options: dict[str, Any
 
 
 class _KeepingChannel(Channel):
-    """The stream's end of a channel, which keeps what is told: nobody reads the other end meanwhile.
-
-    Attributes
-    ----------
-    told : list of Command or Notice
-    """
+    """The stream's end of a channel, which keeps what is sent, as nothing reads the other end meanwhile."""
 
     def __init__(self, end: socket.socket) -> None:
         super().__init__(end)
-        self.told: list[messages.Command | messages.Notice] = []
+        self.sent: list[messages.Command | messages.Notice] = []
 
     def send(
         self, message: messages.Command | messages.Notice, _fds: tuple[int, ...] = (), _number: int = 0
     ) -> None:
         """Keep a message; changes, which come with each pass, add nothing to the trace but an end."""
         if not isinstance(message, messages.Changed) or message.ended:
-            self.told.append(messages.decode(messages.encode(message))[0])
+            self.sent.append(messages.decode(messages.encode(message))[0])
 
 
 class _Stage:
@@ -223,8 +218,8 @@ class _Stage:
 
     @property
     def notices(self) -> list[messages.Command | messages.Notice]:
-        """What the loop has told."""
-        return self._theirs.told
+        """What the loop has sent."""
+        return self._theirs.sent
 
     def close(self) -> None:
         """Free everything."""
@@ -268,7 +263,7 @@ def _event(goal: Goal, notice: messages.Command | messages.Notice) -> dict[str, 
 def _arrays(
     trace: PlayTrace, joint_map: JointMap, goal: Goal, result: dict[str, Any]
 ) -> dict[str, NDArray[Any]]:
-    told = {
+    scalars = {
         "robot": joint_map.robot,
         "motion": goal.motion,
         "joints": list(joint_map.joints),
@@ -277,4 +272,4 @@ def _arrays(
         "result": result["code"],
         "message": result["message"],
     }
-    return trace.arrays() | {name: np.array(value) for name, value in told.items()}
+    return trace.arrays() | {name: np.array(value) for name, value in scalars.items()}

@@ -137,18 +137,18 @@ def _refusal(target: Path, problem: str, reason: str) -> FormatError:
 
 
 def _curves(motion: Motion, drawing: Drawing) -> list[_Curve]:
-    told = _told_by(drawing.robot)
+    known = _limits_by_joint(drawing.robot)
     joints = motion.positions.shape[1]
     names = motion.joint_names or tuple(f"joint {number}" for number in range(joints))
-    if not motion.joint_names and len(told) == joints:
-        names = tuple(told)
+    if not motion.joint_names and len(known) == joints:
+        names = tuple(known)
     chosen = [_column(motion, names, joint) for joint in drawing.joints] or [*range(joints)]
     slack = ROUNDING if drawing.interpolation == "smooth" else 0.0
     return [
         _Curve(
             names[column],
             *_played(motion, motion.positions[:, column], drawing.interpolation),
-            **told.get(names[column], {}),
+            **known.get(names[column], {}),
             slack=slack,
         )
         for column in chosen
@@ -189,17 +189,17 @@ def _turns(times: Floats, rows: Floats, slopes: Floats) -> Floats:
 
 
 def _column(motion: Motion, names: Sequence[str], joint: str) -> int:
-    """Return the column of a joint that is told by its name or by the number of its column."""
+    """Return the column of a joint that is given by its name or by the number of its column."""
     if joint in names:
         return names.index(joint)
-    told, last = shortened(joint, 60), len(names) - 1
+    name, last = shortened(joint, 60), len(names) - 1
     if joint.isascii() and joint.isdigit():
         if len(joint) < 10 and int(joint) <= last:
             return int(joint)
         known = f"its columns are 0 to {last}"
-        raise MotionError(f"{motion.name}: no column {told}; {known}; name one of them")
+        raise MotionError(f"{motion.name}: no column {name}; {known}; name one of them")
     hint = nearest(joint, names) or "name another, or give the number of its column"
-    raise MotionError(f"{motion.name}: no joint '{told}'; it has {listed(names)}; {hint}")
+    raise MotionError(f"{motion.name}: no joint '{name}'; it has {listed(names)}; {hint}")
 
 
 def _shown_times(times: Floats) -> Floats:
@@ -211,7 +211,7 @@ def _shown_times(times: Floats) -> Floats:
     return np.append(between, times[-1])
 
 
-def _told_by(robot: RobotModel | None) -> dict[str, dict[str, Any]]:
+def _limits_by_joint(robot: RobotModel | None) -> dict[str, dict[str, Any]]:
     """Return unit and limits of each coordinate of a robot."""
     return {
         coordinate.name: {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 FAR_OUTSIDE = 0.05  # of a joint's range: what a calibration may be off, and far less than a turn
 FAR_OUTSIDE_OF_ENDLESS = {"rad": 0.1, "m": 0.01}  # where one side has no limit
 FROM_BEYOND = 0.2  # of the bounds of an approach
-WAY_BACK = "check the actuator, its offset and its turns; if it is there, send goto with from_beyond: true"
+WAY_BACK = "check the actuator, its offset and its turns; if it is there, go to a posture with from_beyond"
 
 
 def slack_of(lower: Floats, upper: Floats, units: Sequence[str]) -> Floats:

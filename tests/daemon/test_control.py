@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-ANA_HAS_IT = "not in control; ana has it; ask them to release it, or take it by lease/take"
+ANA_HAS_IT = "not in control; ana has it; ask them to release it, or take control"
 LONG_S = 600.0
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..output import DONE, FAILED, Force, own_name, tell
+from ..output import DONE, FAILED, Force, own_name, report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +118,7 @@ def _report(findings: "list[Finding]") -> int:
         for warning in one.warnings:
             typer.echo(f"{one.robot}: warning: {warning}")
         for problem in one.problems:
-            tell(f"{one.robot}: {problem}", FAILED)
+            report(f"{one.robot}: {problem}", FAILED)
     return FAILED if any(one.problems for one in findings) else DONE
 
 

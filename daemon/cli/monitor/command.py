@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..output import DONE, FAILED, ShownRobotName, tell
+from ..output import DONE, FAILED, ShownRobotName, report
 from ..requests.broker import Client, asks_a_daemon
 from .terminal import MOST_AT_ONCE, Keys, raw_keys, refuse_no_terminal
 
@@ -46,7 +46,7 @@ def monitor(robot: ShownRobotName = None, *, client: Client) -> int:
 async def _run(mqtt: "MqttSettings", robot: str | None, config: Path | None) -> int:
     from ...client.finding import reaching
 
-    async with reaching(mqtt):  # who names a wrong broker is told so
+    async with reaching(mqtt):  # a wrong broker is reported
         pass
     shown = Monitor(mqtt, robot, config)
     try:
@@ -56,7 +56,7 @@ async def _run(mqtt: "MqttSettings", robot: str | None, config: Path | None) -> 
             raise
         _forget_terminal()
     commander = shown.commander
-    return DONE if commander.alarm is None else tell(commander.words(commander.alarm), FAILED)
+    return DONE if commander.alarm is None else report(commander.words(commander.alarm), FAILED)
 
 
 def _forget_terminal() -> None:
@@ -66,7 +66,7 @@ def _forget_terminal() -> None:
 
 
 class Monitor:
-    """The screen, the keys, and what is heard."""
+    """The screen, the keys, and the reports."""
 
     def __init__(self, mqtt: "MqttSettings", robot: str | None, config: Path | None = None) -> None:
         from ...api import ReportHub
@@ -127,7 +127,7 @@ class Monitor:
                 await self._changed.wait()
         self._changed.clear()
 
-    # -- what is heard --------------------------------------------------------------------------------------
+    # -- reports -------------------------------------------------------------------------------------------
 
     def _broker(self) -> tuple[str, bool]:
         return self._site.uplink.address, self._site.uplink.connected.is_set()
@@ -196,7 +196,7 @@ class Monitor:
         """Ask on the connection that there is, or on one of its own where that may reach further.
 
         Control is acquired as other subcommands do; a stop waits for no connection to be made again, goes
-        out also to a robot of which nothing was heard, and where nobody answers at the broker, to the daemon
+        out also to a robot that has not reported, and where nobody answers at the broker, to the daemon
         on this machine.
         """
         from ...api import VERBS, RequestError
@@ -222,7 +222,7 @@ class Monitor:
 
 @contextmanager
 def _heeding(ended: asyncio.Event, resized: asyncio.Event) -> "Iterator[None]":
-    """Have signals end it, and a terminal of another size be drawn anew at once."""
+    """Have signals end it, and a terminal of another size be redrawn at once."""
     from ...fleet.gateway import ended_by_signals
 
     loop = asyncio.get_running_loop()

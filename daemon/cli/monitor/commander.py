@@ -11,13 +11,13 @@ from motiond.text import printable
 
 from ...api import STOPS, VERBS, RequestError
 from ...client.connection import NoAnswer
-from ..requests.words import in_own_words, unreached
+from ..requests.request import unreached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
 ANSWER_S = 3.0
-"""After so long without an answer, that there is none is told loudly; it may still come."""
+"""After so long without an answer, this is shown loudly; one may still come."""
 MOST_UNANSWERED = 32
 VERB_OF = {"s": "stop", "e": "estop", "p": "pause", "r": "resume"}
 ASKED_FIRST = frozenset({"resume"})
@@ -25,7 +25,7 @@ OTHER_KEYS = frozenset({"q", "next", "back"})
 """What these do is not the commander's."""
 DOES_NOTHING = "does nothing; s stops, e halts at once, q quits"
 MOVING = frozenset({"approaching", "playing"})
-TOLD_S = 10.0
+SHOWN_S = 10.0
 """So long it stays that something was accepted, or that a key does nothing: later it would seem new."""
 
 
@@ -106,7 +106,7 @@ class Commander:
             self.notice, self._notice_s = f"{_called(typed)} {DOES_NOTHING}", self._now()
 
     def heed(self, robot: str, state: str) -> None:
-        """Take a state that a robot has just told: it may end what is said of a stop.
+        """Take a state that a robot has just reported: it may end what is shown of a stop.
 
         A robot that is halted needs no other stop, and one that moves again obeys no earlier one.
         """
@@ -130,15 +130,15 @@ class Commander:
             self.alarm = None
 
     def drop_old(self) -> None:
-        """Say no longer what has been told for long enough."""
+        """Drop what has been shown for long enough."""
         now_s = self._now()
-        if self.last is not None and self.last.is_accepted and now_s - self.last.said_s > TOLD_S:
+        if self.last is not None and self.last.is_accepted and now_s - self.last.said_s > SHOWN_S:
             self.last = None
-        if now_s - self._notice_s > TOLD_S:
+        if now_s - self._notice_s > SHOWN_S:
             self.notice = ""
 
     def note_shown(self) -> None:
-        """Take note that all there is has been shown."""
+        """Remember that everything has been shown."""
         self._is_question_shown = True
 
     def _send(self, robot: str, verb: str) -> None:
@@ -158,8 +158,8 @@ class Commander:
                 self._judge(sent, is_bad=True)
             self._judge(sent, is_bad=False, said=_accepted(sent.verb, await asking))
         except RequestError as error:
-            told = str(in_own_words(error, sent.robot, sent.verb)).partition("\n")[0]
-            self._judge(sent, is_bad=True, said=_without(sent.robot, sent.verb, told))
+            message = str(error).partition("\n")[0]
+            self._judge(sent, is_bad=True, said=_without(sent.robot, sent.verb, message))
         except NoAnswer as error:
             self._judge(sent, is_bad=True, said=_without(sent.robot, sent.verb, str(error)))
         finally:

@@ -1,4 +1,4 @@
-"""What one robot has told lately, in the words and numbers that a terminal shows; nonsense is left out."""
+"""What one robot has reported lately, as words and numbers for a terminal; nonsense is left out."""
 
 from __future__ import annotations
 
@@ -102,26 +102,26 @@ class RobotView:
     @property
     def message(self) -> str:
         """Why it is offline or in fault, as it says."""
-        told = printable(str(self._latest.get("state", {}).get("message") or ""))
-        return told.removeprefix(f"{self.robot}: ")
+        message = printable(str(self._latest.get("state", {}).get("message") or ""))
+        return message.removeprefix(f"{self.robot}: ")
 
     def doing(self) -> str:
         """Return the state, the motion and how far it is, in words."""
-        told = self._latest.get("state", {})
+        state = self._latest.get("state", {})
         parts = [self.state]
-        if not self.absence and told.get("motion"):
-            parts[0] += f" {printable(str(told['motion']))}, {number(told.get('time')):.1f} of "
-            parts[0] += f"{number(told.get('duration')):.1f} s"
-            loops = told.get("loops")
+        if not self.absence and state.get("motion"):
+            parts[0] += f" {printable(str(state['motion']))}, {number(state.get('time')):.1f} of "
+            parts[0] += f"{number(state.get('duration')):.1f} s"
+            loops = state.get("loops")
             if loops != 1:
                 parts.append(
-                    f"pass {number(told.get('loop')):.0f}" + (f" of {number(loops):.0f}" if loops else "")
+                    f"pass {number(state.get('loop')):.0f}" + (f" of {number(loops):.0f}" if loops else "")
                 )
-            parts.append(f"speed {number(told.get('speed')):.2g}")
-        if not self.absence and told.get("torque") is False:
+            parts.append(f"speed {number(state.get('speed')):.2g}")
+        if not self.absence and state.get("torque") is False:
             parts.append("torque off")
-        if number(told.get("queued")):
-            parts.append(f"{number(told.get('queued')):.0f} waiting")
+        if number(state.get("queued")):
+            parts.append(f"{number(state.get('queued')):.0f} waiting")
         holder = self._latest.get("lease", {}).get("holder")
         if holder:
             parts.append(f"{printable(str(holder))} is in control")
@@ -130,17 +130,17 @@ class RobotView:
     @property
     def progress(self) -> float | None:
         """How much of the pass is played, 0 to 1; None where none plays."""
-        told = self._latest.get("state", {})
-        if self.absence or not told.get("motion"):
+        state = self._latest.get("state", {})
+        if self.absence or not state.get("motion"):
             return None
-        return min(1.0, max(0.0, number(told.get("progress"))))
+        return min(1.0, max(0.0, number(state.get("progress"))))
 
     # -- joints and timing ----------------------------------------------------------------------------------
 
     def joints(self) -> list[tuple[str, str]]:
         """Return the name and the unit of each joint."""
-        told = self._latest.get("description", {}).get("joints")
-        joints = told if isinstance(told, list) else []
+        described = self._latest.get("description", {}).get("joints")
+        joints = described if isinstance(described, list) else []
         return [
             (printable(str(one.get("name"))), printable(str(one.get("unit"))))
             for one in joints
@@ -158,13 +158,13 @@ class RobotView:
 
     def timing(self) -> str:
         """Return the lateness of the last second, in words."""
-        told = self._latest.get("diagnostics")
-        if told is None:
+        timing = self._latest.get("diagnostics")
+        if timing is None:
             return "no tick yet"
-        late = _mapping(told.get("lateness_s"))
+        late = _mapping(timing.get("lateness_s"))
         words = ", ".join(f"{name} {1e3 * number(late.get(name)):.3g}" for name in ("p50", "p99", "max"))
-        missed = number(told.get("missed_deadlines_total", told.get("missed_deadlines")))
-        return f"{number(told.get('tick_rate_hz')):.0f} ticks/s; late {words} ms; missed {missed:.0f}"
+        missed = number(timing.get("missed_deadlines_total", timing.get("missed_deadlines")))
+        return f"{number(timing.get('tick_rate_hz')):.0f} ticks/s; late {words} ms; missed {missed:.0f}"
 
     def histogram(self) -> tuple[list[float], list[float]]:
         """Return the bounds of lateness, in s, and how many ticks of the last minute lay up to each."""

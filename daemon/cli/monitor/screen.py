@@ -94,8 +94,8 @@ class MonitorScreen:
 
     def _head(self, view: RobotView | None, width: int) -> list[Text]:
         address, connected = self._broker()
-        told = f"{printable(address)}: {'connected' if connected else 'NOT CONNECTED, tried again'}"
-        lines = [Text(told.ljust(width), style="bold" if connected else LOUD), self._names(view, width)]
+        connection = f"{printable(address)}: {'connected' if connected else 'NOT CONNECTED, tried again'}"
+        lines = [Text(connection.ljust(width), style="bold" if connected else LOUD), self._names(view, width)]
         if view is None:
             known = "no robot is known at this broker"
             return [*lines, Text(known if connected else "")]
@@ -108,7 +108,7 @@ class MonitorScreen:
         elif view.absence:
             lines.append(Text(f"{view.absence}; what follows is old".ljust(width), style=LOUD))
         elif view.silent_s:
-            lines.append(Text(f"nothing heard for {view.silent_s:.0f} s".ljust(width), style=LOUD))
+            lines.append(Text(f"no report for {view.silent_s:.0f} s".ljust(width), style=LOUD))
         if view.message and not view.absence:
             lines.append(Text(view.message))
         return lines
@@ -140,17 +140,17 @@ class MonitorScreen:
             lines.append(Text(commander.notice, style="bold"))
         if commander.question is not None:
             robot, verb = commander.question
-            told = f"{verb} {robot}? It may move.  y yes, any other key no"
-            lines.append(Text(told.ljust(width), style=QUESTION))
+            question = f"{verb} {robot}? It may move.  y yes, any other key no"
+            lines.append(Text(question.ljust(width), style=QUESTION))
         else:
             shown = next((keys for keys in KEYS if len(keys) <= width), KEYS[-1])
             lines.append(Text(shown, style="reverse"))
         return lines
 
 
-def _wrapped(told: str, width: int, style: str) -> list[Text]:
+def _wrapped(message: str, width: int, style: str) -> list[Text]:
     """Return a message in as many lines as it needs: what to do stands at its end."""
-    return [Text(line.ljust(width), style=style) for line in wrap(told, max(1, width))]
+    return [Text(line.ljust(width), style=style) for line in wrap(message, max(1, width))]
 
 
 # -- the robot ----------------------------------------------------------------------------------------------

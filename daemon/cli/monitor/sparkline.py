@@ -52,7 +52,7 @@ class History:
         self._bucket: int | None = None
 
     def add(self, stamp_s: float, values: Floats) -> None:
-        """Take a sample, shape (series,); with another number of series all begins anew."""
+        """Take a sample, shape (series,); with another number of series all starts over."""
         bucket = int(stamp_s / BUCKET_S)
         if self._steps and len(self._steps[-1]) != len(values):
             self._steps.clear()

@@ -39,8 +39,8 @@ def refuse_no_terminal(problem: str, instead: str) -> None:
         if not stream.isatty():
             raise NoTerminal(f"motiond: {problem} needs a terminal; {name} is none; use {instead}")
     if os.environ.get("TERM", "") in {"", "dumb", "unknown"}:
-        told = os.environ.get("TERM") or "not set"
-        reason = f"TERM is {told}, and such a terminal cannot place text"
+        term = os.environ.get("TERM") or "not set"
+        reason = f"TERM is {term}, and such a terminal cannot place text"
         raise NoTerminal(f"motiond: {problem} needs a terminal; {reason}; use {instead}, or set TERM")
 
 

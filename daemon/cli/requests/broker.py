@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..output import DEFAULT_CONFIG, DONE, as_listed, tell
+from ..output import DEFAULT_CONFIG, DONE, as_listed, report
 
 if TYPE_CHECKING:
+    from pydantic import ValidationError
+
     from ...config.mqtt import MqttSettings
     from ...config.section import ConfigError
 
@@ -82,7 +84,7 @@ class Client:
     def known_mqtt(self, *, asks_here: bool = False) -> "tuple[MqttSettings, Path | None]":
         """Return how to reach the broker as far as is known, for what no broken configuration may prevent.
 
-        A configuration that cannot be used is told of on stderr, and returned: what it says of the broker is
+        A configuration that cannot be used is reported on stderr, and returned: what it says of the broker is
         then as in none. Where `--broker` and `--base` say all, it is not read.
 
         Parameters
@@ -105,7 +107,7 @@ class Client:
         except ConfigError as error:
             settings = self._with_options(MqttSettings(), encrypts=self.broker is not None)
             with suppress(OSError):  # whether or not somebody can read it
-                tell(self._guessed(settings, error, asks_here=asks_here), DONE)
+                report(self._guessed(settings, error, asks_here=asks_here), DONE)
         return settings, self.config or DEFAULT_CONFIG
 
     def _guessed(self, settings: "MqttSettings", error: "ConfigError", *, asks_here: bool) -> str:
@@ -138,13 +140,9 @@ class Client:
         try:
             mqtt = MqttSettings(**given)
         except ValidationError as error:
-            (first, *_) = error.errors()
-            at = getattr(first.get("ctx", {}).get("error"), "at", ()) or first["loc"]
-            reason = str(first["msg"]).removeprefix("Value error, ").replace(f"'{at[0]}' has", "it has")
-            if first["type"] == "string_too_short":
-                reason = "it is empty; write something, or leave the option out"
-            by_environment = at[0] == "broker" and "broker" not in self.typed
-            hint = "$MOTIOND_BROKER" if by_environment else option_of(str(at[0]))
+            key, reason = first_problem(error)
+            by_environment = key == "broker" and "broker" not in self.typed
+            hint = "$MOTIOND_BROKER" if by_environment else option_of(key)
             raise typer.BadParameter(reason, param_hint=hint) from error
         if "broker" in self.typed and has_password(mqtt.url):
             seen = "its password is seen by every user of this machine, as in `ps`"
@@ -174,7 +172,7 @@ def default_config() -> Path | None:
     """Return the configuration that is taken where none is named; None where there is none."""
     try:
         return DEFAULT_CONFIG if DEFAULT_CONFIG.is_file() else None
-    except OSError:  # its folder may not be looked into, and who reads it is told why
+    except OSError:  # its folder may not be looked into, and reading it reports why
         return DEFAULT_CONFIG
 
 
@@ -204,6 +202,13 @@ def asks_a_daemon(command: Callable[..., Any]) -> Callable[..., Any]:
 def _is_typed(context: typer.Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
+
+
+def first_problem(error: "ValidationError") -> tuple[str, str]:
+    """Return the key of a section that is wrong, and why."""
+    first = error.errors()[0]
+    own = first.get("ctx", {}).get("error")
+    return str((getattr(own, "at", ()) or first["loc"])[0]), str(own or first["msg"])
 
 
 def option_of(name: str) -> str:

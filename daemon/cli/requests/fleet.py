@@ -16,13 +16,12 @@ from ..output import (
     as_listed,
     print_json,
     print_table,
-    tell,
+    report,
 )
 from .broker import Client, asks_a_daemon
 from .fleet_view import app as commands_that_show_all
 from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
-from .request import nothing_stopped, number_within, or_nothing_stopped
-from .words import in_own_words, unreached
+from .request import nothing_stopped, number_within, or_nothing_stopped, unreached
 
 if TYPE_CHECKING:
     from ...api import GroupVerb
@@ -96,27 +95,11 @@ def play(
     how = playback_of(speed=speed, loop=loop, ping_pong=ping_pong, first=first, last=last, seam=seam)
     motion_by_robot = _motions_by_robot(motions or [])
     asked = GroupPlay(group, as_listed(motion), how, motion_by_robot, on_member_failure, start_at, start_in)
-    try:
-        outcome = asyncio.run(GroupPlaying(client.mqtt(), asked, Console(stderr=True)).run())
-    except RequestError as error:
-        raise _in_own_words(error, group) from error
-    return _tell_outcome(outcome, json=json)
+    outcome = asyncio.run(GroupPlaying(client.mqtt(), asked, Console(stderr=True)).run())
+    return _report_outcome(outcome, json=json)
 
 
-def _in_own_words(error: RequestError, group: str) -> RequestError:
-    """Return why nobody plays, each member's reason in the words of the command line."""
-    members: dict[str, dict[str, Any]] = error.data.get("members", {})
-    if not members:
-        return in_own_words(error, group, "fleet/play")
-    head = str(error).partition("\n")[0]
-    reasons = (
-        str(in_own_words(RequestError.of(one["code"], one["error"]), robot, "fleet/prepare"))
-        for robot, one in members.items()
-    )
-    return RequestError.of(error.code, "\n".join((head, *reasons)), error.data)
-
-
-def _tell_outcome(outcome: "Outcome", *, json: bool) -> int:
+def _report_outcome(outcome: "Outcome", *, json: bool) -> int:
     """Say how it ended for each robot; of those that failed also why."""
     if json:
         print_json(outcome.payload())
@@ -125,7 +108,7 @@ def _tell_outcome(outcome: "Outcome", *, json: bool) -> int:
         print_table(("robot", "motion", "result"), rows)
     for one in outcome.ends:
         if one.code != "SUCCESSFUL":
-            tell(f"{one.robot}: {one.motion} ended with {one.code}; {one.message}", FAILED)
+            report(f"{one.robot}: {one.motion} ended with {one.code}; {one.message}", FAILED)
     return DONE if outcome.is_successful else FAILED
 
 
@@ -166,24 +149,24 @@ def _command(client: Client, group: str, verb: "GroupVerb", *, json: bool) -> in
         gathered = asyncio.run(command(settings, group, verb))
     if json:
         print_json([one.payload() for one in gathered])
-    codes = [_tell_answer(one, verb, json=json) for one in gathered]
+    codes = [_report_answer(one, verb, json=json) for one in gathered]
     if unread is not None and DONE not in codes:
-        tell(nothing_stopped(group, unread), FAILED)
+        report(nothing_stopped(group, unread), FAILED)
     return NOBODY_ANSWERS if set(codes) == {NOBODY_ANSWERS} else FAILED if any(codes) else DONE
 
 
-def _tell_answer(one: "Gathered", verb: str, *, json: bool) -> int:
+def _report_answer(one: "Gathered", verb: str, *, json: bool) -> int:
     if isinstance(one.error, RequestError):
-        return tell(str(in_own_words(one.error, one.robot, verb)), FAILED)
+        return report(str(one.error), FAILED)
     if one.error is not None:
-        return tell(str(one.error), NOBODY_ANSWERS)
+        return report(str(one.error), NOBODY_ANSWERS)
     if not json:
         data = one.data or {}
         playing = data.get("goal_id") is not None
         text = ("stops softly" if playing else "nothing plays") if verb == "stop" else data.get("state")
         typer.echo(f"{one.robot}: {text}")
     if verb in STOPS and (why_not := unreached(one.data or {})):
-        return tell(f"{one.robot}: {why_not}", FAILED)
+        return report(f"{one.robot}: {why_not}", FAILED)
     return DONE
 
 
@@ -209,7 +192,7 @@ def status(group: AnyGroupName = None, *, client: Client, json: AsJson = False) 
                 row["state"] or "",
                 row["motion"] or "",
                 f"{row['daemon'] or ''} on {row['host']}" if row["host"] else row["daemon"] or "",
-                "yes" if row["online"] else f"last told {row['told_utc'] or 'nothing'}",
+                "yes" if row["online"] else f"last reported {row['told_utc'] or 'nothing'}",
                 _clock(row["clock"]),
             )
             for row in rows

@@ -1,4 +1,4 @@
-"""All robots at a broker, for a terminal: a table that is drawn anew, or one line a second."""
+"""All robots at a broker, for a terminal: a table that is redrawn, or one line a second."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class FleetTable:
     robots : callable
         Returns the names of all robots.
     broker : callable
-        Returns what is told of the connection to the broker.
+        Returns the state of the connection to the broker.
     """
 
     def __init__(self, robots: Callable[[], tuple[str, ...]], broker: Callable[[], str]) -> None:
@@ -97,15 +97,15 @@ class FleetTable:
         return self._latest.get((name, subject), {})
 
     def _row(self, name: str) -> tuple[str, ...]:
-        state, told, there = self.state(name), self._of(name, "state"), self._of(name, "availability")
-        moves = state not in TROUBLE and told.get("motion")
+        state, report, there = self.state(name), self._of(name, "state"), self._of(name, "availability")
+        moves = state not in TROUBLE and report.get("motion")
         daemon, host = there.get("bridge") or "", there.get("host")
         return (
             name,
             ", ".join(map(str, self._of(name, "description").get("groups", ()))),
             state,
-            str(told["motion"]) if moves else "",
-            f"{_number(told.get('progress')):.0%}" if moves else "",
+            str(report["motion"]) if moves else "",
+            f"{_number(report.get('progress')):.0%}" if moves else "",
             f"{daemon} on {host}" if host else daemon,
             "" if state == "offline" else clock_words(self._of(name, "diagnostics").get("clock")),
             _since(there) if state == "offline" else "",
@@ -124,7 +124,7 @@ class FleetTable:
 
 
 def clock_words(clock: Any) -> str:
-    """Say how good a clock is; '' where nothing is told of it."""
+    """Say how good a clock is; '' where it is not known."""
     if not isinstance(clock, dict):
         return ""
     if clock.get("synchronised") is not True:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..output import DONE
-from .broker import Client, asks_a_daemon, option_of
+from .broker import Client, asks_a_daemon, first_problem, option_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +39,7 @@ def serve(
     hosts: Annotated[
         list[str] | None, typer.Option("--host", help="A further name of this machine; may be repeated.")
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Tell more on stderr.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more to stderr.")] = False,
     client: Client,
 ) -> int:
     """Serve a page of all robots at the broker, on any machine, until SIGTERM or SIGINT."""
@@ -63,10 +63,8 @@ def _http(given: dict[str, Any]) -> "HttpSettings":
     try:
         return HttpSettings(**given)
     except ValidationError as error:
-        (first, *_) = error.errors()
-        at = (getattr(first.get("ctx", {}).get("error"), "at", ()) or first["loc"])[0]
-        reason = str(first["msg"]).removeprefix("Value error, ").replace("add token_file", "add --token-file")
-        hint = "--host" if at == "hosts" else option_of(str(at))
+        key, reason = first_problem(error)
+        hint = "--host" if key == "hosts" else option_of(key)
         raise typer.BadParameter(reason, param_hint=hint) from error
 
 
@@ -92,7 +90,7 @@ async def _monitor(mqtt: "MqttSettings", console: "Console", seconds: float | No
     from ...fleet.gateway import Gateway, ended_by_signals
     from .fleet_table import SHOWN, FleetTable
 
-    async with reaching(mqtt):  # who names a wrong broker is told so
+    async with reaching(mqtt):  # a wrong broker is reported
         pass
     hub = ReportHub()
     site = Gateway(mqtt, hub, asks=False)

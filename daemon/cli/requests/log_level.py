@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..output import DEFAULT_CONFIG, NOBODY_ANSWERS, WRONG_INPUT, AsJson, ConfigFile, say, tell
+from ..output import DEFAULT_CONFIG, NOBODY_ANSWERS, WRONG_INPUT, AsJson, ConfigFile, report, say
 
 app = typer.Typer()
 
@@ -32,11 +32,15 @@ def log_level(
 
     if not config.is_file():
         hint = "name the configuration of the daemon with -c"
-        return tell(f"{config}: there is no such file, and so no daemon is known by it; {hint}", WRONG_INPUT)
+        return report(
+            f"{config}: there is no such file, and so no daemon is known by it; {hint}", WRONG_INPUT
+        )
     values: dict[str, Any] = {} if level is None else {"level": str(level)}
     answer = ask_here(config, "log-level", timeout_s=ANSWER_TIMEOUT_S, **values)
     if answer is None:
         hint = "start it with `motiond run`, or name its configuration with -c"
-        return tell(f"{config}: no daemon of this configuration runs on this machine; {hint}", NOBODY_ANSWERS)
+        return report(
+            f"{config}: no daemon of this configuration runs on this machine; {hint}", NOBODY_ANSWERS
+        )
     say(answer, answer["level"], json=json)
     return 0

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..output import DEFAULT_CONFIG, DONE, FAILED, AsJson, RobotName, as_listed, print_json, say, tell
+from ..output import DEFAULT_CONFIG, DONE, FAILED, AsJson, RobotName, as_listed, print_json, report, say
 from .broker import Client, asks_a_daemon, option_of
 from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
 from .request import ask
-from .words import own_words
 
 if TYPE_CHECKING:
     from ...client.play import Outcome
@@ -72,8 +71,7 @@ def play(
     if _plays_here(asks, dry_run=dry_run, traced=trace is not None):
         from ..dry_run import play_dry
 
-        with own_words(robot, "play"):
-            return play_dry(client.config or DEFAULT_CONFIG, robot, request, trace, json=json)
+        return play_dry(client.config or DEFAULT_CONFIG, robot, request, trace, json=json)
     if not wait:
         return _accept(client, robot, "play", request, f"accepted {motion}", json=json)
     return _to_the_end(client, robot, "play", request, json=json)
@@ -92,19 +90,18 @@ def _to_the_end(client: Client, robot: str, verb: str, request: dict[str, Any], 
 
     from ...client.play import Playing
 
-    with own_words(robot, verb):
-        outcome = asyncio.run(Playing(client.mqtt(), robot, Console(stderr=True)).run(verb, request))
-    return _tell(robot, outcome, json=json)
+    outcome = asyncio.run(Playing(client.mqtt(), robot, Console(stderr=True)).run(verb, request))
+    return _report(robot, outcome, json=json)
 
 
-def _tell(robot: str, outcome: "Outcome", *, json: bool) -> int:
+def _report(robot: str, outcome: "Outcome", *, json: bool) -> int:
     """Say how it ended, and how what followed did."""
     if json:
         print_json(outcome.result)
     code = DONE
     for succeeded, text in outcome.lines():
         if not succeeded:
-            code = tell(f"{robot}: {text}", FAILED)
+            code = report(f"{robot}: {text}", FAILED)
         elif not json:
             typer.echo(f"{robot}: {text}")
     return code

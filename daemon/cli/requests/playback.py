@@ -15,11 +15,11 @@ def _unix_time(given: str | float) -> float:
     """Read a moment; JSON has no NaN, and would ask for none in its place."""
     if math.isfinite(time_s := number_of(given)):
         return time_s
-    raise typer.BadParameter(f"{quoted(given)} is no time; write Unix time in s, as `date +%s` tells it")
+    raise typer.BadParameter(f"{quoted(given)} is no time; write Unix time in s, as `date +%s` prints it")
 
 
 def _checked_loop(text: str) -> str:
-    """Refuse what is neither a count nor for ever."""
+    """Refuse what is neither a count nor `forever`."""
     if text != FOREVER and not (text.isdecimal() and 1 <= int(text) <= MOST_LOOPS):
         reason = f"{quoted(text)} is no count from 1 to {MOST_LOOPS}"
         raise typer.BadParameter(f"{reason}; write --loop 3, or --loop forever")

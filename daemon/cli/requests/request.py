@@ -3,7 +3,7 @@
 import asyncio
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import typer
 from ...api import STOPS, RequestError
 from ..output import as_listed
 from .broker import Client
-from .words import own_words
 
 LEAST_SPEED, MOST_SPEED, LONGEST_TOLD = 0.1, 10.0, 60
 LARGEST = 1e15  # that JSON certainly holds; the daemon says which of these it takes
@@ -25,7 +24,7 @@ def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = Non
     Raises
     ------
     RequestError
-        If it is refused, in the words of the command line.
+        If it is refused.
     NoAnswer
         If nobody answers.
     """
@@ -33,8 +32,7 @@ def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = Non
 
     if verb in STOPS:
         return _stop(client, robot, verb)
-    with own_words(robot, verb):
-        return asyncio.run(ask_over_mqtt(client.mqtt(), robot, verb, body))
+    return asyncio.run(ask_over_mqtt(client.mqtt(), robot, verb, body))
 
 
 def _stop(client: Client, robot: str, verb: str) -> dict[str, Any]:
@@ -42,12 +40,12 @@ def _stop(client: Client, robot: str, verb: str) -> dict[str, Any]:
     from ...client.stopping import stop
 
     settings, unread = client.known_mqtt(asks_here=True)
-    with own_words(robot, verb), or_nothing_stopped(robot, unread):
+    with or_nothing_stopped(robot, unread):
         return asyncio.run(stop(settings, robot, verb, client.own_config, here_first=unread is not None))
 
 
 @contextmanager
-def or_nothing_stopped(whom: str, unread: Path | None) -> Iterator[None]:
+def or_nothing_stopped(target: str, unread: Path | None) -> Iterator[None]:
     """Say plainly where a stop has not come that went out without what the configuration says."""
     from ...client.connection import NoAnswer
 
@@ -56,16 +54,16 @@ def or_nothing_stopped(whom: str, unread: Path | None) -> Iterator[None]:
     except (NoAnswer, RequestError) as error:
         if unread is None:
             raise
-        said = f"{error}\n{nothing_stopped(whom, unread)}"
+        said = f"{error}\n{nothing_stopped(target, unread)}"
         if isinstance(error, RequestError):
             raise RequestError.of(error.code, said, error.data) from error
         raise NoAnswer(said) from error
 
 
-def nothing_stopped(whom: str, unread: Path) -> str:
+def nothing_stopped(target: str, unread: Path) -> str:
     """Return that a stop has not come, and what to do now."""
     reason = f"what {unread} says of the broker is not known"
-    return f"{whom}: nothing was stopped; {reason}; use the robot's own switch"
+    return f"{target}: nothing was stopped; {reason}; use the robot's own switch"
 
 
 def place_of(text: str) -> dict[str, Any]:
@@ -105,3 +103,11 @@ def quoted(given: str | float) -> str:
 
 
 read_speed = number_within(LEAST_SPEED, MOST_SPEED)
+
+
+def unreached(answer: Mapping[str, Any]) -> str:
+    """Return what has to be known of a stop where no actuator is there to be stopped; '' where one is."""
+    if answer.get("reached", answer.get("state") != "offline"):
+        return ""
+    reason = f" ({message})" if (message := answer.get("message")) else ""
+    return f"it is offline{reason}, and no actuator was reached; use the robot's own switch"

@@ -16,12 +16,11 @@ from ..output import (
     load_tables_meanwhile,
     print_json,
     print_table,
+    report,
     say,
-    tell,
 )
 from .broker import Client, asks_a_daemon
-from .request import ask, place_of, read_speed
-from .words import in_own_words, own_words, unreached
+from .request import ask, place_of, read_speed, unreached
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,7 +113,7 @@ def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
     """Stop softly, on the path; exit code 1 where no actuator is there to be stopped."""
     answer = ask(client, robot, "stop")
     does = "nothing plays" if answer["goal_id"] is None else "stops softly"
-    return _tell_stopped(robot, answer, does, json=json)
+    return _report_stopped(robot, answer, does, json=json)
 
 
 @app.command()
@@ -124,7 +123,7 @@ def estop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
     answer = ask(client, robot, "estop")
     is_halted = answer["state"] == "estopped"
     does = "estopped" if is_halted else f"{answer['state']}; the emergency stop is latched"
-    return _tell_stopped(robot, answer, does, json=json)
+    return _report_stopped(robot, answer, does, json=json)
 
 
 @app.command()
@@ -150,12 +149,12 @@ def reboot(
     say(answer, f"{robot}: restarted {', '.join(answer['actuators'])}; {answer['state']}", json=json)
 
 
-def _tell_stopped(robot: str, answer: "Mapping[str, Any]", does: str, *, json: bool) -> int:
+def _report_stopped(robot: str, answer: "Mapping[str, Any]", does: str, *, json: bool) -> int:
     """Print what a stop did; where it reached nobody, that is no success."""
     why_not = unreached(answer)
     if json or not why_not:
         say(answer, f"{robot}: {does}", json=json)
-    return tell(f"{robot}: {does}; {why_not}", FAILED) if why_not else DONE
+    return report(f"{robot}: {does}; {why_not}", FAILED) if why_not else DONE
 
 
 def _request(client: Client, robot: str, verb: str, *, json: bool) -> None:
@@ -183,16 +182,19 @@ def control(
     """Say who is in control of a robot; other subcommands are in control by themselves where they have to."""
     from ...client.control import free, who_controls
 
-    with own_words(robot, "lease/take"):
-        before = asyncio.run(free(client.mqtt(), robot)) if take else None
-        told = asyncio.run(who_controls(client.mqtt(), robot))
+    before = asyncio.run(free(client.mqtt(), robot)) if take else None
+    control_of_robot = asyncio.run(who_controls(client.mqtt(), robot))
     if take:
         text = f"control was taken from {before}" if before is not None else "nobody was in control"
-    elif not told["required"]:
+    elif not control_of_robot["required"]:
         text = "everybody may command it"
     else:
-        text = f"{told['holder']} is in control" if told["holder"] is not None else "nobody is in control"
-    say(told, f"{robot}: {text}", json=json)
+        text = (
+            f"{holder} is in control"
+            if (holder := control_of_robot["holder"]) is not None
+            else "nobody is in control"
+        )
+    say(control_of_robot, f"{robot}: {text}", json=json)
 
 
 @app.command()
@@ -222,40 +224,39 @@ def reload(
         if here is not None:
             if json:
                 print_json(here.payload())
-            return _tell_reloaded_here(here, json=json)
-        tell(f"{reason}; motions are read again, the configuration is not", code)
+            return _report_reloaded_here(here, json=json)
+        report(f"{reason}; motions are read again, the configuration is not", code)
     reloaded = asyncio.run(reload_motions(client.mqtt(), robot))
     if json:
         rows = [one.payload() for one in reloaded]
         print_json(rows if robot is None else rows[0])
-    return max(code, *(_tell_reloaded(one, json=json) for one in reloaded))
+    return max(code, *(_report_reloaded(one, json=json) for one in reloaded))
 
 
-def _tell_reloaded_here(here: "ReloadedHere", *, json: bool) -> int:
+def _report_reloaded_here(here: "ReloadedHere", *, json: bool) -> int:
     """Print what can be played, and what needs a restart."""
     code = DONE
     for one in here.robots:
         if not json:
             typer.echo(f"{one.robot}: {one.summary()}")
         for reason in one.unplayable():
-            code = tell(f"{one.robot}: {reason}", FAILED)
+            code = report(f"{one.robot}: {reason}", FAILED)
     for key in here.restart:
-        tell(f"{key}: has changed, which a running daemon does not take; restart it", DONE)
+        report(f"{key}: has changed, which a running daemon does not take; restart it", DONE)
     return code
 
 
-def _tell_reloaded(one: "Reloaded", *, json: bool) -> int:
+def _report_reloaded(one: "Reloaded", *, json: bool) -> int:
     """Say what a robot has now, and what of it cannot be played."""
     if isinstance(one.error, RequestError):
-        refused = in_own_words(one.error, one.robot, "motions/reload")
-        return tell(str(refused), FAILED)
+        return report(str(one.error), FAILED)
     if one.error is not None:
-        return tell(str(one.error), NOBODY_ANSWERS)
+        return report(str(one.error), NOBODY_ANSWERS)
     if not json:
         typer.echo(f"{one.robot}: {one.summary()}")
     code = DONE
     for reason in one.unplayable():
-        code = tell(f"{one.robot}: {reason}", FAILED)
+        code = report(f"{one.robot}: {reason}", FAILED)
     return code
 
 

@@ -231,9 +231,9 @@ class RobotSession:
             raise RequestError("OFFLINE", self._robot, problem, f"the robot is offline; {self.message}")
         if self.state is State.ESTOPPED or self.latched:
             reason = "the emergency stop is latched"
-            raise RequestError("ESTOPPED", self._robot, problem, reason, "send reset when it is safe")
+            raise RequestError("ESTOPPED", self._robot, problem, reason, "reset it when it is safe")
         if self.state is State.FAULT:
-            raise RequestError("FAULT", self._robot, problem, self.message, "send reset when it is fixed")
+            raise RequestError("FAULT", self._robot, problem, self.message, "reset it when it is fixed")
 
     def refuse_unless_loose(self, problem: str) -> None:
         """Refuse what cannot be done while a robot holds, or is about to leave.
@@ -246,7 +246,7 @@ class RobotSession:
             reason, fix = f"the robot is {self.in_words}", "disable it first, as it may drop"
             raise RequestError("NOT_ALLOWED", self._robot, problem, reason, fix)
 
-    def busy(self, fix: str = "stop it first or send on_busy: replace") -> RequestError:
+    def busy(self, fix: str = "stop it first, replace it, or queue behind it") -> RequestError:
         """Return the refusal of a robot that plays, with what the client can do."""
         what = f"busy with {self.goal.motion if self.goal else 'another motion'}"
         goal_id = {"goal_id": self.goal.goal_id} if self.goal else {}
@@ -452,7 +452,7 @@ class RobotSession:
                     f"{after.motion} would wait for ever",
                     f"{goal.motion}, before it, loops forever",
                 )
-                fix = "stop that or send on_busy: replace"
+                fix = "stop that, or replace it"
                 raise RequestError("BUSY", self._robot, problem, reason, fix, goal_id=goal.goal_id)
 
     def _waiting(self, goal_id: str) -> Goal:

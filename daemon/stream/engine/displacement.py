@@ -145,7 +145,7 @@ class WaysBack:
         )
         for joint in np.flatnonzero(moved & outward & self._is_far(target)):
             where = f"was held at {target[joint]:.4g} {self._units[joint]}, further outside its limits"
-            return f"joint '{self._joints[joint]}' {where}; send goto with from_beyond: true"
+            return f"joint '{self._joints[joint]}' {where}; go to a posture with from_beyond"
         return ""
 
     def _is_far(self, position: Floats) -> Booleans:

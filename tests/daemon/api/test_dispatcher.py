@@ -330,7 +330,7 @@ async def test_what_commands_a_robot_needs_its_lease_where_one_is_required(
     assert robots.handled == []
     secret = arms_lease.acquire("ana")["lease"]
     said = await answer(dispatcher, RawRequest("arm", verb, orjson.dumps({**body, "lease": secret + "x"})))
-    whose = "ana has it; ask them to release it, or take it by lease/take"
+    whose = "ana has it; ask them to release it, or take control"
     assert said["error"] == f"arm/{verb}: not in control; {whose}"
     assert said["data"]["holder"] == "ana"
     assert robots.handled == []
@@ -413,7 +413,7 @@ async def test_a_lease_is_told_again_to_the_request_that_it_was_given_to_and_to_
     given = await asked(leased, "acquire", holder="olga")
     assert await asked(leased, "acquire", holder="olga") == given
     others = await asked(leased, "acquire", holder="ana")
-    reason = "olga has it; ask them to release it, or take it by lease/take"
+    reason = "olga has it; ask them to release it, or take control"
     assert (others["code"], others["error"]) == (
         "NOT_IN_CONTROL",
         f"arm/lease/acquire: not in control; {reason}",
@@ -441,7 +441,7 @@ async def test_a_renewal_of_a_lease_that_was_lost_is_not_told_again(leased: Disp
     assert await asked(leased, "renew", lease=lease) == renewed
     await asked(leased, "take", holder="ana")
     refusal = await asked(leased, "renew", lease=lease)
-    reason = "ana has it; ask them to release it, or take it by lease/take"
+    reason = "ana has it; ask them to release it, or take control"
     assert (refusal["code"], refusal["error"]) == (
         "NOT_IN_CONTROL",
         f"arm/lease/renew: not in control; {reason}",

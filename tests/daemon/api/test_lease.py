@@ -54,7 +54,7 @@ def of_ana(expires_in_s: float = TTL_S) -> dict[str, Any]:
 
 
 NOBODYS = {"holder": None, "epoch": UNIX_S, "expires_at": None}
-ANA_HAS_IT = "not in control; ana has it; ask them to release it, or take it by lease/take"
+ANA_HAS_IT = "not in control; ana has it; ask them to release it, or take control"
 NOBODY_HAS_IT = "not in control; nobody has control; acquire it by lease/acquire"
 
 
@@ -184,7 +184,7 @@ def test_control_is_taken_by_force_and_the_other_one_is_told(lease: Watched) -> 
     assert lease.losses == [Loss("ana", "bob")]
     assert lease.changes == [("ana", False), ("bob", False)]
     lease.admit("arm/play", given["lease"])
-    whose = "bob has it; ask them to release it, or take it by lease/take"
+    whose = "bob has it; ask them to release it, or take control"
     assert refused(lease.admit, "arm/play", before)[1] == f"arm/play: not in control; {whose}"
     assert refused(lease.renew, before)[1] == f"arm/lease/renew: not in control; {whose}"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Step = Callable[["Beside"], Awaitable[None]]
 
 ENDED = "ended with SUCCESSFUL; the last row is out and held"
-REFUSED = "arm: short cannot be played; the emergency stop is latched; `motiond reset arm` when it is safe\n"
+REFUSED = "arm: short cannot be played; the emergency stop is latched; reset it when it is safe\n"
 
 
 class Running(Protocol):
@@ -54,7 +54,7 @@ class Beside(Protocol):
 
 async def requests_are_answered(daemon: Beside) -> None:
     assert await daemon.cli("play", "arm", "short") == (0, f"arm: short {ENDED}\n", "")
-    nothing = "arm: nothing to pause; the robot is idle; `motiond play` first\n"
+    nothing = "arm: nothing to pause; the robot is idle; play first\n"
     assert await daemon.cli("pause", "arm") == (1, "", nothing)
     accepted = await daemon.cli("goto", "arm", "elbow=0.2")
     assert (accepted.code, accepted.out.startswith("arm: accepted; goal "), accepted.err) == (0, True, "")

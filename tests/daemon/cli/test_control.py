@@ -89,12 +89,9 @@ async def test_who_is_in_control_keeps_others_out_and_is_named_but_is_stopped_by
     daemon: Daemon,
 ) -> None:
     play = await playing(daemon)
-    refused = (
-        f"arm: not in control; {myself('play')} has it; "
-        "ask them to release it, or `motiond control arm --take`\n"
-    )
+    refused = f": not in control; {myself('play')} has it; ask them to release it, or take control\n"
     for command in (("play", "arm", "short"), ("goto", "arm", "elbow=0"), ("pause", "arm")):
-        assert await daemon.cli(*command) == (1, "", refused)
+        assert await daemon.cli(*command) == (1, "", f"arm/{command[0]}{refused}")
     assert await daemon.cli("stop", "arm") == (0, "arm: stops softly\n", "")
     canceled = "arm: long ended with CANCELED; stopped on request, softly, on the path\n"
     assert await play.end() == (1, "", canceled)

@@ -154,14 +154,14 @@ async def test_ctrl_c_before_the_commit_says_so_where_the_broker_hangs(
     await link.cut()
 
 
-async def test_a_refusal_is_told_in_the_words_of_the_command_line(broker: Embedded, choir: Members) -> None:
+async def test_a_refusal_has_the_reason_of_each_member(broker: Embedded, choir: Members) -> None:
     choir.robots["right"].refusals["fleet/prepare"] = {
         "code": "INVALID_MOTION",
-        "error": "right: wave ends far from its beginning; send seam: approach or ping_pong",
+        "error": "right: wave ends far from its beginning; choose seam approach, or ping-pong",
     }
     said = (
         "choir: nobody plays; right does not start; fix what stands below and play again\n"
-        "right: wave ends far from its beginning; add --seam approach or --ping-pong\n"
+        "right: wave ends far from its beginning; choose seam approach, or ping-pong\n"
     )
     assert await fleet(broker, "play", "choir", "wave") == (1, "", said)
 

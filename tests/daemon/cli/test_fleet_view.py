@@ -93,7 +93,7 @@ def test_a_clock_is_told_in_words(clock: Any, words: str) -> None:
             ("--listen", "0.0.0.0:8090"),
             (
                 "invalid value for --listen: '0.0.0.0:8090' is open to others without a token; whoever "
-                "reaches it could move the robots; add --token-file, or listen on 127.0.0.1"
+                "reaches it could move the robots; add token_file, or listen on 127.0.0.1"
             ),
         ),
         (

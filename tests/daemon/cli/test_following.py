@@ -148,7 +148,7 @@ async def test_reload_of_a_robot_that_nobody_has_is_told(daemon: Daemon) -> None
     assert await daemon.cli("reload", "amr") == (3, "", said)
 
 
-# -- words --------------------------------------------------------------------------------------------------
+# -- refusals -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -158,28 +158,28 @@ async def test_reload_of_a_robot_that_nobody_has_is_told(daemon: Daemon) -> None
             ("play", "arm", "long", "--loop", "2", "--first", "120"),
             (
                 "long: its last row is 0.2618 rad from its first at joint 'elbow'; that cannot be passed in "
-                "one tick; add --seam approach or --ping-pong"
+                "one tick; choose seam approach, or ping-pong"
             ),
         ),
         (
             ("play", "arm", "short", "--start-at", "1763800000000"),
             (
-                "arm: --start-at is 1763800000000.0; it must be Unix time in s, from 0 to 1e+10, and looks "
-                "like milliseconds; correct it"
+                "arm/play: 'start_at' is 1763800000000.0; it must be Unix time in s, from 0 to 1e+10, and "
+                "looks like milliseconds; correct it"
             ),
         ),
         (
             ("play", "arm", "short", "--first", "9999999999"),
-            "arm: --first is 9999999999; it must be less than or equal to 1000000000; correct it",
+            "arm/play: 'first.frame' is 9999999999; it must be less than or equal to 1000000000; correct it",
         ),
-        (("seek", "arm", "10"), "arm: nothing to seek in; the robot is idle; `motiond play` first"),
+        (("seek", "arm", "10"), "arm: nothing to seek in; the robot is idle; play first"),
         (
             ("goto", "arm", "elbow=1e9"),
-            "arm: a joint's position is 1000000000.0; it must be less than or equal to 1000000; correct it",
+            "arm/goto: 'joints.elbow' is 1000000000.0; it must be less than or equal to 1000000; correct it",
         ),
     ],
 )
-async def test_a_refusal_names_options_and_subcommands(
+async def test_a_refusal_is_printed_as_the_daemon_words_it(
     daemon: Daemon, words: tuple[str, ...], said: str
 ) -> None:
     assert await daemon.cli(*words) == (1, "", said + "\n")

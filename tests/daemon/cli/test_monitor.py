@@ -79,29 +79,6 @@ async def test_resume_is_asked_about_first_and_pause_and_estop_are_not(daemon: D
     await daemon.until("estopped")
 
 
-async def test_with_caps_lock_on_a_key_stops_the_robot_and_another_ends_it(daemon: Daemon) -> None:
-    monitor = await monitor_of(daemon, "arm")
-    monitor.type("X")
-    await monitor.shows("key 'X' does nothing; s stops, e halts at once, q quits")
-    monitor.type("S")
-    await monitor.shows("arm: idle", "long ended with CANCELED; ")
-    await daemon.ask("play", **FOR_EVER)
-    await monitor.until(lambda shown: "arm: playing long" in shown and "stop accepted" not in shown)
-    monitor.type("Q")
-    assert (await monitor.end()).code == 0
-
-
-async def test_a_stop_is_not_held_up_by_a_question(daemon: Daemon) -> None:
-    monitor = await monitor_of(daemon, "arm")
-    monitor.type("r")
-    await monitor.shows("resume arm? It may move.")
-    monitor.type("s")
-    shown = await monitor.shows("arm: stop accepted; stops softly")
-    assert "resume arm?" not in shown
-    monitor.type("q")
-    assert (await monitor.end()).code == 0
-
-
 async def test_robots_are_switched_by_a_key(daemon: Daemon) -> None:
     monitor = await monitor_of(daemon)
     monitor.type("\t")
@@ -113,17 +90,6 @@ async def test_robots_are_switched_by_a_key(daemon: Daemon) -> None:
     monitor.send_signal(signal.SIGINT)
     assert (await monitor.end()).code == 0
     assert (await daemon.ask("status"))["state"] == "playing"
-
-
-async def test_a_narrow_terminal_keeps_what_matters(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.setenv("LINES", "14")
-    monitor = await monitor_of(daemon)
-    shown = await monitor.shows("shoulder", "elbow", "position", "error", "effort", "q quit", "°C")
-    assert max(map(len, shown.splitlines())) <= 60
-    assert len(shown.rstrip().splitlines()) <= 14
-    monitor.type("q")
-    assert (await monitor.end()).code == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, None], ids=["SIGHUP", "end of input"])

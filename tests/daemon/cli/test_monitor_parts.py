@@ -287,7 +287,7 @@ async def test_a_failed_stop_says_what_to_do_on_a_narrow_terminal_too(robots: Ro
     assert " ".join(line for line in foot if line) == f"STOP OF arm HAS FAILED: {reason}"
 
 
-async def test_a_refusal_is_told_in_the_words_of_the_command_line(robots: Robots) -> None:
+async def test_a_refusal_is_shown_as_the_daemon_words_it(robots: Robots) -> None:
     commander = commander_of(robots)
     error = "arm/pause: nothing to pause; the robot is idle; play first"
     robots.answer = RequestError.of("NOT_PLAYING", error)
@@ -295,7 +295,7 @@ async def test_a_refusal_is_told_in_the_words_of_the_command_line(robots: Robots
     assert commander.last is not None
     sent = commander.last
     await until(lambda: sent.said)
-    said = "arm: pause failed: nothing to pause; the robot is idle; `motiond play` first"
+    said = "arm: pause failed: nothing to pause; the robot is idle; play first"
     assert (commander.words(commander.last), commander.alarm) == (said, None)
 
 
@@ -437,7 +437,7 @@ async def test_a_lost_broker_an_absent_robot_and_silence_are_told(robots: Robots
     now_s = 0.0
     view = view_of(now=lambda: now_s)
     now_s = 5.0
-    assert screen_of(view, robots).lines(80, 20)[3].plain.rstrip() == "nothing heard for 5 s"
+    assert screen_of(view, robots).lines(80, 20)[3].plain.rstrip() == "no report for 5 s"
     lost = screen_of(view, robots, connected=False).lines(80, 20)
     assert lost[0].plain.rstrip() == f"{BROKER}: NOT CONNECTED, tried again"
     view.take(Report("arm", "availability", {"state": "offline", "absence": "its daemon 'd' is offline"}))

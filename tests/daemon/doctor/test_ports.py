@@ -126,7 +126,7 @@ def test_another_program_on_a_port_is_named(tmp_path: Path, port: Path) -> None:
         verdict=Verdict.WARNING,
         found="another program has it open: process 812 (/usr/sbin/ModemManager)",
         means="robot 'arm' stays offline, or what two programs send gets mixed up",
-        hint="end that program; if it is ModemManager, tell udev ID_MM_DEVICE_IGNORE=1",
+        hint="end that program; if it is ModemManager, set udev ID_MM_DEVICE_IGNORE=1",
     )
 
 

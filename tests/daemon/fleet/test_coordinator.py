@@ -165,7 +165,7 @@ async def test_sixty_robots_are_asked_on_one_connection(
 
 
 async def test_one_refusal_releases_all_and_is_reported(broker: Embedded, choir: Members) -> None:
-    reason = "right: busy with nod; one motion plays at a time; stop it first or send on_busy: replace"
+    reason = "right: busy with nod; one motion plays at a time; stop it first, replace it, or queue behind it"
     choir.robots["right"].refusals["fleet/prepare"] = {"code": "BUSY", "error": reason}
     error = await refused(broker)
     assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{reason}"
@@ -422,9 +422,7 @@ async def test_control_is_acquired_where_nobody_has_it_and_kept_and_returned(
 
 
 async def test_where_somebody_else_is_in_control_nobody_plays(broker: Embedded, choir: Members) -> None:
-    reason = (
-        "left/fleet/prepare: not in control; ana has it; ask them to release it, or take it by lease/take"
-    )
+    reason = "left/fleet/prepare: not in control; ana has it; ask them to release it, or take control"
     refusal = {"code": "NOT_IN_CONTROL", "error": reason, "data": {"holder": "ana"}}
     choir.robots["left"].refusals["fleet/prepare"] = refusal
     assert str(await refused(broker)) == f"choir: nobody plays; left does not start; {DO}\n{reason}"

@@ -130,7 +130,7 @@ def test_unknown_and_impossible_positions_are_refused_together() -> None:
     with pytest.raises(ApproachError) as caught:
         approach([float("nan"), 2.5, 0.1], [0, 0, 0])
     where = "arm: joint 'elbow' is at 2.5 rad, far outside its limits of -1 to 2 rad"
-    hint = "check the actuator, its offset and its turns; if it is there, send goto with from_beyond: true"
+    hint = "check the actuator, its offset and its turns; if it is there, go to a posture with from_beyond"
     lost = "arm: joint 'base' has no measured position; there is no way from there; check the actuator"
     assert str(caught.value).splitlines() == [lost, f"{where}; {hint}"]
     assert caught.value.joints == ("base", "elbow")

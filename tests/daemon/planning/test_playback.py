@@ -89,7 +89,7 @@ def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: Place, ro
             {"count": 2},
             (
                 "wave: its last row is 1 rad from its first at joint 'elbow'; "
-                "that cannot be passed in one tick; send seam: approach or ping_pong"
+                "that cannot be passed in one tick; choose seam approach, or ping-pong"
             ),
         ),
     ],

@@ -166,7 +166,7 @@ def test_way_points_that_end_elsewhere_do_not_jump_to_their_beginning(interpolat
         looped(found)
     assert str(caught.value) == (
         "wave: its last row is 0.03 rad from its first at joint 'elbow'; "
-        "it rests on both; send seam: approach or ping_pong"
+        "it rests on both; choose seam approach, or ping-pong"
     )
     playback = looped(found, seam="approach")
     assert (playback.passes.seamless, playback.returns, playback.track) == (False, True, found)

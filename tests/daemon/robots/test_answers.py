@@ -48,7 +48,7 @@ async def test_an_answer_that_does_not_come_names_the_state_and_what_is_awaited(
         await robot.obeyed(1, "torque off")
     assert str(refused.value) == (
         f"arm: not done in 0.1 s; the robot is {told}, and torque off is still awaited; "
-        "it may come yet; `state` reports it"
+        "it may come yet; its state shows it"
     )
     assert refused.value.data == {"state": state, "torque": torque, "awaited": "torque off"}
 

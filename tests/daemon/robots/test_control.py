@@ -163,7 +163,7 @@ async def test_where_no_control_is_required_everybody_commands_and_there_is_no_l
         for verb in ("acquire", "take", "renew", "release"):
             body = {"holder": "ana"} if verb in {"acquire", "take"} else {"lease": "x"}
             told = await ask(registry, f"lease/{verb}", **body)
-            reason = "everybody may command it; send requests without one, or set lease.required"
+            reason = "everybody may command it; command it without, or set lease.required"
             assert told["error"] == f"arm: there is no lease to have; {reason}"
             assert told["code"] == "NOT_ALLOWED"
         accepted = await ok(registry, "play", motion="short", lease="x")

@@ -445,7 +445,7 @@ async def test_a_joint_that_comes_back_a_turn_off_is_not_turned_around(tmp_path:
         "INVALID_MOTION",
         (
             "short: arm: joint 'elbow' is at 6.283 rad, far outside its limits of -0.2 to 0.8 rad; "
-            "check the actuator, its offset and its turns; if it is there, send goto with from_beyond: true"
+            "check the actuator, its offset and its turns; if it is there, go to a posture with from_beyond"
         ),
     )
     assert (status["state"], rig.results()) == ("idle", [])
@@ -464,7 +464,7 @@ async def test_a_robot_without_feedback_takes_no_torque(tmp_path: Path) -> None:
         "FAULT",
         (
             "arm: short cannot be played; arm: no position feedback after enable; check the actuators; "
-            "send reset when it is fixed"
+            "reset it when it is fixed"
         ),
     )
     assert (status["state"], status["torque"]) == ("fault", False)
@@ -484,7 +484,7 @@ async def test_torque_is_not_switched_on_by_feedback_of_long_ago(tmp_path: Path)
         status = await ask(registry, "status")
     assert re.fullmatch(
         r"arm: short cannot be played; arm: actuator 'elbow' last reported \d\.\d{3} s ago; "
-        "checks.stale_s is 0.15 s; check its cable and power; send reset when it is fixed",
+        "checks.stale_s is 0.15 s; check its cable and power; reset it when it is fixed",
         str(refusal.value),
     )
     assert (status["state"], status["torque"]) == ("fault", False)

@@ -21,7 +21,7 @@ LOWER, UPPER, BEYOND = -2.0, 2.0, 2.6
 VELOCITY = 2.0  # of the rig's approaches
 REFUSED = (
     f"arm: joint 'elbow' is at {BEYOND:g} rad, far outside its limits of {LOWER:g} to {UPPER:g} rad; "
-    "check the actuator, its offset and its turns; if it is there, send goto with from_beyond: true"
+    "check the actuator, its offset and its turns; if it is there, go to a posture with from_beyond"
 )
 
 
@@ -83,7 +83,7 @@ async def test_a_stop_on_the_way_holds_beyond_the_limit_until_it_is_asked_for_ag
         held = (await rig.until("telemetry", lambda _: True, len(rig.reports)))["reference"]["position"][1]
     assert result["code"] == "CANCELED"
     assert UPPER + 0.2 < held < BEYOND
-    assert "send goto with from_beyond: true" in str(refusal.value)
+    assert "go to a posture with from_beyond" in str(refusal.value)
 
 
 async def test_on_exit_does_not_park_from_beyond(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -129,7 +129,7 @@ async def test_a_joint_pushed_far_outside_its_limits_does_not_come_back_unasked(
         await rig.result_of(slow["goal_id"])
     reason = f"joint 'elbow' is at {by:.4g} rad, far outside its limits of -2 to 2 rad; check the actuator"
     moved = f"joint 'elbow' was moved {by:.4g} rad from where it was held"
-    hint = "its offset and its turns; if it is there, send goto with from_beyond: true"
+    hint = "its offset and its turns; if it is there, go to a posture with from_beyond"
     assert (result["code"], result["message"]) == ("INVALID_GOAL", f"{moved}; {reason}, {hint}")
     assert np.unique(positions, axis=0).tolist() == [[0.0, 0.0]]
     assert event["message"] == f"{moved}; it goes on slowly from where it is; look for what moved it"

@@ -63,7 +63,7 @@ ENDLESS: dict[str, dict[str, Any]] = {
     "a loop": {"loop": "forever"},
     "ping-pong": {"loop": "forever", "ping_pong": True},
 }
-REFUSED = "arm: short would wait for ever; long, before it, loops forever; stop that or send on_busy: replace"
+REFUSED = "arm: short would wait for ever; long, before it, loops forever; stop that, or replace it"
 
 
 @pytest.mark.parametrize("kind", ENDLESS)

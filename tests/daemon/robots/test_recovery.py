@@ -160,7 +160,7 @@ async def test_a_reset_of_a_stream_process_that_hangs_is_not_said_to_be_done_and
         await rig.until_state("idle")
         await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
     awaited = "the end of the emergency stop is still awaited"
-    reason = f"the robot is playing with torque on, and {awaited}; it may come yet; `state` reports it"
+    reason = f"the robot is playing with torque on, and {awaited}; it may come yet; its state shows it"
     assert (caught.value.code, str(caught.value)) == ("TIMEOUT", f"arm: not done in 0.5 s; {reason}")
 
 
@@ -182,7 +182,7 @@ async def test_a_reset_that_an_emergency_stop_follows_at_once_says_that_it_is_ha
             await resetting
         await first
         status = await ask(registry, "status")
-    reason = "an emergency stop came after the reset; send reset when it is safe"
+    reason = "an emergency stop came after the reset; reset it when it is safe"
     assert (caught.value.code, str(caught.value)) == ("ESTOPPED", f"arm: halted again; {reason}")
     assert (status["state"], status["estop_latched"]) == ("estopped", True)
 

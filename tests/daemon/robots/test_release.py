@@ -102,8 +102,8 @@ async def test_a_play_that_has_not_begun_does_not_begin_after_a_disable(stage: S
 
 
 HALTS = {
-    "estopped": ("ESTOPPED", "the emergency stop is latched; send reset when it is safe"),
-    "fault": ("FAULT", "the bus is lost; send reset when it is fixed"),
+    "estopped": ("ESTOPPED", "the emergency stop is latched; reset it when it is safe"),
+    "fault": ("FAULT", "the bus is lost; reset it when it is fixed"),
 }
 
 

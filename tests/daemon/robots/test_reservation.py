@@ -207,7 +207,7 @@ async def test_a_robot_that_is_halted_or_on_another_clock_is_refused(rig: Rig) -
         told = await ask(registry, "fleet/prepare", motion="short", start="s1")
         assert (told["code"], told["error"]) == (
             "ESTOPPED",
-            "arm: short cannot be prepared; the emergency stop is latched; send reset when it is safe",
+            "arm: short cannot be prepared; the emergency stop is latched; reset it when it is safe",
         )
 
 

@@ -117,7 +117,7 @@ async def test_a_second_play_is_refused_while_one_is_on(rig: Rig) -> None:
             await ask(registry, "play", motion="short")
     assert (refusal.value.code, str(refusal.value), refusal.value.data) == (
         "BUSY",
-        "arm: busy with long; one motion plays at a time; stop it first or send on_busy: replace",
+        "arm: busy with long; one motion plays at a time; stop it first, replace it, or queue behind it",
         {"goal_id": goal_id},
     )
 
@@ -262,7 +262,7 @@ async def test_an_emergency_stop_latches_until_reset(rig: Rig) -> None:
         assert (await rig.result_of(again["goal_id"]))["code"] == "SUCCESSFUL"
     assert (refusal.value.code, str(refusal.value)) == (
         "ESTOPPED",
-        "arm: short cannot be played; the emergency stop is latched; send reset when it is safe",
+        "arm: short cannot be played; the emergency stop is latched; reset it when it is safe",
     )
 
 

@@ -98,7 +98,7 @@ ENDS = {
     "disable": ("CANCELED", "arm: stopped before the motion began; play it again"),
     "estop": (
         "ESTOPPED",
-        "arm: nod cannot be played; the emergency stop is latched; send reset when it is safe",
+        "arm: nod cannot be played; the emergency stop is latched; reset it when it is safe",
     ),
     "replace": (
         "PREEMPTED",

@@ -292,9 +292,9 @@ def test_the_command_says_how_it_went_and_writes_the_trace(
     assert trace.is_file()
 
 
-def test_the_command_refuses_in_its_own_words(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_refuses_what_a_daemon_would(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run_here(capsys, *command(rig, "--start-at", "-1"))
-    said = "arm: --start-at is -1.0; it must be Unix time in s, from 0 to 1e+10; correct it\n"
+    said = "arm/play: 'start_at' is -1.0; it must be Unix time in s, from 0 to 1e+10; correct it\n"
     assert (code, out, err) == (1, "", said)
 
 

