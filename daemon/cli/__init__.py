@@ -6,12 +6,10 @@
 - `requests`: the subcommands that ask a daemon
 - `monitor`: the subcommand that shows one robot, with keys
 - `files`: subcommands for files
-- `example`: subcommands for a configuration to begin with
 - `actuators`: subcommands for actuators
-- `init`: the subcommand that writes a first configuration
-- `dry_run`: what a dry run says
+- `init`: subcommands for a configuration to begin with
 - `doctor`: the subcommand that looks at the machine
 - `completion`: scripts for shells
 - `output`: common options, exit codes, tables; `streams`: what stdout and stderr can take
-- `demo`, `live_table`: the demonstration, and what it shows
+- `demo`: the demonstration
 """

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from . import actuators, completion, doctor, example, files, init, monitor, run
+from . import actuators, completion, doctor, files, init, monitor, run
 from .requests import fleet, forget, log_level, play, robots
 
 app = typer.Typer(
@@ -19,7 +19,7 @@ app = typer.Typer(
 )
 for part in (
     *(run, play, robots, monitor, log_level, forget, fleet),
-    *(files, actuators, example, doctor, init, completion),
+    *(files, actuators, doctor, init, completion),
 ):
     app.add_typer(part.app)
 

@@ -12,8 +12,13 @@ from contextlib import suppress
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+import numpy as np
 import orjson
+from rich import box
+from rich.console import Group
 from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from ..api import PlayRequest, ReportHub, RequestError, StatusRequest
 from ..broker import BrokerError
@@ -24,14 +29,13 @@ from ..mqtt.client import address_of
 from ..mqtt.topics import Topics
 from ..robots import make_registry
 from ..service.daemon import serve
-from .live_table import SHOWN, LiveTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
 
-    from ..api import Subscription
+    from ..api import Report, Subject, Subscription
     from ..config.http import HttpSettings
     from ..config.mqtt import MqttSettings
     from ..config.settings import Settings
@@ -39,6 +43,10 @@ if TYPE_CHECKING:
 
     Moved = TypeVar("Moved", MqttSettings, HttpSettings)
 
+SHOWN: frozenset[Subject] = frozenset({"description", "state", "result", "telemetry", "diagnostics"})
+COLUMNS = ("joint", "reference", "feedback", "error", "unit")
+
+_STYLES = {"playing": "green", "approaching": "cyan", "stopping": "yellow", "estopped": "red", "fault": "red"}
 PAUSE_S = 1.0
 LOOK_S = 0.1
 LINE_S = 1.0
@@ -202,3 +210,72 @@ async def play_for_ever(robots: RobotRegistry, robot: str, motions: list[str]) -
         await until_idle(robots, robot)
         with suppress(RequestError):  # somebody was faster, or has stopped the robot
             await robots.handle(robot, "play", PlayRequest(motion=motion))
+
+
+class LiveTable:
+    """The latest reports of one robot, as a renderable of rich."""
+
+    def __init__(self, robot: str) -> None:
+        self._robot = robot
+        self._latest: dict[Subject, dict[str, Any]] = {}
+
+    def take(self, report: Report) -> None:
+        """Remember a report."""
+        self._latest[report.subject] = report.data
+
+    def take_all(self, reports: Subscription) -> None:
+        """Remember every report that has come."""
+        while report := reports.get_now():
+            if report.robot == self._robot:
+                self.take(report)
+
+    def __rich__(self) -> Group:
+        return Group(Text(self._doing(), style=self._style()), self._joints(), self._timing(), self._result())
+
+    def line(self) -> str:
+        """Return everything in one line, for where there is no terminal."""
+        telemetry = self._latest.get("telemetry")
+        parts = [self._doing(), self._timing()]
+        if telemetry is not None:
+            errors = np.abs(telemetry["error"]["position"])
+            worst = f"{np.nanmax(errors):.4f}" if np.isfinite(errors).any() else "-"
+            parts.insert(1, f"largest error {worst}")
+        return "; ".join((*parts, self._result()))
+
+    def _style(self) -> str:
+        return "bold " + _STYLES.get(self._latest.get("state", {}).get("state", ""), "")
+
+    def _doing(self) -> str:
+        state = self._latest.get("state", {"state": "starting"})
+        text = f"{self._robot}: {state['state']}"
+        if state.get("motion"):
+            text += f" {state['motion']}, {state['time']:.1f} of {state['duration']:.1f} s"
+        return f"{text}; {state['message']}" if state.get("message") else text
+
+    def _joints(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for column in COLUMNS:
+            table.add_column(column, justify="right" if column in COLUMNS[1:4] else "left", min_width=9)
+        telemetry = self._latest.get("telemetry", {})
+        for index, joint in enumerate(self._latest.get("description", {}).get("joints", [])):
+            values = (telemetry[kind]["position"][index] if telemetry else np.nan for kind in COLUMNS[1:4])
+            table.add_row(joint["name"], *(_number(value) for value in values), joint["unit"])
+        return table
+
+    def _timing(self) -> str:
+        timing = self._latest.get("diagnostics")
+        if timing is None:
+            return "no tick yet"
+        late = ", ".join(f"{name} {value * 1e3:.3f}" for name, value in timing["lateness_s"].items())
+        missed = timing.get("missed_deadlines_total", timing["missed_deadlines"])
+        return f"{timing['tick_rate_hz']:.0f} ticks/s, lateness in ms {late}, missed deadlines {missed}"
+
+    def _result(self) -> str:
+        result = self._latest.get("result")
+        if result is None:
+            return "no motion has ended yet"
+        return f"last result: {result['motion']} {result['code']}"
+
+
+def _number(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:+.4f}"

@@ -69,7 +69,7 @@ def play(
     asks = {"--replace": replace, "--queue": queue, "--no-wait": not wait}
     asks |= {option_of(name): True for name in client.typed - {"config"}}
     if _plays_here(asks, dry_run=dry_run, traced=trace is not None):
-        from ..dry_run import play_dry
+        from .dry_run import play_dry
 
         return play_dry(client.config or DEFAULT_CONFIG, robot, request, trace, json=json)
     if not wait:

@@ -14,8 +14,7 @@ from rich.console import Console
 
 from motiond.daemon.api import Report
 from motiond.daemon.cli import demo as demo_module
-from motiond.daemon.cli.demo import on_free_port, trigger_lines
-from motiond.daemon.cli.live_table import LiveTable
+from motiond.daemon.cli.demo import LiveTable, on_free_port, trigger_lines
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import Settings, load_settings
 from motiond.daemon.tools.example import example_config

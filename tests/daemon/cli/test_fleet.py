@@ -193,7 +193,7 @@ async def test_who_is_not_there_is_shown_with_the_reason(broker: Embedded, choir
     code, out, err = await fleet(broker, "status")
     assert (code, err) == (0, "")
     assert [line.split() for line in out.splitlines() if line.startswith(" left")] == [
-        ["left", "choir", "offline", "d1", "on", "bench", "last", "told", "nothing"]
+        ["left", "choir", "offline", "d1", "on", "bench", "last", "seen", "nothing"]
     ]
     reason = "its daemon 'd1' has crashed, or has lost the broker"
     assert out.splitlines()[-2:] == [f"left: {reason}", f"right: {reason}"]

@@ -6,11 +6,9 @@ from typing import Annotated
 
 import typer
 
-from .output import DONE
+from ..output import DONE
 
 config = typer.Typer(name="config", no_args_is_help=True, help="Begin a configuration of your own.")
-app = typer.Typer()
-app.add_typer(config)
 
 
 @config.command()
@@ -22,7 +20,7 @@ def example(
     ] = False,
 ) -> int:
     """Lay down the example: a configuration, its robot and motions, and the schema for editors."""
-    from ..tools.example import lay_down
+    from ...tools.example import lay_down
 
     written = lay_down(folder, forced=force)
     for path in written:
@@ -34,7 +32,7 @@ def example(
 @config.command()
 def schema() -> int:
     """Write the schema of configurations to stdout, for an editor: after an update, say."""
-    from ..tools.example import example_config
+    from ...tools.example import example_config
 
     typer.echo(example_config().with_name("schema.json").read_text(encoding="utf-8"), nl=False)
     return DONE

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 import typer
 
-from ..api import RawRequest, parse
-from ..config.settings import load_settings
-from .output import DONE, FAILED, print_json, report
+from ...api import RawRequest, parse
+from ...config.settings import load_settings
+from ..output import DONE, FAILED, print_json, report
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..api import PlayRequest
-    from ..tools.dry_run import DryRun
+    from ...api import PlayRequest
+    from ...tools.dry_run import DryRun
 
 
 def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | None, *, json: bool) -> int:
@@ -26,8 +26,8 @@ def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | No
     trace : Path, optional
         Where to write every tick.
     """
-    from ..telemetry import save_trace
-    from ..tools.dry_run import run_dry
+    from ...telemetry import save_trace
+    from ...tools.dry_run import run_dry
 
     checked = cast("PlayRequest", parse(RawRequest(robot, "play", orjson.dumps(request))))
     dry_run = run_dry(load_settings(config), robot, checked, traced=trace is not None)
