@@ -1,17 +1,4 @@
-"""Actuators behind one contract: what users and authors of drivers need.
-
-base       the contract: `Driver`, states and commands of actuators, errors
-limits     what actuators themselves allow
-options    checks options, and spreads them over the actuators
-yaml_bounds  how much a YAML file may hold, aliases included
-port_access  why a serial port may not be opened
-registry   finds drivers by name, and makes them
-sim        simulated actuators
-hebi       HEBI modules
-dynamixel  DYNAMIXEL servos
-composite  several drivers as one robot's
-testing    the contract as a suite of tests
-"""
+"""Actuators behind one contract: what users and authors of drivers need."""
 
 from typing import TYPE_CHECKING
 

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any
 from motiond.text import nearest
 
 from .base import Driver, DriverConfigError
-from .options import (
-    check,
-)
+from .options import check
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -94,10 +92,7 @@ def check_options(
 
 
 def make_driver(
-    name: str,
-    options: Mapping[str, Any],
-    actuators: Sequence[str],
-    now: Callable[[], float] = time.monotonic,
+    name: str, options: Mapping[str, Any], actuators: Sequence[str], now: Callable[[], float] = time.monotonic
 ) -> Driver:
     """Make a driver without opening it.
 

@@ -26,10 +26,7 @@ from ..base import (
     LifetimeExpired,
 )
 from ..limits import ActuatorLimits
-from ..options import (
-    OptionProblem,
-    OptionsError,
-)
+from ..options import OptionProblem, OptionsError
 from ..registry import make_driver
 from .options import CompositeOptions, problems_of
 
@@ -244,8 +241,6 @@ class CompositeDriver(Driver):
     def _slowest_hz(self) -> float:
         return min(part.driver.max_rate_hz * part.divisor for part in self._parts)
 
-    # -- what is asked of every part ------------------------------------------------------------------------
-
     def _each(self, act: Callable[[_Part], None]) -> None:
         """Call `act` for all parts even if some fail, then raise one error for all failures.
 
@@ -268,8 +263,6 @@ class CompositeDriver(Driver):
     def _opened(self) -> None:
         if not self._open:
             raise DriverError(WHERE, "is not open", hint="open it first")
-
-    # -- the contract ---------------------------------------------------------------------------------------
 
     @property
     def devices(self) -> tuple[str, ...]:

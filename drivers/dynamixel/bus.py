@@ -180,8 +180,6 @@ class Bus:
         """Return the time, in s, that `length` bytes take on the wire."""
         return length * BITS_A_BYTE / self.baud_rate
 
-    # -- frames ---------------------------------------------------------------------------------------------
-
     def send(self, frame: bytes | bytearray) -> None:
         """Discard what was received and not read, then send a frame.
 
@@ -251,8 +249,6 @@ class Bus:
         if servo_id in self._owing and self.ping(servo_id, tries) is not None:
             self._owing.discard(servo_id)
         return servo_id not in self._owing
-
-    # -- registers ------------------------------------------------------------------------------------------
 
     def ping(self, servo_id: int, tries: int = TRIES) -> Found | None:
         """Return what one servo reports of itself, or None if it does not answer."""
@@ -328,8 +324,6 @@ class Bus:
     def sync_write(self, address: int, data: Mapping[int, bytes]) -> None:
         """Write the same part of several control tables; servos do not answer this."""
         self.send(encode_sync_write(address, data))
-
-    # -- errors ---------------------------------------------------------------------------------------------
 
     def _gone(self, error: OSError) -> CommunicationLost:
         return CommunicationLost(self.port, "bus lost", str(error.strerror), "check the cable and power")

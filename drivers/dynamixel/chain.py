@@ -44,10 +44,7 @@ if TYPE_CHECKING:
 SHORT, FULL = 10, 21
 _BEFORE = [("error", "u1"), ("id", "u1"), ("current", "<i2"), ("velocity", "<i4"), ("position", "<i4")]
 _HEALTH = [("trajectories", "V8"), ("voltage", "<u2"), ("temperature", "u1")]
-PARTS = {
-    SHORT: np.dtype([*_BEFORE, ("crc", "<u2")]),
-    FULL: np.dtype([*_BEFORE, *_HEALTH, ("crc", "<u2")]),
-}
+PARTS = {SHORT: np.dtype([*_BEFORE, ("crc", "<u2")]), FULL: np.dtype([*_BEFORE, *_HEALTH, ("crc", "<u2")])}
 _JOINT = HEADER + bytes([BROADCAST_ID])
 _CRC_BYTES = 2
 
@@ -186,8 +183,6 @@ class Chain:
             self.profile = np.ndarray((count,), "<i4", self._frame, GOALS_FROM + 1, (stride,))
         self._sealed = memoryview(self._frame)[:-2]
 
-    # -- in every tick --------------------------------------------------------------------------------------
-
     def send_goals(self, goals: Sequence[int]) -> None:
         """Send goals and, if velocities are followed, `profile`. `goals`: in ticks, of all actuators."""
         frame, put = self._frame, _GOAL.pack_into
@@ -236,8 +231,6 @@ class Chain:
             place = self._place.get(packet.servo_id)
             if place is not None and answer.take_one(place, packet):
                 self.answered[place] = True
-
-    # -- registers ------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> list[int]:
         """Read a register of all servos. Raises CommunicationLost if servos do not answer; names them."""

@@ -81,8 +81,6 @@ class DynamixelDriver(Driver):
         follows = options.follow_velocity
         self._plan([capacity_at_best(port, follow_velocity=follows) for port in options.ports])
 
-    # -- capacity -------------------------------------------------------------------------------------------
-
     def _plan(self, capacities: Sequence[Capacity]) -> None:
         self._narrowest = max(capacities, key=lambda capacity: capacity.tick_s)
         self.max_rate_hz = 1 / self._narrowest.tick_s
@@ -97,8 +95,6 @@ class DynamixelDriver(Driver):
                 "lower the rate of the motion, raise `baud_rate`, or spread the servos over more ports",
             )
         require_lifetime(WHERE, self.options.command_lifetime_s, period_s)
-
-    # -- open and close -------------------------------------------------------------------------------------
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -182,8 +178,6 @@ class DynamixelDriver(Driver):
             raise DriverError(WHERE, "is not open", hint="open it first")
         return self._chains
 
-    # -- feedback -------------------------------------------------------------------------------------------
-
     def read(self, state: ActuatorState) -> None:
         """Ask all servos for feedback and wait for it; a servo that does not answer keeps its old stamp.
 
@@ -205,8 +199,6 @@ class DynamixelDriver(Driver):
         """Read torque and bus watchdog of all servos; raise for each that does not hold or take goals."""
         self._opened()
         self._feedback.look_at_all(held=self._torque)
-
-    # -- goals ----------------------------------------------------------------------------------------------
 
     def write(self, command: ActuatorCommand) -> None:
         """Send a setpoint to all servos; NaN repeats the last one. Efforts are not commanded.
@@ -264,8 +256,6 @@ class DynamixelDriver(Driver):
         """Restart servos; raises as `restart` does."""
         places = [place for place in self._places if place.actuator in actuators]
         restart(places, self.options, self._buses, self._open_line)
-
-    # -- torque ---------------------------------------------------------------------------------------------
 
     def enable(self) -> None:
         """Arm the watchdogs, set goals to the measured positions, switch torque on; each step is verified.

@@ -62,8 +62,6 @@ class Feedback:
         """Forget the servos; what they reported stays."""
         self._chains, self._servos, self._rounds = (), (), []
 
-    # -- asking ---------------------------------------------------------------------------------------------
-
     def listen(self, length: int) -> None:
         """Ask all servos for `SHORT` or `FULL` feedback, and wait for it; all buses are asked in parallel."""
         for chains in self._rounds:
@@ -117,8 +115,6 @@ class Feedback:
             if not answered
         ]
         raise lost(silent, len(self._servos) - len(silent), len(self._servos))
-
-    # -- watching -------------------------------------------------------------------------------------------
 
     def refuse_silence(self) -> None:
         """Raise if a servo has missed `lost_after` answers in a row.

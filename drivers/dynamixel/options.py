@@ -91,8 +91,7 @@ class DynamixelOptions(DriverOptions):
         default=None, description="As it must be; 0 is fastest."
     )
     write_eeprom: bool = Field(
-        default=False,
-        description="Set the servos' lasting settings where they differ, instead of refusing.",
+        default=False, description="Set the servos' lasting settings where they differ, instead of refusing."
     )
     reboot_failed: bool = Field(
         default=False, description="Restart servos that are found with a hardware error, when opening."

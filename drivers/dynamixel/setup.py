@@ -125,9 +125,6 @@ def make_chains(
     return [Chain(buses[bus], group, follow_velocity=follow_velocity) for (bus, _), group in groups.items()]
 
 
-# -- lasting settings ---------------------------------------------------------------------------------------
-
-
 def settle(chain: Chain, options: DynamixelOptions) -> None:
     """Check a chain's lasting settings against the configuration, and correct them with `write_eeprom`.
 
@@ -217,9 +214,6 @@ def _write_lasting(chain: Chain, wishes: Iterable[Wish]) -> None:
         chain.set(register, values)
 
 
-# -- settings without power ---------------------------------------------------------------------------------
-
-
 def apply_settings(chain: Chain, options: DynamixelOptions) -> None:
     """Write the settings that servos forget without power (profile, gains, goal current), and read them back.
 
@@ -257,7 +251,7 @@ def _settings(chain: Chain, options: DynamixelOptions) -> Mapping[str, Mapping[i
         values = {
             one.servo_id: of_actuator(getattr(options.gains, gain), one.actuator) for one in chain.servos
         }
-        settings[_register_of(gain)] = {one: value for one, value in values.items() if isinstance(value, int)}
+        settings[f"{gain}_gain"] = {one: value for one, value in values.items() if isinstance(value, int)}
     settings["goal_current"] = {
         one.servo_id: round(current_a / one.model.current_unit_a)
         for one in chain.servos
@@ -267,19 +261,12 @@ def _settings(chain: Chain, options: DynamixelOptions) -> Mapping[str, Mapping[i
     return settings
 
 
-def _register_of(gain: str) -> str:
-    return f"{gain}_gain"
-
-
 def _units(option: object, servo: Servo, unit: float) -> int:
     """Return an option in the register's unit; more than 0 stays at least 1, as 0 means no limit."""
     value = of_actuator(option, servo.actuator)
     if not isinstance(value, float) or value == 0:
         return 0
     return max(1, round(value / unit))
-
-
-# -- health -------------------------------------------------------------------------------------------------
 
 
 def failures(chain: Chain) -> list[tuple[Servo, int]]:
@@ -343,7 +330,8 @@ def restart(
             bus_of[place.bus].reboot(place.servo_id)
         for bus in list(bus_of.values())[:1]:
             bus.sleep(BOOT_S)
-        raise_all([_silent(one, bus_of[one.bus]) for one in places if not _answers(one, bus_of[one.bus])])
+        silent = [one for one in places if bus_of[one.bus].ping(one.servo_id, STILL_BOOTING_TRIES) is None]
+        raise_all([_silent(one, bus_of[one.bus]) for one in silent])
 
 
 def _hindrance(place: Place, bus: Bus) -> DriverError | None:
@@ -359,10 +347,6 @@ def _hindrance(place: Place, bus: Bus) -> DriverError | None:
         return None
     hint = "support it, reset and disable the robot, then restart it"
     return DriverError(_where(place, bus), "its torque is on", "a restart would let it drop", hint)
-
-
-def _answers(place: Place, bus: Bus) -> bool:
-    return bus.ping(place.servo_id, STILL_BOOTING_TRIES) is not None
 
 
 def _silent(place: Place, bus: Bus) -> DriverError:

@@ -80,8 +80,6 @@ class HebiDriver(Driver):
         self._sender: Sender
         self._feed: FeedForward
 
-    # -- before the loop ------------------------------------------------------------------------------------
-
     @property
     def devices(self) -> tuple[str, ...]:
         """Each module, as `hebi:family/name`."""
@@ -193,8 +191,6 @@ class HebiDriver(Driver):
         if group is not None:
             group.feedback_frequency = 0.0
 
-    # -- feedback -------------------------------------------------------------------------------------------
-
     def _opened(self) -> HebiGroup:
         if self._group is None:
             raise DriverError(WHERE, "is not open", hint="open it first")
@@ -252,8 +248,6 @@ class HebiDriver(Driver):
         if unlocked.any():
             self._loosen(unlocked)
             raise self._expired("they hold no living command")
-
-    # -- commands -------------------------------------------------------------------------------------------
 
     def write(self, command: ActuatorCommand) -> None:
         """Send a setpoint; a position of NaN repeats the last one, unless a velocity comes alone."""

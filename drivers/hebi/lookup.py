@@ -1,7 +1,7 @@
 """Looks up HEBI modules on the network by family and name, and makes groups of them.
 
 An error says which modules are missing and what was found. Looking up waits, so it belongs before the loop.
-The protocols name what the driver uses of hebi-py.
+hebi-py has no types; the tests hold their fakes to it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import time
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from motiond.text import nearest
 
@@ -36,28 +36,8 @@ class Module:
         return f"{self.family}/{self.name}"
 
 
-class HebiGroup(Protocol):
-    """What this driver uses of `hebi.Group`; times are in milliseconds, frequencies in Hz."""
-
-    feedback_frequency: float
-    command_lifetime: int
-
-    def send_command(self, group_command: Any) -> bool:
-        """Send a `hebi.GroupCommand` without waiting for an answer."""
-
-    def send_command_with_acknowledgement(self, group_command: Any, timeout_ms: int | None = None) -> bool:
-        """Send a `hebi.GroupCommand`, and return whether all modules have acknowledged it."""
-
-    def get_next_feedback(self, timeout_ms: float | None = None, reuse_fbk: Any = None) -> Any:
-        """Fill and return a `hebi.GroupFeedback`, or return None if nothing came in time."""
-
-    def send_feedback_request(self) -> bool:
-        """Ask for feedback once, without waiting for it."""
-
-    def request_info(self, timeout_ms: float | None = None) -> Any:
-        """Return a `hebi.GroupInfo`, or None if some modules did not answer in time."""
-
-
+HebiGroup: TypeAlias = Any
+"""A `hebi.Group`; its times are in milliseconds, frequencies in Hz."""
 HebiLookup: TypeAlias = Any
 """A `hebi.Lookup`, of which `entrylist` and `get_group_from_names` are used."""
 
@@ -149,8 +129,5 @@ def _refuse_namesakes(wanted: Sequence[Module], found: Counter[Module]) -> None:
     twice = [f"{found[module]} modules are called {module}" for module in wanted if found[module] > 1]
     if twice:
         raise DriverError(
-            WHERE,
-            ", ".join(twice),
-            "hebi-py would take any of them",
-            "rename all but one with HEBI Scope",
+            WHERE, ", ".join(twice), "hebi-py would take any of them", "rename all but one with HEBI Scope"
         )

@@ -15,15 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictBool
 from motiond.text import nearest
 
 from ..base import DriverOptions
-from ..options import (
-    Finite,
-    NotNegative,
-    OptionProblem,
-    OptionsError,
-    PlainName,
-    check,
-    shown,
-)
+from ..options import Finite, NotNegative, OptionProblem, OptionsError, PlainName, check, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,11 +73,7 @@ class GravityPlugin(Plugin):
     imu_frame_index: Annotated[int, Field(ge=0)] = 0
     imu_rotation_offset: Annotated[
         tuple[Finite, ...], Field(min_length=9, max_length=9), AfterValidator(_rotation)
-    ] = (
-        *(1, 0, 0),
-        *(0, 1, 0),
-        *(0, 0, 1),
-    )
+    ] = (*(1, 0, 0), *(0, 1, 0), *(0, 0, 1))
 
 
 class DynamicsPlugin(Plugin):

@@ -81,11 +81,7 @@ class CommandLog:
         self._file.seek(0, os.SEEK_END)
 
     def _write_header(self, rows: int) -> None:
-        header = {
-            "descr": npy.dtype_to_descr(self._row.dtype),
-            "fortran_order": False,
-            "shape": (rows,),
-        }
+        header = {"descr": npy.dtype_to_descr(self._row.dtype), "fortran_order": False, "shape": (rows,)}
         npy.write_array_header_1_0(self._file, header)
 
     def append(self, time_s: float, command: ActuatorCommand, *, enabled: bool) -> None:

@@ -19,14 +19,7 @@ from pydantic import BeforeValidator, Field
 from motiond.text import nearest
 
 from ..base import DriverOptions
-from ..options import (
-    Finite,
-    NotNegative,
-    OptionProblem,
-    OptionsError,
-    Positive,
-    check,
-)
+from ..options import Finite, NotNegative, OptionProblem, OptionsError, Positive, check
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,12 +19,7 @@ from pydantic import AfterValidator, Field
 from motiond.text import nearest
 
 from ..base import DriverOptions
-from ..options import (
-    Finite,
-    NotNegative,
-    OptionProblem,
-    OptionsError,
-)
+from ..options import Finite, NotNegative, OptionProblem, OptionsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

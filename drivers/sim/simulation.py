@@ -71,8 +71,6 @@ class Simulation:
         """
         self._injector.recover(plant)
 
-    # -- time -----------------------------------------------------------------------------------------------
-
     def advance_on_bus(self, plant: Plant) -> float:
         """Let time pass up to now and return it. Raises CommunicationLost if the bus is lost."""
         now_s = self.advance(plant)
@@ -128,8 +126,6 @@ class Simulation:
         self._report_torque(plant, state)
         state.stamp_s.fill(plant.step * STEP_S)
         self._wire.remember(state)
-
-    # -- feedback and commands ------------------------------------------------------------------------------
 
     def read(self, plant: Plant, state: ActuatorState) -> None:
         """Let time pass up to now, and fill in what the driver receives.

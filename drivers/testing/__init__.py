@@ -1,10 +1,4 @@
-"""The contract of drivers as a suite of tests, for authors of drivers.
-
-contract      the tests
-rig           what the tests need for one back end, and a clock that only tests move
-suite         the tests for the driver that the command line names
-command_line  the rig for that driver; adds the suite to a test run
-"""
+"""The contract of drivers as a suite of tests, for authors of drivers."""
 
 import pytest
 

@@ -154,8 +154,6 @@ class Checks:
         failure: CheckFailure | None = next(self._turn)(record, stamps_s, now_s)
         return failure
 
-    # -- onsets ---------------------------------------------------------------------------------------------
-
     def _fails(self, check: str, bad: Booleans, well: Booleans, now_s: float) -> bool:
         """Note which joints fail a check; return whether one of them did not before."""
         failing = self._failing[check]
@@ -167,8 +165,6 @@ class Checks:
         """Note that no joint fails a check now."""
         if self._failing[check].end(well, now_s):
             self.passed.append(check)
-
-    # -- one by one -----------------------------------------------------------------------------------------
 
     def _check_effort(self, record: Record, _stamps_s: Floats, now_s: float) -> CheckFailure | None:
         effort = np.abs(record["effort"])

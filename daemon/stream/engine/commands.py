@@ -264,7 +264,6 @@ def _moved(found: dict[str, Any]) -> str:
 def _execution_of(play: messages.Play, route: Route, not_before: int) -> Execution:
     return Execution(
         goal_id=play.goal_id,
-        motion_name=play.motion,
         route=route,
         speed=play.speed,
         clock_acceleration=play.clock_acceleration,

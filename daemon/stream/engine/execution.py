@@ -89,7 +89,6 @@ class Execution:
     """
 
     goal_id: str
-    motion_name: str
     route: Route
     speed: float
     clock_acceleration: float

@@ -54,11 +54,7 @@ def ended(
     details["reached_goal"] = result.code is ResultCode.SUCCESSFUL and not stalled.any()
     if np.isfinite(error).any():
         worst = int(np.nanargmax(error))
-        details["final_error"] = {
-            "joint": joints[worst],
-            "value": float(error[worst]),
-            "unit": units[worst],
-        }
+        details["final_error"] = {"joint": joints[worst], "value": float(error[worst]), "unit": units[worst]}
     return Ended(result.execution.goal_id, result.code, result.message, played_s, details)
 
 
@@ -244,10 +240,7 @@ class StreamLoop:
 
     def _tick(self, due: int, lateness_s: float) -> None:
         player, clock, schedule = self.player, self.clock, self.schedule
-        player.tick(
-            1 if due == 1 else schedule.ticks_to_move(due, lateness_s, active=player.active),
-            due,
-        )
+        player.tick(1 if due == 1 else schedule.ticks_to_move(due, lateness_s, active=player.active), due)
         begun_s = clock.now()
         self._write()
         written_s = clock.now()

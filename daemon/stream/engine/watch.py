@@ -156,8 +156,6 @@ class Watch:
         forgiven = self.checks.forgiven if self._may_stall else None
         watch_tolerances(self._player, self._actuators.measured, forgiven, self._verified)
 
-    # -- what is found --------------------------------------------------------------------------------------
-
     def _check(self, now_s: float) -> bool:
         """Make the next check, and do what follows from it; return whether it fails."""
         player, checks = self._player, self.checks
@@ -174,8 +172,6 @@ class Watch:
             time_s = player.frame * self._schedule.period_s
             player.stop(failure.code, failure.message, failure.details | {"time": time_s})
         return True
-
-    # -- where it holds -------------------------------------------------------------------------------------
 
     def _note(self, kind: Hold, now_s: float) -> None:
         """Learn where the joints are while the setpoint stands still."""

@@ -1,9 +1,4 @@
-"""The life of stream processes.
-
-- `process`: from the setup to the end
-- `fork_server`: forks them from a process that has loaded all that they need
-- `devices`: waits for devices, opens the driver, and finds lost actuators again
-"""
+"""The life of stream processes."""
 
 from .devices import ShutdownRequested
 from .process import Machine, main, stream

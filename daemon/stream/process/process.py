@@ -89,7 +89,7 @@ class Machine:
         return wait_readable(fds, timeout_s)
 
     def interruptible(self) -> AbstractContextManager[None]:
-        """Return a context within which the daemon may interrupt the process (`leaving`)."""
+        """Return a context within which the daemon may interrupt the process."""
         return interruptible()
 
     def make_punctual(self, setup: messages.Setup) -> list[str]:

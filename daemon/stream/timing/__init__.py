@@ -1,20 +1,7 @@
-"""Waking on time.
-
-- `clocks`: real and virtual time
-- `schedule`: deadlines, and what becomes of those that were missed
-- `realtime`: what is asked of the kernel
-"""
+"""Waking on time."""
 
 from .clocks import Clock, FastForwardClock, RealClock, VirtualClock
 from .realtime import prepare
 from .schedule import CHECK_PERIOD_S, Schedule
 
-__all__ = [
-    "CHECK_PERIOD_S",
-    "Clock",
-    "FastForwardClock",
-    "RealClock",
-    "Schedule",
-    "VirtualClock",
-    "prepare",
-]
+__all__ = ["CHECK_PERIOD_S", "Clock", "FastForwardClock", "RealClock", "Schedule", "VirtualClock", "prepare"]

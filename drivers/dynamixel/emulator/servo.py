@@ -45,7 +45,7 @@ _FACTORY = {
     "present_temperature": 30,
 }
 _FACTORY_BY_SERIES = {
-    "P": {"firmware": 12, "velocity_limit": 2900, "max_voltage_limit": 350, "present_voltage": 240},
+    "P": {"firmware": 12, "velocity_limit": 2900, "max_voltage_limit": 350, "present_voltage": 240}
 }
 
 

@@ -190,10 +190,7 @@ FAILURES = {
         LASTS_S,
     ),
     "no position in the feedback for stale_s": Failure(
-        _blind,
-        {"stale_s": LASTS_S},
-        ("check_failed", "position", "COMM_LOST"),
-        LASTS_S,
+        _blind, {"stale_s": LASTS_S}, ("check_failed", "position", "COMM_LOST"), LASTS_S
     ),
     "position stall_error away for stall_s": Failure(
         lambda _, actuators: actuators.push(),

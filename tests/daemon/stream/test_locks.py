@@ -12,12 +12,7 @@ import pytest
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import RingReader, RingWriter
-from motiond.daemon.stream.locks import (
-    DeviceLocks,
-    Holder,
-    address_of,
-    wait_readable,
-)
+from motiond.daemon.stream.locks import DeviceLocks, Holder, address_of, wait_readable
 from motiond.daemon.stream.process.devices import BEAT_S, wait_for_devices
 from tests.users import OTHER_USER, listening_as_other_user
 

@@ -608,10 +608,7 @@ def test_a_driver_is_asked_for_feedback_no_faster_than_it_can_give_it(tmp_path: 
 def test_an_emergency_stop_halts_a_slow_motion_before_its_next_row(slow: Slow) -> None:
     slow.bench.channel.send(messages.Estop())
     assert slow.result_between_rows().code == "ESTOP"
-    assert (slow.clock.now(), slow.driver.calls) == (
-        slow.row_s,
-        [("halt", slow.row_s), ("read", slow.row_s)],
-    )
+    assert (slow.clock.now(), slow.driver.calls) == (slow.row_s, [("halt", slow.row_s), ("read", slow.row_s)])
     assert slow.bench.state() is State.ESTOPPED
 
 

@@ -38,9 +38,7 @@ def execution_of(
 ) -> Execution:
     none, track = Tolerances([OFF, OFF]), track_of(motion)
     whole = Route(track_of(approach), track, track_of([]), Passes(first=0, last=track.last))
-    return Execution(
-        "goal-1", "wave", replace(whole, **route), speed, track.clock_acceleration, none, none, 0.0
-    )
+    return Execution("goal-1", replace(whole, **route), speed, track.clock_acceleration, none, none, 0.0)
 
 
 @pytest.fixture

@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
     from motiond.drivers.base import Driver
 
-LIMITS = replace(
-    UNLIMITED,
-    temperature_c=80.0,
-    stale_s=0.25,
-    stall_s=0.5,
-)
+LIMITS = replace(UNLIMITED, temperature_c=80.0, stale_s=0.25, stall_s=0.5)
 END = [0.6, 0.8]
 RATE_HZ = 100.0
 FAR = np.linspace(START, END, 300)
@@ -76,10 +71,7 @@ class Robot(Bench):
         return np.repeat(self.loop.player.position[np.newaxis], round(duration_s * self.rate_hz), axis=0)
 
     def begin(
-        self,
-        rows: np.ndarray[Any, Any] = FAR,
-        approach: np.ndarray[Any, Any] | None = None,
-        **play: Any,
+        self, rows: np.ndarray[Any, Any] = FAR, approach: np.ndarray[Any, Any] | None = None, **play: Any
     ) -> None:
         empty = np.empty((0, 2))
         driven, ways = np.array([True, True]), approach if approach is not None else empty

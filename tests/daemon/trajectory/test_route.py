@@ -41,9 +41,7 @@ def execution_of(
     of_execution = {key: rest.pop(key) for key in ("not_before", "markers", "offset") if key in rest}
     passes = Passes(**({"first": 0, "last": motion.last} | rest))
     route = Route(approach, motion, return_track, passes)
-    return Execution(
-        "goal-1", "wave", route, speed, motion.clock_acceleration, none, none, 0.0, **of_execution
-    )
+    return Execution("goal-1", route, speed, motion.clock_acceleration, none, none, 0.0, **of_execution)
 
 
 class Play:

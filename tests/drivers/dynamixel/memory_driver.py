@@ -25,10 +25,7 @@ class MemoryDynamixel(DynamixelDriver):
     ports: ClassVar[dict[str, MemoryPort]] = {}
 
     def __init__(
-        self,
-        actuators: Sequence[str],
-        options: DynamixelOptions,
-        now: Callable[[], float] = time.monotonic,
+        self, actuators: Sequence[str], options: DynamixelOptions, now: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(actuators, options, now, self._open_in_memory)
 

@@ -623,10 +623,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"ports": [{**PORT, "ids": {"base": 1}}, {**PORT, "ids": {"elbow": 2}}]},
         "port /dev/ttyUSB0 stands there 2 times; put its servos together",
     ),
-    "no id": (
-        {"ports": [{**PORT, "ids": {"base": 1}}]},
-        "no id for elbow; name them under `ids` of a port",
-    ),
+    "no id": ({"ports": [{**PORT, "ids": {"base": 1}}]}, "no id for elbow; name them under `ids` of a port"),
     "unknown actuator": (
         {"ports": [PORT], "direction": {"elbo": -1}},
         "option 'direction' names an unknown actuator 'elbo'; there are base, elbow; did you mean 'elbow'?",

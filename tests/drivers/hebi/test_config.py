@@ -397,10 +397,7 @@ def test_refuses_to_carry_an_arm_of_which_it_drives_a_part(write: Any) -> None:
                 "did not find expected ',' or ']' in \"<byte string>\", line 3, column 1; correct `config`"
             ),
         ),
-        (
-            "missing.cfg.yaml",
-            ("{path}: cannot be read; No such file or directory; correct `config`"),
-        ),
+        ("missing.cfg.yaml", ("{path}: cannot be read; No such file or directory; correct `config`")),
     ],
 )
 def test_refuses_a_wrong_robot_configuration(name: str, message: str) -> None:
@@ -550,10 +547,7 @@ def test_tells_every_mistake_at_its_own_line(text: str, message: str, tmp_path: 
             ":4: holds too much; *c repeats 19702 values; 100000 values are read; shorten it",
         ),
         ("names: &a [*a]", ":1: *a repeats what it stands in; that never ends; write it out"),
-        (
-            "#" * 1_000_001,
-            ": cannot be read; it has more than 1000000 bytes; correct `config`",
-        ),
+        ("#" * 1_000_001, ": cannot be read; it has more than 1000000 bytes; correct `config`"),
     ],
     ids=["brackets", "aliases", "endless", "large"],
 )

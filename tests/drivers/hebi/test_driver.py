@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.drivers.base import (
-    ActuatorCommand,
-    ActuatorState,
-    CommunicationLost,
-    DriverConfigError,
-)
+from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverConfigError
 from motiond.drivers.hebi.config import load_hebi_config
 from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.lookup import Module, missing_modules

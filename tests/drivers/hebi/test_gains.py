@@ -142,10 +142,7 @@ def test_does_not_open_with_other_gains(
     ("text", "reason"),
     [
         (None, "{path} is not a file"),
-        (
-            GAINS.replace("15 20", "15 20 25"),
-            "Error calling hebiGroupCommandReadGains: ",
-        ),
+        (GAINS.replace("15 20", "15 20 25"), "Error calling hebiGroupCommandReadGains: "),
         ("<group_gains", "Error calling hebiGroupCommandReadGains: "),
         ('<?xml version="1.0"?><html/>', "there are none in it"),
         ("<group_gains><position/></group_gains>", "there are none in it"),

@@ -121,10 +121,7 @@ def make_mischief(joints: Joints, what: str, position: float, duration_s: float)
 
 
 @settings(max_examples=60)
-@given(
-    resolution=st.sampled_from([0.0, 2 * np.pi / 4096, 0.01, 0.3]),
-    before=st.lists(MISCHIEF, max_size=8),
-)
+@given(resolution=st.sampled_from([0.0, 2 * np.pi / 4096, 0.01, 0.3]), before=st.lists(MISCHIEF, max_size=8))
 def test_enabling_never_moves_a_joint_by_more_than_the_resolution(
     resolution: float, before: list[tuple[str, float, float]]
 ) -> None:

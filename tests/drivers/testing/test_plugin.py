@@ -42,10 +42,7 @@ EXAMPLE = ROOT / "examples" / "motiond-driver-toy"
             {"options": os.devnull},
             f"--motiond-driver-options: {os.devnull}; it is no mapping; write `key: value`",
         ),
-        (
-            {"actuators": "a,b,a"},
-            "--motiond-driver-actuators: a,b,a; the suite needs three; write A,B,C",
-        ),
+        ({"actuators": "a,b,a"}, "--motiond-driver-actuators: a,b,a; the suite needs three; write A,B,C"),
     ],
 )
 def test_says_what_is_wrong_on_the_command_line(given: dict[str, str], message: str) -> None:

@@ -37,9 +37,7 @@ def test_ctrl_c_during_a_lookup_ends_quietly_and_at_once(tmp_path: Path) -> None
     command = [MOTIOND, "run", "-c", kit.config]
     with started(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as daemon:
         eventually(
-            "a lookup",
-            lambda: [opens(child) for child in streams_of(daemon)],
-            lambda seen: seen == [True],
+            "a lookup", lambda: [opens(child) for child in streams_of(daemon)], lambda seen: seen == [True]
         )
         begun_s = time.monotonic()
         daemon.send_signal(signal.SIGINT)

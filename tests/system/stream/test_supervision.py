@@ -34,9 +34,7 @@ def locked_kb(pid: int) -> int:
     return int(status.partition("VmLck:")[2].split()[0])
 
 
-async def test_it_asks_the_system_for_what_makes_it_punctual_and_reports_what_is_refused(
-    rig: Rig,
-) -> None:
+async def test_it_asks_the_system_for_what_makes_it_punctual_and_reports_what_is_refused(rig: Rig) -> None:
     core = max(os.sched_getaffinity(0))
     rig.daemon["realtime"] = {"priority": PRIORITY, "core": core, "lock_memory": True}
     async with rig.running() as registry:
