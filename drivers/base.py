@@ -268,12 +268,7 @@ class Driver(ABC):
 
     @classmethod
     def describe(cls, options: DriverOptions) -> Description | None:
-        """Return what options describe of the robot, by a file that they name; by default nothing.
-
-        Parameters
-        ----------
-        options : DriverOptions
-            An instance of this class's `Options`, with absolute paths.
+        """Return what options, with absolute paths, describe of the robot by a file; by default nothing.
 
         Raises
         ------

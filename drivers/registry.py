@@ -98,14 +98,10 @@ def make_driver(
 
     Parameters
     ----------
-    name : str
-        Of the driver.
     options : mapping
         What stands under `driver:` besides `type`; relative paths must have been resolved.
     actuators : sequence of str
         The actuators to drive, in the order of every array.
-    now : callable
-        Returns monotonic time in seconds.
 
     Raises
     ------
