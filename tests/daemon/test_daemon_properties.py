@@ -58,7 +58,7 @@ def _begins_after_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 FINDING = "begins after the"
 DEFECTS = {
-    "what follows a motion follows a stop": (_follows_in_spite_of_a_stop, 6),
+    "what follows a motion follows a stop": (_follows_in_spite_of_a_stop, 45),
     "what waits is kept by a stop": (_keeps_what_waits, 28),
     "what is to begin begins after a stop": (_begins_after_a_stop, 22),
 }
