@@ -16,7 +16,7 @@ LEAN = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYDANTIC_DISABLE_P
 """The environment of our own processes: no threads of numpy's, as its matrices are small here and no fork
 copies threads, and no look through all that is installed for plugins of pydantic's."""
 REQUEST_BYTES = 4096
-TOLD = Struct("=cq")
+REPORT = Struct("=cq")
 """The kind of report, and a number: the process's id, its exit code (negative: the signal), or an errno."""
 BORN, ENDED, REFUSED = b"b", b"e", b"r"
 

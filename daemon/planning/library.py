@@ -316,7 +316,7 @@ class MotionLibrary:
         return {"motions": shown} | besides
 
     def _warn_of(self, lost: Iterable[str]) -> None:
-        """Tell the log of marker files without a motion, of each one once."""
+        """Log marker files without a motion, each one once."""
         warnings = tuple(lost)
         for warning in warnings:
             if warning not in self._lost:

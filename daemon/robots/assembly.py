@@ -149,7 +149,7 @@ def make_setup(
     *,
     allowed: ActuatorLimits,
 ) -> Setup:
-    """Put together what a stream process is told first.
+    """Return the first message to a stream process.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ class Control:
                 ttl_s=self._settings.ttl_s,
                 takeover=self._settings.takeover,
                 on_loss=self._lose,
-                on_change=self.tell,
+                on_change=self.report,
             )
 
     def tenure(self) -> int | None:
@@ -76,8 +76,8 @@ class Control:
             except Exception:
                 log.exception("%s: failed inside motiond", self._robot.name)
 
-    def tell(self, *, renewed: bool = False) -> None:
-        """Tell the world who has control."""
+    def report(self, *, renewed: bool = False) -> None:
+        """Publish who has control."""
         settings = self._settings
         held = self.lease.payload() if self.lease else None
         report = LeaseReport(
@@ -92,7 +92,7 @@ class Control:
         self._robot.wake()
 
     def _lose(self, loss: Loss) -> None:
-        """Stop softly if that is wanted, unless the daemon brings the robot to its end, and tell of it."""
+        """Stop softly if that is wanted, unless the daemon shuts down, and report it."""
         reason = f"the lease of {loss.holder} has run out; it was not renewed for {self._settings.ttl_s:g} s"
         if loss.taker is not None:
             reason = f"{loss.taker} took control from {loss.holder}"

@@ -78,11 +78,11 @@ class Member:
             if rest_after_s := robot.settings.rest_after_s:
                 resting = Inactivity(robot, rest_after_s, lambda: self.in_use).watch()
                 watching.append(watches.create_task(resting, name=f"{robot.name}.inactivity"))
-            self.control.tell()
+            self.control.report()
             self.reservation.report()
             await self._keep_running()
-            for one in watching:
-                one.cancel()
+            for task in watching:
+                task.cancel()
 
     async def _keep_running(self) -> None:
         """Run the robot until it leaves; one that fails unforeseen is offline meanwhile, and tried again."""
@@ -92,16 +92,16 @@ class Member:
                 await robot.run(self.listener)
             except Exception as error:
                 log.exception("%s: failed inside motiond", robot.name)
-                self._tell_failure(error)
+                self._report_failure(error)
             if robot.leaving:
                 return
             await robot.rest(wait_s)
 
-    def _tell_failure(self, error: Exception) -> None:
-        """Let a robot that has failed be offline, as far as it still can."""
+    def _report_failure(self, error: Exception) -> None:
+        """Report a robot that has failed as offline, as far as possible."""
         causes = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
-        told = shortened(" and ".join(map(repr, causes)), LONGEST_REASON)
+        reason = shortened(" and ".join(map(repr, causes)), LONGEST_REASON)
         try:
-            self.listener.on_exit(f"failed inside motiond; {told}; the daemon's log says more")
+            self.listener.on_exit(f"failed inside motiond; {reason}; the daemon's log says more")
         except Exception:
             log.exception("%s: failed inside motiond", self.robot.name)

@@ -243,7 +243,7 @@ class Robot:
             if not number:
                 problem = "the stream process does not listen"
                 raise RequestError("OFFLINE", self.name, problem, hint="try again")
-            answer = {"goal_id": goal.goal_id, **prepared.told}
+            answer = {"goal_id": goal.goal_id, **prepared.answer}
         if self.stream.observer is not None:
             self.stream.observer.start_goal(_drift_of(goal))
         return number, answer

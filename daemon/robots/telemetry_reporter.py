@@ -20,7 +20,7 @@ WATCH_PERIOD_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class TelemetryRates:
-    """How often telemetry is told while a motion plays, and while none does, and to pages; 0 is never."""
+    """How often samples are published while a motion plays, while none does, and to pages; 0 is never."""
 
     moving_hz: float
     idle_hz: float
@@ -28,7 +28,7 @@ class TelemetryRates:
 
     @property
     def watch_period_s(self) -> float:
-        """How often to look at the records so that each sample is told in time, in s."""
+        """How often to look at the records so that each sample is published in time, in s."""
         fastest_hz = max(self.moving_hz, self.page_hz)
         if not fastest_hz:
             return WATCH_PERIOD_S
@@ -39,7 +39,7 @@ class TelemetryRates:
 class TelemetryReporter:
     """Reports one robot's records.
 
-    - `report`: tells the world of a subject
+    - `report`: publishes on a subject
     - `is_heard`: whether anybody listens to a subject
     - `clock`: of the machine
     """
@@ -62,7 +62,7 @@ class TelemetryReporter:
         """Report what an observer has read, and return whether another second has gone by.
 
         - `frames_per_tick`: the file's frames in a row of the plan that plays
-        - `moving`: whether a motion plays. After its end one more sample is told: where the robot rests.
+        - `moving`: whether a motion plays. After its end one more sample is published: where the robot rests.
         """
         if observer.sample is None:  # there is no record yet
             return False
@@ -85,14 +85,14 @@ class _Beat:
     def __init__(self, moving_hz: float, idle_hz: float) -> None:
         self._period_s = 1.0 / moving_hz if moving_hz else math.inf
         self._idle_period_s = 1.0 / idle_hz if idle_hz else math.inf
-        self._told_s = -math.inf
+        self._published_s = -math.inf
         self._was_moving = False
 
     def is_due(self, now_s: float, *, moving: bool) -> bool:
-        """Whether to tell a sample now; the mean rate is kept also where readings come a little late."""
+        """Whether a sample is due now; the mean rate is kept also where readings come a little late."""
         ended, self._was_moving = self._was_moving and not moving, moving
         period_s = self._period_s if moving or ended else self._idle_period_s
-        if math.isinf(period_s) or (not ended and now_s - self._told_s < period_s):
+        if math.isinf(period_s) or (not ended and now_s - self._published_s < period_s):
             return False
-        self._told_s = max(self._told_s + period_s, now_s - period_s / 2)
+        self._published_s = max(self._published_s + period_s, now_s - period_s / 2)
         return True

@@ -25,7 +25,7 @@ from .control_socket import ControlSocket
 from .log_level import serve_log_level
 from .logs import write_journal
 from .reload import Reload
-from .status_text import tell_status
+from .status_text import report_status
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator, Mapping
@@ -130,7 +130,7 @@ def _beside_robots(
     yield "watchdog", _feed_watchdog(robots)
     yield "lost", _stop_when_lost(bridge, page, robots, settings.mqtt.stop_when_lost_s)
     yield "journal", write_journal(hub)
-    yield "status", tell_status(robots)
+    yield "status", report_status(robots)
     if page is not None:
         yield "http", page.run(partial(_until_on_line, hub, robots))
     yield "fleet", member.run(bridge.connected.is_set)
@@ -203,7 +203,7 @@ async def _until_on_line(hub: ReportHub, robots: RobotRegistry) -> None:
 
 
 async def _feed_watchdog(robots: RobotRegistry) -> None:
-    """Tell systemd that all is well as long as the streams tick."""
+    """Notify systemd that all is well as long as the streams tick."""
     period_s = systemd.watchdog_period_s()
     while period_s is not None:
         if robots.ticking:

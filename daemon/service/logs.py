@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-TOLD: frozenset[Subject] = frozenset({"availability", "motions", "state", "result", "event"})
+LOGGED: frozenset[Subject] = frozenset({"availability", "motions", "state", "result", "event"})
 LEVELS = {
     "marker": logging.DEBUG,  # a loop passes many
     "driver": logging.INFO,
@@ -25,7 +25,7 @@ AS_WISHED = {"SUCCESSFUL", "CANCELED", "PREEMPTED"}
 async def write_journal(hub: ReportHub) -> NoReturn:
     """Log what the robots report, until cancelled; motions that have not changed are not logged again."""
     motions: dict[str, Report] = {}
-    with hub.subscribe(TOLD) as reports:
+    with hub.subscribe(LOGGED) as reports:
         async for report in reports:
             if report.subject == "motions":
                 if report == motions.get(report.robot):
@@ -41,36 +41,36 @@ async def write_journal(hub: ReportHub) -> NoReturn:
 def log_report(report: Report) -> None:
     """Log one report in one line."""
     robot, data = report.robot, report.data
-    found = {"robot": robot, "goal": data.get("goal_id"), "code": data.get("code")}
+    fields = {"robot": robot, "goal": data.get("goal_id"), "code": data.get("code")}
     match report.subject:
         case "result":
             level = logging.INFO if data["code"] in AS_WISHED else logging.WARNING
-            fields = (robot, data["motion"], data["code"], data["message"])
-            log.log(level, "%s: %s ended with %s; %s", *fields, extra=found)
+            values = (robot, data["motion"], data["code"], data["message"])
+            log.log(level, "%s: %s ended with %s; %s", *values, extra=fields)
         case "event":
             level = LEVELS.get(data["kind"], logging.WARNING)
-            log.log(level, "%s: %s", robot, data["message"], extra=found)
+            log.log(level, "%s: %s", robot, data["message"], extra=fields)
         case "availability":
-            log.info("%s: %s", robot, data["state"], extra=found)
+            log.info("%s: %s", robot, data["state"], extra=fields)
         case "motions":
             _log_motions(robot, data["motions"], data.get("more", 0))
         case "state":
-            log.debug("%s: %s", robot, data["state"], extra=found)
+            log.debug("%s: %s", robot, data["state"], extra=fields)
         case _:
             pass
 
 
 def _log_motions(robot: str, motions: list[dict[str, object]], more: int) -> None:
     playable = [str(motion["name"]) for motion in motions if motion["ok"]]
-    found = {"robot": robot}
-    log.info("%s: motions: %s", robot, listed(playable) or "none", extra=found)
+    fields = {"robot": robot}
+    log.info("%s: motions: %s", robot, listed(playable) or "none", extra=fields)
     unplayable = [motion for motion in motions if not motion["ok"]]
     for motion in unplayable[:MOST_LISTED]:
-        log.warning("%s: %s", robot, motion["reason"], extra=found)
+        log.warning("%s: %s", robot, motion["reason"], extra=fields)
     if len(unplayable) > MOST_LISTED:
-        untold = len(unplayable) - MOST_LISTED
+        unlisted = len(unplayable) - MOST_LISTED
         log.warning(
-            "%s: %d more motions cannot be played; `motiond check` says why", robot, untold, extra=found
+            "%s: %d more motions cannot be played; `motiond check` says why", robot, unlisted, extra=fields
         )
     if more:
-        log.info("%s: %d more motions; `motiond check` names them", robot, more, extra=found)
+        log.info("%s: %d more motions; `motiond check` names them", robot, more, extra=fields)

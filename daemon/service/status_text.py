@@ -24,7 +24,7 @@ DOING = {
 }
 
 
-async def tell_status(robots: RobotRegistry) -> NoReturn:
+async def report_status(robots: RobotRegistry) -> NoReturn:
     """Tell systemd what goes on whenever that has changed, until cancelled."""
     sent = ""
     while True:

@@ -1,4 +1,4 @@
-"""Tells systemd how the daemon does (sd_notify(3)): ready, alive, stopping; without systemd, nothing."""
+"""Notifies systemd (sd_notify(3)): ready, alive, stopping; without systemd, nothing."""
 
 from __future__ import annotations
 

@@ -415,7 +415,7 @@ class Engine:
         with self.goals.prepare(goal, self.reference) as prepared:
             command = prepared.command
             if in_s is not None:
-                approach_s = prepared.told["approach_s"] + 2 / playback.plan.rate_hz
+                approach_s = prepared.answer["approach_s"] + 2 / playback.plan.rate_hz
                 command = replace(command, start_s=self.clock.time_s + approach_s + in_s)
             self._send(command, prepared.fds)
         doubts = self._doubts(playback, goal.speed)

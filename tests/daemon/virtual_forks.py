@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NoReturn
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from motiond.daemon.ipc.channel import Channel
-from motiond.daemon.ipc.forks import BORN, ENDED, REFUSED, TOLD
+from motiond.daemon.ipc.forks import BORN, ENDED, REFUSED, REPORT
 from motiond.daemon.ipc.messages import HURRY
 from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.stream.locks import DeviceLocks, wait_readable
@@ -78,7 +78,7 @@ class VirtualForks(StreamForks):
         if self.failures:
             raise self.failures.pop(0)
         if self.refusals:
-            told.send(TOLD.pack(REFUSED, self.refusals.pop(0)))
+            told.send(REPORT.pack(REFUSED, self.refusals.pop(0)))
             return
         process = VirtualProcess(next(self._pids), self, channel.dup(), told.dup())
         self.processes[process.pid] = process
@@ -126,7 +126,7 @@ class VirtualProcess:
         self._run = greenlet(self._main)
         self._run.process = self
         self._ended_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        socket.send_fds(told, [TOLD.pack(BORN, pid)], [self._ended_fd])
+        socket.send_fds(told, [REPORT.pack(BORN, pid)], [self._ended_fd])
         self._is_stopped = self._is_due = False
         self._timer: asyncio.Handle | None = self.loop.call_soon(self._wake)
         self._watched: Sequence[int] = ()
@@ -197,7 +197,7 @@ class VirtualProcess:
         self._machine.close()
         self._channel.close()
         with suppress(OSError):
-            self._told.send(TOLD.pack(ENDED, self._code))
+            self._told.send(REPORT.pack(ENDED, self._code))
         self._told.close()
         os.eventfd_write(self._ended_fd, 1)
         os.close(self._ended_fd)

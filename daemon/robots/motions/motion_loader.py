@@ -128,7 +128,7 @@ class MotionLoader:
         try:
             self._library.load_all(stopped, may_read)
             self._keep_for_good(FILES_AT_ONCE if self._kept else 1)
-        except Exception as failure:  # noqa: BLE001 - told to whoever waits
+        except Exception as failure:  # noqa: BLE001 - raised to whoever waits
             error = failure
         with suppress(RuntimeError):  # the loop is closed: the program ends
             loop.call_soon_threadsafe(self._finish, done, error)

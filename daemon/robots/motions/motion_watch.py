@@ -41,7 +41,7 @@ class MotionWatch:
     """Has the motions of one robot read whenever something in its watched folders has changed.
 
     - `robot`: the robot's name, for messages
-    - `load`: reads what has changed; it is told which files may be read
+    - `load`: reads what has changed; it gets what says which files may be read
     - `is_incomplete`: whether something could not be read for a reason that will pass, so that it has to be
       read again
     """
@@ -60,46 +60,46 @@ class MotionWatch:
         self._reads_again = False
         self._unsettled: dict[Path, tuple[Stamp, float]] = {}
         self._seen: dict[Path, dict[Path, Stamp]] = {}
-        self._told: dict[Path, set[str]] = {}
+        self._logged: dict[Path, set[str]] = {}
         self._came = asyncio.Event()
 
     async def run(self) -> NoReturn:
-        """Watch until cancelled; what cannot be watched, or fails, is tried again, and told of once."""
-        told = ""
+        """Watch until cancelled; what cannot be watched, or fails, is tried again, and logged once."""
+        logged = ""
         while True:
             try:
                 await self._run()
             except Exception as error:  # robots play on, whatever becomes of the watch
-                if repr(error) != told:
+                if repr(error) != logged:
                     log.exception("%s: the watch of its motions failed inside motiond", self._robot)
-                told = repr(error)
+                logged = repr(error)
             await asyncio.sleep(TRY_AGAIN_S)
 
     async def _run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             for folder in self._folders:
-                tasks.create_task(self._watch_for_ever(folder), name=f"{self._robot}.watch")
+                tasks.create_task(self._keep_watching(folder), name=f"{self._robot}.watch")
             while True:
                 await self._came.wait()
                 await self._settle()
 
-    async def _watch_for_ever(self, folder: Path) -> NoReturn:
-        told = self._told.setdefault(folder, set())
+    async def _keep_watching(self, folder: Path) -> NoReturn:
+        logged = self._logged.setdefault(folder, set())
         while True:
             try:
                 await self._watch(folder)
-                told.clear()
+                logged.clear()
             except Exception as error:
                 reason = why_unwatched(error)
-                if (known := reason or repr(error)) not in told:
+                if (known := reason or repr(error)) not in logged:
                     problem, defect = reason or "is not watched; it is tried again", None if reason else error
                     log.warning("%s: %s: %s", self._robot, printable(str(folder)), problem, exc_info=defect)
-                told.add(known)
+                logged.add(known)
                 await self._look_unwatched(folder)
                 await asyncio.sleep(TRY_AGAIN_S)
 
     async def _look_unwatched(self, folder: Path) -> None:
-        """Note what has changed in a folder of which nothing is told at the moment."""
+        """Note what has changed in a folder that is not watched at the moment."""
         with contextlib.suppress(Exception):  # the watch has failed over it already, and said so
             await self._look(folder)
 
@@ -126,7 +126,7 @@ class MotionWatch:
         )
         changing = asyncio.ensure_future(anext(changes))
         try:
-            # What came before the watch had begun is told by nobody.
+            # Changes before the watch had begun are not reported.
             await asyncio.sleep(LOOK_PERIOD_S)
             await self._look(folder)
             while True:

@@ -8,12 +8,12 @@ import re
 
 _TRIED_AGAIN = "is not watched; {}; it is tried again; {}"
 _NOT_UTF8 = (
-    "a name is no UTF-8; each change of that file has the folder looked at and watched anew; rename it"
+    "a name is no UTF-8; each change of that file has the folder watched from the beginning; rename it"
 )
 _OF_WATCHFILES = "WatchfilesRustInternalError"  # the module is loaded by those alone who watch
 _LOOK = "look at the folder"
 _NO_FOLDER, _NO_RIGHT = "name a folder that is there", "let the user that motiond runs as read it"
-_MENDS = {
+_HINTS = {
     errno.ENOENT: "make the folder",
     errno.ENOTDIR: _NO_FOLDER,
     errno.ELOOP: _NO_FOLDER,
@@ -26,7 +26,7 @@ _CODE = re.compile(r"\(os error (\d+)\)")  # as watchfiles words what the system
 
 
 def why_unwatched(error: Exception) -> str:
-    """Return what is told of a failure to watch a folder; '' where only a traceback can tell it.
+    """Return the message for a failure to watch a folder; '' where only a traceback can explain it.
 
     - `error`: of the system, or of watchfiles, whose own are `RuntimeError` and come in groups
     """
@@ -40,8 +40,8 @@ def why_unwatched(error: Exception) -> str:
         code = int(found[1])
     if code is None and "watch limit" in said:
         code = errno.ENOSPC
-    if code in _MENDS:
-        return _TRIED_AGAIN.format(os.strerror(code), _MENDS[code])
+    if code in _HINTS:
+        return _TRIED_AGAIN.format(os.strerror(code), _HINTS[code])
     if isinstance(error, OSError):
         return _TRIED_AGAIN.format(error.strerror or said, _LOOK)
     return _TRIED_AGAIN.format(said, _LOOK) if type(error).__name__ == _OF_WATCHFILES else ""

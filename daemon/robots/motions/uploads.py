@@ -154,18 +154,18 @@ class Uploads:
     def _checked(self, file: Path) -> list[Entry]:
         """Return what is in a file, all of which can be played, under names that are not taken."""
         entries = [*self._library.check(file)]
-        told = [one.payload() for one in entries]
-        for one in told:
-            one["file"] = file.name
-            if "reason" in one:
-                one["reason"] = one["reason"].replace(str(file), file.name)
-        reasons = [one["reason"] for one in told if "reason" in one]
+        motions = [entry.payload() for entry in entries]
+        for motion in motions:
+            motion["file"] = file.name
+            if "reason" in motion:
+                motion["reason"] = motion["reason"].replace(str(file), file.name)
+        reasons = [motion["reason"] for motion in motions if "reason" in motion]
         known = {one.name.casefold(): one.name for one in self._library}
         taken = [known[one.name.casefold()] for one in entries if one.name.casefold() in known]
         reasons += [f"{name}: there is a motion of this name; rename the file" for name in taken]
         if reasons or not entries:
             message = shortened("\n".join(reasons), LONGEST_REASON) or f"{file.name}: no motion is in it"
-            raise RequestError.of("INVALID_MOTION", message, {"motions": told})
+            raise RequestError.of("INVALID_MOTION", message, {"motions": motions})
         return entries
 
     def _failed(self, folder: Path, error: OSError) -> RequestError:

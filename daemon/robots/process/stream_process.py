@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...ipc import ring
 from ...ipc.channel import Channel, ChannelClosed
-from ...ipc.forks import BORN, ENDED, REFUSED, TOLD, ForkRequest
+from ...ipc.forks import BORN, ENDED, REFUSED, REPORT, ForkRequest
 from ...ipc.messages import HURRY, Setup, Shutdown
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ...ipc.stream_forks import StreamForks
 
 KILL_PATIENCE_S = 5.0
-TELL_PATIENCE_S = 0.5
-"""So long the fork server may take to tell how a process has ended, where that can be seen nowhere else."""
+REPORT_PATIENCE_S = 0.5
+"""So long the fork server may take to report how a process has ended, where that can be seen nowhere else."""
 _EXIT_CODE_AT = 49
 """Among the fields of /proc/PID/stat (proc(5)) that follow the process's name."""
 
@@ -34,7 +34,7 @@ class StreamProcess:
     """One run of one robot's stream process.
 
     - `forks`: who forks it
-    - `setup`: what it is told first
+    - `setup`: its first message
 
     - `pid`: the process's id, once it is there
     - `exit_code`: what it exited with (negative: the signal); None while it runs, and where that is not known
@@ -60,10 +60,10 @@ class StreamProcess:
             self._channel, theirs = Channel.pair()
             on_failure.callback(self._channel.close)
             at_once.callback(theirs.close)
-            self._told, tells = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            on_failure.callback(self._told.close)
-            at_once.callback(tells.close)
-            self._told.setblocking(False)
+            self._reports, theirs_reports = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            on_failure.callback(self._reports.close)
+            at_once.callback(theirs_reports.close)
+            self._reports.setblocking(False)
             ring_fd = ring.create(len(setup.joints))
             at_once.callback(os.close, ring_fd)
             self.telemetry = ring.RingReader(ring_fd, len(setup.joints))
@@ -71,23 +71,23 @@ class StreamProcess:
             self._channel.send(setup, (ring_fd,))
             loop.add_reader(self._channel.fileno(), self._read)
             on_failure.callback(loop.remove_reader, self._channel.fileno())
-            loop.add_reader(self._told.fileno(), self._hear)
-            on_failure.callback(loop.remove_reader, self._told.fileno())
-            forks.fork(ForkRequest(setup.robot, setup.driver), theirs, tells)
+            loop.add_reader(self._reports.fileno(), self._receive)
+            on_failure.callback(loop.remove_reader, self._reports.fileno())
+            forks.fork(ForkRequest(setup.robot, setup.driver), theirs, theirs_reports)
             on_failure.pop_all()
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         """Receive from the fork server how the process does, up to its end or the server's."""
         loop = asyncio.get_running_loop()
-        packet, fds, _flags, _address = socket.recv_fds(self._told, TOLD.size, 1)
-        kind, number = TOLD.unpack(packet) if packet else (b"", 0)
+        packet, fds, _flags, _address = socket.recv_fds(self._reports, REPORT.size, 1)
+        kind, number = REPORT.unpack(packet) if packet else (b"", 0)
         if kind == BORN:
             self.pid, (self._pidfd,) = number, fds
             loop.add_reader(self._pidfd, self._note_end, self._pidfd)
             if self._hurries:
                 self._signal(HURRY)
             return
-        loop.remove_reader(self._told.fileno())
+        loop.remove_reader(self._reports.fileno())
         self._has_server = self._is_owed = False
         if kind == ENDED:
             self.exit_code = number
@@ -104,14 +104,14 @@ class StreamProcess:
         self._is_over = True
         if self._has_server:
             with suppress(BlockingIOError):
-                self._hear()
+                self._receive()
         if not self._has_server:
             self._exited.set()
             return
         self._is_owed = True
         self.exit_code = _exit_code_of(self.pid)
         if self.exit_code is None:
-            loop.call_later(TELL_PATIENCE_S, self._exited.set)
+            loop.call_later(REPORT_PATIENCE_S, self._exited.set)
         else:
             self._exited.set()
 
@@ -180,16 +180,16 @@ class StreamProcess:
 
     def _free(self) -> None:
         loop = asyncio.get_running_loop()
-        for fd in (self._channel.fileno(), self._told.fileno(), self._pidfd):
+        for fd in (self._channel.fileno(), self._reports.fileno(), self._pidfd):
             if fd is not None:
                 loop.remove_reader(fd)
         if self._pidfd is not None:
             os.close(self._pidfd)
             self._pidfd = None
         if self._is_owed:
-            self._forks.expect(self._told)
+            self._forks.expect(self._reports)
         else:
-            self._told.close()
+            self._reports.close()
         self._channel.close()
         self._open = False
         self._arrived.set()

@@ -28,20 +28,20 @@ BACK_OFF_S = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 STEADY_S = 30.0
 WATCH_SLACK_S = 5.0
 MISHAP_PAUSE_S = 1.0
-START_MEND = "check how many descriptors, processes and how much memory the daemon may have"
+START_HINT = "check how many descriptors, processes and how much memory the daemon may have"
 
 
 class Listener(Protocol):
-    """Who is told what the stream process does."""
+    """Receives what the stream process does."""
 
     def on_notice(self, notice: Notice) -> None:
         """Take a notice."""
 
     def on_records(self, observer: Observer) -> None:
-        """Take note that the records have been read, once in every period."""
+        """Receive that the records have been read, once in every period."""
 
     def on_exit(self, reason: str) -> None:
-        """Take note that the process has ended; `reason` is empty if it was told to."""
+        """Receive that the process has ended; `reason` is empty if it was asked to."""
 
 
 class StreamSupervisor:
@@ -150,7 +150,7 @@ class StreamSupervisor:
             await self._pause(BACK_OFF_S[min(failures, len(BACK_OFF_S) - 1)])
 
     async def _live(self, listener: Listener) -> bool:
-        """Go through one run of the process; tell whether it failed."""
+        """Go through one run of the process; return whether it failed."""
         self._ended_by_us = ""
         self._opening = True
         self._due.clear()
@@ -255,7 +255,7 @@ class StreamSupervisor:
 
 
 def _not_started(reason: str) -> str:
-    return f"the stream process cannot be started; {reason}; tried again; {START_MEND}"
+    return f"the stream process cannot be started; {reason}; tried again; {START_HINT}"
 
 
 async def _repeat(period_s: float, act: Callable[[], None]) -> None:

@@ -46,20 +46,20 @@ if TYPE_CHECKING:
 
 POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
 FARTHEST_S = 86_400.0
-LONGEST_REASON = 3_500  # of what an answer tells, in characters
+LONGEST_REASON = 3_500  # of an answer, in characters
 HANDOVER_S = 0.01  # from a request to the first tick of its approach, at most, where all is well
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedGoal:
-    """A goal made ready to begin: the command, the descriptors that it brings, and what is told of it.
+    """A goal made ready to begin: the command, the descriptors that it brings, and what its answer says.
 
     - `needs_s`: how long it takes to its first row
     """
 
     command: Play
     fds: tuple[int, ...]
-    told: dict[str, Any]
+    answer: dict[str, Any]
     needs_s: float
 
 
@@ -258,8 +258,8 @@ class GoalPlanner:
             goal.motion, approach, back, *([playback.track.track] if seamless else [])
         ) as fds:
             motion = fds[2] if seamless else self._tracks.fd(playback.plan)
-            told = self._told_of(approach, playback, np.array(start))
-            yield PreparedGoal(command, (fds[0], motion, fds[1]), told, _needs_s(approach))
+            answer = self._answer_of(approach, playback, np.array(start))
+            yield PreparedGoal(command, (fds[0], motion, fds[1]), answer, _needs_s(approach))
 
     @contextmanager
     def way_to(self, goal: Goal, row: int, start: Sequence[float]) -> Iterator[int]:
@@ -313,7 +313,7 @@ class GoalPlanner:
         except ApproachError as error:
             raise RequestError("INVALID_MOTION", plan.motion, str(error), **error.data) from error
 
-    def _told_of(self, approach: Track, playback: Playback, start: Floats) -> dict[str, Any]:
+    def _answer_of(self, approach: Track, playback: Playback, start: Floats) -> dict[str, Any]:
         return {
             "approach_s": len(approach.positions) / approach.rate_hz,
             "start_distance": farthest(start, playback.begins_at, playback.plan.driven, self.joint_map),
@@ -355,7 +355,7 @@ class GoalPlanner:
             )
 
     def forget_dropped(self) -> None:
-        """Free the shared memory of motions that the library no longer has, or has anew."""
+        """Free the shared memory of motions that the library no longer has, or has replaced."""
         self._tracks.keep_only(self._is_in_library)
 
     def _is_in_library(self, plan: Plan) -> bool:

@@ -255,7 +255,7 @@ class RobotSession:
     # -- what its stream process does -----------------------------------------------------------------------
 
     def come_on_line(self) -> None:
-        """Take note that the driver is open; what it does is reported next."""
+        """Mark the driver as open; what it does is reported next."""
         self.message, self._unsettled = "", 0
         if self.latched:
             self._settle(messages.Estop(), "the halt")
@@ -283,7 +283,7 @@ class RobotSession:
         self._advance()
 
     def lose(self, reason: str, *, failed: bool = True) -> None:
-        """Take note that nothing can be moved any more; whether that is a failure."""
+        """Mark the robot as offline; whether that is a failure."""
         was_known, self.known = self.known is not OFFLINE, OFFLINE
         self.used = True
         self._lost = self.stopped = self.sent
@@ -323,7 +323,7 @@ class RobotSession:
         if ended.code != ResultCode.SUCCESSFUL:
             why_not = f"{goal.motion}, before it, ended with {ended.code}"
         elif goal.number <= self.stopped:
-            why_not = f"{goal.motion}, before it, was told to end"
+            why_not = f"{goal.motion}, before it, was stopped"
         elif not self.stands:
             why_not = f"the robot is in {self.state}"
         elif self.queue or goal.motion != "park":
@@ -439,7 +439,7 @@ class RobotSession:
         without end.
         """
         goal = self._waiting(goal_id)
-        order = [one for one in self.queue if one is not goal]
+        order = [other for other in self.queue if other is not goal]
         order.insert(place - 1, goal)
         self._refuse_endless(order)
         self.queue = order
@@ -583,7 +583,7 @@ class RobotSession:
         """Let nobody wait for it any more; what has not begun does not begin."""
         if pending is self.begin:
             self._end_begin(self.begin, None)
-        self._pending = [one for one in self._pending if one is not pending]
+        self._pending = [other for other in self._pending if other is not pending]
 
     def leave(self) -> None:
         """Stop softly, do what `on_exit` asks for, then end the stream process; once."""

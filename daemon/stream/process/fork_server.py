@@ -17,7 +17,7 @@ from setproctitle import setproctitle
 
 from motiond.drivers import DriverConfigError, driver_class
 
-from ...ipc.forks import BORN, ENDED, REFUSED, REQUEST_BYTES, TOLD, ForkRequest, LoadRequest, decode
+from ...ipc.forks import BORN, ENDED, REFUSED, REPORT, REQUEST_BYTES, ForkRequest, LoadRequest, decode
 from ..locks import TITLE
 
 SERVER_TITLE = "motiond fork server"
@@ -118,4 +118,4 @@ def _load(driver: str) -> None:
 
 def _report(reports: socket.socket, what: bytes, number: int, *fds: int) -> None:
     with suppress(OSError):  # the daemon has gone, or listens no longer
-        socket.send_fds(reports, [TOLD.pack(what, number)], fds)
+        socket.send_fds(reports, [REPORT.pack(what, number)], fds)

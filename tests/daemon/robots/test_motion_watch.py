@@ -208,7 +208,7 @@ async def test_names_that_are_no_utf8_end_nothing_and_the_folder_is_followed_on(
         assert (state["goal_id"], rig.results()) == (goal["goal_id"], [])
         await ask(registry, "stop")
     told = [line for line in caplog.messages if "UTF-8" in line]
-    anew = "each change of that file has the folder looked at and watched anew; rename it"
+    anew = "each change of that file has the folder watched from the beginning; rename it"
     assert told == [f"arm: {folder}: a name is no UTF-8; {anew}"]
     assert not [record for record in caplog.records if record.exc_info]
 

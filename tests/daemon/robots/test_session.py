@@ -75,7 +75,7 @@ def test_a_stop_just_before_the_end_is_known_leaves_the_robot_where_it_is(on_end
     halves.run_out()
     assert results(halves) == [
         ("wave 1", "SUCCESSFUL", WELL, None),
-        ("nod 2", "CANCELED", "wave, before it, was told to end; it had not begun", None),
+        ("nod 2", "CANCELED", "wave, before it, was stopped; it had not begun", None),
     ]
     assert halves.session.is_ready
 
