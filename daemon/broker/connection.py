@@ -12,7 +12,7 @@ import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, cast
 
-from ..config.listening import place
+from ..config.types import place
 from .client import TURN, Client, ClientLink, Door
 from .limits import KIB
 from .packets import Kind, PacketError, frame_at

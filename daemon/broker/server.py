@@ -13,7 +13,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from ..config.listening import split_place
+from ..config.types import split_place
 from ..ipc.listener import Listener, listen
 from ..log import RateLimitedLog
 from .connection import Connection

@@ -22,13 +22,13 @@ from rich.text import Text
 
 from ..api import PlayRequest, ReportHub, RequestError, StatusRequest
 from ..broker import BrokerError
-from ..config.listening import place, split_place
+from ..config.types import place, split_place
 from ..ipc.states import State
 from ..ipc.stream_forks import StreamForks
 from ..mqtt.client import address_of
 from ..mqtt.topics import Topics
 from ..robots import make_registry
-from ..service.daemon import serve
+from ..service import serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,7 +25,7 @@ def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int
         from ..config.settings import load_settings
         from ..log import start_logging
         from ..robots import make_registry
-        from ..service.daemon import serve
+        from ..service import serve
 
         start_logging(logging.DEBUG if verbose else logging.INFO)
         settings = load_settings(config)

@@ -1,10 +1,9 @@
 """The configuration: one YAML file, checked whole.
 
 - `settings`: the whole of it
-- `mqtt`, `home_assistant`, `http`, `robot`: its sections
+- `mqtt`, `http`, `robot`: its sections
 - `client`: what a client needs of it
-- `listening`: places to listen at, as they are written
-- `types`: kinds of values
+- `types`: kinds of values, and places to listen at
 - `certificates`: until when certificates are valid
 - `tls_files`: whether certificates and keys can be used
 - `secrets`: where passwords are, and how they are kept out of messages

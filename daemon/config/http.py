@@ -7,10 +7,9 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from .listening import LISTEN, split_place
 from .section import Section, SettingError
 from .tls_files import check_tls_files
-from .types import FilePath, Rate, SecretFile, listening_place
+from .types import LISTEN, FilePath, Rate, SecretFile, listening_place, split_place
 
 HOST = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$"
 

@@ -10,12 +10,10 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from motiond.text import echoed
 
-from .home_assistant import HomeAssistantSettings
-from .listening import LISTEN, split_place
 from .secrets import without_password
 from .section import Section, SettingError
 from .tls_files import check_tls_files
-from .types import LEVELS, FilePath, Rate, SecretFile, listening_place
+from .types import LEVELS, LISTEN, FilePath, Rate, SecretFile, listening_place, split_place
 
 LARGEST_PORT = 65535
 MOST_BROKERS = 16
@@ -189,3 +187,24 @@ def _is_broker_url(text: str) -> bool:
     has_path = url.scheme in WEB_SOCKETS and re.fullmatch(r"[!-~]*", url.path)
     plain = bool(url.hostname) and (has_path or url.path in {"", "/"}) and not (url.query or url.fragment)
     return url.scheme in PORTS and bool(plain)
+
+
+Topic = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class HomeAssistantSettings(Section):
+    """Where Home Assistant looks for devices, as it is set there."""
+
+    prefix: Topic = "homeassistant"
+    """First part of the topics on which Home Assistant finds devices (its `discovery_prefix`)."""
+    status_topic: Topic = "homeassistant/status"
+    """Where Home Assistant says that it has started (its birth message)."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for option in ("prefix", "status_topic"):
+            topic = getattr(self, option)
+            if not re.fullmatch(LEVELS, topic):
+                what = f"'{echoed(topic)}' is no topic on every broker"
+                raise SettingError(option, f"{what}; letters, digits, _ and - can, with / between; rename it")
+        return self

@@ -108,3 +108,23 @@ A unit that the mapping leaves out keeps its default.
 def by_unit(*, rad: float, m: float) -> dict[Unit, float]:
     """Return a number for each unit, as a default."""
     return {"rad": rad, "m": m}
+
+
+LISTEN = r"^(\[[0-9A-Fa-f:.]+(%[0-9A-Za-z_.-]+)?\]|[^\s:\[\]]+):[0-9]{1,5}$"
+LOOPBACKS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 # what a configuration may name
+
+
+def split_place(text: str) -> tuple[str, int]:
+    """Split `host:port`; the host comes without brackets."""
+    host, _, port = text.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def place(host: str, port: int) -> str:
+    """Return `host:port`, as a URL has it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def reached_at(host: str) -> str:
+    """Return by which address this machine's own programs reach who listens on a host."""
+    return LOOPBACKS.get(host, host)

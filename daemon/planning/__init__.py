@@ -1,19 +1,60 @@
 """Turns motion files into checked setpoints, before anything moves.
 
 - `library`: every configured motion, read and planned, playable or not
-- `reader`: motions of files, large ones from a process of their own
-- `listing`: the files in the configured places
+- `reader`: the files in the configured places; motions of files, large ones from a process of their own
 - `planner`: a motion as a row of setpoints for each tick
-- `columns`: a motion's rows in the robot's columns
-- `ticks`: these rows at the rate of the ticks
+- `columns`: a motion's rows in the robot's columns, and at the rate of the ticks
 - `curve`: what lies between the ticks
 - `violations`: setpoints beyond a limit
 - `fitting`: slowed until nothing is beyond a limit, or by how much to slow it
 - `speed_limits`: the fastest speed, and the steepest ramp of the clock
 - `markers`: named places, from a file beside the motion's
-- `preview`: a plan to look at
+- `plan_preview`: a plan to look at
 - `playback`: the range, the passes and the seam of one play
 - `approach`: the way from where the joints are to a row
-- `tolerances`: configured tolerances joined with those of a request
-- `unnoticed`: joints that could stand still, and nobody would notice
+- `tolerances`: configured tolerances joined with those of a request; joints that they would not notice
 """
+
+from .approach import ApproachError, farthest, plan_approach
+from .columns import FREE_RATE_HZ
+from .library import Entry, MotionLibrary, Stamp, stamp_of
+from .markers import Marker, marker_file, read_markers
+from .plan_preview import curves, preview
+from .planner import Plan, plan_pose
+from .playback import Playback, PlaybackError, plan_playback, whole
+from .reader import MOST_FILES, MotionReader
+from .speed_limits import clock_acceleration
+from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
+from .violations import ROUNDING, PlanError, Violation
+
+__all__ = [
+    "FREE_RATE_HZ",
+    "MOST_FILES",
+    "ROUNDING",
+    "ApproachError",
+    "Entry",
+    "GoalTolerances",
+    "Marker",
+    "MotionLibrary",
+    "MotionReader",
+    "Plan",
+    "PlanError",
+    "Playback",
+    "PlaybackError",
+    "Stamp",
+    "ToleranceError",
+    "Violation",
+    "clock_acceleration",
+    "curves",
+    "farthest",
+    "join_tolerances",
+    "marker_file",
+    "plan_approach",
+    "plan_playback",
+    "plan_pose",
+    "preview",
+    "read_markers",
+    "stamp_of",
+    "unnoticed",
+    "whole",
+]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .columns import frame_at, ticks_of
 from .curve import peak_accelerations, peak_positions, peak_speeds
-from .ticks import frame_at, ticks_of
 from .violations import PlanError, curve_violations, find_violations, rounded_down
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from ..config.robot import RobotSettings
     from ..joints import JointMap
-    from .columns import MotionRows
-    from .ticks import Ticks
+    from .columns import MotionRows, Ticks
     from .violations import Violation
 
 MOST_SLOWINGS = 20

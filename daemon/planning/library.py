@@ -22,9 +22,9 @@ from motiond.formats import MOST_PROBLEMS, FormatError, load_motions
 from motiond.text import listed, nearest, printable, quoted_briefly, shortened
 
 from ..joints import JointMapError
-from .listing import list_places
 from .markers import SUFFIX, marker_file, read_markers
 from .planner import Plan, plan
+from .reader import list_places
 from .violations import ROUNDING, PlanError
 
 if TYPE_CHECKING:
@@ -35,14 +35,13 @@ if TYPE_CHECKING:
 
     from ..config.robot import RobotSettings
     from ..joints import JointMap
-    from .listing import Listing
     from .markers import Marker
-    from .reader import MotionReader
+    from .reader import Listing, MotionReader
     from .violations import Violation
 
-    Stamp: TypeAlias = tuple[float, ...]
-
 log = logging.getLogger(__name__)
+
+Stamp: TypeAlias = tuple[float, ...]
 
 # What is published of the library; a message of many megabytes would serve nobody.
 MOST_LISTED, MOST_LISTED_BYTES = 1_000, 1_000_000

@@ -17,10 +17,9 @@ import numpy as np
 from motiond.formats import Motion
 
 from ..trajectory import Track
-from .columns import MotionRows, clipped, in_columns
+from .columns import MotionRows, clipped, frames_per_row, in_columns
 from .fitting import fitted
 from .speed_limits import clock_acceleration, max_speed_of
-from .ticks import frames_per_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

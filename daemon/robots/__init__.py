@@ -12,7 +12,7 @@
 - `control`: who commands a robot, and what follows when control is lost
 - `group_start`: whether it is reserved for a start of its group
 - `inactivity`: lets a robot that nobody uses rest
-- `payloads`, `telemetry_reporter`, `numbering`: what is reported
+- `payloads`, `telemetry_reporter`: what is reported
 """
 
 from .assembly import make_registry, make_setup

@@ -25,8 +25,7 @@ from ..joints import (
     with_gravity,
     with_stops,
 )
-from ..planning.library import MotionLibrary
-from ..planning.reader import MotionReader
+from ..planning import MotionLibrary, MotionReader
 from ..trajectory import FULL_RAMP
 from .member import Member
 from .process import StreamProcess, StreamSupervisor

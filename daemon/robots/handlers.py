@@ -32,7 +32,7 @@ from ..api import (
 )
 from ..ipc import messages
 from ..ipc.states import HALTED, ResultCode, State
-from ..planning.playback import PlaybackError
+from ..planning import PlaybackError
 from .motions import Uploads
 from .session import OUT_OF_ORDER, Opening, Reboot, new_goal, refuse_speed
 

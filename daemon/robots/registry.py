@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..api import VERBS, PlannedMotion, unknown_robot
 from ..clock import ClockMonitor
-from ..planning.preview import curves, preview
+from ..planning import curves, preview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

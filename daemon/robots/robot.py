@@ -16,7 +16,7 @@ from ..ipc.messages import Seek as SeekCommand
 from ..telemetry import Drift
 from . import payloads
 from .motions import LearnedLimits, MotionLoader
-from .numbering import Numbering
+from .payloads import Numbering
 from .session import GoalPlanner, RobotSession, new_goal
 from .telemetry_reporter import TelemetryReporter
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..ipc.messages import Command, Ended
     from ..joints import JointMap
-    from ..planning.library import MotionLibrary
+    from ..planning import MotionLibrary
     from .process import Listener, StreamSupervisor
     from .session import Goal, Pending, Seek
     from .telemetry_reporter import TelemetryRates

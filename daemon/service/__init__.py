@@ -3,8 +3,10 @@
 - `daemon`: everything that runs, until it is asked to end
 - `reload`: takes changed motions, certificates and tokens, and names what needs a restart
 - `control_socket`: takes requests that concern the daemon as a whole
-- `descriptors`: how many files may be open
-- `logs`: the robots' reports in the log
-- `systemd`, `status_text`: notifications to systemd; the state in one line
-- `log_level`: from which level on the daemon logs
+- `logs`: the robots' reports in the log, and from which level on it is written
+- `systemd`: messages to systemd; what goes on, in one line
 """
+
+from .daemon import serve
+
+__all__ = ["serve"]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
+import resource
 import signal
 import sys
 from contextlib import contextmanager, nullcontext, suppress
@@ -20,12 +22,11 @@ from ..fleet.coordinator import HttpGroups
 from ..fleet.member import GroupMember
 from ..log import has_terminal
 from ..mqtt.bridge import MqttBridge, default_folder
-from . import descriptors, systemd
+from . import systemd
 from .control_socket import ControlSocket
-from .log_level import serve_log_level
-from .logs import write_journal
+from .logs import serve_log_level, write_journal
 from .reload import Reload
-from .status_text import report_status
+from .systemd import report_status
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator, Mapping
@@ -38,6 +39,11 @@ if TYPE_CHECKING:
     from .control_socket import Act
 
     Helper: TypeAlias = tuple[str, Coroutine[Any, Any, None]]
+
+log = logging.getLogger(__name__)
+
+MOST_DESCRIPTORS = 65_536
+"""Far more than a daemon needs; some programs go through all numbers up to the limit when they start."""
 
 LOOK_PERIOD_S = 0.1
 SWITCH_INTERVAL_S = 0.0005
@@ -97,7 +103,7 @@ async def serve(
     page = _page(settings, dispatcher, robots, groups=groups, hub=hub, bridge=bridge)
     renew = page.renew if page else lambda: None
     reload = None if config is None else Reload(config, settings, robots, renew)
-    descriptors.raise_limit()
+    raise_limit()
     prefer_latency()
     embedded = settings.mqtt.broker == "embedded"
     async with (
@@ -241,3 +247,18 @@ def _heed_signals(robots: RobotRegistry, reload: Reload | None) -> Iterator[None
     finally:
         for number in acts:
             loop.remove_signal_handler(number)
+
+
+def raise_limit() -> None:
+    """Raise the soft limit of open descriptors to the hard one; the usual 1024 is for users of `select`.
+
+    Each motion that is kept in memory and each connection takes one. A limit that cannot be raised stays.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MOST_DESCRIPTORS)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError) as error:
+        log.warning("the limit of open files stays at %d; %s; set LimitNOFILE", soft, error)

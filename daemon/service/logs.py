@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from motiond.text import MOST_LISTED, listed
+from motiond.text import MOST_LISTED, listed, nearest, shortened
+
+from ..api import RequestError
+from ..log import LEVELS, level_name, set_level
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..api import Report, ReportHub, Subject
 
 log = logging.getLogger(__name__)
 
 LOGGED: frozenset[Subject] = frozenset({"availability", "motions", "state", "result", "event"})
-LEVELS = {
+LEVEL_OF_EVENT = {
     "marker": logging.DEBUG,  # a loop passes many
     "driver": logging.INFO,
     "back": logging.INFO,
@@ -48,7 +53,7 @@ def log_report(report: Report) -> None:
             values = (robot, data["motion"], data["code"], data["message"])
             log.log(level, "%s: %s ended with %s; %s", *values, extra=fields)
         case "event":
-            level = LEVELS.get(data["kind"], logging.WARNING)
+            level = LEVEL_OF_EVENT.get(data["kind"], logging.WARNING)
             log.log(level, "%s: %s", robot, data["message"], extra=fields)
         case "availability":
             log.info("%s: %s", robot, data["state"], extra=fields)
@@ -74,3 +79,22 @@ def _log_motions(robot: str, motions: list[dict[str, object]], more: int) -> Non
         )
     if more:
         log.info("%s: %d more motions; `motiond check` names them", robot, more, extra=fields)
+
+
+async def serve_log_level(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Set the level that a request names, if it names one, and return the one that holds.
+
+    Raises RequestError if there is no such level.
+    """
+    if (wanted := request.get("level")) is not None:
+        name = str(wanted)
+        if name not in LEVELS:
+            hint = nearest(name, LEVELS)
+            problem, reason = f"log-level: no level '{shortened(name, 60)}'", f"there are {listed(LEVELS)}"
+            raise RequestError.of(
+                "INVALID_REQUEST", "; ".join(part for part in (problem, reason, hint) if part)
+            )
+        before = level_name()
+        set_level(name)
+        log.warning("the log level is %s now; it was %s", name, before)
+    return {"level": level_name()}

@@ -18,8 +18,7 @@ from motiond.text import listed, printable
 
 from ..config.robot import DriverSettings, ModelSettings, RobotSettings
 from ..joints import build_joint_map, joint_bounds, load_model, missing_limits, never_fails
-from ..planning.library import MotionLibrary
-from ..planning.unnoticed import unnoticed
+from ..planning import MotionLibrary, unnoticed
 from .batch import for_each_file
 
 if TYPE_CHECKING:
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 
     from ..config.settings import Settings
     from ..joints import JointBounds, JointMap
-    from ..planning.library import Entry
-    from ..planning.violations import Violation
+    from ..planning import Entry, Violation
 
 log = logging.getLogger(__name__)
 

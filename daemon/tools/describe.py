@@ -13,7 +13,7 @@ from motiond.formats import FormatError, Problem, Source, load_motions, load_rob
 from motiond.formats.registry import MOTIONS, ROBOTS, refuse_foreign
 from motiond.text import printable
 
-from ..planning.markers import marker_file, read_markers
+from ..planning import marker_file, read_markers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from motiond.formats import Frame, Joint, Link, Motion, RobotModel
     from motiond.formats.arrays import Floats
 
-    from ..planning.markers import Marker
+    from ..planning import Marker
 
 
 Description = dict[str, Any]

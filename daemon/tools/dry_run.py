@@ -22,8 +22,7 @@ from ..api import RequestError, unknown_robot
 from ..ipc import messages, ring
 from ..ipc.channel import Channel
 from ..joints import build_joint_map, joint_bounds, load_model, never_fails, with_gravity, with_stops
-from ..planning.library import MotionLibrary
-from ..planning.unnoticed import unnoticed
+from ..planning import MotionLibrary, unnoticed
 from ..robots import GoalPlanner, make_setup, new_goal, result_payload
 from ..stream.engine import StreamLoop
 from ..stream.timing import VirtualClock
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints import JointMap
-    from ..planning.planner import Plan
+    from ..planning import Plan
     from ..robots import Goal
 
 log = logging.getLogger(__name__)

@@ -20,9 +20,7 @@ from motiond.formats.io import replacing
 from motiond.formats.model import curve
 from motiond.text import listed, nearest, shortened
 
-from ..planning.markers import marker_file, read_markers
-from ..planning.ticks import FREE_RATE_HZ
-from ..planning.violations import ROUNDING
+from ..planning import FREE_RATE_HZ, ROUNDING, marker_file, read_markers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from motiond.formats import Interpolation, Motion, RobotModel
     from motiond.formats.arrays import Floats
 
-    from ..planning.markers import Marker
+    from ..planning import Marker
 
 
 SUFFIXES = (".png", ".svg")

@@ -20,7 +20,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.service.control_socket import ControlSocket
-from motiond.daemon.service.log_level import serve_log_level
+from motiond.daemon.service.logs import serve_log_level
 from tests import ports
 from tests.conftest import runs_on_a_loop, uses_the_system
 from tests.daemon import told

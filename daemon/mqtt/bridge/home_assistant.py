@@ -19,7 +19,7 @@ from ...ipc.states import State
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from ...config.home_assistant import HomeAssistantSettings
+    from ...config.mqtt import HomeAssistantSettings
     from ..topics import Topics
 
 BORN = b"online"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from ...config.listening import place, reached_at, split_place
 from ...config.mqtt import PORTS, WEB_SOCKETS
 from ...config.secrets import NoCredential, secret_file
+from ...config.types import place, reached_at, split_place
 from .reasons import NotConnected
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ..session import FARTHEST_S, SHUTS_DOWN
 
 if TYPE_CHECKING:
     from ...api import CommitRequest, PrepareRequest, ReservationPhase
-    from ...planning.playback import Playback
+    from ...planning import Playback
     from ..robot import Robot
     from ..session import Goal
 

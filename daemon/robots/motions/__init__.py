@@ -2,7 +2,6 @@
 
 - `motion_loader`: reads them beside everything else
 - `motion_watch`: has them read when files change
-- `unwatched`: why a folder is not watched
 - `uploads`: the folder for motions of clients
 - `learned_limits`: the limits that actuators report, and motions checked again
 """

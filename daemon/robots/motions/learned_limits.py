@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from motiond.drivers import ActuatorLimits
 
     from ...joints import JointMap
-    from ...planning.library import MotionLibrary
+    from ...planning import MotionLibrary
     from .motion_loader import MotionLoader
 
 WAIT_S = 4.0

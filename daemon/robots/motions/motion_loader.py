@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
 
-    from ...planning.library import MotionLibrary
+    from ...planning import MotionLibrary
 
 log = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import logging
 import os
+import re
 import stat
 from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
@@ -17,15 +18,13 @@ from typing import TYPE_CHECKING, NoReturn
 from motiond.text import printable
 
 from ...api import RequestError
-from ...planning.library import stamp_of
-from ...planning.listing import MOST_FILES
-from .unwatched import why_unwatched
+from ...planning import MOST_FILES, stamp_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
     from pathlib import Path
 
-    from ...planning.library import Stamp
+    from ...planning import Stamp
 
 log = logging.getLogger(__name__)
 
@@ -208,3 +207,44 @@ def _inside(folder: Path) -> dict[Path, Stamp]:
 
 def _stamps_of(paths: Iterable[Path]) -> dict[Path, Stamp]:
     return {path: stamp_of(path) for path in paths}
+
+
+_TRIED_AGAIN = "is not watched; {}; it is tried again; {}"
+_NOT_UTF8 = (
+    "a name is no UTF-8; each change of that file has the folder watched from the beginning; rename it"
+)
+_OF_WATCHFILES = "WatchfilesRustInternalError"  # the module is loaded by those alone who watch
+_LOOK = "look at the folder"
+_NO_FOLDER, _NO_RIGHT = "name a folder that is there", "let the user that motiond runs as read it"
+_HINTS = {
+    errno.ENOENT: "make the folder",
+    errno.ENOTDIR: _NO_FOLDER,
+    errno.ELOOP: _NO_FOLDER,
+    errno.EACCES: _NO_RIGHT,
+    errno.EPERM: _NO_RIGHT,
+    errno.EMFILE: "raise fs.inotify.max_user_instances",
+    errno.ENOSPC: "raise fs.inotify.max_user_watches",
+}
+_CODE = re.compile(r"\(os error (\d+)\)")  # as watchfiles words what the system says
+
+
+def why_unwatched(error: Exception) -> str:
+    """Return the message for a failure to watch a folder; '' where only a traceback can explain it.
+
+    - `error`: of the system, or of watchfiles, whose own are `RuntimeError` and come in groups
+    """
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    said = str(error)
+    if isinstance(error, UnicodeError) or said.startswith("Unable to decode path"):
+        return _NOT_UTF8
+    code = error.errno if isinstance(error, OSError) else None
+    if code is None and (found := _CODE.search(said)):
+        code = int(found[1])
+    if code is None and "watch limit" in said:
+        code = errno.ENOSPC
+    if code in _HINTS:
+        return _TRIED_AGAIN.format(os.strerror(code), _HINTS[code])
+    if isinstance(error, OSError):
+        return _TRIED_AGAIN.format(error.strerror or said, _LOOK)
+    return _TRIED_AGAIN.format(said, _LOOK) if type(error).__name__ == _OF_WATCHFILES else ""

@@ -19,12 +19,12 @@ from motiond.formats.registry import MOTIONS
 from motiond.text import listed, shortened
 
 from ...api import RequestError
-from ...planning.markers import marker_file
+from ...planning import marker_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...planning.library import Entry, MotionLibrary
+    from ...planning import Entry, MotionLibrary
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from ...trajectory import longest_stop
 
 if TYPE_CHECKING:
     from ...api import PlayRequest
-    from ...planning.playback import Playback
+    from ...planning import Playback
 
 
 @dataclass(slots=True)

@@ -18,12 +18,19 @@ from ...api import RequestError
 from ...clock import unix_less_monotonic
 from ...ipc.messages import Play
 from ...joints import JointMapError, joint_bounds
-from ...planning.approach import ApproachError, farthest, plan_approach
-from ...planning.planner import plan_pose
-from ...planning.playback import PlaybackError, plan_playback, whole
-from ...planning.speed_limits import clock_acceleration
-from ...planning.tolerances import ToleranceError, join_tolerances
-from ...planning.violations import PlanError
+from ...planning import (
+    ApproachError,
+    PlanError,
+    PlaybackError,
+    ToleranceError,
+    clock_acceleration,
+    farthest,
+    join_tolerances,
+    plan_approach,
+    plan_playback,
+    plan_pose,
+    whole,
+)
 from .appointments import checked_clock
 from .shared_tracks import SharedTracks
 
@@ -36,10 +43,7 @@ if TYPE_CHECKING:
     from ...clock import ClockMonitor
     from ...config.robot import RobotSettings
     from ...joints import JointBounds, JointMap
-    from ...planning.library import MotionLibrary
-    from ...planning.planner import Plan
-    from ...planning.playback import Playback
-    from ...planning.tolerances import GoalTolerances
+    from ...planning import GoalTolerances, MotionLibrary, Plan, Playback
     from ...trajectory import Track
     from .goal import Goal
 

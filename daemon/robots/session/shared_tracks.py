@@ -13,7 +13,7 @@ from ...trajectory import share
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ...planning.planner import Plan
+    from ...planning import Plan
     from ...trajectory import Track
 
 MOST = 16  # each holds a descriptor and the rows of its motion

@@ -15,8 +15,8 @@ import pytest
 from motiond.daemon.broker import BrokerError, EmbeddedBroker, Login
 from motiond.daemon.broker.client import TURN, Client
 from motiond.daemon.broker.server import FLUSH_S
-from motiond.daemon.config.listening import place
 from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.config.types import place
 from motiond.daemon.log.rate_limited import MOST, RateLimitedLog
 from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.broker.conftest import Wires

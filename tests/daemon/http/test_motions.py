@@ -17,7 +17,7 @@ from yarl import URL
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.http.routes.thumbnail import thumbnail
-from motiond.daemon.planning.preview import preview
+from motiond.daemon.planning.plan_preview import preview
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.http.conftest import Site, serving_robots
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, sweep, write_seq

@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from motiond.daemon.api import RawRequest, parse
-from motiond.daemon.config.home_assistant import HomeAssistantSettings
-from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.config.mqtt import HomeAssistantSettings, MqttSettings
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import State

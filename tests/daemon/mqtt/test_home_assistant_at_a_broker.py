@@ -12,7 +12,7 @@ import pytest
 
 from motiond.daemon.api import Dispatcher, Report, ReportHub
 from motiond.daemon.client.forget import forget
-from motiond.daemon.config.home_assistant import HomeAssistantSettings
+from motiond.daemon.config.mqtt import HomeAssistantSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from tests.daemon.cli.program import Daemon
 from tests.daemon.conftest import Robots, running, said

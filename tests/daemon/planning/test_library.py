@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 import pytest
 
-from motiond.daemon.planning import library, listing
+from motiond.daemon.planning import library, reader
 from motiond.daemon.planning.library import MotionLibrary
 from motiond.drivers.limits import ActuatorLimits
 from motiond.formats import FormatError, Problem, load_motions
@@ -361,7 +361,7 @@ def test_a_folder_that_cannot_be_listed_hides_no_other(
 def test_a_folder_of_too_many_files_is_not_gone_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "MOST_FILES", 3)
+    monkeypatch.setattr(reader, "MOST_FILES", 3)
     file = write(tmp_path / "open" / "wave.seq", 0.0, 0.01)
     full = tmp_path / "full"
     full.mkdir()

@@ -15,8 +15,7 @@ from watchfiles._rust_notify import WatchfilesRustInternalError
 
 from motiond.daemon.planning.library import stamp_of
 from motiond.daemon.robots.motions import motion_watch
-from motiond.daemon.robots.motions.motion_watch import MotionWatch
-from motiond.daemon.robots.motions.unwatched import why_unwatched
+from motiond.daemon.robots.motions.motion_watch import MotionWatch, why_unwatched
 from motiond.formats.io import open_regular, source
 from motiond.text import printable
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq

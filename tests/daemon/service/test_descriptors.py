@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.service import descriptors
+from motiond.daemon.service import daemon as service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,15 +28,15 @@ def soft_limit() -> int:
 
 
 def test_the_daemon_may_open_as_many_files_as_the_system_lets_it() -> None:
-    descriptors.raise_limit()
+    service.raise_limit()
     assert soft_limit() == (
-        min(HARD, descriptors.MOST) if HARD != resource.RLIM_INFINITY else descriptors.MOST
+        min(HARD, service.MOST_DESCRIPTORS) if HARD != resource.RLIM_INFINITY else service.MOST_DESCRIPTORS
     )
 
 
 def test_not_more_than_is_of_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descriptors, "MOST", 600)
-    descriptors.raise_limit()
+    monkeypatch.setattr(service, "MOST_DESCRIPTORS", 600)
+    service.raise_limit()
     assert soft_limit() == 600
 
 
@@ -48,7 +48,7 @@ def test_a_limit_that_cannot_be_raised_is_told_of(
 
     with monkeypatch.context() as refused:
         refused.setattr(resource, "setrlimit", refuse)
-        descriptors.raise_limit()
+        service.raise_limit()
     assert caplog.messages == [
         "the limit of open files stays at 512; [Errno 1] Operation not permitted; set LimitNOFILE"
     ]

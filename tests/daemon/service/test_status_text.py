@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from motiond.daemon.ipc.states import State
-from motiond.daemon.service.status_text import status_text
+from motiond.daemon.service.systemd import status_text
 
 if TYPE_CHECKING:
     from motiond.daemon.robots.robot import Robot

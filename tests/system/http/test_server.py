@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from motiond.daemon.api import Report
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.security.connections import Bounds
-from motiond.daemon.service import descriptors
+from motiond.daemon.service import daemon as service
 from tests.certificates import self_signed
 from tests.daemon.conftest import Robots, known_hub
 from tests.daemon.http.conftest import Site, serving, until
@@ -50,7 +50,7 @@ async def test_with_a_certificate_and_a_thousand_that_begin_no_encryption_a_robo
         key_file=key_file,
     )
     trusts = ssl.create_default_context(cafile=str(cert_file))
-    descriptors.raise_limit()
+    service.raise_limit()
     async with serving(settings, Robots(), known_hub()) as site:
         async with site.live(headers=BEARER | {"Origin": site.url}, ssl=trusts) as page:
             assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
