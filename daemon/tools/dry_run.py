@@ -53,25 +53,13 @@ OUTSIDE = frozenset({"faults", "plant", "trace"})
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """How a play went.
+    """How a play went."""
 
-    Attributes
-    ----------
-    result : dict
-        As a daemon reports it, JSON-ready, and `events`.
-    in_place_of : str or None
-        The driver that simulated actuators stood in for.
-    lasted_s, took_s : float
-        From the first setpoint to the end: in virtual time, and in real time.
-    trace : dict of ndarray or None
-        See `docs/dry-run.md`.
-    """
-
-    result: dict[str, Any]
-    in_place_of: str | None
-    lasted_s: float
-    took_s: float
-    trace: dict[str, NDArray[Any]] | None
+    result: dict[str, Any]  # as a daemon reports it, JSON-ready, and `events`
+    in_place_of: str | None  # the driver that simulated actuators stood in for
+    lasted_s: float  # of virtual time, from the first setpoint to the end
+    took_s: float  # of real time
+    trace: dict[str, NDArray[Any]] | None  # as docs/dry-run.md has it
 
     def payload(self) -> dict[str, Any]:
         """Return all but the trace JSON-ready."""
@@ -81,13 +69,6 @@ class DryRun:
 
 def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool = False) -> DryRun:
     """Play a motion on simulated actuators, as fast as it goes.
-
-    Parameters
-    ----------
-    name : str
-        The robot's.
-    traced : bool
-        Whether to keep every tick.
 
     Raises
     ------
@@ -173,13 +154,7 @@ class _KeepingChannel(Channel):
 
 
 class _Stage:
-    """A stream loop on virtual time with simulated actuators, and the daemon's ends of channel and ring.
-
-    Parameters
-    ----------
-    setup : Setup
-        As for a stream process; its options are those of simulated actuators.
-    """
+    """A stream loop on virtual time with simulated actuators, and the daemon's ends of channel and ring."""
 
     def __init__(self, setup: messages.Setup) -> None:
         self.clock = VirtualClock()
