@@ -195,7 +195,6 @@ def test_an_unforeseen_error_is_a_plain_traceback_for_the_journal() -> None:
 
 PLANNER = {"motiond.daemon.planning", "ruckig"}
 MQTT = {"aiomqtt", "paho", "motiond.daemon.mqtt"}
-NOT_BY_STOP = {"rich.console"}
 NAMES_MODULES = """
 import sys
 from motiond.daemon.cli.main import main
@@ -225,7 +224,7 @@ def loaded(*arguments: object, **options: Any) -> Loaded:
 
 
 def test_what_is_not_to_be_loaded_is_there() -> None:
-    named = PLANNER | MQTT | NOT_BY_STOP
+    named = PLANNER | MQTT
     assert [name for name in sorted(named) if find_spec(name) is None] == []
 
 
@@ -234,11 +233,6 @@ def test_asking_a_daemon_loads_no_planner(daemon: Daemon, words: tuple[str, ...]
     run = loaded(*words, "-c", daemon.config)
     assert (run.code, PLANNER & run.modules) == (0, set()), run.said
     assert "arm" in run.said
-
-
-def test_a_stop_where_nobody_answers_loads_no_tables() -> None:
-    run = loaded("stop", "arm", "--broker", "mqtt://127.0.0.1:1")
-    assert (run.code, (PLANNER | NOT_BY_STOP) & run.modules) == (3, set()), run.said
 
 
 def test_checking_motions_loads_no_broker_and_no_mqtt_library() -> None:
