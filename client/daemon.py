@@ -23,6 +23,7 @@ GROUP_S = READING_S = 35.0
 """How long an answer is waited for where a daemon reads files; it gives up after 30 s, and says so."""
 RENEWALS_A_TTL = 3  # so that two of them may be lost
 RELEASE_S = 1.0
+LOOK_S = 0.1
 RELEASED_AFTER = frozenset({"release", "park"})
 NO_RESULT = "its motion is over, and no result comes; the broker may not take it; look at the daemon's log"
 READS_FILES = frozenset({"motions/reload", "motions/delete"})
@@ -151,7 +152,7 @@ class Daemon:
         if not transport.connected.is_set():
             raise transport.lost()
         absence = await transport.absence(path)
-        raise NoAnswer(f"{path}: no answer in {timeout_s:g} s; {absence}")
+        raise NoAnswer(f"{path or self.place}: no answer in {timeout_s:g} s; {absence}")
 
     # -- reports ---------------------------------------------------------------------------------------------
 
@@ -538,6 +539,33 @@ class Goal:
                 if not any(one["goal_id"] == self.goal_id for one in await self.robot.queue()):
                     raise NoAnswer(f"{self.robot.name}: {NO_RESULT}")
                 known_s = now()
+
+    async def aftermath(self, silence_s: float = ANSWER_S) -> AsyncIterator[Report]:
+        """Yield what follows the result by itself, as `on_end` asks for, until it is done.
+
+        For `release` there come states until torque is off; for `park` states, and the result of `park` or
+        the event that says why there is none. They end early where somebody else sets the robot going, or
+        where it is halted or offline. The robot is asked for its state, as reports on several subjects have
+        no order.
+        """
+        follows, at_rest_s = self._result.follows if self._result else None, 0.0
+        while follows in RELEASED_AFTER and at_rest_s < silence_s:
+            state = await self._patient_status(silence_s)
+            yield Report(self.robot.name, "state", state)
+            while (report := self._stream.get_nowait()) is not None:
+                ended = report.subject == "result" and report.data["motion"] == "park"
+                if ended and report.data["goal_id"] != self.goal_id:
+                    yield report
+                    return
+                if report.subject == "event" and report.data["kind"] == "not_parked":
+                    yield report
+                    return
+            if follows == "release" and not state["torque"]:
+                return
+            if state["state"] in {"offline", "estopped", "fault"} or state["motion"] not in {None, "park"}:
+                return
+            await asyncio.sleep(LOOK_S)
+            at_rest_s = at_rest_s + LOOK_S if state["state"] == "idle" and state["goal_id"] is None else 0.0
 
     async def _patient_status(self, timeout_s: float) -> dict[str, Any]:
         return await self.robot.request("status", timeout_s=timeout_s)

@@ -93,7 +93,7 @@ class MessageTransport(Transport):
 
     async def absence(self, robot: str) -> str:
         """Return why a robot may not have answered."""
-        return f"the daemon at {self.place} does not answer for '{robot}'; look at its log"
+        return f"its daemon ({self.place}) hangs; look at its log" if robot else "it hangs; look at its log"
 
 
 class SocketTransport(MessageTransport):

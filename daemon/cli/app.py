@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from . import actuators, completion, doctor, files, init, monitor, run
-from .requests import fleet, forget, log_level, play, robots
+from .requests import fleet, forget, log_level, play, reload, robots
 
 app = typer.Typer(
     add_completion=False,
@@ -18,7 +18,7 @@ app = typer.Typer(
     ),
 )
 for part in (
-    *(run, play, robots, monitor, log_level, forget, fleet),
+    *(run, play, robots, reload, monitor, log_level, forget, fleet),
     *(files, actuators, doctor, init, completion),
 ):
     app.add_typer(part.app)

@@ -3,11 +3,7 @@
 - `connection`: one connection, and a conversation with one robot there
 - `session`: what is asked of a robot, and what follows
 - `finding`: the broker at which a robot's daemon is, of several
-- `play`: a request to play or to go somewhere, and the wait for its end
-- `control`: who is in control of a robot
-- `reload`: reading motions again
 - `local`: asks a daemon on this machine for what concerns it as a whole
 - `stopping`: stops a robot by its broker, and by its daemon on this machine
 - `forget`: clears what a broker keeps of a robot that is gone
-- `status`: all robots at a broker
 """

@@ -15,6 +15,8 @@ from ..output import DEFAULT_CONFIG, DONE, as_listed, report
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
+    from motiond.client import Daemon
+
     from ...config.mqtt import MqttSettings
     from ...config.section import ConfigError
 
@@ -48,6 +50,7 @@ CaFile = Annotated[
         help="Certificates that an mqtts:// broker's is checked against.",
     ),
 ]
+LONGEST_HOLDER = 60
 OPTIONS = {"config": Config, "broker": Broker, "base": Base, "ca_file": CaFile}
 
 
@@ -68,6 +71,33 @@ class Client:
     base: str | None = None
     ca_file: Path | None = None
     typed: frozenset[str] = frozenset()
+
+    def connect(self, verb: str, *, is_asked_here: bool = True) -> "Daemon":
+        """Return a client of the daemon on this machine, by its socket, and else of its brokers.
+
+        Parameters
+        ----------
+        verb : str
+            Of the subcommand, which others are shown where control has to be acquired for it.
+        is_asked_here : bool
+            Whether the socket may be used.
+
+        Raises
+        ------
+        ConfigError
+            If the configuration has to be read, and cannot be used.
+        typer.BadParameter
+            If an option cannot.
+        """
+        from motiond import local
+        from motiond.client import connect
+
+        holder, config = holder_of(verb), self.own_config
+        if is_asked_here and config is not None and local.address_of(config) in local.addresses():
+            return connect(config=config, holder=holder)
+        from ...config.client import brokers_of
+
+        return connect(brokers_of(self.mqtt()), holder=holder)
 
     def mqtt(self) -> "MqttSettings":
         """Return how to reach the broker; one named by its URL is spoken to in 3.1.1, which all understand.
@@ -166,6 +196,19 @@ class Client:
         from ...config.client import load_mqtt_settings
 
         return load_mqtt_settings(config)
+
+
+def holder_of(verb: str) -> str:
+    """Return what others are shown of who is in control: the user, the machine and the subcommand."""
+    import getpass
+    import socket
+
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # one that the machine has no name for
+        user = "somebody"
+    holder = f"{user}@{socket.gethostname()} (motiond {verb})"
+    return "".join(one if one.isprintable() else "?" for one in holder)[:LONGEST_HOLDER].strip()
 
 
 def default_config() -> Path | None:

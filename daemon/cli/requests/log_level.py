@@ -1,13 +1,19 @@
 """The subcommand that asks the daemon of this machine for what concerns it as a whole."""
 
+import asyncio
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from motiond import local
+
 from ..output import DEFAULT_CONFIG, NOBODY_ANSWERS, WRONG_INPUT, AsJson, ConfigFile, report, say
 
 app = typer.Typer()
+
+ANSWER_S = 5.0
 
 
 class Level(StrEnum):
@@ -27,20 +33,24 @@ def log_level(
     json: AsJson = False,
 ) -> int:
     """Say from which level on the daemon of this configuration, on this machine, logs; or set it."""
-    from ...client.connection import ANSWER_TIMEOUT_S
-    from ...client.local import ask_here
-
     if not config.is_file():
         hint = "name the configuration of the daemon with -c"
         return report(
             f"{config}: there is no such file, and so no daemon is known by it; {hint}", WRONG_INPUT
         )
     values: dict[str, Any] = {} if level is None else {"level": str(level)}
-    answer = ask_here(config, "log-level", timeout_s=ANSWER_TIMEOUT_S, **values)
-    if answer is None:
+    if local.address_of(config) not in local.addresses():
         hint = "start it with `motiond run`, or name its configuration with -c"
         return report(
             f"{config}: no daemon of this configuration runs on this machine; {hint}", NOBODY_ANSWERS
         )
+    answer = asyncio.run(_ask(config, values))
     say(answer, answer["level"], json=json)
     return 0
+
+
+async def _ask(config: Path, values: dict[str, Any]) -> dict[str, Any]:
+    from motiond.client import connect
+
+    async with connect(config=config) as daemon:
+        return await daemon.ask("", "log-level", values, ANSWER_S)

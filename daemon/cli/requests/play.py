@@ -13,7 +13,7 @@ from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_
 from .request import ask
 
 if TYPE_CHECKING:
-    from ...client.play import Outcome
+    from .playing import Outcome
 
 app = typer.Typer()
 
@@ -86,18 +86,23 @@ def _accept(client: Client, robot: str, verb: str, request: dict[str, Any], text
 
 def _to_the_end(client: Client, robot: str, verb: str, request: dict[str, Any], *, json: bool) -> int:
     """Return once the motion has ended and what follows it is done."""
+    outcome = asyncio.run(_play(client, robot, verb, request))
+    return _report(robot, outcome, json=json)
+
+
+async def _play(client: Client, robot: str, verb: str, request: dict[str, Any]) -> "Outcome":
     from rich.console import Console
 
-    from ...client.play import Playing
+    from .playing import Playing
 
-    outcome = asyncio.run(Playing(client.mqtt(), robot, Console(stderr=True)).run(verb, request))
-    return _report(robot, outcome, json=json)
+    async with client.connect(verb) as daemon:
+        return await Playing(daemon, robot, Console(stderr=True)).run(verb, request)
 
 
 def _report(robot: str, outcome: "Outcome", *, json: bool) -> int:
     """Say how it ended, and how what followed did."""
     if json:
-        print_json(outcome.result)
+        print_json(outcome.result.data)
     code = DONE
     for succeeded, text in outcome.lines():
         if not succeeded:

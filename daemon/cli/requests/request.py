@@ -28,20 +28,35 @@ def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = Non
     NoAnswer
         If nobody answers.
     """
-    from ...client.session import ask as ask_over_mqtt
-
     if verb in STOPS:
         return _stop(client, robot, verb)
-    return asyncio.run(ask_over_mqtt(client.mqtt(), robot, verb, body))
+    return asyncio.run(_ask(client, robot, verb, body))
+
+
+async def _ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    async with client.connect(verb) as daemon:
+        return await daemon.robot(robot).request(verb, body)
 
 
 def _stop(client: Client, robot: str, verb: str) -> dict[str, Any]:
-    """Stop a robot by each way that there is, also where the configuration cannot be used."""
-    from ...client.stopping import stop
+    """Stop a robot by its daemon on this machine, and else by its brokers, whatever the configuration is."""
+    from motiond.local import Impostor
 
-    settings, unread = client.known_mqtt(asks_here=True)
+    from ...client.connection import NoAnswer
+    from ...client.session import ask as ask_brokers
+    from ...client.stopping import stopped_here
+
+    answer, failure = asyncio.run(stopped_here(client.own_config, robot, verb))
+    if answer is not None:
+        return answer
+    settings, unread = client.known_mqtt()
     with or_nothing_stopped(robot, unread):
-        return asyncio.run(stop(settings, robot, verb, client.own_config, here_first=unread is not None))
+        try:
+            return asyncio.run(ask_brokers(settings, robot, verb))
+        except NoAnswer as error:
+            if failure is None or isinstance(failure, Impostor):  # which the log has
+                raise
+            raise NoAnswer(f"{error}\n{failure}") from failure
 
 
 @contextmanager

@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...api import RequestError
 from ..output import (
     DONE,
     FAILED,
-    NOBODY_ANSWERS,
     AnyRobotName,
     AsJson,
     RobotName,
@@ -19,15 +17,18 @@ from ..output import (
     report,
     say,
 )
-from .broker import Client, asks_a_daemon
+from .broker import Client, asks_a_daemon, holder_of
 from .request import ask, place_of, read_speed, unreached
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...client.reload import Reloaded, ReloadedHere
+    from motiond.client import Robot
 
 app = typer.Typer()
+
+LISTING_S = 0.5
+"""So long the list of motions of a robot may take, which brokers keep."""
 
 
 @app.command()
@@ -180,10 +181,7 @@ def control(
     json: AsJson = False,
 ) -> None:
     """Say who is in control of a robot; other subcommands are in control by themselves where they have to."""
-    from ...client.control import free, who_controls
-
-    before = asyncio.run(free(client.mqtt(), robot)) if take else None
-    control_of_robot = asyncio.run(who_controls(client.mqtt(), robot))
+    before, control_of_robot = asyncio.run(_control(client, robot, take=take))
     if take:
         text = f"control was taken from {before}" if before is not None else "nobody was in control"
     elif not control_of_robot["required"]:
@@ -197,67 +195,20 @@ def control(
     say(control_of_robot, f"{robot}: {text}", json=json)
 
 
-@app.command()
-@asks_a_daemon
-def reload(
-    robot: AnyRobotName = None,
-    *,
-    client: Client,
-    json: AsJson = False,
-) -> int:
-    """Read motions, certificates and tokens again; exit code 1 if a motion cannot be played.
-
-    The daemon of this configuration on this machine also names each key of the configuration that has
-    changed: it counts from the daemon's next start on. With ROBOT, or where that daemon is elsewhere, only
-    motion and marker files are read again. What plays or waits keeps the rows it was accepted with.
-    """
-    from ...client.local import Impostor
-    from ...client.reload import reload_here, reload_motions
-
-    config, code = client.own_config if robot is None else None, DONE
-    if config is not None:
-        reason = f"{config}: no daemon of this configuration runs on this machine"
-        try:
-            here = reload_here(config)
-        except Impostor as error:
-            here, reason, code = None, str(error), NOBODY_ANSWERS
-        if here is not None:
-            if json:
-                print_json(here.payload())
-            return _report_reloaded_here(here, json=json)
-        report(f"{reason}; motions are read again, the configuration is not", code)
-    reloaded = asyncio.run(reload_motions(client.mqtt(), robot))
-    if json:
-        rows = [one.payload() for one in reloaded]
-        print_json(rows if robot is None else rows[0])
-    return max(code, *(_report_reloaded(one, json=json) for one in reloaded))
-
-
-def _report_reloaded_here(here: "ReloadedHere", *, json: bool) -> int:
-    """Print what can be played, and what needs a restart."""
-    code = DONE
-    for one in here.robots:
-        if not json:
-            typer.echo(f"{one.robot}: {one.summary()}")
-        for reason in one.unplayable():
-            code = report(f"{one.robot}: {reason}", FAILED)
-    for key in here.restart:
-        report(f"{key}: has changed, which a running daemon does not take; restart it", DONE)
-    return code
-
-
-def _report_reloaded(one: "Reloaded", *, json: bool) -> int:
-    """Say what a robot has now, and what of it cannot be played."""
-    if isinstance(one.error, RequestError):
-        return report(str(one.error), FAILED)
-    if one.error is not None:
-        return report(str(one.error), NOBODY_ANSWERS)
-    if not json:
-        typer.echo(f"{one.robot}: {one.summary()}")
-    code = DONE
-    for reason in one.unplayable():
-        code = report(f"{one.robot}: {reason}", FAILED)
-    return code
+async def _control(client: Client, robot: str, *, take: bool) -> tuple[str | None, dict[str, Any]]:
+    """Return who had control, where it is taken from them, and what is reported of it now."""
+    async with client.connect("control") as daemon:
+        arm, before = daemon.robot(robot), None
+        await arm.status()  # what a broker keeps may be of a daemon that is gone
+        if take:
+            before = (await arm.report("lease"))["holder"]
+            taken = await arm.request("lease/take", holder=holder_of("control"))
+            await arm.request("lease/release", lease=taken["lease"])
+        async with arm.reports("lease") as reports:
+            async for report in reports:
+                if not take or report.data["holder"] is None:
+                    return before, report.data
+    raise AssertionError  # a stream ends but with the client
 
 
 @app.command()
@@ -271,9 +222,9 @@ def status(
     """Say what the robots do, and which motions they have."""
     from motiond.text import listed
 
-    from ...client.status import overview
-
-    rows = asyncio.run(overview(client.mqtt(), robot, None if json else load_tables_meanwhile))
+    if not json:
+        load_tables_meanwhile()
+    rows = asyncio.run(_overview(client, robot))
     if json:
         print_json(rows if robot is None else rows[0])
         return
@@ -283,6 +234,38 @@ def status(
     for row in rows:
         if row["message"]:
             typer.echo(f"{row['robot']}: {row['message'].removeprefix(row['robot'] + ': ')}")
+
+
+async def _overview(client: Client, name: str | None) -> list[dict[str, Any]]:
+    """Ask one robot or all of them for their status; of all, those that do not answer come as offline."""
+    from motiond.client import ClientError, NoAnswer
+
+    async with client.connect("status") as daemon:
+        if name is not None:
+            return [await _row(daemon.robot(name), await daemon.robot(name).status())]
+        robots = await daemon.robots()
+        if not robots:
+            raise NoAnswer(await daemon.absence("+"))
+
+        async def row_of(robot: "Robot") -> dict[str, Any]:
+            try:
+                answer = await robot.status()
+            except ClientError as error:
+                answer = {"state": "offline", "motion": None, "goal_id": None, "message": error.message}
+            return await _row(robot, answer)
+
+        return await asyncio.gather(*map(row_of, robots))
+
+
+async def _row(robot: "Robot", answer: dict[str, Any]) -> dict[str, Any]:
+    from motiond.client import NoAnswer
+
+    try:
+        listing = await robot.report("motions", LISTING_S)
+    except NoAnswer:
+        listing = {}
+    playable = [motion["name"] for motion in listing.get("motions", []) if motion["ok"]]
+    return {"robot": robot.name, **answer, "motions": playable, "more_motions": listing.get("more", 0)}
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ async def test_names_of_any_length_are_told_whole(daemon: Daemon, monkeypatch: p
     async def told(*_: object) -> list[dict[str, Any]]:
         return [row]
 
-    monkeypatch.setattr("motiond.daemon.client.status.overview", told)
+    monkeypatch.setattr("motiond.daemon.cli.requests.robots._overview", told)
     monkeypatch.setattr("motiond.daemon.cli.requests.robots.ask", lambda *_: answer)
     code, out, err = await daemon.cli("status")
     assert (code, err) == (0, "")
@@ -165,7 +165,7 @@ def test_without_a_broker_nobody_answers(capsys: pytest.CaptureFixture[str]) -> 
     assert (code, out) == (3, "")
     assert err == (
         f"{address}: no connection to the broker; nobody listens there; "
-        "start the broker, or correct --broker or mqtt.broker\n"
+        "start the daemon or the broker, or correct the URL\n"
     )
 
 

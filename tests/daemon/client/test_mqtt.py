@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from motiond.client import Broker, ConnectionLost, NoAnswer, Refused, connect
-from motiond.daemon.api import Report
+from motiond.daemon.api import Dispatcher, Report
+from motiond.daemon.cli.requests.playing import Outcome
+from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection, address_of, speaks_5
-from tests.daemon.conftest import comes_true
+from tests.daemon.conftest import Robots, comes_true, running
 from tests.daemon.told import state, status
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from motiond.client import Daemon
-    from motiond.daemon.api import ReportHub
-    from tests.daemon.conftest import AnyBroker, Robots
+    from motiond.daemon.api import ReportHub, Request, Subject
+    from tests.daemon.conftest import AnyBroker
 
 SOON_S = 0.3
 
@@ -151,3 +153,149 @@ async def test_a_request_that_was_sent_when_the_connection_broke_may_have_been_a
         "arm/play: the connection was lost before the answer came; it may have been acted on; "
         "look at what the robot does"
     )
+
+
+class Player(Robots):
+    """Reports on what it plays; ends one motion before its acceptance is said, another when asked."""
+
+    def __init__(self, hub: ReportHub) -> None:
+        super().__init__()
+        self._hub = hub
+
+    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+        data = await super().handle(robot, verb, request)
+        if verb == "play":
+            self._hub.publish(Report(robot, "result", {"goal_id": "another"}))
+            self._hub.publish(Report(robot, "state", {"state": "playing", **data}))
+        if verb == "status" or getattr(request, "motion", "") == "short":
+            self._hub.publish(
+                Report(robot, "result", {"goal_id": "g1", "code": "SUCCESSFUL", "follows": "hold"})
+            )
+        return data
+
+
+@pytest.mark.parametrize(
+    ("motion", "verbs"),
+    [("short", ["play"]), ("long", ["play", "status"])],
+    ids=["at once", "after a silence"],
+)
+async def test_a_goal_is_followed_to_its_own_result(
+    broker: AnyBroker, hub: ReportHub, motion: str, verbs: list[str]
+) -> None:
+    player = Player(hub)
+    async with (
+        running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)),
+        client_of(broker) as daemon,
+        daemon.robot("arm").goal("play", {"motion": motion}) as goal,
+        asyncio.timeout(PATIENCE_S),
+    ):
+        reports = [report.subject async for report in goal.progress()]
+        assert (reports, (await goal.result()).code) == (["state", "result"], "SUCCESSFUL")
+    assert player.verbs() == verbs
+
+
+class Silent(Robots):
+    """Answers a play, and publishes no result; the motion waits for a while before it is over."""
+
+    def __init__(self, waits: int) -> None:
+        super().__init__()
+        self._waits = waits
+
+    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+        data = await super().handle(robot, verb, request)
+        if verb == "queue":
+            self._waits -= 1
+            return {"queue": [{"goal_id": "g1", "motion": "wave"}] if self._waits >= 0 else []}
+        return data
+
+
+@pytest.mark.parametrize("waits", [0, 1])
+async def test_a_result_that_never_comes_is_given_up(broker: AnyBroker, hub: ReportHub, waits: int) -> None:
+    robots = Silent(waits)
+    async with (
+        running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)),
+        client_of(broker) as daemon,
+    ):
+        with pytest.raises(NoAnswer) as caught:
+            await daemon.robot("arm").play("wave")
+    assert str(caught.value) == (
+        "arm: its motion is over, and no result comes; the broker may not take it; look at the daemon's log"
+    )
+    assert robots.verbs().count("queue") == waits + 1
+
+
+async def test_a_play_is_waited_for_over_a_broker_that_restarts(broker: AnyBroker, hub: ReportHub) -> None:
+    player = Player(hub)
+    async with (
+        running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)),
+        client_of(broker) as daemon,
+    ):
+        playing = asyncio.create_task(daemon.robot("arm").play("long"))
+        await comes_true("the play is served", lambda: player.handled)
+        await broker.kill()
+        await broker.start()
+        assert (await playing).code == "SUCCESSFUL"
+
+
+class Parking(Robots):
+    """Parks after its motion; the state that tells that it has parked comes before the motion's result."""
+
+    def __init__(self, hub: ReportHub, *told: Report) -> None:
+        super().__init__()
+        self._hub = hub
+        self._told = told
+
+    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+        data = await super().handle(robot, verb, request)
+        if verb == "play":
+            result = {
+                "goal_id": "g1",
+                "code": "SUCCESSFUL",
+                "follows": "park",
+                "motion": "wave",
+                "message": "held",
+            }
+            self._hub.publish(Report(robot, "result", result))
+            return data
+        for report in self._told:
+            self._hub.publish(report)
+        return {"state": "idle", "goal_id": None, "motion": None, "torque": True}
+
+
+@pytest.mark.parametrize(
+    ("subject", "data"),
+    [
+        ("result", {"goal_id": "g2", "motion": "park", "code": "SUCCESSFUL"}),
+        ("event", {"kind": "not_parked", "message": "arm: too far"}),
+    ],
+)
+async def test_what_follows_a_result_ends_with_its_own_result_or_the_event_that_says_why_not(
+    broker: AnyBroker, hub: ReportHub, subject: Subject, data: dict[str, Any]
+) -> None:
+    others = Report("arm", "event", {"kind": "marker", "goal_id": "g1", "message": ""})
+    player = Parking(hub, others, Report("arm", subject, data))
+    async with (
+        running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)),
+        client_of(broker) as daemon,
+        daemon.robot("arm").goal("play", {"motion": "wave"}) as goal,
+        asyncio.timeout(PATIENCE_S),
+    ):
+        result = await goal.result()
+        reports = [report async for report in goal.aftermath()]
+    assert (result.motion, reports[-1].subject, reports[-1].data) == ("wave", subject, data)
+    assert {report.subject for report in reports[:-1]} == {"state"}
+
+
+async def test_what_follows_a_result_and_never_comes_is_given_up(broker: AnyBroker, hub: ReportHub) -> None:
+    player = Parking(hub)
+    async with (
+        running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)),
+        client_of(broker) as daemon,
+        daemon.robot("arm").goal("play", {"motion": "wave"}) as goal,
+    ):
+        result = await goal.result()
+        last = [report async for report in goal.aftermath()][-1]
+    assert [*Outcome(result, last).lines()] == [
+        (True, "wave ended with SUCCESSFUL; held"),
+        (False, "`on_end: park` was not heard of; ask `motiond status`"),
+    ]

@@ -17,8 +17,9 @@ from motiond.daemon.client.local import ask_here
 from motiond.daemon.log.lines import level_name
 from motiond.daemon.service.control_socket import MOST_CLIENTS
 from motiond.local import Impostor, address_of, named_user
+from tests.daemon.cli.program import motiond
 from tests.daemon.conftest import Robots, control_of, known_hub
-from tests.daemon.programs import logging_as_before, run_here
+from tests.daemon.programs import logging_as_before
 from tests.users import OTHER_USER, as_other_user, listening_as_other_user, owned_by
 from tests.waiting import PATIENCE_S
 
@@ -62,17 +63,17 @@ async def test_the_log_level_is_told_and_set(tmp_path: Path) -> None:
         assert level_name() == "debug"
 
 
-async def test_motiond_log_level_says_and_sets_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("programs")
+async def test_motiond_log_level_says_and_sets_it(tmp_path: Path) -> None:
     config = tmp_path / "motiond.yaml"
     config.touch()
     nobody = (
         f"{config}: no daemon of this configuration runs on this machine; start it with `motiond run`, "
         "or name its configuration with -c\n"
     )
-    assert run_here(capsys, "log-level", "-c", config) == (3, "", nobody)
+    assert await motiond("log-level", "-c", config) == (3, "", nobody)
     async with served(config):
-        told = await asyncio.to_thread(run_here, capsys, "log-level", "error", "-c", config)
-        assert told == (0, "error\n", "")
+        assert await motiond("log-level", "error", "-c", config) == (0, "error\n", "")
 
 
 @pytest.mark.parametrize(

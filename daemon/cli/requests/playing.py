@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from .connection import NoAnswer
-from .session import ask, begin_and_wait
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import Console
+    from rich.progress import TaskID
 
-    from ..api import Report
-    from ..config.mqtt import MqttSettings
+    from motiond.client import Daemon, Report, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +28,19 @@ class Outcome:
 
     Attributes
     ----------
-    result : dict
+    result : Result
         The motion's.
     last : Report or None
         The last that came after it, where something followed.
     """
 
-    result: dict[str, Any]
+    result: Result
     last: Report | None = None
 
     def lines(self) -> Iterator[tuple[bool, str]]:
         """Yield what to say of the motion and of what followed: whether it went well, and the text."""
         result = self.result
-        text = f"{result['motion']} ended with {result['code']}; {result['message']}"
-        yield result["code"] == "SUCCESSFUL", text
+        yield result.is_successful, f"{result.motion} ended with {result.code}; {result.message}"
         if self.last is not None:
             yield self._of_what_followed(self.last.subject, self.last.data)
 
@@ -58,9 +54,9 @@ class Outcome:
             return True, f"plays {data['motion']} now"
         if data["state"] != "idle":
             return False, f"{data['state']}; {data['message'] or 'by request'}"
-        if self.result["follows"] == "release" and not data["torque"]:
+        if self.result.follows == "release" and not data["torque"]:
             return True, "torque is off"
-        return False, f"`on_end: {self.result['follows']}` was not heard of; ask `motiond status`"
+        return False, f"`on_end: {self.result.follows}` was not heard of; ask `motiond status`"
 
 
 class Playing:
@@ -68,22 +64,21 @@ class Playing:
 
     Parameters
     ----------
-    settings : MqttSettings
-        The broker that the daemon is connected to.
+    daemon : Daemon
+        A client that is connected.
     robot : str
     console : Console
         Where the progress is shown, if it is a terminal.
     """
 
-    def __init__(self, settings: MqttSettings, robot: str, console: Console) -> None:
-        self._settings = settings
-        self._robot = robot
+    def __init__(self, daemon: Daemon, robot: str, console: Console) -> None:
+        self._robot = daemon.robot(robot)
         self._console = console
         self._interrupted = False
         self._stops: list[asyncio.Task[dict[str, Any]]] = []
 
     async def run(self, verb: str, request: dict[str, Any]) -> Outcome:
-        """Play, or go there, and give how it ended.
+        """Play, or go there, and return how it ended.
 
         Parameters
         ----------
@@ -93,34 +88,28 @@ class Playing:
 
         Raises
         ------
-        RequestError
-            If the request was refused.
-        NoAnswer
-            If the daemon does not answer, or no longer.
+        Refused, NoAnswer
         """
         columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}")
-        result: dict[str, Any] | None = None
         last: Report | None = None
         try:
             with self._stopping_on_interrupt(), self._progress(*columns) as progress:
                 shown = progress.add_task("", total=1.0, state="")
-                begun = begin_and_wait(self._settings, self._robot, verb, request)
-                async with aclosing(begun) as reports:
-                    async for report in reports:
-                        if result is not None:
-                            last = report
-                        elif report.subject == "result":
-                            result = report.data
-                        if report.subject == "state":
-                            self._stop_if_interrupted()
-                            motion, done = report.data["motion"] or "", report.data.get("progress", 1.0)
-                            state = report.data["state"]
-                            progress.update(shown, completed=done, state=state, description=motion)
-            if result is None:
-                raise NoAnswer(f"{self._robot}: no result; the daemon has gone; ask `motiond status`")
+                async with self._robot.goal(verb, request) as goal:
+                    async for report in goal.progress():
+                        self._show(progress, shown, report)
+                    result = await goal.result()
+                    async for last in goal.aftermath():
+                        self._show(progress, shown, last)
             return Outcome(result, last)
         finally:
             await asyncio.gather(*self._stops, return_exceptions=True)
+
+    def _show(self, progress: Progress, shown: TaskID, report: Report) -> None:
+        if report.subject == "state":
+            self._stop_if_interrupted()
+            motion, done = report.data["motion"] or "", report.data.get("progress", 1.0)
+            progress.update(shown, completed=done, state=report.data["state"], description=motion)
 
     def _progress(self, *columns: TextColumn | BarColumn) -> Progress:
         terminal = self._console.is_terminal
@@ -133,7 +122,7 @@ class Playing:
         def interrupt() -> None:
             loop.remove_signal_handler(signal.SIGINT)
             self._interrupted = True
-            self._console.print(f"{self._robot}: stopping softly; Ctrl-C again stops the waiting only")
+            self._console.print(f"{self._robot.name}: stopping softly; Ctrl-C again stops the waiting only")
             self._stop_if_interrupted()
 
         loop.add_signal_handler(signal.SIGINT, interrupt)
@@ -145,5 +134,4 @@ class Playing:
     def _stop_if_interrupted(self) -> None:
         """Ask for a stop; again for each state, as the first may have come before the motion began."""
         if self._interrupted and not (self._stops and not self._stops[-1].done()):
-            stop = ask(self._settings, self._robot, "stop")
-            self._stops.append(asyncio.create_task(stop, name="play.stop"))
+            self._stops.append(asyncio.create_task(self._robot.stop(), name="play.stop"))
