@@ -54,7 +54,8 @@ def _stop(client: Client, robot: str, verb: str) -> dict[str, Any]:
         try:
             return asyncio.run(ask_brokers(settings, robot, verb))
         except NoAnswer as error:
-            if failure is None or isinstance(failure, Impostor):  # which the log has
+            is_elsewhere = isinstance(failure, RequestError) and failure.code == "UNKNOWN_ROBOT"
+            if failure is None or is_elsewhere or isinstance(failure, Impostor):  # the log has the last one
                 raise
             raise NoAnswer(f"{error}\n{failure}") from failure
 
