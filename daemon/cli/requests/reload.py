@@ -45,8 +45,8 @@ def reload(robot: AnyRobotName = None, *, client: Client, json: AsJson = False) 
     if json:
         print_json([_payload(row) for row in rows] if robot is None else _payload(rows[0]))
     for row in rows:
-        error = row["error"]
-        code = max(code, report(str(error), error.exit_code) if error else _print(row, json=json))
+        failure = row["error"]
+        code = max(code, report(str(failure), failure.exit_code) if failure else _print(row, json=json))
     return code
 
 
