@@ -9,10 +9,10 @@ from pydantic import ConfigDict
 
 from motiond.client import Broker
 
-from .listening import place, reached_at, split_place
 from .mqtt import MqttSettings
 from .secrets import secret_file
 from .section import Section
+from .types import place, reached_at, split_place
 from .yaml_file import load_config
 
 if TYPE_CHECKING:
