@@ -5,7 +5,7 @@
         result = await arm.play("wave", speed=0.5)
         async for sample in arm.telemetry(): ...
 
-- `connect`: chooses how a daemon is reached; `target`: brokers
+- `connecting`: chooses how a daemon is reached; `target`: brokers
 - `daemon`: the client with its requests and streams, a robot, a group, a motion that plays
 - `reports`: reports, results, and the queue in which they wait; `errors`: what is raised
 - `transport`: what all connections have in common; `mqtt`: the one to a broker; `messages`: those to a
@@ -14,7 +14,7 @@
 """
 
 from . import sync
-from .connect import connect
+from .connecting import connect
 from .daemon import Daemon, Goal, Group, Robot
 from .errors import ClientError, ConnectionLost, NoAnswer, Refused
 from .reports import Report, Result, Stream

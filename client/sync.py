@@ -12,7 +12,7 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
-from .connect import connect as connect_asynchronously
+from .connecting import connect as connect_asynchronously
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
