@@ -20,7 +20,7 @@ LOOK_PERIOD_S = 0.05
 class Control:
     """Who commands a robot.
 
-    - `lease`: none where everybody may command the robot
+    - `lease`: None where everybody may command the robot
     """
 
     def __init__(self, robot: Robot) -> None:

@@ -41,7 +41,7 @@ class Uploads:
     """One robot's folder for uploads. Everything here takes time, and is done in a thread.
 
     - `robot`: the robot's name, for messages
-    - `folder`: none where nothing may be uploaded
+    - `folder`: None where nothing may be uploaded
     """
 
     def __init__(self, robot: str, folder: Path | None, library: MotionLibrary) -> None:
