@@ -143,17 +143,6 @@ def test_a_clock_that_is_slewed_takes_the_motion_along(stage: Callable[..., Stag
     assert took_s == pytest.approx(LENGTH_S / (1.0 + slew), abs=PERIOD_S / 2)
 
 
-@pytest.mark.parametrize("slew", [5e-4, -5e-4])
-def test_a_motion_on_a_clock_that_nobody_slews_would_drift(stage: Callable[..., Stage], slew: float) -> None:
-    played = stage(Machine(slew, is_slewed=False))
-    played.appoint()
-    for row in range(len(ROWS) - 1):
-        played.until_row(row)
-    told = played.to_the_end()
-    by_s = slew * (LEAD_S + LENGTH_S)
-    assert (told["last"], told["max"]) == (pytest.approx(by_s, rel=0.02), pytest.approx(abs(by_s), rel=0.02))
-
-
 @pytest.mark.parametrize("step_s", [0.25, -0.25])
 def test_a_clock_that_is_stepped_is_told_as_drift_and_moves_no_setpoint(
     stage: Callable[..., Stage], step_s: float
@@ -167,18 +156,6 @@ def test_a_clock_that_is_stepped_is_told_as_drift_and_moves_no_setpoint(
     assert stepped == near(p50=stepped["p50"], p99=stepped["p99"], max=0.25, last=step_s)
     assert left_alone == near()
     assert (both[0].setpoints() == both[1].setpoints()).all()
-
-
-def test_a_step_before_the_first_row_is_told_from_that_on(stage: Callable[..., Stage]) -> None:
-    played = stage()
-    played.appoint()
-    played.bench.step(5)
-    played.machine.step(-0.25)
-    told = played.to_the_end()
-    assert (told["first"], told["last"]) == (
-        pytest.approx(-0.25, abs=ROUNDING_S),
-        pytest.approx(-0.25, abs=ROUNDING_S),
-    )
 
 
 @pytest.mark.parametrize(
@@ -307,14 +284,6 @@ def test_passes_and_the_ways_between_them_are_counted_on(
     told = played.to_the_end()
     lasting_s = pytest.approx(late_s // PERIOD_S * PERIOD_S, abs=ROUNDING_S)
     assert (told["first"], told["last"]) == (pytest.approx(0.0, abs=ROUNDING_S), lasting_s)
-
-
-def test_waiting_for_the_joints_after_the_last_row_is_not_counted(stage: Callable[..., Stage]) -> None:
-    played = stage()
-    played.appoint(goal_tolerance=[1e-9] * 2, goal_time_s=0.5)
-    assert played.to_the_end() == near()
-    (ended,) = played.bench.ends()
-    assert ended.code in {"GOAL_TOLERANCE_VIOLATED", "SUCCESSFUL"}
 
 
 def test_nothing_is_told_of_a_motion_that_did_not_begin(stage: Callable[..., Stage]) -> None:

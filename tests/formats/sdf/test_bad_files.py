@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from motiond.formats import FormatError, sdf
 from motiond.formats.io.source import Source
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from motiond.formats import RobotModel
 
 BAD = Path(__file__).parents[2] / "files" / "bad" / "sdf"
+PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "sdf.md").read_text(encoding="utf-8")
 
 
 def load(data: str | bytes, path: Path = Path("arm.sdf")) -> list[RobotModel]:
@@ -160,43 +159,7 @@ def test_only_the_first_unknown_names_warn() -> None:
     assert len(robot.warnings) == 100
 
 
-WORDS = st.sampled_from(
-    [
-        *(
-            "<model name='m'>",
-            "</model>",
-            "<link name='L'/>",
-            "<link name='K'>",
-            "</link>",
-            "<frame name='F'",
-        ),
-        *(" attached_to='F'", " attached_to='L'>", "/>", "</frame>", "<pose relative_to='F'>", "</pose>"),
-        *("<joint name='J' type='revolute'>", "<parent>L</parent>", "<child>K</child>", "</joint>", "0 0 1"),
-        *("<axis><xyz>", "</xyz></axis>", "<include>", "<uri>a.sdf</uri>", "</include>", "<world name='w'>"),
-        *("</world>", "<!--", "-->", "<![CDATA[", "\x00", "&amp;", "&x;", "ä", "1e400", "<static>1</static>"),
-    ]
-)
-
-
-def files_of_refusal(data: bytes) -> set[str]:
-    """Load any text; move its robots if it can be read, else return the files that its problems name."""
-    try:
-        robots = load(data)
-    except FormatError as error:
-        return {problem.file for problem in error.problems}
-    for robot in robots:
-        robot.forward_kinematics(np.zeros(robot.dof))
-    return {"arm.sdf"}
-
-
-@given(st.lists(WORDS, max_size=40))
-@settings(max_examples=300)
-def test_any_text_is_read_or_refused(words: list[str]) -> None:
-    assert files_of_refusal(f'<sdf version="1.9">{"".join(words)}</sdf>'.encode()) == {"arm.sdf"}
-
-
-@given(st.binary(max_size=200), st.integers(0, 200))
-@settings(max_examples=200)
-def test_damaged_files_are_read_or_refused(noise: bytes, place: int) -> None:
-    whole = joint("<axis><xyz>0 0 1</xyz></axis>").encode()
-    assert files_of_refusal(whole[:place] + noise + whole[place + len(noise) :]) == {"arm.sdf"}
+def test_refusals_on_the_page_are_real() -> None:
+    shown = [line.strip() for line in PAGE.splitlines() if line.startswith("crane.sdf:")]
+    data = (BAD / "page.sdf").read_bytes()
+    assert refusal(data, Path("crane.sdf")).splitlines() == shown
