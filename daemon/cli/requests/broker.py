@@ -56,31 +56,16 @@ OPTIONS = {"config": Config, "broker": Broker, "base": Base, "ca_file": CaFile}
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The options that find the broker.
+    """The options that find the broker."""
 
-    Attributes
-    ----------
-    config : Path or None
-        Of `-c`, else of $MOTIOND_CONFIG.
-    typed : frozenset of str
-        Which of the options were given on the command line itself.
-    """
-
-    config: Path | None = None
+    config: Path | None = None  # of `-c`, else of $MOTIOND_CONFIG
     broker: str | None = None
     base: str | None = None
     ca_file: Path | None = None
-    typed: frozenset[str] = frozenset()
+    typed: frozenset[str] = frozenset()  # the options that stand on the command line itself
 
     def connect(self, verb: str, *, is_asked_here: bool = True) -> "Daemon":
         """Return a client of the daemon on this machine, by its socket, and else of its brokers.
-
-        Parameters
-        ----------
-        verb : str
-            Of the subcommand, which others are shown where control has to be acquired for it.
-        is_asked_here : bool
-            Whether the socket may be used.
 
         Raises
         ------
@@ -116,11 +101,6 @@ class Client:
 
         A configuration that cannot be used is reported on stderr, and returned: what it says of the broker is
         then as in none. Where `--broker` and `--base` say all, it is not read.
-
-        Parameters
-        ----------
-        asks_here : bool
-            Whether the configuration's daemon on this machine is asked as well, before the broker.
 
         Raises
         ------

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 
 def play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | None, *, json: bool) -> int:
-    """Play a motion without a daemon and report how it went; the exit codes are those of a real play.
-
-    Parameters
-    ----------
-    trace : Path, optional
-        Where to write every tick.
-    """
+    """Play a motion without a daemon and report how it went; the exit codes are those of a real play."""
     from ...telemetry import save_trace
     from ...tools.dry_run import run_dry
 

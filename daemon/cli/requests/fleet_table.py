@@ -39,13 +39,6 @@ class FleetTable:
 
     Where the terminal has fewer lines than there are robots, those in trouble come first, then those that
     move, and the others are counted.
-
-    Parameters
-    ----------
-    robots : callable
-        Returns the names of all robots.
-    broker : callable
-        Returns the state of the connection to the broker.
     """
 
     def __init__(self, robots: Callable[[], tuple[str, ...]], broker: Callable[[], str]) -> None:

@@ -24,15 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a motion ended, and how what followed it did.
-
-    Attributes
-    ----------
-    result : Result
-        The motion's.
-    last : Report or None
-        The last that came after it, where something followed.
-    """
+    """How a motion ended, and how what followed it did."""
 
     result: Result
     last: Report | None = None
@@ -60,16 +52,7 @@ class Outcome:
 
 
 class Playing:
-    """One motion, from the request to the end of what follows it.
-
-    Parameters
-    ----------
-    daemon : Daemon
-        A client that is connected.
-    robot : str
-    console : Console
-        Where the progress is shown, if it is a terminal.
-    """
+    """One motion, from the request to the end of what follows it."""
 
     def __init__(self, daemon: Daemon, robot: str, console: Console) -> None:
         self._robot = daemon.robot(robot)
@@ -79,12 +62,6 @@ class Playing:
 
     async def run(self, verb: str, request: dict[str, Any]) -> Outcome:
         """Play, or go there, and return how it ended.
-
-        Parameters
-        ----------
-        verb : {'play', 'goto'}
-        request : dict
-            Keys and values of such a request.
 
         Raises
         ------
