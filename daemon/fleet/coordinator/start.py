@@ -10,9 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from hashlib import sha256
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,7 +30,7 @@ from .leases import Leases
 from .outcomes import Outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping
+    from collections.abc import Awaitable, Iterable, Mapping
 
     from .conversation import Conversation
 
@@ -43,6 +41,7 @@ PREPARE_TRIES = 3
 TOKEN_BYTES = 16
 LEAST_ANSWER_S = 0.2
 RELEASE_S = 2.0
+Failures = dict[str, RequestError | NoAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +162,7 @@ class Coordinator:
         roster = self._conversation.roster
         absences = {robot: roster.absence(robot) for robot in members}
         hint = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
-        failures: dict[str, RequestError | NoAnswer] = {
+        failures: Failures = {
             robot: RequestError("OFFLINE", robot, "not there", reason, hint)
             for robot, reason in absences.items()
             if reason
@@ -184,7 +183,7 @@ class Coordinator:
             self._motions.clear()
             while new := [one for one in roster.must_have(self._play.group) if one not in self._motions]:
                 self._motions |= {robot: self._play.motions.get(robot, self._play.motion) for robot in new}
-                answers = await self._ask_each({robot: partial(self._prepare, robot) for robot in new})
+                answers = await _ask_each({robot: self._prepare(robot) for robot in new})
                 if failures := _failures(answers):
                     raise refusal(self._play.group, failures)
             if loop.time() - began_s < self._fresh_s:
@@ -194,19 +193,6 @@ class Coordinator:
         raise RequestError(
             "TIMEOUT", self._play.group, problem, reason, "try again when the network is quiet"
         )
-
-    async def _ask_each(
-        self, requests: Mapping[str, Callable[[], Coroutine[Any, Any, object]]]
-    ) -> dict[str, object]:
-        """Ask robots at once, and return each one's answer or failure.
-
-        All answers are waited for, also where one is a refusal: a release must not overtake its reservation.
-        """
-        answers = await asyncio.gather(*(ask() for ask in requests.values()), return_exceptions=True)
-        for answer in answers:
-            if isinstance(answer, BaseException) and not isinstance(answer, RequestError | NoAnswer):
-                raise answer
-        return dict(zip(requests, answers, strict=True))
 
     async def _prepare(self, robot: str) -> None:
         """Prepare one, and note what it needs and what its clock shows."""
@@ -223,17 +209,14 @@ class Coordinator:
         there = _time_in(robot, answer, "expires_at") - EXPIRES_S
         self._prepared[robot] = Prepared(ready_in_s, (there - received, there - sent))
 
-    async def _release(self) -> dict[str, RequestError | NoAnswer]:
-        """Take all out of the start; return of which members that is not confirmed, and why.
+    async def _release(self) -> Failures:
+        """Take all out of the start; return which members have not confirmed it, and why.
 
         Where it does not arrive, reservations expire.
         """
-        requests = {robot: partial(self._release_one, robot) for robot in self._tokens}
-        with suppress(aiomqtt.MqttError):
-            failures = _failures(await self._ask_each(requests))
-            self.may_be_reserved = bool(failures)
-            return failures
-        return {}
+        failures = _failures(await _ask_each({robot: self._release_one(robot) for robot in self._tokens}))
+        self.may_be_reserved = bool(failures)
+        return failures
 
     async def _release_one(self, robot: str) -> None:
         request = {"start": self.id, "token": self._tokens[robot]}
@@ -263,21 +246,12 @@ class Coordinator:
             "on_member_failure": self._play.on_member_failure,
         }
         within_s = max(LEAST_ANSWER_S, min(ANSWER_S, appointment.within_s))
-        requests = {
-            robot: partial(
-                self.leases.ask,
-                robot,
-                "fleet/commit",
-                request | {"token": self._tokens[robot]},
-                within_s,
-            )
+        asking = {
+            robot: self.leases.ask(robot, "fleet/commit", request | {"token": self._tokens[robot]}, within_s)
             for robot in self.members
         }
-        failures = _failures(await self._ask_each(requests))
-        if not failures:
-            return
-        unconfirmed = await self._release()
-        raise refusal(self._play.group, failures, unconfirmed)
+        if failures := _failures(await _ask_each(asking)):
+            raise refusal(self._play.group, failures, await self._release())
 
     async def stop(self) -> list[str]:
         """Ask all members to stop softly; return a line for each that has not confirmed it."""
@@ -300,14 +274,32 @@ def _time_in(robot: str, answer: Mapping[str, Any], key: str) -> float:
     return float(value)
 
 
-def _failures(answers: Mapping[str, object]) -> dict[str, RequestError | NoAnswer]:
-    return {robot: one for robot, one in answers.items() if isinstance(one, RequestError | NoAnswer)}
+async def _ask_each(asking: Mapping[str, Awaitable[object]]) -> dict[str, object]:
+    """Ask robots at once, and return each one's answer or failure.
+
+    All answers are waited for, also where one is a refusal: a release must not overtake its reservation.
+    """
+    answers = await asyncio.gather(*asking.values(), return_exceptions=True)
+    return dict(zip(asking, answers, strict=True))
+
+
+def _failures(answers: Mapping[str, object]) -> Failures:
+    """Return the refusals and the missing answers; raise what is a defect."""
+    failures: Failures = {}
+    for robot, answer in answers.items():
+        if isinstance(answer, aiomqtt.MqttError):
+            failures[robot] = NoAnswer(f"{robot}: the connection to the broker is lost; {answer}; try again")
+        elif isinstance(answer, RequestError | NoAnswer):
+            failures[robot] = answer
+        elif isinstance(answer, BaseException):
+            raise answer
+    return failures
 
 
 def refusal(
     group: str,
-    failures: Mapping[str, RequestError | NoAnswer],
-    unconfirmed: Mapping[str, RequestError | NoAnswer] | None = None,
+    failures: Failures,
+    unconfirmed: Failures | None = None,
 ) -> RequestError:
     """Return that nobody plays, with a line for each member that is why.
 
