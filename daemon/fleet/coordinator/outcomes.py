@@ -104,7 +104,7 @@ class Outcomes:
         self.conversation.listeners.append(self._take)
 
     def follow(self, motions: Mapping[str, str]) -> None:
-        """Follow members, of whom each plays a motion."""
+        """Follow members, by name, each with its motion."""
         self._members |= {robot: _Member(robot, motion) for robot, motion in motions.items()}
 
     def phases(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""One connection to the broker at which the robots' daemons are, made anew whenever it breaks."""
+"""One connection to the broker at which the robots' daemons are, made again whenever it breaks."""
 
 from __future__ import annotations
 
@@ -200,5 +200,5 @@ class Uplink:
         async with self._may_send:
             number, client = self.send(topic, payload, within_s, self.qos), self._client
             if client is not None:
-                with suppress(aiomqtt.MqttError):  # whoever waits for the answer is told
+                with suppress(aiomqtt.MqttError):  # whoever waits for the answer gets a refusal
                     await client.delivered(number, within_s)
