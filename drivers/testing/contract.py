@@ -63,7 +63,7 @@ def assert_at(rig: Rig, position: Floats, expected: list[float] | Floats) -> Non
 class LifecycleContract:
     """How a driver is made, opened and closed."""
 
-    def test_tells_its_devices_before_it_is_open(self, rig: Rig) -> None:
+    def test_reports_its_devices_before_it_is_open(self, rig: Rig) -> None:
         devices = rig.make().devices
         assert isinstance(devices, tuple)
         assert all(isinstance(device, str) and device for device in devices)
@@ -126,7 +126,7 @@ class LifecycleContract:
             driver.open()
 
     @pytest.mark.parametrize("call", ["read", "write", "enable", "disable"])
-    def test_says_that_it_is_not_open(self, rig: Rig, call: str) -> None:
+    def test_reports_that_it_is_not_open(self, rig: Rig, call: str) -> None:
         driver = rig.make()
         driver.open()
         driver.close()
@@ -351,7 +351,7 @@ class MotionContract:
         rig.wait(0.1)
         assert_at(rig, rig.position(driver), [0.1, 0.2, 0.3])
 
-    def test_a_halt_does_not_take_hold_of_actuators_that_let_go(self, rig: Rig, driver: Driver) -> None:
+    def test_a_halt_does_not_take_hold_of_actuators_that_release(self, rig: Rig, driver: Driver) -> None:
         driver.enable()
         driver.halt()
         let_go(rig)
@@ -384,7 +384,7 @@ def play_until_it_fails(rig: Rig, driver: Driver) -> tuple[DriverError, float]:
 class FailureContract:
     """What a driver says where something is not possible, or not any more."""
 
-    def test_says_that_the_actuators_let_go(self, rig: Rig, driver: Driver) -> None:
+    def test_reports_that_the_actuators_release(self, rig: Rig, driver: Driver) -> None:
         driver.enable()
         rig.play(driver, [0.1, 0.1, 0.1])
         let_go(rig)
@@ -396,7 +396,7 @@ class FailureContract:
         driver.enable()
         assert_at(rig, rig.play(driver, [0.2, 0.2, 0.2]), [0.2, 0.2, 0.2])
 
-    def test_refuses_a_rate_at_which_actuators_would_let_go(self, rig: Rig, driver: Driver) -> None:
+    def test_refuses_a_rate_at_which_actuators_would_release(self, rig: Rig, driver: Driver) -> None:
         lifetime_s = lifetime_of(rig)
         driver.set_period(0.999 / driver.min_rate_hz)
         with pytest.raises(DriverConfigError):
@@ -445,7 +445,9 @@ class FailureContract:
             getattr(driver, call)()
         assert rig.timer() - begun_s <= rig.timeout_s
 
-    def test_says_that_the_bus_is_lost_and_works_again_once_reopened(self, rig: Rig, driver: Driver) -> None:
+    def test_reports_that_the_bus_is_lost_and_works_again_once_reopened(
+        self, rig: Rig, driver: Driver
+    ) -> None:
         driver.enable()
         rig.lose_bus(driver)
         error, longest_s = play_until_it_fails(rig, driver)

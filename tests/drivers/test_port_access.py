@@ -1,4 +1,4 @@
-"""What is said of a port that may not be opened, by the rights of its file."""
+"""What is message of a port that may not be opened, by the rights of its file."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ FOR_NOBODY = f"add a udev rule, {RULE}; or give it to the container with --devic
         ),
     ],
 )
-def test_it_is_said_who_may_and_what_helps_and_nobody_gets_the_group_root(
+def test_it_reports_who_may_and_what_helps_and_no_user_gets_the_group_root(
     rights: Rights, reason: str, hint: str
 ) -> None:
     assert why_denied(PORT, rights, "ana", "dialout") == (reason, hint)
@@ -114,7 +114,7 @@ def test_a_user_without_a_name_goes_by_its_number() -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM])
-def test_the_bus_says_it_where_access_is_denied(
+def test_the_bus_reports_it_where_access_is_denied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     rights = Rights(0o660, 20, "dialout", **ANOTHER_S)

@@ -84,7 +84,7 @@ def test_keeps_its_own_drivers_when_another_package_takes_their_name(entry_point
         ),
     ],
 )
-def test_says_why_another_packages_driver_cannot_be_used(
+def test_reports_why_another_packages_driver_cannot_be_used(
     entry_points: list[EntryPoint], target: str, message: str
 ) -> None:
     entry_points.append(EntryPoint("crane", target, "motiond.drivers"))
@@ -152,7 +152,7 @@ def test_refuses_wrong_options_all_at_once(options: dict[str, Any], message: str
     assert str(caught.value) == message
 
 
-def test_tells_a_program_which_option_is_wrong() -> None:
+def test_reports_a_program_which_option_is_wrong() -> None:
     with pytest.raises(OptionsError) as caught:
         check_options("sim", {"inertia": {"elbow": 0}, "sed": 1})
     assert [problem.option for problem in caught.value.problems] == [("inertia", "elbow"), ("sed",)]

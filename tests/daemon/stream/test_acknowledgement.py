@@ -66,7 +66,9 @@ def test_the_last_of_several_commands_is_acknowledged_once(robot: Robot) -> None
     assert changes_in(robot) == []
 
 
-def test_goals_that_end_in_one_tick_are_told_in_one_notice_with_the_state_after_them(robot: Robot) -> None:
+def test_goals_that_end_in_one_tick_are_reported_in_one_notice_with_the_state_after_them(
+    robot: Robot,
+) -> None:
     robot.enable()
     robot.begin(goal_id="first")
     robot.step(3)

@@ -72,7 +72,7 @@ def test_an_effort_that_comes_down_in_between_is_counted_anew() -> None:
         assert bench.look(0.1) is None
 
 
-def test_the_hottest_actuator_is_told() -> None:
+def test_the_hottest_actuator_is_reported() -> None:
     bench = Bench()
     bench.record["temperature_c"][:] = [81.0, 90.5]
     failure = bench.look(CHECKS * PERIOD_S)
@@ -81,7 +81,7 @@ def test_the_hottest_actuator_is_told() -> None:
     assert failure.message == "joint 'slide' is at 90.5 °C; checks.temperature_c is 80 °C; let it cool down"
 
 
-def test_feedback_that_stands_still_is_told_with_its_age() -> None:
+def test_feedback_that_stands_still_is_reported_with_its_age() -> None:
     bench = Bench()
     bench.look(0.1)
     failure = bench.look(1.0, fresh=False)
@@ -91,7 +91,7 @@ def test_feedback_that_stands_still_is_told_with_its_age() -> None:
     assert failure.message == f"{what}; check its cable and power"
 
 
-def test_old_feedback_is_told_at_rest_too_unless_the_check_is_off() -> None:
+def test_old_feedback_is_reported_at_rest_too_unless_the_check_is_off() -> None:
     stamps_s = np.array([1.0, 0.9])
     checks = Bench().checks
     assert checks.check_age(stamps_s, 1.1) is None
@@ -121,7 +121,7 @@ def test_a_joint_that_is_late_but_moves_is_not_blocked() -> None:
         assert bench.look(0.04) is None
 
 
-def test_a_joint_that_may_stall_is_forgiven_and_told() -> None:
+def test_a_joint_that_may_stall_is_forgiven_and_reported() -> None:
     bench = Bench(may_stall=[True, False])
     bench.record["reference_position"][:] = [0.2, 0.0]
     assert bench.look(1.0) is None

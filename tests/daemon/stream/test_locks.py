@@ -116,7 +116,7 @@ def test_all_devices_are_taken_or_none() -> None:
         each.close()
 
 
-def test_who_drives_other_devices_lets_go_of_what_it_drives_no_more_alone() -> None:
+def test_who_drives_other_devices_releases_of_what_it_drives_no_more_alone() -> None:
     port, old, new = device("port"), device("old"), device("new")
     locks = DeviceLocks([port, old])
     assert locks.take() is None
@@ -132,7 +132,7 @@ def test_who_drives_other_devices_lets_go_of_what_it_drives_no_more_alone() -> N
     locks.close()
 
 
-def test_long_names_are_told_apart_by_their_last_letter() -> None:
+def test_long_names_are_reported_apart_by_their_last_letter() -> None:
     name = device("x" * 300)
     one, other, same = DeviceLocks([name + "a"]), DeviceLocks([name + "b"]), DeviceLocks([name + "a"])
     assert (one.take(), other.take()) == (None, None)
@@ -176,13 +176,13 @@ def shut_down(wait: Waiting) -> None:
 
 
 @pytest.mark.parametrize("how", [shut_down, lambda wait: wait.daemon.close()], ids=["told", "gone"])
-def test_the_wait_ends_when_the_daemon_says_so_or_has_gone(how: Callable[[Waiting], None]) -> None:
+def test_the_wait_ends_when_the_daemon_reports_so_or_has_gone(how: Callable[[Waiting], None]) -> None:
     port = device("port")
     with held(port), waiting(port) as wait:
         assert not wait.ends(nothing, lambda: how(wait))
 
 
-def test_a_device_that_another_user_holds_is_told_with_that_user(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_that_another_user_holds_is_reported_with_that_user(monkeypatch: pytest.MonkeyPatch) -> None:
     port = device("port")
     with listening_as_other_user(monkeypatch, address_of(port)) as theirs, waiting(port) as wait:
         assert wait.ends(nothing, theirs.close)

@@ -230,7 +230,7 @@ def test_a_play_without_torque_is_refused(bench: Bench) -> None:
     assert ended.message == "the robot is idle, released; it cannot play now"
 
 
-def test_a_stop_comes_to_rest_on_the_path_and_is_told_as_canceled(bench: Bench) -> None:
+def test_a_stop_comes_to_rest_on_the_path_and_is_reported_as_canceled(bench: Bench) -> None:
     bench.enable()
     bench.play()
     bench.step(50)
@@ -313,7 +313,7 @@ def test_a_late_tick_skips_no_more_than_it_may_and_the_motion_ends_later_by_the_
     assert bench.step_until(bench.ended) == len(ROWS) - 1 - before - rows
 
 
-def test_a_tick_later_than_allowed_stops_softly_from_where_the_robot_is_and_says_so(bench: Bench) -> None:
+def test_a_tick_later_than_allowed_stops_softly_from_where_the_robot_is_and_reports_so(bench: Bench) -> None:
     bench.enable()
     bench.play()
     bench.step(50)
@@ -612,7 +612,7 @@ def test_an_emergency_stop_halts_a_slow_motion_before_its_next_row(slow: Slow) -
     assert slow.bench.state() is State.ESTOPPED
 
 
-def test_a_stop_is_taken_and_told_at_once_and_slows_down_from_the_next_row_on(slow: Slow) -> None:
+def test_a_stop_is_taken_and_reported_at_once_and_slows_down_from_the_next_row_on(slow: Slow) -> None:
     before = slow.bench.loop.player.frame
     slow.bench.channel.send(messages.Stop())
     slow.bench.step()

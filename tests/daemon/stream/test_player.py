@@ -130,6 +130,14 @@ def test_a_stop_while_paused_ends_the_goal_where_it_is(player: Player) -> None:
     assert [result.code for result in player.results] == [ResultCode.CANCELED]
 
 
+@pytest.mark.parametrize("act", ["pause", "resume"])
+def test_without_a_goal_there_is_nothing_to_pause_or_resume(player: Player, act: str) -> None:
+    getattr(player, act)()
+    player.set_speed(0.5, 1.0)
+    player.tick(1)
+    assert (state_of(player), player.position.tolist()) == (State.IDLE, [0.0, 1.0])
+
+
 def test_a_stop_in_the_approach_never_reaches_the_motion(player: Player) -> None:
     approach = [[0.002 * row, 1.0] for row in range(1, 101)]
     player.play(execution_of(approach=approach))

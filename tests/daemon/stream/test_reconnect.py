@@ -73,7 +73,7 @@ def signals_as_they_were() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("how", ["told", "gone"])
-def test_the_search_ends_when_the_daemon_says_so_or_has_gone(how: str) -> None:
+def test_the_search_ends_when_the_daemon_reports_so_or_has_gone(how: str) -> None:
     ours, theirs = Channel.pair()
     driver, loop_end = Away(), Channel(theirs)
     if how == "told":
@@ -96,7 +96,7 @@ class Endless(Away):
         time.sleep(600)
 
 
-def test_a_search_without_end_is_broken_off_when_the_daemon_says_so() -> None:
+def test_a_search_without_end_is_broken_off_when_the_daemon_reports_so() -> None:
     ours, theirs = Channel.pair()
     driver, loop_end = Endless(), Channel(theirs)
     assert not reopen(driver, DeviceLocks(()), loop_end, VirtualClock())

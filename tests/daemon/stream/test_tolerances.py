@@ -8,7 +8,7 @@ from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.stream.engine.execution import Excess, Tolerances
 
 
-def test_the_joint_that_passes_its_tolerance_most_is_told() -> None:
+def test_the_joint_that_passes_its_tolerance_most_is_reported() -> None:
     found = Tolerances([0.1, OFF, 0.3]).worst(np.zeros(3), np.array([0.15, 9.0, -0.9]))
     assert found == Excess(2, 0.9, 0.3)
 

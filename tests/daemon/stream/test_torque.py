@@ -180,7 +180,9 @@ def test_a_suspend_ends_a_motion_softly_where_the_actuators_still_hold(bench: Be
 
 
 @pytest.mark.parametrize("plays", [False, True])
-def test_no_setpoint_goes_out_after_a_suspend_in_which_actuators_let_go(bench: Bench, *, plays: bool) -> None:
+def test_no_setpoint_goes_out_after_a_suspend_in_which_actuators_release(
+    bench: Bench, *, plays: bool
+) -> None:
     bench.enable()
     if plays:
         bench.play()

@@ -288,7 +288,7 @@ def test_a_sagging_joint_that_was_moved_goes_back_without_letting_go_of_its_weig
     assert len(robot.events("displaced")) == 1
 
 
-def test_a_gripper_that_holds_something_does_not_let_go_of_it_to_go_on(robots: Callable[..., Robot]) -> None:
+def test_a_gripper_that_holds_something_does_not_release_of_it_to_go_on(robots: Callable[..., Robot]) -> None:
     robot = robots(limits=replace(LIMITS, may_stall=[False, True]))
     robot.begin()
     robot.step(10)

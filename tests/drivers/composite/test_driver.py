@@ -180,7 +180,7 @@ def test_enabling_drops_what_was_on_its_way(robot: Robot) -> None:
     np.testing.assert_array_equal(robot.sent("arm")[before:, 0], [np.nan, np.nan, np.nan, 0.5])
 
 
-def test_opens_all_or_none_and_tells_all_that_failed(robot: Robot) -> None:
+def test_opens_all_or_none_and_reports_all_that_failed(robot: Robot) -> None:
     driver = robot.make(hand={"trace": "/no folder/hand.npy"})
     robot.sims["arm"].lost = True
     with pytest.raises(CommunicationLost) as caught:
@@ -205,7 +205,7 @@ def test_a_part_that_fails_halts_all_of_them(robot: Robot) -> None:
     assert robot.sims["arm"]._halted
 
 
-def test_an_error_that_is_no_drivers_own_is_told_too(robot: Robot, monkeypatch: Any) -> None:
+def test_an_error_that_is_no_drivers_own_is_reported_too(robot: Robot, monkeypatch: Any) -> None:
     robot.hold()
 
     def stumble(_: ActuatorState) -> None:
@@ -254,7 +254,7 @@ def test_does_not_drop_a_part_that_held_when_another_cannot_be_enabled_again(rob
     assert robot.holds("arm")
 
 
-def test_leaves_a_failed_part_out_where_told_to(robot: Robot) -> None:
+def test_leaves_a_failed_part_out_where_reported_to(robot: Robot) -> None:
     driver = robot.hold(on_part_failure="leave_out")
     robot.write(1, 1, 1)
     robot.sims["hand"].lost = True
@@ -306,7 +306,7 @@ def test_a_rate_that_one_part_refuses_leaves_all_at_the_former(robot: Robot, mon
     assert told == [0.02, PERIOD_S]
 
 
-def test_rehearses_every_part_and_tells_all_that_is_wrong(
+def test_rehearses_every_part_and_reports_all_that_is_wrong(
     robot: Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     driver = robot.make()
@@ -322,7 +322,7 @@ def test_rehearses_every_part_and_tells_all_that_is_wrong(
     assert str(caught.value) == "part arm: shoulder: has no gains\npart hand: finger: has no gains"
 
 
-def test_tells_how_every_part_understood_its_options(robot: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_how_every_part_understood_its_options(robot: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     driver = robot.make()
     monkeypatch.setattr(FragileSim, "notes", property(lambda sim: (f"{sim.actuators[0]} has a mirror",)))
     assert driver.notes == ("part arm: shoulder has a mirror", "part hand: finger has a mirror")

@@ -48,7 +48,7 @@ def bench() -> Iterator[Bench]:
 # -- before torque ------------------------------------------------------------------------------------------
 
 
-def test_says_what_it_found(bench: Bench) -> None:
+def test_reports_what_it_found(bench: Bench) -> None:
     bench.driver.open()
     assert list(bench.driver.notices) == [
         "driver dynamixel: found "
@@ -193,7 +193,7 @@ def test_sets_lasting_settings_where_it_may() -> None:
         assert (one.get("return_delay"), one.get("homing_offset")) == (0, -7)
 
 
-def test_does_not_let_go_of_a_servo_to_set_lasting_settings() -> None:
+def test_does_not_release_of_a_servo_to_set_lasting_settings() -> None:
     options: dict[str, Any] = {"operating_mode": "extended_position", "write_eeprom": True}
     with Bench([servo(1, torque_enable=1)], **options) as bench:
         with pytest.raises(DriverError) as caught:
@@ -347,7 +347,7 @@ def _reboot(one: EmulatedServo) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fails", "said", "torque"),
+    ("fails", "text", "torque"),
     [
         (lambda one: one.set("bus_watchdog", 0xFF), (TRIPPED,), 1.0),
         (lambda one: one.set("torque_enable", 0), (OFF,), 0.0),
@@ -356,7 +356,7 @@ def _reboot(one: EmulatedServo) -> None:
     ids=["watchdog", "torque", "reboot"],
 )
 def test_a_servo_that_stopped_listening_is_found_in_turn_and_at_once_when_asked(
-    bench: Bench, fails: Callable[[EmulatedServo], None], said: tuple[str, ...], torque: float
+    bench: Bench, fails: Callable[[EmulatedServo], None], text: tuple[str, ...], torque: float
 ) -> None:
     bench.driver.open()
     bench.driver.enable()
@@ -366,10 +366,10 @@ def test_a_servo_that_stopped_listening_is_found_in_turn_and_at_once_when_asked(
     with pytest.raises(DriverError) as caught:
         bench.driver.verify()
     where = bench.where(2)
-    expected = "\n".join([f"{where}: {said[0]}", *(f"{where}: {one}" for one in said[1:])])
+    expected = "\n".join([f"{where}: {text[0]}", *(f"{where}: {one}" for one in text[1:])])
     assert str(caught.value) == expected
     found = {message for _ in range(2 * 3 * bench.driver.options.status_every) if (message := _error(bench))}
-    assert found == {f"{where}: {one}" for one in said}
+    assert found == {f"{where}: {one}" for one in text}
     assert bench.read().torque[2] == torque
     bench.driver.enable()
     bench.driver.verify()
@@ -515,7 +515,7 @@ def test_takes_no_late_answer_for_one_to_another_question(ask: str, how: str) ->
         assert int.from_bytes(told or b"", "little") == 3000
 
 
-def test_says_which_servo_is_lost_and_how_many_answer(bench: Bench) -> None:
+def test_reports_which_servo_is_lost_and_how_many_answer(bench: Bench) -> None:
     bench.driver.open()
     bench.driver.enable()
     bench.servos[0].mute = True
@@ -526,7 +526,7 @@ def test_says_which_servo_is_lost_and_how_many_answer(bench: Bench) -> None:
     )
 
 
-def test_says_that_a_port_is_gone(bench: Bench) -> None:
+def test_reports_that_a_port_is_gone(bench: Bench) -> None:
     bench.driver.open()
     bench.driver.enable()
     bench.ports[0].close()
@@ -537,7 +537,7 @@ def test_says_that_a_port_is_gone(bench: Bench) -> None:
     )
 
 
-def test_says_why_a_servo_has_shut_down(bench: Bench) -> None:
+def test_reports_why_a_servo_has_shut_down(bench: Bench) -> None:
     bench.driver.open()
     bench.driver.enable()
     bench.servos[1].fail(0x24)
@@ -556,7 +556,7 @@ def test_says_why_a_servo_has_shut_down(bench: Bench) -> None:
     assert str(caught.value) == message
 
 
-def test_tells_of_an_error_that_stops_nothing(bench: Bench) -> None:
+def test_reports_of_an_error_that_stops_nothing(bench: Bench) -> None:
     bench.driver.open()
     bench.driver.enable()
     bench.driver.notices.clear()
@@ -654,7 +654,7 @@ def test_refuses_wrong_options(case: str) -> None:
     assert str(caught.value) == f"driver dynamixel: {message}"
 
 
-def test_says_that_there_is_no_port() -> None:
+def test_reports_that_there_is_no_port() -> None:
     with pytest.raises(DriverError) as caught:
         Bus("/dev/ttyUSB99", 1_000_000, 0.01).open()
     assert str(caught.value) == (

@@ -62,7 +62,7 @@ HEARD = {
 
 
 @pytest.mark.parametrize("example", SAID)
-def test_says_what_the_document_shows(example: str) -> None:
+def test_reports_what_the_document_shows(example: str) -> None:
     frame, expected = SAID[example]
     assert frame == bytes.fromhex(expected)
 
@@ -94,7 +94,7 @@ def test_reads_the_documents_joint_answer() -> None:
 
 
 @given(st.integers(0, 252), st.integers(0, 255), st.lists(st.sampled_from([0xFF, 0xFD, 0, 7]), max_size=40))
-def test_takes_back_what_it_says_whatever_needs_stuffing(
+def test_takes_back_what_it_reports_whatever_needs_stuffing(
     servo_id: int, instruction: int, parameters: list[int]
 ) -> None:
     packet = Packet(servo_id, instruction, bytes(parameters))
@@ -152,7 +152,7 @@ class WireOfTheSdk:
         return 1_000_000
 
 
-def test_the_vendors_sdk_says_the_same_and_understands_emulated_servos() -> None:
+def test_the_vendors_sdk_reports_the_same_and_understands_emulated_servos() -> None:
     ids = [1, 2, 3]
     chain = EmulatedChain([EmulatedServo(one, XM430, None, -3 + one) for one in ids], lambda: 0.0)
     wire, handler = WireOfTheSdk(chain), PacketHandler(2.0)

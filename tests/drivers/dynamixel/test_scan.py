@@ -10,7 +10,7 @@ from tests.drivers.dynamixel.bench import servo
 from tests.drivers.dynamixel.memory_port import MemoryPort
 
 
-def test_all_of_a_servo_is_told_though_it_answers_late() -> None:
+def test_all_of_a_servo_is_reported_though_it_answers_late() -> None:
     clock = Clock()
     port = MemoryPort(EmulatedChain([servo(3)], clock), clock)
 

@@ -123,7 +123,7 @@ ALL = (
 )
 
 
-def test_applies_each_plugin_of_a_kit_and_tells_so(write: Any) -> None:
+def test_applies_each_plugin_of_a_kit_and_reports_so(write: Any) -> None:
     path = write(*ALL)
     setup = setup_of(path, ("elbow", "base"))
     assert setup.warnings == ()
@@ -265,7 +265,7 @@ def test_a_file_describes_the_robot(write: Any) -> None:
     assert describe_robot("hebi", {"families": "Arm"}) is None
 
 
-def test_modules_of_one_name_are_told_apart_by_their_families(tmp_path: Path) -> None:
+def test_modules_of_one_name_are_reported_apart_by_their_families(tmp_path: Path) -> None:
     path = tmp_path / "pair.cfg.yaml"
     path.write_text("version: 1.0\nfamilies: [Left, Right]\nnames: [base, base]\n")
     found = describe_robot("hebi", {"config": path})
@@ -524,7 +524,7 @@ def test_refuses_efforts_that_no_arm_has_and_turns_that_are_none(
     ],
     ids=["twice", "empty", "control", "paths", "merged", "date", "all at once"],
 )
-def test_tells_every_mistake_at_its_own_line(text: str, message: str, tmp_path: Path) -> None:
+def test_reports_every_mistake_at_its_own_line(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "arm.cfg.yaml"
     path.write_text("version: 1.0\n" + text)
     with pytest.raises(DriverConfigError) as caught:
@@ -567,7 +567,7 @@ def test_refuses_what_is_no_file(tmp_path: Path) -> None:
     assert str(caught.value) == f"{path}: cannot be read; it is no regular file; correct `config`"
 
 
-def test_tells_a_program_which_key_of_a_robot_configuration_is_wrong() -> None:
+def test_reports_a_program_which_key_of_a_robot_configuration_is_wrong() -> None:
     with pytest.raises(OptionsError) as caught:
         load_hebi_config(FILES / "bad" / "no_names.cfg.yaml")
     assert [problem.option for problem in caught.value.problems] == [("names",)]

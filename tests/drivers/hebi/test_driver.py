@@ -76,7 +76,7 @@ def test_commands_the_measured_position_to_take_hold(arm: Arm) -> None:
     np.testing.assert_allclose(arm.last_sent(), [[0.4, 0.6], [0.0, 0.0], [NAN, NAN]], rtol=1e-6)
 
 
-def test_lets_go_with_an_empty_command_that_hardly_lives(arm: Arm) -> None:
+def test_releases_with_an_empty_command_that_hardly_lives(arm: Arm) -> None:
     arm.driver.disable()
     assert np.isnan(arm.last_sent()).all()
     assert arm.bench.sent[-1].lifetime_ms == 1
@@ -122,7 +122,7 @@ def test_keeps_the_last_feedback_and_its_stamp_until_new_comes(arm: Arm, clock: 
     assert (state.stamp_s == clock.now_s - 0.1).all()
 
 
-def test_says_which_module_does_not_report(arm: Arm, clock: Clock) -> None:
+def test_reports_which_module_does_not_report(arm: Arm, clock: Clock) -> None:
     clock.now_s += 0.1
     arm.bench.push(np.array([0.1, NAN]))
     arm.read()
@@ -151,12 +151,12 @@ def test_says_which_module_does_not_report(arm: Arm, clock: Clock) -> None:
         ),
     ],
 )
-def test_says_which_modules_are_missing(found: set[tuple[str, str]], message: str) -> None:
+def test_reports_which_modules_are_missing(found: set[tuple[str, str]], message: str) -> None:
     wanted = [Module("Arm", name) for name in ARM]
     assert str(missing_modules(wanted, {Module(*pair) for pair in found}, 3)) == message
 
 
-def test_says_how_to_install_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_how_to_install_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hebi", None)
     driver = make_driver("hebi", {"families": "Arm"}, ARM)
     with pytest.raises(DriverConfigError) as caught:
@@ -225,7 +225,7 @@ def test_a_robot_configuration_sets_up_the_group(clock: Clock, tmp_path: Path) -
     assert (bench.command_lifetime, bench.feedback_frequency) == (250, 100)
 
 
-def test_a_file_that_is_missing_is_told_before_modules_are_looked_for(clock: Clock) -> None:
+def test_a_file_that_is_missing_is_reported_before_modules_are_looked_for(clock: Clock) -> None:
     path = FILES / "good" / "arm.cfg.yaml"
     names = load_hebi_config(path).names
     options = HebiOptions.model_validate({"config": path, "gravity_compensation": False})

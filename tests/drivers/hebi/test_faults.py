@@ -77,7 +77,7 @@ class Arm:
                 self.tick()
             except kind as error:
                 return str(error)
-        pytest.fail(f"nothing was said in {ticks} ticks")
+        pytest.fail(f"nothing was text in {ticks} ticks")
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_lost_module_is_not_commanded_to_zero(arm: Arm) -> None:
     assert arm.state.position.tolist() == [0.5, 0.5]
 
 
-def test_a_module_that_was_cut_off_and_let_go_does_not_jump_when_it_is_back(arm: Arm) -> None:
+def test_a_module_that_was_cut_off_and_release_does_not_jump_when_it_is_back(arm: Arm) -> None:
     """However long the silence is, the module either still holds or stays limp."""
     for silence_ticks in range(8, 35):
         arm.driver.enable()
@@ -150,7 +150,7 @@ def test_does_not_take_hold_while_a_module_is_lost(arm: Arm) -> None:
     assert np.isnan(arm.base.goal).all()
 
 
-def test_a_module_that_let_go_is_named_and_not_driven_on(arm: Arm) -> None:
+def test_a_module_that_release_is_named_and_not_driven_on(arm: Arm) -> None:
     arm.elbow.deaf = True
     assert arm.fails(LifetimeExpired) == (
         "driver hebi: Arm/elbow let go; they hold no living command, though setpoints were sent; "
@@ -234,7 +234,7 @@ def test_another_program_that_commands_a_module_ends_the_motion_and_prevents_the
     assert str(caught.value) == message
 
 
-def test_position_limits_and_heat_are_told_once_when_they_change(arm: Arm) -> None:
+def test_position_limits_and_heat_are_reported_once_when_they_change(arm: Arm) -> None:
     for arm.elbow.position_limit_state in (2, 3, 3, 4, 2):
         arm.tick()
     for arm.base.temperature_state in (1, 1, 0):
@@ -264,6 +264,16 @@ def test_a_module_that_counts_another_turn_is_not_enabled(clock: Clock, position
     assert np.isnan(arm.elbow.goal).all()
 
 
+@pytest.mark.parametrize(
+    "position", [-1.6, 1.0, 1.65, 3.0], ids=["overshot", "inside", "overshot", "no turn"]
+)
+def test_a_module_that_is_no_turn_off_is_enabled(clock: Clock, position: float) -> None:
+    arm = Arm(clock, position_range={"elbow": [-1.5, 1.5]})
+    arm.elbow.position = position
+    arm.driver.enable()
+    assert arm.elbow.position == pytest.approx(position, abs=1e-6)
+
+
 def test_the_limits_stored_in_a_module_tell_its_turn(clock: Clock) -> None:
     lookup = FakeLookup([FakeModule("base", 6.4, limits=(-1.0, 1.0)), FakeModule("elbow", 6.4)], clock)
     driver = HebiDriver(ARM, HebiOptions(families="Arm"), clock, lambda _: lookup)
@@ -275,7 +285,7 @@ def test_the_limits_stored_in_a_module_tell_its_turn(clock: Clock) -> None:
         driver.enable()
 
 
-def test_says_that_turns_are_not_checked_where_no_limits_are_known(clock: Clock) -> None:
+def test_reports_that_turns_are_not_checked_where_no_limits_are_known(clock: Clock) -> None:
     lookup = FakeLookup([FakeModule(name) for name in ARM], clock)
     driver = HebiDriver(ARM, HebiOptions(families="Arm"), clock, lambda _: _Reticent(lookup))
     driver.open()

@@ -76,7 +76,7 @@ def test_carries_the_weight_however_the_base_stands(model: Any, base: Any) -> No
 
 
 @pytest.mark.parametrize("frame", [0, 3])
-def test_a_sensor_anywhere_in_the_arm_tells_the_way_down(model: Any, frame: int) -> None:
+def test_a_sensor_anywhere_in_the_arm_reports_the_way_down(model: Any, frame: int) -> None:
     gravity = compensation(model, None, imu=Imu(feedback_index=2, frame_index=frame))
     in_base = model.get_forward_kinematics_mat("input", POSITION)[frame, :3, :3]
     orientation = NOTHING.copy()

@@ -251,7 +251,7 @@ TWO_WAYS_OUT = """\
     ],
     ids=["no such frame", "no file", "hebi-py refuses it"],
 )
-def test_a_model_that_cannot_be_used_is_told_before_modules_are_looked_for(
+def test_a_model_that_cannot_be_used_is_reported_before_modules_are_looked_for(
     clock: Clock, tmp_path: Path, plugin: str, model: str, message: str
 ) -> None:
     path, gains = tmp_path / "other.hrdf", hebi.GroupCommand(6)

@@ -78,7 +78,7 @@ def test_does_not_overwrite_what_is_no_trace(path: Path) -> None:
     assert path.read_bytes() == b"frames: 12\n"
 
 
-def test_says_that_the_disk_is_full(clock: Clock, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_that_the_disk_is_full(clock: Clock, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     driver = make_driver("sim", {"trace": path}, ARM, clock)
     driver.open()
 

@@ -97,7 +97,7 @@ def test_noise_is_the_same_for_the_same_seed(clock: Clock) -> None:
     assert first[:, 1].std() == pytest.approx(0.01, rel=0.1)
 
 
-def test_lets_go_when_commands_end_and_coasts_to_rest(clock: Clock) -> None:
+def test_releases_when_commands_end_and_coasts_to_rest(clock: Clock) -> None:
     driver = enabled(clock, {"command_lifetime_s": 0.1, "natural_frequency_hz": 1})
     driver.write(goal(position=[10, -10]))
     clock.now_s += 0.1
@@ -112,7 +112,7 @@ def test_lets_go_when_commands_end_and_coasts_to_rest(clock: Clock) -> None:
     np.testing.assert_allclose(resting.velocity, 0, atol=1e-9)
 
 
-def test_says_what_it_cannot_open(clock: Clock, tmp_path: Any) -> None:
+def test_reports_what_it_cannot_open(clock: Clock, tmp_path: Any) -> None:
     trace = tmp_path / "missing" / "arm.npy"
     driver = make_driver("sim", {"trace": trace}, PAIR, clock)
     with pytest.raises(DriverError) as caught:

@@ -81,7 +81,7 @@ def test_a_script_runs_by_the_time_since_the_first_opening(clock: Clock) -> None
     assert np.isfinite(bench.play(0, 0.3)).all()
 
 
-def test_tells_of_each_fault(clock: Clock) -> None:
+def test_reports_of_each_fault(clock: Clock) -> None:
     bench = Bench(clock, fault("stuck", actuator="elbow", for_s=0.02))
     bench.play(0, 0.05)
     bench.driver.inject(fault("delay", delay_s=0.01))
@@ -148,14 +148,14 @@ def test_an_m_stop_takes_the_torque_until_it_is_released_and_enabled_again(clock
     bench = Bench(clock, load={"elbow": -1.0}, inertia=1.0)
     bench.play(0, 0.1)
     bench.driver.inject(fault("m_stop", actuator="elbow", for_s=0.1))
-    for said in (
+    for message in (
         "elbow: m-stop is pressed; there is no torque; release it, then enable again",
         "elbow: m-stop was pressed; there is no torque; enable again",
     ):
         for _ in range(10):
             with pytest.raises(DriverError) as caught:
                 write(bench.driver, 0.3)
-            assert str(caught.value) == said
+            assert str(caught.value) == message
             clock.now_s += TICK_S
     bench.driver.read(bench.state)
     fallen = bench.state.position[0]
@@ -167,7 +167,7 @@ def test_an_m_stop_takes_the_torque_until_it_is_released_and_enabled_again(clock
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "torque"),
+    ("name", "message", "torque"),
     [
         ("torque_drop", "its torque is off; it dropped by itself; find out why, then enable again", 0.0),
         ("reset", "has restarted; there is no torque; check its power, then enable again", 0.0),
@@ -182,7 +182,7 @@ def test_an_m_stop_takes_the_torque_until_it_is_released_and_enabled_again(clock
     ],
 )
 def test_an_actuator_that_stopped_listening_does_so_until_it_is_enabled_again(
-    clock: Clock, name: str, said: str, torque: float
+    clock: Clock, name: str, message: str, torque: float
 ) -> None:
     bench = Bench(clock)
     bench.play(0.2, 0.3)
@@ -191,10 +191,10 @@ def test_an_actuator_that_stopped_listening_does_so_until_it_is_enabled_again(
     for _ in range(10):
         with pytest.raises(DriverError) as caught:
             write(bench.driver, 0.5)
-        assert str(caught.value) == f"elbow: {said}"
+        assert str(caught.value) == f"elbow: {message}"
         with pytest.raises(DriverError) as caught:
             bench.driver.verify()
-        assert str(caught.value) == f"elbow: {said}"
+        assert str(caught.value) == f"elbow: {message}"
         clock.now_s += TICK_S
     bench.driver.read(bench.state)
     assert bench.state.torque.tolist() == [torque, 1.0]
@@ -231,7 +231,7 @@ def test_a_power_cycle_brings_the_joint_back_a_turn_off_and_without_torque(clock
     np.testing.assert_allclose(bench.state.position, [0.5 - FULL_TURN, 0.5], atol=1e-6)
 
 
-def test_who_is_let_go_is_told_times_that_can_be_read(clock: Clock) -> None:
+def test_who_is_release_is_reported_times_that_can_be_read(clock: Clock) -> None:
     bench = Bench(clock, command_lifetime_s=0.1 + 0.2)
     bench.play(0.5, 0.1)
     clock.now_s += 1.0
@@ -243,7 +243,7 @@ def test_who_is_let_go_is_told_times_that_can_be_read(clock: Clock) -> None:
     )
 
 
-def test_nothing_expires_where_commands_live_for_ever(clock: Clock) -> None:
+def test_nothing_expires_where_commands_live_without_end(clock: Clock) -> None:
     bench = Bench(clock, command_lifetime_s=None)
     with pytest.raises(OptionsError) as caught:
         bench.driver.inject(fault("lifetime_expiry"))
@@ -341,12 +341,12 @@ BAD_FAULTS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("bad", "said"), BAD_FAULTS)
-def test_refuses_a_wrong_fault(clock: Clock, bad: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("bad", "message"), BAD_FAULTS)
+def test_refuses_a_wrong_fault(clock: Clock, bad: dict[str, Any], message: str) -> None:
     bench = Bench(clock)
     with pytest.raises(OptionsError) as caught:
         bench.driver.inject(bad)
-    assert str(caught.value) == f"driver sim: {said}"
+    assert str(caught.value) == f"driver sim: {message}"
     bench.play(0, 0.1)
     assert not bench.driver.notices
 

@@ -97,11 +97,11 @@ BAD_BODIES: list[tuple[list[dict[str, Any]], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("bodies", "said"), BAD_BODIES)
-def test_refuses_bodies_that_make_no_robot(bodies: list[dict[str, Any]], said: str) -> None:
+@pytest.mark.parametrize(("bodies", "message"), BAD_BODIES)
+def test_refuses_bodies_that_make_no_robot(bodies: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(OptionsError) as caught:
         weights(*bodies)
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 def test_refuses_a_reduction_of_nothing(clock: Clock) -> None:

@@ -53,7 +53,7 @@ def test_a_new_process_finds_the_robot_where_it_came_to_rest(path: Path, clock: 
     assert not read_plant(path, clock.now_s).torque
 
 
-def test_a_robot_from_before_a_reboot_is_ignored_and_said_so(path: Path, clock: Clock) -> None:
+def test_a_robot_from_before_a_reboot_is_ignored_and_reported(path: Path, clock: Clock) -> None:
     opened(path, clock, initial=0.5).close()
     clock.now_s -= 900
 
@@ -88,7 +88,7 @@ def test_does_not_take_another_robot_for_its_own(path: Path, clock: Clock) -> No
 
 
 @pytest.mark.parametrize("content", [b"", b"six axes", b"\0" * 8 * 51])
-def test_says_that_a_file_holds_no_robot(path: Path, content: bytes) -> None:
+def test_reports_that_a_file_holds_no_robot(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(PlantFileError) as caught:
         read_plant(path, 0)

@@ -45,7 +45,7 @@ EXAMPLE = ROOT / "examples" / "motiond-driver-toy"
         ({"actuators": "a,b,a"}, "--motiond-driver-actuators: a,b,a; the suite needs three; write A,B,C"),
     ],
 )
-def test_says_what_is_wrong_on_the_command_line(given: dict[str, str], message: str) -> None:
+def test_reports_what_is_wrong_on_the_command_line(given: dict[str, str], message: str) -> None:
     options: dict[str, Any] = {
         "motiond_driver": given.get("driver", "sim"),
         "motiond_driver_options": given.get("options", "{}"),

@@ -93,8 +93,8 @@ class TestDynamixelOnAPort:
 
     driver = DriverContract.driver
     test_opens_again_after_close = DriverContract.test_opens_again_after_close
-    test_says_that_the_bus_is_lost_and_works_again_once_reopened = (
-        DriverContract.test_says_that_the_bus_is_lost_and_works_again_once_reopened
+    test_reports_that_the_bus_is_lost_and_works_again_once_reopened = (
+        DriverContract.test_reports_that_the_bus_is_lost_and_works_again_once_reopened
     )
     test_refuses_to_open_without_its_bus = DriverContract.test_refuses_to_open_without_its_bus
 
@@ -105,7 +105,7 @@ class TestDynamixelOnAPort:
         rig.port.close()
 
 
-def test_an_emulated_port_closes_though_nobody_has_read_its_answers() -> None:
+def test_an_emulated_port_closes_though_no_process_has_read_its_answers() -> None:
     port = EmulatedPort(EmulatedChain([servo(1)], time.monotonic))
     unread = os.open(port.path, os.O_RDWR | os.O_NOCTTY)
     try:

@@ -17,7 +17,7 @@ from tests.daemon.stream.test_locks import (  # these run here on sockets of the
     device,
     held_by,
     test_a_device_is_held_once_and_may_be_taken_when_it_is_free_again,  # noqa: F401
-    test_long_names_are_told_apart_by_their_last_letter,  # noqa: F401
+    test_long_names_are_reported_apart_by_their_last_letter,  # noqa: F401
 )
 from tests.waiting import PATIENCE_S, eventually, lines_until, started
 
