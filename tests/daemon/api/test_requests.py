@@ -384,3 +384,16 @@ def test_a_number_in_place_of_a_word_has_bounds_too(key: str, text: str) -> None
 def test_a_number_that_no_double_holds_is_no_json(number: str) -> None:
     told = refused("arm", "play", f'{{"motion": "wave", "loop": {number}}}'.encode())
     assert told.startswith("arm/play: not JSON at line 1 column ")
+
+
+def test_a_refusal_is_read_from_its_answer_with_the_parts_that_are_known() -> None:
+    refusal = RequestError("BUSY", "arm/play", "busy", "wave plays", "stop it", field="motion", by="wave")
+    answer = refusal.payload("t")
+    answer["problems"][0]["later"] = "than this version"
+    read = RequestError.from_answer(answer)
+    assert (read.code, str(read), read.data) == (
+        "BUSY",
+        "arm/play: busy; wave plays; stop it",
+        {"by": "wave"},
+    )
+    assert read.problems == refusal.problems

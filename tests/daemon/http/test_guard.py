@@ -133,6 +133,7 @@ async def test_nothing_is_commanded_by_get(site: Site) -> None:
 # -- the token ----------------------------------------------------------------------------------------------
 
 PATHS = (
+    "/metrics",
     "/api/robots",
     "/api/robots/arm/state",
     "/api/robots/arm/stop",

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import psutil
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -197,25 +195,6 @@ async def test_it_tells_how_good_the_clock_is_and_no_error_that_nobody_knows(
         },
         {"motiond_clock_synchronised": 0.0},
     ]
-
-
-async def test_it_tells_when_the_process_began(site: Site) -> None:
-    samples = await scrape(site)
-    began_s = of(samples, "process_start_time_seconds")
-    assert began_s == pytest.approx(psutil.Process(os.getpid()).create_time(), abs=2.0)
-
-
-async def test_where_a_token_is_demanded_a_scrape_has_to_show_it(
-    settings: HttpSettings, robots: Robots, hub: ReportHub, tmp_path: Path
-) -> None:
-    file = tmp_path / "token"
-    file.write_text("it is a long secret\n")
-    locked = settings.model_copy(update={"token_file": file})
-    async with serving(locked, robots, hub) as site:
-        status, told = await site.get("/metrics")
-        reason = "the token is missing; log in, or send Authorization: Bearer TOKEN"
-        assert (status, told["code"], told["error"]) == (401, "NOT_ALLOWED", reason)
-        assert await scrape(site, headers={"Authorization": "Bearer it is a long secret"})
 
 
 async def test_what_was_reported_before_the_first_scrape_counts(site: Site) -> None:
