@@ -45,6 +45,7 @@ def main() -> None:
                 "motiond --help": (str(MOTIOND), "--help"),
                 "motiond status": (str(MOTIOND), "status", *broker),
                 "motiond stop arm": (str(MOTIOND), "stop", "arm", *broker),
+                "the same here": (str(MOTIOND), "stop", "arm"),
             }
             _print(_measure(commands))
 

@@ -850,7 +850,7 @@ def _close(fileno: int) -> None:
 
 
 def _bound_names() -> list[str]:
-    return [name for family, name in NETWORK.listening if family == socket.AF_UNIX]
+    return [os.fsdecode(name) for family, name in NETWORK.listening if family == socket.AF_UNIX]
 
 
 REPLACED: tuple[tuple[ModuleType, str, object], ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import tomllib
 from collections import Counter
 from functools import partial
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 README = CHECKOUT / "README.md"
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 READERS: dict[str, Callable[[str], object]] = {
-    "python": partial(compile, filename="page", mode="exec"),
+    "python": partial(compile, filename="page", mode="exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT),
     "json": orjson.loads,
     "toml": tomllib.loads,
     "xml": etree.fromstring,

@@ -1,0 +1,120 @@
+"""The client's contract beside a real daemon, and what only real threads and signals can show."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import motiond.client
+from motiond.client import connect, sync
+from tests.daemon.client.contract import STEPS
+from tests.daemon.programs import MOTIOND, background
+from tests.daemon.rig import Rig
+from tests.ports import free_port
+from tests.waiting import PATIENCE_S, lines_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from motiond.client import Daemon
+    from tests.daemon.client.contract import Step
+
+PAGE = Path(__file__).parents[3] / "docs" / "client.md"
+PLAYING = """
+import sys, motiond.client
+with motiond.client.sync.connect(config=sys.argv[1]) as daemon:
+    print("connected", file=sys.stderr, flush=True)
+    daemon.robot("arm").play("long")
+"""
+
+
+@pytest.fixture(scope="module")
+def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    rig = Rig(tmp_path_factory.mktemp("daemon"))
+    del rig.driver["trace"], rig.driver["plant"]
+    broker, page = free_port(), free_port()
+    rig.daemon = {
+        "mqtt": {"listen": f"127.0.0.1:{broker}"},
+        "http": {"listen": f"127.0.0.1:{page}"},
+    }
+    with background("run", "-c", rig.config) as process:
+        lines_until(process.stderr, "the page is at")
+        yield {
+            "broker": f"mqtt://127.0.0.1:{broker}",
+            "page": f"http://127.0.0.1:{page}",
+            "socket": str(rig.config),
+        }
+
+
+def client(ways: dict[str, str], way: str) -> Daemon:
+    return connect(config=ways[way]) if way == "socket" else connect(ways[way])
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)
+@pytest.mark.parametrize("way", ["broker", "socket", "page"])
+async def test_the_client_keeps_its_contract(ways: dict[str, str], way: str, step: Step) -> None:
+    async with client(ways, way) as daemon, client(ways, way) as other, asyncio.timeout(PATIENCE_S):
+        await step(daemon, other)
+
+
+def test_several_threads_use_one_client_without_asyncio(ways: dict[str, str]) -> None:
+    states = list[str]()
+    with sync.connect(config=ways["socket"]) as daemon:
+        arm = daemon.robot("arm")
+        threads = [
+            threading.Thread(target=lambda: states.append(arm.status()["state"]), name=f"asks{number}")
+            for number in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        assert arm.play("short").is_successful
+        with arm.telemetry() as samples:
+            assert len(samples.get(PATIENCE_S)["feedback"]["position"]) == 2
+        for thread in threads:
+            thread.join()
+    daemon.close()
+    assert len(states) == 8
+
+
+def test_the_example_without_asyncio_runs(ways: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOTIOND_CONFIG", ways["socket"])
+    example = PAGE.read_text().split("```python\n")[-1].partition("```")[0]
+    exec(compile(example, str(PAGE), "exec"), {"motiond": motiond})  # noqa: S102 - the page's own
+
+
+def test_ctrl_c_ends_the_wait_and_leaves_the_robot_playing(ways: dict[str, str]) -> None:
+    with sync.connect(config=ways["socket"]) as daemon, daemon.robot("arm").states() as states:
+        command = [sys.executable, "-c", PLAYING, ways["socket"]]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as program:
+            lines_until(program.stderr, "connected")
+            while states.get(PATIENCE_S)["state"] != "playing":
+                pass
+            program.send_signal(signal.SIGINT)
+            assert "KeyboardInterrupt" in program.communicate(timeout=PATIENCE_S)[1]
+        assert daemon.robot("arm").status()["motion"] == "long"
+        daemon.robot("arm").stop()
+        while states.get(PATIENCE_S)["state"] != "idle":
+            pass
+
+
+def test_a_stop_on_the_daemons_machine_loads_no_library(ways: dict[str, str]) -> None:
+    code = (
+        "import sys; sys.argv[0] = 'motiond'\n"
+        "from motiond.daemon.cli.main import main\n"
+        "try:\n    main(['stop', 'arm'])\n"
+        "finally:\n    print(*sys.modules, file=sys.stderr)"
+    )
+    environment = {"MOTIOND_CONFIG": ways["socket"], "PATH": str(MOTIOND.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stderr.split())
+    assert done.stdout == "arm: nothing plays\n"
+    assert not loaded & {"asyncio", "typing", "pathlib", "typer", "pydantic", "numpy", "yaml", "paho.mqtt"}
