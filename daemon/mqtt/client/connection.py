@@ -587,6 +587,8 @@ class MqttConnection:
         for number in sorted(too_long):
             del self._outgoing[number]
             self._withdrawn.append(number)
+        if not self._outgoing:
+            self._all_confirmed.set()
 
     def take_withdrawn(self) -> list[int]:
         """Return the numbers of messages that were too long to be sent again, each once."""

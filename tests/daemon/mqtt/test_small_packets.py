@@ -175,3 +175,14 @@ async def test_no_more_is_under_way_than_a_broker_allows(mosquitto: StandIn) -> 
         assert client._most_sent == 3
         async with asyncio.timeout(10.0):
             await asyncio.gather(*(client.publish("a/b", b"x", 1) for _ in range(50)))
+
+
+async def test_who_waits_for_all_does_not_wait_for_what_is_too_long_for_the_next_connection(
+    mosquitto: StandIn,
+) -> None:
+    client = MqttConnection(mosquitto.settings, "c", session_s=60)
+    number = client.hand_over("a/b", bytes(2000), 1)
+    await reconfigured(mosquitto, "max_packet_size 1000")
+    async with client, asyncio.timeout(10.0):
+        await client.all_delivered()
+    assert client.take_withdrawn() == [number]
