@@ -34,7 +34,7 @@ def test_what_is_sent_covers_every_verb_that_takes_no_torque_and_some_of_it_is_s
     wanted = {(robot, verb) for robot in ROBOTS for verb in VERBS if verb not in LET_GO[robot]}
     assert wanted <= sent
     assert not {(robot, verb) for robot in ROBOTS for verb in LET_GO[robot]} & sent
-    assert sound >= set(VERBS) - {"estop"}
+    assert sound >= set(VERBS) - {"estop", "fleet/commit"}  # a commit names all members and is rarely sound
 
 
 @pytest.mark.parametrize(

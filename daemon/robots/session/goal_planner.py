@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.text import listed, nearest, shortened
+from motiond.text import echoed, listed, nearest, shortened
 
 from ...api import RequestError
 from ...clock import unix_less_monotonic
@@ -205,8 +205,8 @@ class GoalPlanner:
         poses = self._settings.poses
         if pose is not None and pose not in poses:
             known = f"there are {listed(poses)}" if poses else "there are no poses at all"
-            what = f"no pose '{pose}'"
-            raise RequestError("UNKNOWN_POSE", self._name, what, known, nearest(pose, poses))
+            problem = f"no pose '{echoed(pose)}'"
+            raise RequestError("UNKNOWN_POSE", self._name, problem, known, nearest(pose, poses))
         positions = poses[pose] if pose is not None else joints or {}
         rate_hz = min(POSE_RATE_HZ, self._library.max_rate_hz)
         try:
