@@ -76,7 +76,7 @@ class CommitRequest(Request):
 
     `robots` names all robots of the start, this one included, and `token` is the secret of `fleet/prepare`.
     A robot that does not see all others playing 2 s after the first row stops softly. `on_member_failure`
-    tells what it does where another one fails after its first row.
+    is what it does where another one fails after its first row.
     """
 
     start: StartId
