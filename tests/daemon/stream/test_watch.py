@@ -310,3 +310,17 @@ def test_a_gripper_that_holds_something_does_not_release_of_it_to_go_on(robots: 
         False,
     )
     assert "displaced" not in ended.details
+
+
+def test_what_flickers_is_one_event_and_what_comes_again_is_another(robots: Callable[..., Robot]) -> None:
+    robot = robots()
+    holding(robot)
+    for _ in range(5):
+        robot.inject({"fault": "stale_feedback", "for_s": 0.4})
+        robot.run_for(0.8)
+    assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (1, 0)
+    robot.run_for(2.0)
+    assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (1, 1)
+    robot.inject({"fault": "stale_feedback", "for_s": 0.4})
+    robot.run_for(3.0)
+    assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (2, 2)
