@@ -33,15 +33,16 @@ class SeveralTransport(Transport):
     def __init__(self, makes: Sequence[Make], take: Callable[[Report], None]) -> None:
         super().__init__("", take)
         self._homes: dict[str, Transport] = {}
-        self._places = [make(self._taker(index)) for index, make in enumerate(makes)]
+        self._places = [self._made(make) for make in makes]
         self.place = ", ".join(one.place for one in self._places)
 
-    def _taker(self, index: int) -> Callable[[Report], None]:
+    def _made(self, make: Make) -> Transport:
         def take(report: Report) -> None:
-            if self._homes.get(report.robot) in {None, self._places[index]}:
+            if self._homes.get(report.robot) in {None, place}:
                 self._take(report)
 
-        return take
+        place = make(take)
+        return place
 
     async def open(self) -> None:
         """Connect to each; one that cannot be reached is left out."""

@@ -12,8 +12,9 @@ from motiond.daemon.api import Dispatcher, Report
 from motiond.daemon.cli.requests.playing import Outcome
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection, address_of, speaks_5
-from tests.daemon.conftest import Robots, comes_true, running
+from tests.daemon.conftest import Embedded, Robots, comes_true, running
 from tests.daemon.told import state, status
+from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -299,3 +300,23 @@ async def test_what_follows_a_result_and_never_comes_is_given_up(broker: AnyBrok
         (True, "wave ended with SUCCESSFUL; held"),
         (False, "`on_end: park` was not heard of; ask `motiond status`"),
     ]
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_of_several_brokers_the_one_is_asked_where_the_robot_answers(
+    broker: AnyBroker, robots: Robots
+) -> None:
+    port = free_port()
+    other = Embedded(port)
+    await other.start()
+    here = Broker(str(address_of(broker.settings)), protocol="5" if speaks_5(broker.settings) else "3.1.1")
+    gone, empty = Broker(f"mqtt://127.0.0.1:{free_port()}"), Broker(f"mqtt://127.0.0.1:{port}")
+    async with connect([gone, empty, here]) as daemon:
+        arm = daemon.robot("arm")
+        assert await arm.request("play", motion="wave") == {"goal_id": "g2"}
+        assert (await arm.stop(), await arm.status()) == (robots.answers["stop"], status())
+        assert [robot.name for robot in await daemon.robots()] == ["arm", "hand"]
+        async with arm.states() as states:
+            assert await anext(states) == state()
+    assert robots.verbs().count("play") == 1
+    await other.kill()
