@@ -5,11 +5,11 @@ Only whole files come into it, each in one step, and nothing in it is overwritte
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import re
 import shutil
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SCRATCH = ".upload-"
-"""How the folder of an upload that is under way begins; whoever uploads holds a lock on it (flock(2))."""
+"""How the name of the folder of an upload begins that is under way."""
+LEFT_AFTER_S = 3600.0
+"""No upload takes so long: then its daemon was killed in it."""
 SCRATCH_NAME = re.compile(re.escape(SCRATCH) + "[a-z0-9_]{8}")
 NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]|[ ](?=[A-Za-z0-9_-])){0,99}")
 """A blank stands alone, and in front of no suffix: names that look the same are the same."""
@@ -68,13 +70,13 @@ class Uploads:
         return entries
 
     def remove_leftovers(self) -> None:
-        """Remove what daemons left that were killed in an upload, and nothing that anybody works on."""
+        """Remove what daemons left that were killed in an upload, and nothing else."""
         if self._folder is None:
             return
         try:
             left = [path for path in self._folder.iterdir() if SCRATCH_NAME.fullmatch(path.name)]
             for scratch in left:
-                _remove_left(scratch)
+                _remove_left(scratch, time.time())
         except OSError as error:
             reason = error.strerror or str(error)
             log.warning(
@@ -134,7 +136,7 @@ class Uploads:
             if sum(1 for _ in folder.iterdir()) >= MOST_FILES:
                 what = f"{folder} holds {MOST_FILES} files"
                 raise RequestError("NOT_ALLOWED", self._robot, what, "no more are taken", "delete some")
-            scratch, lock = _make_scratch(folder)
+            scratch = Path(mkdtemp(prefix=SCRATCH, dir=folder))
         except OSError as error:
             raise self._failed(folder, error) from error
         try:
@@ -149,7 +151,6 @@ class Uploads:
             yield file
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-            os.close(lock)
 
     def _checked(self, file: Path) -> list[Entry]:
         """Return what is in a file, all of which can be played, under names that are not taken."""
@@ -173,32 +174,19 @@ class Uploads:
         return RequestError("INTERNAL", self._robot, f"{folder} cannot be written to", reason, "check it")
 
 
-def _make_scratch(folder: Path) -> tuple[Path, int]:
-    """Make the folder of an upload, and return it with a descriptor that holds the lock on it."""
-    while True:
-        scratch = Path(mkdtemp(prefix=SCRATCH, dir=folder))
-        with suppress(FileNotFoundError):  # another daemon that starts has taken it for a leftover
-            lock = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            with suppress(OSError):  # the filesystem has no locks, without which nobody removes it either
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            if os.fstat(lock).st_nlink:
-                return scratch, lock
-            os.close(lock)
-
-
-def _remove_left(scratch: Path) -> None:
-    """Remove the folder of an upload that nobody holds; one with anything else in it is no such folder."""
-    with suppress(OSError):  # it is no folder or another user's, or somebody holds it
-        lock = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+def _remove_left(scratch: Path, now_s: float) -> None:
+    """Remove the folder of an upload that was interrupted; one with anything else in it is no such folder."""
+    with suppress(OSError):  # it is no folder, or another user's
+        folder = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            files = [*os.scandir(lock)]
-            if os.fstat(lock).st_uid == os.geteuid() and len(files) <= 1:
+            status, files = os.fstat(folder), [*os.scandir(folder)]
+            is_old = now_s - status.st_mtime > LEFT_AFTER_S
+            if is_old and status.st_uid == os.geteuid() and len(files) <= 1:
                 for file in files:
-                    os.unlink(file.name, dir_fd=lock)
+                    os.unlink(file.name, dir_fd=folder)
                 scratch.rmdir()
         finally:
-            os.close(lock)
+            os.close(folder)
 
 
 def _make_lasting(folder: Path) -> None:

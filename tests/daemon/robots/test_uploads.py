@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-from pathlib import Path
+import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +14,8 @@ from tests.daemon.rig import Rig
 from tests.waiting import eventually
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from motiond.daemon.planning.library import MotionLibrary
 
 
@@ -29,19 +31,29 @@ def inside(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def old(folder: Path) -> None:
+    """Let a folder look as if an upload had begun two hours ago."""
+    os.utime(folder, times=(time.time() - 7200.0,) * 2)
+
+
 def remove_leftovers(folder: Path, library: MotionLibrary | None = None) -> None:
     Uploads("arm", folder, library).remove_leftovers()  # type: ignore[arg-type] # it is not asked
 
 
-async def test_a_robot_that_starts_removes_what_was_left(rig: Rig) -> None:
-    left = rig.folder / "new" / ".upload-a1b2_c3d"
-    left.mkdir()
-    (left / "wave.seq").write_bytes(b"type: ")
-    (rig.folder / "new" / ".upload-00000000").mkdir()
+async def test_a_robot_that_starts_removes_what_was_left_and_no_upload_under_way(
+    rig: Rig,
+) -> None:
+    for name in (".upload-a1b2_c3d", ".upload-under_wa", ".upload-00000000"):
+        (rig.folder / "new" / name).mkdir()
+    for name in (".upload-a1b2_c3d", ".upload-under_wa"):
+        (rig.folder / "new" / name / "wave.seq").write_bytes(b"type: ")
+    for name in (".upload-a1b2_c3d", ".upload-00000000"):
+        old(rig.folder / "new" / name)
     async with rig.running():
         await rig.until_state("idle")
+        left = [".upload-under_wa"]
         await asyncio.to_thread(
-            eventually, "it is empty", lambda: inside(rig.folder / "new"), lambda now: not now
+            eventually, "others are gone", lambda: inside(rig.folder / "new"), lambda now: now == left
         )
 
 
@@ -55,6 +67,9 @@ def test_nothing_else_is_removed(tmp_path: Path) -> None:
         for file in files:
             (tmp_path / name / file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name / file).write_text("")
+    for path in tmp_path.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            old(path)
     before = sorted(str(path) for path in tmp_path.rglob("*"))
     remove_leftovers(tmp_path)
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
@@ -65,24 +80,3 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.LogCa
     remove_leftovers(folder)
     reason = "cannot be cleared of interrupted uploads; No such file or directory"
     assert caplog.messages == [f"arm: {folder}: {reason}"]
-
-
-def test_a_folder_that_another_daemon_takes_for_a_leftover_before_it_is_locked_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usual, is_first = fcntl.flock, [True]
-
-    def lose(lock: int, operation: int) -> None:
-        if is_first and is_first.pop():
-            Path(f"/proc/self/fd/{lock}").readlink().rmdir()
-        usual(lock, operation)
-
-    class Library:
-        def check(self, file: Path) -> tuple[()]:
-            assert file.read_bytes() == b"x"
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(fcntl, "flock", lose)
-    with pytest.raises(KeyboardInterrupt):
-        Uploads("arm", tmp_path, Library()).take("wave.seq", b"x")  # type: ignore[arg-type] # a stand-in
-    assert inside(tmp_path) == []
