@@ -156,7 +156,7 @@ async def test_both_play_and_one_table_says_so(stage: Stage) -> None:
 
 
 async def test_one_that_is_busy_keeps_both_from_playing(stage: Stage) -> None:
-    await stage.cli("play", "right", "long", "--no-wait")
+    await stage.ask("right", "play", motion="long")
     await stage.until("playing", "right")
     code, out, err = await stage.cli("fleet", "play", "choir", "short")
     reason = "right: busy with long; one motion plays at a time; stop it first"
