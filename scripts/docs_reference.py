@@ -13,7 +13,6 @@ from motiond.daemon.config.settings import json_schema
 from motiond.daemon.http.openapi import openapi
 from motiond.daemon.mqtt.asyncapi import asyncapi
 from motiond.drivers.registry import driver_options_schema
-from scripts.make_asyncapi import body
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,6 +26,7 @@ BOUNDS = {
     "maxLength": "at most {:g} characters",
     "minItems": "at least {:g}",
     "maxItems": "at most {:g}",
+    "minProperties": "at least {:g}",
 }
 
 
@@ -79,6 +79,11 @@ def default_of(name: str, schema: Mapping[str, Any], owner: Mapping[str, Any]) -
 def object_(schema: Mapping[str, Any]) -> Iterator[str]:
     """Yield the description of an object, and a table of its keys."""
     yield schema.get("description", "")
+    yield from keys_of(schema)
+
+
+def keys_of(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table of the keys of an object."""
     keys = schema.get("properties", {})
     rows = [
         (f"`{name}`", kind(one), default_of(name, one, schema), one.get("description", ""))
@@ -162,9 +167,63 @@ def _body_of(operation: Mapping[str, Any]) -> str:
 
 
 def mqtt() -> str:
-    """Return the page of the MQTT interface: its AsyncAPI document."""
-    told = "Made of [asyncapi.json](../asyncapi.json). [MQTT](../mqtt.md) tells more. Payloads are JSON."
-    return page("Every message of MQTT", told, body(asyncapi()))
+    """Return the page of the MQTT interface: its AsyncAPI document, as tables."""
+    document = asyncapi()
+    parameters, sections = document["components"]["parameters"], {"Reports": "send", "Requests": "receive"}
+
+    def lines() -> Iterator[str]:
+        yield from table(
+            ("in topics", "is"), ((f"`{{{name}}}`", one["description"]) for name, one in parameters.items())
+        )
+        for title, action in sections.items():
+            yield f"## {title}"
+            yield ""
+            for operation in document["operations"].values():
+                if operation["action"] == action:
+                    yield from _operation(document, operation)
+        yield from schemas(document["components"]["schemas"])
+
+    introduction = (
+        "Made of [asyncapi.json](../asyncapi.json). [MQTT](../mqtt.md) tells more. Payloads are JSON."
+    )
+    return page("Every message of MQTT", introduction, lines())
+
+
+def _operation(document: dict[str, Any], operation: dict[str, Any]) -> Iterator[str]:
+    """Yield the topic of an operation, what its message holds, and what answers it."""
+    channel, binding = _at(document, operation["channel"]), operation["bindings"]["mqtt"]
+    retained = "retained" if binding["retain"] else "not retained"
+    yield f"### `{channel['address']}`"
+    yield ""
+    yield f"{operation['summary']} QoS {binding['qos']}, {retained}."
+    if "description" in operation:
+        yield ""
+        yield operation["description"]
+    for message in channel["messages"].values():
+        yield from keys_of(_at(document, _at(document, message)["payload"]))
+    if "reply" in operation:
+        response = _at(document, operation["reply"]["channel"])
+        yield f"The response comes on `{response['address']}`:"
+        messages = [_at(document, message) for message in response["messages"].values()]
+        yield from table(
+            ("", "what it holds"), ((f"`{one['name']}`", _payload(one["payload"])) for one in messages)
+        )
+
+
+def _payload(schema: dict[str, Any]) -> str:
+    """Return what a response holds: the schema of its data, or its own."""
+    data = schema.get("properties", {}).get("data")
+    return f"`data`: {kind(data)}" if data else kind(schema)
+
+
+def _at(document: dict[str, Any], reference: dict[str, Any]) -> dict[str, Any]:
+    """Return what a reference leads to, through further ones; other objects are returned as they are."""
+    target = reference
+    while "$ref" in target:
+        path, target = target["$ref"].split("/")[1:], document
+        for key in path:
+            target = target[key]
+    return target
 
 
 def command_line() -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import typer.main
 
 from motiond import formats
-from motiond.daemon.api import VERBS
 from motiond.daemon.cli.app import app
 from motiond.daemon.config.settings import json_schema
 from motiond.daemon.http.openapi import openapi
+from motiond.daemon.mqtt.asyncapi import asyncapi
 from motiond.drivers.registry import driver_options_schema
 from scripts.docs_reference import PAGES, kind
 
@@ -44,7 +46,11 @@ def test_every_command_has_a_section_with_its_options() -> None:
 
 def test_every_path_and_message_is_there() -> None:
     assert missing("http", list(openapi()["paths"])) == []
-    assert missing("mqtt", [f"/request/{verb}<" for verb in VERBS]) == []
+    channels = [f"\n### `{one['address']}`\n" for one in asyncapi()["channels"].values()]
+    written = PAGES["reference/mqtt.md"]()
+    headings = {f"#{name.lower()}" for name in re.findall(r"^## (.+)$", written, re.MULTILINE)}
+    assert set(re.findall(r"\]\((#[^)]+)\)", written)) <= headings
+    assert missing("mqtt", [one for one in channels if "/response/" not in one]) == []
 
 
 def test_every_public_name_is_there() -> None:

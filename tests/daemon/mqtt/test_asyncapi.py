@@ -1,4 +1,4 @@
-"""The AsyncAPI document is that of the code, valid, and holds all topics; the page to read is made of it."""
+"""The AsyncAPI document is that of the code, valid, and holds all topics."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
-from lxml import etree
 
 from motiond.daemon.api import REPORTS, RETAINED, SUBJECTS, VERBS
 from motiond.daemon.mqtt.asyncapi import asyncapi
 from motiond.daemon.mqtt.topics import ReportTopic, RequestTopic, ResponseTopic, Topics
-from scripts.make_asyncapi import html
 from tests.daemon import told
 from tests.daemon.mqtt import contract
 
@@ -31,10 +29,9 @@ def document() -> Any:
     return json.loads(json.dumps(asyncapi()))
 
 
-def test_the_document_and_its_page_are_those_of_the_code() -> None:
+def test_the_document_is_that_of_the_code() -> None:
     stored = json.loads((ROOT / "docs" / "asyncapi.json").read_text(encoding="utf-8"))
     assert stored == document(), RUN
-    assert (ROOT / "docs" / "asyncapi.html").read_text(encoding="utf-8") == html(asyncapi()), RUN
 
 
 def test_it_is_valid_by_the_published_schema() -> None:
@@ -110,17 +107,6 @@ def test_the_kinds_of_events_are_those_of_the_page() -> None:
     told_there = {kind for row in rows for kind in re.findall(r"`(\w+)`", row.split(" | ")[0])}
     kinds = document()["components"]["schemas"]["EventReport"]["properties"]["kind"]["enum"]
     assert told_there == set(kinds)
-
-
-def test_the_page_shows_every_topic_and_leads_nowhere_else() -> None:
-    page = etree.fromstring(html(asyncapi()), etree.HTMLParser())
-    shown = {code.text for code in page.iterfind(".//code")}
-    assert {one["address"] for one in document()["channels"].values()} <= shown
-    names = [part.get("id") for part in page.iterfind(".//section")]
-    assert len(names) == len(set(names))
-    links = {link.get("href", "") for link in page.iterfind(".//a")}
-    assert links - {"asyncapi.json", "mqtt.md"} <= {f"#{name}" for name in names}
-    assert page.find(".//script") is None
 
 
 def test_a_message_that_is_not_in_the_document_is_found() -> None:
