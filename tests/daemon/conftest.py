@@ -23,7 +23,7 @@ from motiond.daemon.service.control_socket import ControlSocket
 from motiond.daemon.service.logs import serve_log_level
 from tests import ports
 from tests.conftest import runs_on_a_loop, uses_the_system
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.mqtt import contract
 from tests.daemon.mqtt.stand_in import StandIn
 from tests.daemon.programs import logging_as_before
@@ -232,7 +232,7 @@ class Robots:
     robots: tuple[str, ...] = ("arm", "hand")
 
     def __init__(self) -> None:
-        self.answers: dict[str, Any] = dict(told.ANSWERS)
+        self.answers: dict[str, Any] = dict(answers.ANSWERS)
         self.leases: dict[str, Lease] = {}
         self.handled: list[tuple[str, str, dict[str, Any]]] = []
         self.gate = asyncio.Event()
@@ -270,9 +270,9 @@ def known_hub() -> ReportHub:
     hub = ReportHub()
     for robot in Robots.robots:
         hub.publish(Report(robot, "availability", {"state": "online"}))
-        hub.publish(Report(robot, "description", told.DESCRIPTION))
-        hub.publish(Report(robot, "motions", told.MOTIONS))
-        hub.publish(Report(robot, "state", told.state()))
+        hub.publish(Report(robot, "description", answers.DESCRIPTION))
+        hub.publish(Report(robot, "motions", answers.MOTIONS))
+        hub.publish(Report(robot, "state", answers.state()))
     return hub
 
 

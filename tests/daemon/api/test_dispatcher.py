@@ -17,9 +17,9 @@ from motiond.daemon.api import (
 )
 from motiond.daemon.api.dispatcher import MOST_RUNNING
 from motiond.daemon.api.transactions import MOST_REMEMBERED, MOST_REMEMBERED_BYTES, REMEMBERED_S
-from tests.daemon import told
+from tests.daemon import answers
+from tests.daemon.answers import whole
 from tests.daemon.conftest import Robots
-from tests.daemon.told import whole
 
 if TYPE_CHECKING:
     from motiond.daemon.api import Request
@@ -167,7 +167,7 @@ async def test_a_stop_acts_whatever_it_carries_and_says_what_it_ignored(  # noqa
     ignored = f"arm/{verb}: {wrong.replace('{verb}', verb)}"
     assert said == {
         "status": "ok",
-        "data": told.ANSWERS[verb] | {"ignored": ignored},
+        "data": answers.ANSWERS[verb] | {"ignored": ignored},
         "transaction": transaction,
     }
     assert robots.verbs() == [verb]

@@ -18,7 +18,7 @@ from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.mqtt.client import MqttConnection, speaks_5, try_to_subscribe
 from motiond.daemon.mqtt.client.packet_limit import PacketLimit
 from motiond.daemon.mqtt.client.reasons import ANOTHER_OF_OUR_NAME, GONE, NotConnected, reason_of
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.conftest import (
     Robots,
     WatchedBridge,
@@ -168,12 +168,12 @@ class BrokerContract:
         async with running(bridge):
             for number in range(2):
                 async with listening(broker.settings) as ear:
-                    assert said(await ear.until("motiond/arm/state")) == told.state()
+                    assert said(await ear.until("motiond/arm/state")) == answers.state()
                     for verb in ("status", "stop"):
                         answer = await ear.ask(f"motiond/arm/request/{verb}", b"{}")
                         assert answer["status"] == "ok"
-                    hub.publish(Report("arm", "result", told.result(f"g{number}")))
-                    assert said(await ear.until("motiond/arm/result")) == told.result(f"g{number}")
+                    hub.publish(Report("arm", "result", answers.result(f"g{number}")))
+                    assert said(await ear.until("motiond/arm/result")) == answers.result(f"g{number}")
                 bridge.lost.clear()
                 await broker.kill()
                 await is_lost(bridge)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from motiond.daemon.api import Report
 from motiond.daemon.cli.requests.fleet_table import FleetTable, clock_words
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.cli.program import Program
 from tests.daemon.fleet.members import members
 from tests.daemon.programs import run_here
@@ -33,7 +33,7 @@ def tell(table: FleetTable, robot: str, state: str, online: str = "online", **mo
     there = {"state": online, "bridge": "d1", "host": "bench", "since_utc": None, **more}
     table.take(Report(robot, "availability", there))
     moving = {"motion": "wave", "progress": 0.25} if state == "playing" else {}
-    table.take(Report(robot, "state", told.state(state, **moving)))
+    table.take(Report(robot, "state", answers.state(state, **moving)))
 
 
 def test_each_robot_has_a_row_with_all_that_is_known() -> None:
@@ -142,7 +142,7 @@ async def test_a_monitor_tells_a_line_a_second_where_there_is_no_terminal(broker
     url = f"mqtt://{broker.settings.listen}"
     async with members(broker.settings) as crowd:
         crowd.add("left", "choir")
-        crowd.report("left", "state", told.state("idle"), retain=True)
+        crowd.report("left", "state", answers.state("idle"), retain=True)
         monitor = Program("fleet", "monitor", "--broker", url)
         await monitor.writes("1 idle\n")
         monitor.send_signal(signal.SIGINT)

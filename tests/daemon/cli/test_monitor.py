@@ -9,7 +9,7 @@ import pytest
 
 from motiond.daemon.cli.monitor.command import Monitor
 from motiond.daemon.config.mqtt import MqttSettings
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.cli.program import OnTerminal, daemon_of
 from tests.daemon.fleet.members import Member, members, until
 from tests.daemon.programs import run_here
@@ -127,7 +127,7 @@ async def test_a_stop_that_nobody_answers_is_told_loudly_and_so_is_a_daemon_that
 ) -> None:
     async with members(broker.settings) as crowd:
         crowd.add("left", silent_at={"stop"})
-        crowd.report("left", "state", told.state("idle"), retain=True)
+        crowd.report("left", "state", answers.state("idle"), retain=True)
         await crowd.settle()
         monitor = OnTerminal("monitor", "--broker", f"mqtt://{broker.settings.listen}")
         await monitor.shows("left: idle")

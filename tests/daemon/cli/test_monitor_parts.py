@@ -20,7 +20,7 @@ from motiond.daemon.cli.monitor.screen import KEYS, MonitorScreen
 from motiond.daemon.cli.monitor.sparkline import PLAIN_BLOCKS, History, bars, sparkline
 from motiond.daemon.cli.monitor.terminal import Keys, raw_keys
 from motiond.daemon.client.connection import NoAnswer
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.fleet.members import until
 
 if TYPE_CHECKING:
@@ -372,7 +372,7 @@ def view_of(joints: int = 2, now: Callable[[], float] = lambda: 0.0) -> RobotVie
     view.take(Report("arm", "description", {"joints": names}))
     view.take(Report("arm", "availability", {"state": "online", "absence": ""}))
     playing = {"motion": "wave", "time": 1.2, "duration": 6.4, "progress": 0.25, "loop": 2, "loops": None}
-    view.take(Report("arm", "state", told.state("playing", speed=1.0, **playing)))
+    view.take(Report("arm", "state", answers.state("playing", speed=1.0, **playing)))
     view.take(Report("arm", "samples", sample(joints)))
     timing = {
         "tick_rate_hz": 500.0, "lateness_s": {"p50": 2e-5, "p99": 3e-5, "max": 2.6e-4},

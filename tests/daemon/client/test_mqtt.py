@@ -12,8 +12,8 @@ from motiond.daemon.api import Dispatcher, Report
 from motiond.daemon.cli.requests.playing import Outcome
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection, address_of, speaks_5
+from tests.daemon.answers import state, status
 from tests.daemon.conftest import Embedded, Robots, comes_true, running
-from tests.daemon.told import state, status
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
@@ -36,8 +36,8 @@ async def test_requests_to_several_robots_are_answered_on_one_connection(
 ) -> None:
     async with client_of(broker) as daemon:
         arm, hand = daemon.robot("arm"), daemon.robot("hand")
-        answers = await asyncio.gather(arm.request("play", motion="wave"), hand.status())
-    assert list(answers) == [{"goal_id": "g1"}, status()]
+        replies = await asyncio.gather(arm.request("play", motion="wave"), hand.status())
+    assert list(replies) == [{"goal_id": "g1"}, status()]
     assert sorted((robot, verb) for robot, verb, _ in robots.handled) == [("arm", "play"), ("hand", "status")]
 
 

@@ -14,8 +14,8 @@ from motiond.daemon.client.session import ask
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection, speaks_5
+from tests.daemon.answers import status
 from tests.daemon.conftest import Robots, running
-from tests.daemon.told import status
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.fleet.coordinator.overview import list_robots
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.fleet.members import Members, members
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
     """A robot that plays, and one whose daemon is gone."""
     async with members(broker.settings) as choir, members(broker.settings, "d2") as others:
         choir.add("left", "choir", "wind")
-        choir.report("left", "state", told.state("playing", motion="wave"), retain=True)
+        choir.report("left", "state", answers.state("playing", motion="wave"), retain=True)
         others.add("arm")
-        others.report("arm", "state", told.state("playing", motion="nod"), retain=True)
+        others.report("arm", "state", answers.state("playing", motion="nod"), retain=True)
         others.daemon("broken")
         await others.settle()
         await choir.settle()

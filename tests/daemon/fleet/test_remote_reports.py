@@ -12,10 +12,10 @@ import pytest
 from motiond.daemon.api import SUBJECTS, Report, ReportHub
 from motiond.daemon.fleet.gateway.remote_reports import RemoteReports
 from motiond.daemon.mqtt.topics import Topics
-from tests.daemon import told
+from tests.daemon import answers
 
 NOON, STAMP = datetime(2026, 11, 22, 12, 30, tzinfo=UTC), "2026-11-22T12:30:00.000Z"
-TOLD_UTC = told.state()["stamp_utc"]
+TOLD_UTC = answers.state()["stamp_utc"]
 SIDE = {"position": [1.0, None], "velocity": [2.0, 3.0], "effort": [None, None]}
 SAMPLE = {"stamp_s": 1.5, "frame": 2.5, "reference": SIDE, "feedback": SIDE, "error": SIDE}
 
@@ -36,7 +36,7 @@ class Broker:
 
     def robot(self, name: str, daemon: str = "d1", *, retained: bool = True) -> None:
         self.say(f"{name}/availability", {"state": "online", "bridge": daemon}, retained=retained)
-        self.say(f"{name}/state", told.state("playing", motion="wave"), retained=retained)
+        self.say(f"{name}/state", answers.state("playing", motion="wave"), retained=retained)
 
     def latest(self, name: str, subject: str = "availability") -> dict[str, Any] | None:
         known = (one.data for one in self.hub.latest() if (one.robot, one.subject) == (name, subject))
@@ -74,7 +74,7 @@ CRASHED = "its daemon 'd1' has crashed, or has lost the broker"
 def test_a_robot_comes_with_its_daemon_and_its_machine(broker: Broker) -> None:
     assert broker.reports.robots == ("left",)
     assert broker.latest("left") == HERE
-    assert broker.latest("left", "state") == told.state("playing", motion="wave")
+    assert broker.latest("left", "state") == answers.state("playing", motion="wave")
 
 
 def test_a_daemon_that_crashes_takes_its_robots_along_from_that_moment_on(broker: Broker) -> None:
@@ -83,7 +83,7 @@ def test_a_daemon_that_crashes_takes_its_robots_along_from_that_moment_on(broker
     broker.daemon("broken")
     assert broker.latest("left") == absent(CRASHED, STAMP)
     assert broker.latest("right") == {**HERE, "bridge": "d2"}
-    broker.say("left/state", told.state("offline"))  # says no more about since when
+    broker.say("left/state", answers.state("offline"))  # says no more about since when
     assert broker.latest("left") == absent(CRASHED, STAMP)
     broker.daemon("online")
     assert broker.latest("left") == HERE
@@ -94,7 +94,7 @@ def test_one_that_was_gone_before_is_gone_since_it_told_its_state_last() -> None
     broker.say("left/availability", {"state": "online", "bridge": "d1"}, retained=True)
     broker.daemon("broken", retained=True)
     assert broker.latest("left") == absent(CRASHED, None)
-    broker.say("left/state", told.state("playing"), retained=True)
+    broker.say("left/state", answers.state("playing"), retained=True)
     assert broker.latest("left") == absent(CRASHED, TOLD_UTC)
 
 
@@ -194,8 +194,8 @@ def test_telemetry_becomes_a_sample_where_somebody_wants_one(broker: Broker) -> 
 def test_states_that_only_move_on_replace_each_other_for_a_slow_listener(broker: Broker) -> None:
     with broker.hub.subscribe() as reports:
         for progress in (0.1, 0.2, 0.3):
-            broker.say("left/state", told.state("playing", motion="wave", progress=progress))
-        broker.say("left/state", told.state("idle"))
+            broker.say("left/state", answers.state("playing", motion="wave", progress=progress))
+        broker.say("left/state", answers.state("idle"))
         heard = []
         while report := reports.get_now():
             heard.append((report.data["state"], report.data.get("progress")))

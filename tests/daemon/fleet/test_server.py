@@ -15,7 +15,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet.gateway import uplink
 from motiond.daemon.fleet.gateway.remote_robots import ANSWER_S
 from motiond.daemon.fleet.gateway.server import FleetServer, end
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.clock.clocks import HandedClock
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
@@ -86,7 +86,7 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
     async with members(broker.settings) as choir:
         for name in ("left", "right"):
             choir.add(name, "choir", code=None)
-            choir.report(name, "state", told.state(), retain=True)
+            choir.report(name, "state", answers.state(), retain=True)
         yield choir
 
 

@@ -17,10 +17,10 @@ from motiond.daemon.config.settings import load_settings
 from motiond.daemon.http import HttpServer, Served
 from motiond.daemon.http.security.connections import USUAL_BOUNDS, Bounds
 from motiond.daemon.robots.assembly import make_registry
+from tests.daemon.answers import whole
 from tests.daemon.conftest import Robots
 from tests.daemon.http import contract
 from tests.daemon.rig import make_clock, stream_forks
-from tests.daemon.told import whole
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

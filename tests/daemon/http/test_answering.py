@@ -11,9 +11,9 @@ import pytest
 
 from motiond.daemon.api import RequestError
 from motiond.daemon.config.http import HttpSettings
+from tests.daemon.answers import whole
 from tests.daemon.conftest import Robots
 from tests.daemon.http.conftest import Site, serving
-from tests.daemon.told import whole
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
 from motiond.daemon.api import REPORTS, RETAINED, SUBJECTS, VERBS
 from motiond.daemon.mqtt.asyncapi import asyncapi
 from motiond.daemon.mqtt.topics import ReportTopic, RequestTopic, ResponseTopic, Topics
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.mqtt import contract
 
 pytestmark = pytest.mark.slow
@@ -113,12 +113,12 @@ def test_a_message_that_is_not_in_the_document_is_found() -> None:
     def heard(topic: str, payload: object, *, qos: int = 1, retain: bool = False) -> None:
         contract.check(topic, json.dumps(payload).encode(), qos=qos, retain=retain)
 
-    heard("motiond/arm/state", told.state())
-    heard("motiond/arm/state", told.state(), retain=True)
+    heard("motiond/arm/state", answers.state())
+    heard("motiond/arm/state", answers.state(), retain=True)
     heard("motiond/arm/response/play", {"status": "ok", "data": {"goal_id": "g"}, "transaction": None})
-    short = told.state()
+    short = answers.state()
     del short["queued"]
-    for wrong in (short, told.state("asleep"), told.state(mood="good"), told.state(queued="0")):
+    for wrong in (short, answers.state("asleep"), answers.state(mood="good"), answers.state(queued="0")):
         with pytest.raises(ValidationError):
             heard("motiond/arm/state", wrong)
     with pytest.raises(ValidationError):
@@ -129,6 +129,6 @@ def test_a_message_that_is_not_in_the_document_is_found() -> None:
     with pytest.raises(ValidationError):
         heard("motiond/arm/request/play", {"motoin": "wave"}, qos=0)
     with pytest.raises(AssertionError):
-        heard("motiond/arm/result", told.result("g1"), retain=True)
+        heard("motiond/arm/result", answers.result("g1"), retain=True)
     with pytest.raises(AssertionError):
-        heard("motiond/arm/state", told.state(), qos=0)
+        heard("motiond/arm/state", answers.state(), qos=0)

@@ -19,7 +19,7 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.bridge.main_session import FORMER_S
 from motiond.daemon.mqtt.bridge.stops import BURST, MERGED_S, RATE_HZ
 from motiond.daemon.mqtt.client import MqttConnection
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.conftest import (
     Ear,
     Robots,
@@ -47,9 +47,9 @@ BRIDGE = "motiond/bridge/d1/availability"
 RETAINED: dict[str, Any] = {
     BRIDGE: {"state": "online", "requests_qos": 1},
     "motiond/arm/availability": {"state": "online", "bridge": "d1"},
-    "motiond/arm/description": told.DESCRIPTION,
-    "motiond/arm/motions": told.MOTIONS,
-    "motiond/arm/state": told.state(),
+    "motiond/arm/description": answers.DESCRIPTION,
+    "motiond/arm/motions": answers.MOTIONS,
+    "motiond/arm/state": answers.state(),
 }
 
 
@@ -88,11 +88,11 @@ async def test_all_that_lasts_comes_back_after_the_broker_was_killed(
 ) -> None:
     await broker.kill()
     await is_lost(bridge)
-    hub.publish(Report("arm", "state", told.state("playing")))
-    hub.publish(Report("arm", "state", told.state("paused")))
+    hub.publish(Report("arm", "state", answers.state("playing")))
+    hub.publish(Report("arm", "state", answers.state("paused")))
     await broker.start()
     await is_connected(bridge)
-    await is_told(broker, RETAINED | {"motiond/arm/state": told.state("paused")})
+    await is_told(broker, RETAINED | {"motiond/arm/state": answers.state("paused")})
 
 
 async def test_what_ends_without_a_broker_is_told_afterwards_and_streams_are_not(
@@ -101,23 +101,23 @@ async def test_what_ends_without_a_broker_is_told_afterwards_and_streams_are_not
     bridge.may_return.clear()
     await broker.kill()
     await is_lost(bridge)
-    hub.publish(Report("arm", "telemetry", told.telemetry([1.0])))
-    hub.publish(Report("arm", "result", told.result("g1")))
-    hub.publish(Report("arm", "event", told.event("reconnected")))
+    hub.publish(Report("arm", "telemetry", answers.telemetry([1.0])))
+    hub.publish(Report("arm", "result", answers.result("g1")))
+    hub.publish(Report("arm", "event", answers.event("reconnected")))
     await broker.start()
     async with listening(broker.settings) as ear:
         bridge.may_return.set()
-        assert said(await ear.until("motiond/arm/result")) == told.result("g1")
-        assert said(await ear.until("motiond/arm/event")) == told.event("reconnected")
-        hub.publish(Report("arm", "telemetry", told.telemetry([2.0])))
-        assert said(await ear.until("motiond/arm/telemetry")) == told.telemetry([2.0])
+        assert said(await ear.until("motiond/arm/result")) == answers.result("g1")
+        assert said(await ear.until("motiond/arm/event")) == answers.event("reconnected")
+        hub.publish(Report("arm", "telemetry", answers.telemetry([2.0])))
+        assert said(await ear.until("motiond/arm/telemetry")) == answers.telemetry([2.0])
 
 
 @pytest.mark.usefixtures("bridge")
 async def test_streams_come_once_with_null_for_nan(ear: Ear, hub: ReportHub) -> None:
-    hub.publish(Report("arm", "telemetry", told.telemetry(np.array([0.5, np.nan]))))
+    hub.publish(Report("arm", "telemetry", answers.telemetry(np.array([0.5, np.nan]))))
     message = await ear.until("motiond/arm/telemetry")
-    assert said(message) == told.telemetry([0.5, None])
+    assert said(message) == answers.telemetry([0.5, None])
     assert not message.retain
 
 
@@ -126,8 +126,8 @@ async def test_a_report_that_is_not_json_is_left_out(
     ear: Ear, hub: ReportHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     hub.publish(Report("arm", "event", {"kind": "driver", "message": object()}))
-    hub.publish(Report("arm", "event", told.event("next")))
-    assert said(await ear.until("motiond/arm/event")) == told.event("next")
+    hub.publish(Report("arm", "event", answers.event("next")))
+    assert said(await ear.until("motiond/arm/event")) == answers.event("next")
     assert "motiond/arm/event: the report is not JSON and was left out" in caplog.text
 
 
@@ -141,7 +141,7 @@ async def test_a_request_reaches_its_robot_and_is_answered(ear: Ear, robots: Rob
 @pytest.mark.usefixtures("bridge")
 async def test_a_verb_of_two_levels_is_one_verb(ear: Ear, robots: Robots) -> None:
     answer = await ear.ask("motiond/hand/request/motions/reload", b"")
-    assert answer == {"status": "ok", "data": told.MOTIONS, "transaction": None}
+    assert answer == {"status": "ok", "data": answers.MOTIONS, "transaction": None}
     assert robots.handled == [("hand", "motions/reload", {})]
 
 
@@ -249,8 +249,8 @@ async def test_a_response_topic_that_is_not_the_clients_own_is_not_written_to(
         answer = await ear.until("motiond/arm/response/stop")
         await ear.ask("motiond/arm/request/status", b"")
     assert said(answer)["status"] == "ok"  # a stop is heard, whatever else it asks for
-    answers = {message.topic.value for message in ear.heard if b'"transaction"' in message.payload}
-    assert topic not in answers
+    answered = {message.topic.value for message in ear.heard if b'"transaction"' in message.payload}
+    assert topic not in answered
     assert robots.verbs() == ["stop", "status"]
 
 
@@ -259,7 +259,7 @@ async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
 ) -> None:
     async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
         await ear.until(BRIDGE, lambda said: said["state"] == "online")
-        hub.publish(Report("arm", "result", told.result("g1", "CANCELED")))
+        hub.publish(Report("arm", "result", answers.result("g1", "CANCELED")))
     await ear.until("motiond/arm/result", lambda said: said["code"] == "CANCELED")
     await ear.until(BRIDGE, lambda said: said["state"] == "offline")
     gone = {"state": "offline", "bridge": "d1"}
@@ -394,10 +394,10 @@ async def test_a_result_that_is_cut_off_arrives_once(
                     cutter.cut_at(b'"g%d"' % number, "to broker")
                 else:
                     cutter.cut_at(b"", "from broker")
-                hub.publish(Report("arm", "result", told.result(f"g{number}")))
+                hub.publish(Report("arm", "result", answers.result(f"g{number}")))
                 await is_lost(bridge)
                 await is_connected(bridge)
-            hub.publish(Report("arm", "result", told.result("last")))
+            hub.publish(Report("arm", "result", answers.result("last")))
             await ear.until("motiond/arm/result", lambda said: said["goal_id"] == "last")
     results = [said(one)["goal_id"] for one in ear.heard if one.topic.value == "motiond/arm/result"]
     assert sorted(results) == [f"g{number}" for number in range(6)]
@@ -413,9 +413,9 @@ async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
     bridge = MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
     async with running(bridge):
         mosquitto.freeze()
-        hub.publish(Report("arm", "result", told.result("cut off")))
+        hub.publish(Report("arm", "result", answers.result("cut off")))
         await asyncio.sleep(0.1)
-        hub.publish(Report("arm", "result", told.result("never sent")))
+        hub.publish(Report("arm", "result", answers.result("never sent")))
     mosquitto.thaw()
     async with listening(mosquitto.settings) as ear:
         async with running(
@@ -437,7 +437,7 @@ async def test_what_others_clear_or_overwrite_is_told_again(broker: AnyBroker, e
     for payload in (b"", b'{"state":"playing"}'):
         await ear.client.publish("motiond/arm/state", payload, 1, True)
         ear.heard.clear()
-        await ear.until("motiond/arm/state", lambda said: said == told.state())
+        await ear.until("motiond/arm/state", lambda said: said == answers.state())
     await is_told(broker, RETAINED)
 
 
@@ -455,8 +455,8 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
             await comes_true("all stops come", robots.verbs, lambda verbs: len(verbs) >= 5)
             assert (robots.verbs(), second.verbs()[5:]) == (["stop"] * 5, ["stop"] * 5)
             await ear.ask("motiond/hand/request/status", b"")
-            answers = [one for one in ear.heard if one.topic.value == "motiond/arm/response/stop"]
-            assert answers == []  # but for the five that were waited for, of who has the name
+            responses = [one for one in ear.heard if one.topic.value == "motiond/arm/response/stop"]
+            assert responses == []  # but for the five that were waited for, of who has the name
             refusal = (
                 f"arm: daemon 'd2' on {socket.gethostname()} has a robot of this name on this broker; "
                 "ours publishes nothing and takes nothing but stops; rename one of the two"

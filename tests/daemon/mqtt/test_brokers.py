@@ -21,7 +21,7 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.bridge.results import KeptResults
 from motiond.daemon.mqtt.client import Brokers
 from tests import ports
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.conftest import (
     WatchedBridge,
     comes_true,
@@ -126,8 +126,8 @@ async def test_where_a_broker_is_killed_the_next_is_told_all_that_lasts_and_take
             {
                 BRIDGE: lambda said: said["state"] == "online",
                 "motiond/arm/availability": lambda said: said == {"state": "online", "bridge": "d1"},
-                "motiond/arm/description": lambda said: said == told.DESCRIPTION,
-                "motiond/arm/motions": lambda said: said == told.MOTIONS,
+                "motiond/arm/description": lambda said: said == answers.DESCRIPTION,
+                "motiond/arm/motions": lambda said: said == answers.MOTIONS,
                 "motiond/arm/state": lambda said: said == {"state": "playing"},
             },
         )
@@ -382,7 +382,7 @@ async def test_a_client_asks_at_the_broker_where_the_daemon_is(
     pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
     async with a_bridge(pair.settings, robots, hub) as bridge:
-        assert await ask(pair.settings, "arm", "status") == told.status()
+        assert await ask(pair.settings, "arm", "status") == answers.status()
         await moves(bridge, pair.first.kill())
         await pair.first.start()
         # It says so of a daemon that has gone elsewhere, as one does that keeps what is retained on disk.
@@ -392,7 +392,7 @@ async def test_a_client_asks_at_the_broker_where_the_daemon_is(
                 ("motiond/arm/availability", b'{"bridge":"d1"}'),
             ):
                 await ear.client.publish(topic, data, 1, True)
-        assert await ask(pair.settings, "arm", "status") == told.status()
+        assert await ask(pair.settings, "arm", "status") == answers.status()
     assert robots.verbs() == ["status", "status"]
 
 

@@ -6,13 +6,13 @@ import orjson
 import pytest
 
 from motiond.daemon.mqtt.bridge.fitting import Fitted, encode, fit_answer, fit_report
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.mqtt import contract
 
 if TYPE_CHECKING:
     from motiond.daemon.api import Subject
 
-MOTION = told.MOTIONS["motions"][0]
+MOTION = answers.MOTIONS["motions"][0]
 MOTIONS = {"motions": [{**MOTION, "name": f"wave_{number:03d}"} for number in range(100)]}
 LONG = "the elbow stands in the way; " * 100
 TIMING = {"ticks": 1000, "lateness_histogram": {"counts": [0] * 400}}
@@ -36,9 +36,9 @@ def test_a_list_of_motions_is_cut_and_counts_what_it_does_not_list(room: int, mo
     assert fitted.remedy == f"{listed} of {100 + more} motions are listed"
 
 
-RESULT = {**told.result("g1"), "message": LONG, "timing": TIMING, "details": {"reason": LONG}}
-STATE = told.state("fault", message=LONG)
-EVENT = {**told.event(LONG), "payload": {"light": LONG}}
+RESULT = {**answers.result("g1"), "message": LONG, "timing": TIMING, "details": {"reason": LONG}}
+STATE = answers.state("fault", message=LONG)
+EVENT = {**answers.event(LONG), "payload": {"light": LONG}}
 
 
 @pytest.mark.parametrize(
@@ -48,11 +48,11 @@ EVENT = {**told.event(LONG), "payload": {"light": LONG}}
         ("result", RESULT, 4_000, {**RESULT, "timing": None, "details": {}}),
         ("result", RESULT, 1_000, {**RESULT, "timing": None, "details": {}, "message": LONG[:724] + "…"}),
         ("result", RESULT, 320, {**RESULT, "timing": None, "details": {}, "message": LONG[:89] + "…"}),
-        ("event", EVENT, 4_000, told.event(LONG)),
-        ("event", EVENT, 500, told.event(LONG[:361] + "…")),
+        ("event", EVENT, 4_000, answers.event(LONG)),
+        ("event", EVENT, 500, answers.event(LONG[:361] + "…")),
         ("state", STATE, 1_000, {**STATE, "message": LONG[:724] + "…"}),
         ("state", STATE, 100, None),
-        ("description", told.DESCRIPTION, 300, None),
+        ("description", answers.DESCRIPTION, 300, None),
         ("availability", {"state": "online", "bridge": "d1"}, 20, None),
     ],
 )
@@ -68,7 +68,7 @@ def test_a_report_is_shortened_as_far_as_it_has_to_be(
 @pytest.mark.parametrize("subject", ["result", "event", "state"])
 @pytest.mark.parametrize("room", [350, 900, 4_000])
 def test_what_is_shortened_keeps_to_the_document(subject: Subject, room: float) -> None:
-    data = {"result": {**RESULT, "timing": None}, "event": told.event(LONG), "state": STATE}[subject]
+    data = {"result": {**RESULT, "timing": None}, "event": answers.event(LONG), "state": STATE}[subject]
     payload = fit_report(subject, data, room, room).payload
     assert payload is not None
     contract.check(f"motiond/arm/{subject}", payload, qos=1, retain=False, base="motiond")

@@ -13,7 +13,7 @@ from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.mqtt.client.packet_limit import RAISE_IT, packet_bytes
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.conftest import (
     Robots,
     WatchedBridge,
@@ -27,7 +27,7 @@ from tests.daemon.conftest import (
 from tests.daemon.mqtt.stand_in import StandIn
 
 MOTIONS = "motiond/arm/motions"
-MANY = {"motions": [{**told.MOTIONS["motions"][0], "name": f"wave_{number:03d}"} for number in range(150)]}
+MANY = {"motions": [{**answers.MOTIONS["motions"][0], "name": f"wave_{number:03d}"} for number in range(150)]}
 LONG = "the elbow stands in the way; " * 40
 BY_SIZE = "max_packet_size"
 BY_PAYLOAD = "message_size_limit"
@@ -113,7 +113,7 @@ async def test_a_limit_that_is_lowered_while_the_daemon_runs_is_kept_to(
         await is_lost(bridge)
         hub.publish(Report("arm", "motions", MANY))
         hub.publish(
-            Report("arm", "event", told.event(LONG * 10))
+            Report("arm", "event", answers.event(LONG * 10))
         )  # kept by the session, and too long by then
         bridge.may_return.set()
         async with listening(broker.settings) as ear:
@@ -134,10 +134,10 @@ async def test_nothing_begins_while_the_connection_for_stops_is_thrown_out_again
     try:
         await is_lost(bridge)
         refused = await ask(broker.settings, "arm", "status")
-        assert refused == told.ANSWERS["status"]
+        assert refused == answers.ANSWERS["status"]
         with pytest.raises(Exception, match="the daemon's connection for stops is not there"):
             await ask(broker.settings, "arm", "play", {"motion": "wave"})
-        assert await ask(broker.settings, "arm", "stop") == told.ANSWERS["stop"]
+        assert await ask(broker.settings, "arm", "stop") == answers.ANSWERS["stop"]
         assert {*robots.verbs()} == {"status", "stop"}
         bridge.may_return.set()
         await is_connected(bridge)

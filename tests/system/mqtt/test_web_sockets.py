@@ -10,7 +10,7 @@ import pytest
 from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.client import MqttConnection
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.conftest import (
     Mosquitto,
     WatchedBridge,
@@ -55,7 +55,7 @@ async def test_requests_reports_and_stops_go_over_a_web_socket(
         running(WatchedBridge(web.settings, robots, hub)),
         listening(web.settings, checked=False) as ear,
     ):
-        assert said(await ear.until("motiond/arm/state")) == told.state()
+        assert said(await ear.until("motiond/arm/state")) == answers.state()
         for verb in ("status", "stop"):
             assert (await ear.ask(f"motiond/arm/request/{verb}", b"{}"))["status"] == "ok"
         long = "x" * 10_000  # mosquitto 2.0 takes 4 KiB of a WebSocket in each tenth of a second

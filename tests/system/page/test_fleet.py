@@ -10,7 +10,7 @@ import pytest
 
 from motiond.daemon.client.session import ask
 from tests import ports
-from tests.daemon import told
+from tests.daemon import answers
 from tests.daemon.fleet.members import members, until
 from tests.daemon.programs import Daemon, background, running
 from tests.daemon.rig import Rig
@@ -172,10 +172,10 @@ async def test_sixty_robots_stay_usable(mosquitto: Mosquitto) -> None:
         for number in range(60):
             name = f"r{number:02}"
             crowd.add(name)
-            described = {**told.DESCRIPTION, "groups": [f"row{number // 20}"]}
+            described = {**answers.DESCRIPTION, "groups": [f"row{number // 20}"]}
             crowd.report(name, "description", described, retain=True)
-            crowd.report(name, "state", told.state("idle"), retain=True)
-        crowd.report("r07", "state", told.state("fault", message="a wire is loose"), retain=True)
+            crowd.report(name, "state", answers.state("idle"), retain=True)
+        crowd.report("r07", "state", answers.state("fault", message="a wire is loose"), retain=True)
         async with fleet_page(mosquitto.settings) as browsed:
             await browsed.until("document.querySelectorAll('.tile').length === 60")
             await browsed.until(does("r07", "fault"))
@@ -194,7 +194,7 @@ async def test_sixty_robots_stay_usable(mosquitto: Mosquitto) -> None:
 async def test_a_lost_broker_is_told_and_no_state_is_shown_as_the_present_one(mosquitto: Mosquitto) -> None:
     async with members(mosquitto.settings) as crowd:
         crowd.add("arm")
-        crowd.report("arm", "state", told.state("idle"), retain=True)
+        crowd.report("arm", "state", answers.state("idle"), retain=True)
         async with fleet_page(mosquitto.settings) as browsed:
             await browsed.until(does("arm", "idle"))
             await mosquitto.kill()

@@ -1,4 +1,4 @@
-"""What a robot reports, whole, for tests in which a stand-in does."""
+"""What a robot reports and answers, for tests in which something stands in for it."""
 
 from __future__ import annotations
 
