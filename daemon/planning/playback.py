@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.text import listed, nearest
+from motiond.text import echoed, listed, nearest
 
 from ..trajectory import Passes
 from .curve import peak_speeds, slopes_of
@@ -134,7 +134,7 @@ def _time_of(name: str, plan: Plan, markers: Sequence[Marker]) -> float:
     times = {marker.name: marker.time_s for marker in markers}
     if name not in times:
         known = f"there are {listed(times)}" if times else "there are no markers at all"
-        parts = (f"{plan.motion}: no marker '{name}'", known, nearest(name, times))
+        parts = (f"{plan.motion}: no marker '{echoed(name)}'", known, nearest(name, times))
         raise PlaybackError("; ".join(part for part in parts if part))
     return times[name] / plan.slowed_to
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from motiond.text import listed, nearest
+from motiond.text import echoed, listed, nearest
 
 from ..config.robot import JointSettings
 from ..ipc.messages import OFF
@@ -102,7 +102,7 @@ def resolve(
     for joint, value in asked.items():
         if joint not in joints:
             known = f"it has {listed(joints)}"
-            parts = (f"{robot}: {kind} of an unknown joint '{joint}'", known, nearest(joint, joints))
+            parts = (f"{robot}: {kind} of an unknown joint '{echoed(joint)}'", known, nearest(joint, joints))
             raise ToleranceError("; ".join(part for part in parts if part))
         column = joints.index(joint)
         if value not in {0.0, OFF}:

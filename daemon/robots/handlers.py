@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from motiond.drivers import DriverError, make_driver
-from motiond.text import listed, nearest
+from motiond.text import echoed, listed, nearest
 
 from ..api import (
     VERBS,
@@ -313,7 +313,7 @@ class RequestHandlers:
             return joint_map.actuator_of(name)
         if name in joint_map.actuators:
             return name
-        what, known = f"no joint '{name}'", f"it has {listed(joint_map.joints)}"
+        what, known = f"no joint '{echoed(name)}'", f"it has {listed(joint_map.joints)}"
         raise RequestError("INVALID_REQUEST", self._robot.name, what, known, nearest(name, joint_map.joints))
 
     # -- simulated faults -----------------------------------------------------------------------------------

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import orjson
 import pytest
 
+from motiond.daemon.api import Dispatcher, RawRequest
 from motiond.daemon.config.robot import DriverSettings, ModelSettings, RobotSettings
 from motiond.daemon.joints.joint_map import JointMapError, build_joint_map
 from motiond.daemon.planning.library import MotionLibrary
 from motiond.formats import load_robot
 from motiond.text import LONGEST_VALUE
 from tests.daemon.programs import run_here
+from tests.daemon.rig import Rig
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,3 +104,40 @@ def test_a_joint_of_the_configuration_that_the_model_lacks_is_named_briefly() ->
         build_joint_map("arm", load_robot(ARM), joints)
     known = "it has base, shoulder, elbow, wrist1, wrist2, wrist3"
     assert str(caught.value) == f"arm: the model has no joint '{CUT}'; {known}"
+
+
+@pytest.mark.parametrize(
+    ("verb", "body"),
+    [
+        ("play", {"motion": "LONG"}),
+        ("play", {"motion": "short", "first": {"marker": "LONG"}}),
+        ("play", {"motion": "short", "path_tolerance": {"LONG": 0.1}}),
+        ("play", {"motion": "short", "goal_tolerance": {"LONG": 0.1}}),
+        ("goto", {"pose": "LONG"}),
+        ("goto", {"joints": {"LONG": 0.1}}),
+        ("seek", {"marker": "LONG"}),
+        ("queue/remove", {"goal_id": "LONG"}),
+        ("queue/move", {"goal_id": "LONG", "place": 1}),
+        ("servo/reboot", {"servos": ["LONG"]}),
+        ("fault", {"fault": "LONG"}),
+        ("fault", {"fault": "stuck", "joint": "LONG"}),
+        ("motions/delete", {"motion": "LONG"}),
+    ],
+    ids=lambda part: orjson.dumps(part).decode() if isinstance(part, dict) else part,
+)
+async def test_no_refusal_of_a_request_quotes_more_than_sixty_characters(
+    tmp_path: Path, verb: str, body: dict[str, Any]
+) -> None:
+    rig = Rig(tmp_path)
+    (tmp_path / "uploads").mkdir()
+    rig.robot |= {"fault_requests": True, "motions": ["motions", {"folder": "uploads", "upload": True}]}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        dispatcher = Dispatcher(registry)
+        if verb == "seek":
+            await dispatcher.answer(RawRequest("arm", "play", b'{"motion": "long"}'))
+            await rig.until_state("playing")
+        payload = orjson.dumps(body).replace(b"LONG", LONG[0][:255].encode())
+        answer = orjson.loads(await dispatcher.answer(RawRequest("arm", verb, payload)))
+    assert (answer["status"], LONG[0][:20] in answer["error"]) == ("error", True), answer
+    assert _TOO_LONG.search(answer["error"]) is None

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import aiomqtt
 
-from motiond.text import listed, nearest
+from motiond.text import echoed, listed, nearest
 
 from ...api import RequestError
 from ...client.connection import NoAnswer
@@ -150,7 +150,8 @@ class Coordinator:
         """Refuse a motion for a robot that is no member."""
         for robot in self._play.motions:
             if robot not in members:
-                problem = f"'{robot}' is to play {self._play.motions[robot]}, and is no robot of the group"
+                plays = f"is to play {echoed(self._play.motions[robot])}"
+                problem = f"'{echoed(robot)}' {plays}, and is no robot of the group"
                 hint = nearest(robot, members) or "correct it"
                 raise RequestError(
                     "UNKNOWN_ROBOT", self._play.group, problem, f"its robots are {listed(members)}", hint

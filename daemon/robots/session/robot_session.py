@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
+from motiond.text import echoed
+
 from ...api import RequestError
 from ...ipc import messages
 from ...ipc.states import ACTIVE, HALTED, ResultCode, State
@@ -459,7 +461,7 @@ class RobotSession:
         for goal in self.queue:
             if goal.goal_id == goal_id:
                 return goal
-        what, fix = f"no goal '{goal_id}' waits", "list those that do by `queue`"
+        what, fix = f"no goal '{echoed(goal_id)}' waits", "list those that do by `queue`"
         raise RequestError("UNKNOWN_GOAL", self._robot, what, "it plays, has ended or never was", fix)
 
     def clear_queue(self, code: ResultCode, reason: str) -> list[str]:
