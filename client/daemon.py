@@ -9,7 +9,7 @@ from weakref import WeakSet
 
 from .errors import ClientError, ConnectionLost, NoAnswer, Refused
 from .reports import RETAINED, Report, Result, Stream
-from .transport import STOPS
+from .transport import GROUP, STOPS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -133,6 +133,10 @@ class Daemon:
             A robot's name, `group:NAME`, or '' for the daemon itself.
         """
         transport, loop = self._transport, asyncio.get_running_loop()
+        if path.startswith(GROUP) and not transport.has_groups:
+            problem, reason = "groups cannot be asked at a broker", "a daemon coordinates them"
+            hint = "connect to its socket or its page, or use `motiond fleet`"
+            raise ClientError(f"{path.removeprefix(GROUP)}: {problem}; {reason}; {hint}")
         deadline_s = loop.time() + timeout_s
         try:
             while True:
@@ -590,9 +594,11 @@ class Group:
         ------
         Refused
             With the answer of each robot in `data`.
+        ClientError
+            If the client is connected to a broker; nothing is sent.
         NoAnswer
         """
-        return await self._daemon.ask(f"group:{self.name}", verb, keys, timeout_s)
+        return await self._daemon.ask(f"{GROUP}{self.name}", verb, keys, timeout_s)
 
     async def play(self, motion: str, **keys: Any) -> dict[str, Any]:
         """Play a motion on all robots at one time; return once all have accepted it."""

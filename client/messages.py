@@ -19,7 +19,7 @@ from motiond.local import Impostor, connected
 
 from .errors import ConnectionLost, NoAnswer
 from .reports import Report
-from .transport import Interest, Transport
+from .transport import GROUP, Interest, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -31,7 +31,6 @@ TELEMETRY = 1
 HEAD = struct.Struct("<BxHHxxdd")
 """Of a frame of telemetry: kind, the robot's place in the list of robots, its joints, `stamp_s`, `frame`."""
 SIDES, QUANTITIES = ("reference", "feedback"), ("position", "velocity", "effort")
-GROUP = "group:"
 
 
 class MessageTransport(Transport):

@@ -83,6 +83,8 @@ class MqttTransport(Transport):
         The availability of each daemon, by its id.
     """
 
+    has_groups = False
+
     def __init__(self, broker: Broker, take: Callable[[Report], None]) -> None:
         super().__init__(str(broker), take)
         self.broker = broker

@@ -33,7 +33,9 @@ class SeveralTransport(Transport):
     def __init__(self, makes: Sequence[Make], take: Callable[[Report], None]) -> None:
         super().__init__("", take)
         self._homes: dict[str, Transport] = {}
+        self._opening: dict[Transport, asyncio.Task[None]] = {}
         self._places = [self._made(make) for make in makes]
+        self.has_groups = any(one.has_groups for one in self._places)
         self.place = ", ".join(one.place for one in self._places)
 
     def _made(self, make: Make) -> Transport:
@@ -45,20 +47,37 @@ class SeveralTransport(Transport):
         return place
 
     async def open(self) -> None:
-        """Connect to each; one that cannot be reached is left out."""
-        opened = await asyncio.gather(*(one.open() for one in self._places), return_exceptions=True)
-        failures = [error for error in opened if isinstance(error, BaseException)]
-        self._places = [one for one, error in zip(self._places, opened, strict=True) if error is None]
+        """Connect to each, and return once one is connected: one that hangs keeps no stop from the next."""
+        self._opening = {
+            place: asyncio.create_task(place.open(), name="client.open") for place in self._places
+        }
+        for task in self._opening.values():
+            task.add_done_callback(_failure_of)  # what fails later is reported by those that need it
+        waiting = set(self._opening.values())
+        try:
+            while waiting and not self._opened():
+                _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        failures = [error for task in self._opening.values() if (error := _failure_of(task))]
         if defect := next((one for one in failures if not isinstance(one, NoAnswer)), None):
             raise defect
-        if not self._places:
+        if not self._opened():
             raise NoAnswer("\n".join(map(str, failures)))
         self._task = asyncio.create_task(self._run(), name="client.several")
         await self._tried.wait()
 
+    def _opened(self) -> list[Transport]:
+        """Return the places that were reached; one that was not is not tried again."""
+        return [one for one, task in self._opening.items() if task.done() and not _failure_of(task)]
+
     async def close(self) -> None:
         """Disconnect from all."""
         await super().close()
+        for task in self._opening.values():
+            task.cancel()
+        await asyncio.gather(*self._opening.values(), return_exceptions=True)
         await asyncio.gather(*(one.close() for one in self._places))
 
     async def _serve(self) -> None:
@@ -94,9 +113,11 @@ class SeveralTransport(Transport):
     ) -> dict[str, Any]:
         """Ask at all places at once, and return the first answer of one that has the robot."""
         tasks = {
-            asyncio.create_task(one.ask(path, verb, dict(payload), timeout_s), name="client.attempt"): one
+            asyncio.create_task(
+                self._ask_at(one, path, verb, dict(payload), timeout_s), name="client.attempt"
+            ): one
             for one in self._places
-            if one.connected.is_set()
+            if verb in STOPS or one.connected.is_set() or not self._opening[one].done()
         }
         waiting, refusal = set(tasks), None
         try:
@@ -120,19 +141,37 @@ class SeveralTransport(Transport):
             raise TimeoutError
         return refusal
 
+    async def _ask_at(
+        self, place: Transport, path: str, verb: str, payload: dict[str, Any], timeout_s: float
+    ) -> dict[str, Any]:
+        async with asyncio.timeout(timeout_s):
+            await asyncio.shield(self._opening[place])
+            await place.until_connected()
+            return await place.ask(path, verb, payload, timeout_s)
+
     async def follow(self, interest: Interest) -> None:
         """Receive these reports from all places."""
         await asyncio.gather(*(one.follow(interest) for one in self._places))
 
     async def names(self) -> Collection[str]:
         """Return the robots of all places."""
-        found = await asyncio.gather(*(one.names() for one in self._places))
-        return sorted(set().union(*found))
+        await asyncio.wait(self._opening.values())
+        names = await asyncio.gather(*(one.names() for one in self._opened()))
+        return sorted(set().union(*names))
 
     async def absence(self, robot: str) -> str:
         """Return why a robot may not have answered, by each place."""
-        reasons = [f"{one.place}: {await one.absence(robot)}" for one in self._places]
+        await asyncio.wait(self._opening.values())
+        reasons = [
+            str(_failure_of(task) or f"{place.place}: {await place.absence(robot)}")
+            for place, task in self._opening.items()
+        ]
         return "look at what stands below\n" + "\n".join(reasons)
+
+
+def _failure_of(task: asyncio.Task[None]) -> BaseException | None:
+    """Return with what a task has failed; None where it has not, or was cancelled."""
+    return None if not task.done() or task.cancelled() else task.exception()
 
 
 async def _first(tasks: list[asyncio.Task[Any]]) -> None:

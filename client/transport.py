@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 STOPS = frozenset({"stop", "estop"})
 """Verbs that are sent again on another connection, as a repeated stop does no harm."""
+GROUP = "group:"
+"""Before the name of a group, where a robot's name would stand."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 2.0
 Interest = frozenset[tuple[str, str]]
 """Robots (`+` is all) and subjects of which reports are wanted."""
@@ -38,6 +40,8 @@ class Transport(ABC):
 
     sends_all = False
     """Whether reports come without being followed."""
+    has_groups = True
+    """Whether a daemon is asked, which coordinates groups, and not a broker, at which each robot is asked."""
 
     def __init__(self, place: str, take: Callable[[Report], None]) -> None:
         self.place = place

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.client import Broker, ConnectionLost, NoAnswer, Refused, connect
+from motiond.client import Broker, ClientError, ConnectionLost, NoAnswer, Refused, connect
 from motiond.daemon.api import Dispatcher, Report
 from motiond.daemon.cli.requests.playing import Outcome
 from motiond.daemon.mqtt.bridge import MqttBridge
@@ -320,3 +321,43 @@ async def test_of_several_brokers_the_one_is_asked_where_the_robot_answers(
             assert await anext(states) == state()
     assert robots.verbs().count("play") == 1
     await other.kill()
+
+
+async def test_of_several_brokers_one_that_hangs_keeps_no_stop_from_the_next(
+    broker: AnyBroker, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiond.client.mqtt.CONNECT_S", 10.0 * PATIENCE_S)
+    with socket.create_server(("127.0.0.1", 0)) as hangs:
+        places = [f"mqtt://127.0.0.1:{hangs.getsockname()[1]}", str(address_of(broker.settings))]
+        async with (
+            running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)),
+            asyncio.timeout(PATIENCE_S),
+            connect([Broker(url) for url in places]) as daemon,
+        ):
+            assert await daemon.robot("arm").stop() == robots.answers["stop"]
+
+
+async def test_where_no_broker_of_several_has_the_robot_each_is_named(broker: AnyBroker) -> None:
+    gone, here = f"mqtt://127.0.0.1:{free_port()}", str(address_of(broker.settings))
+    async with connect([Broker(gone), Broker(here)]) as daemon:
+        for verb in ("stop", "status"):
+            with pytest.raises(NoAnswer) as caught:
+                await daemon.robot("arm").request(verb, timeout_s=SOON_S)
+            assert str(caught.value) == (
+                "arm: no answer in 0.3 s; look at what stands below\n"
+                f"{gone}: no connection to the broker; nobody listens there; "
+                "start the daemon or the broker, or correct the URL\n"
+                f"{here}: no daemon has been at this broker; start it with `motiond run`"
+            )
+
+
+async def test_groups_are_refused_at_a_broker(broker: AnyBroker) -> None:
+    at = str(address_of(broker.settings))
+    for where in (at, [Broker(at), Broker(at)]):
+        async with connect(where) as daemon:
+            with pytest.raises(ClientError) as caught:
+                await daemon.group("choir").stop()
+        assert str(caught.value) == (
+            "choir: groups cannot be asked at a broker; a daemon coordinates them; "
+            "connect to its socket or its page, or use `motiond fleet`"
+        )
