@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from motiond.text import nearest
+from motiond.text import nearest, quoted
 
 from ..base import DriverOptions
 from ..options import Finite, NotNegative, OptionProblem, OptionsError, Positive, check
@@ -298,7 +298,11 @@ def make_fault(where: str, fault: Mapping[str, Any]) -> Fault:
     name = fault.get("fault")
     if not isinstance(name, str) or name not in FAULTS:
         known = f"there are {', '.join(FAULTS)}"
-        what = f"there is no fault {name!r}" if "fault" in fault else "a fault needs its name under 'fault'"
+        what = (
+            f"there is no fault {quoted(str(name))}"
+            if "fault" in fault
+            else "a fault needs its name under 'fault'"
+        )
         raise OptionsError([OptionProblem(where, ("fault",), what, known, nearest(str(name), FAULTS))])
     return check(f"{where}: fault {name}", FAULTS[name], fault)
 
