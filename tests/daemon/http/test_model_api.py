@@ -25,12 +25,15 @@ from motiond.daemon.tools.describe import describe_file
 from motiond.formats import JointType, RobotModel, hrdf, sdf, skel
 from motiond.formats.io import Source
 from motiond.formats.model import derived_shapes
+from tests.daemon.http.chain import chain_of_all_types
+from tests.daemon.http.conftest import serving_robots
 from tests.daemon.rig import Rig, ask
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
+    from motiond.daemon.config.http import HttpSettings
     from motiond.daemon.http.routes.models import Models
     from motiond.formats.arrays import Floats
 
@@ -41,82 +44,12 @@ SIX_AXIS = Path(__file__).parents[3] / "config" / "robots" / "six_axis.hrdf"
 
 # -- kinematics, done from the JSON alone -------------------------------------------------------------------
 
-SDF_TYPES = (
-    *("revolute", "prismatic", "screw", "universal", "ball", "revolute2", "gearbox", "fixed"),
-    "continuous",
-)
-SKEL_TYPES = (
-    "revolute",
-    "prismatic",
-    "screw",
-    "universal",
-    "ball",
-    "euler",
-    "translational",
-    "planar",
-    "weld",
-)
-
-
-def every_sdf_joint() -> RobotModel:
-    """Return a chain with a joint of each type of SDFormat, and one that closes a loop."""
-    links, joints = ['<link name="l0"/>'], []
-    for number, type_ in enumerate(SDF_TYPES):
-        pose = f"{0.1 * number} -0.2 0.3 0.4 {0.1 * number} -0.6"
-        links.append(f'<link name="l{number + 1}"><pose relative_to="l{number}">{pose}</pose></link>')
-        joints.append(
-            f'<joint name="j{number}" type="{type_}"><pose>0.1 0.2 0 0 0.5 0</pose><parent>l{number}</parent>'
-            f"<child>l{number + 1}</child><axis><xyz>1 2 {number}</xyz></axis>"
-            "<axis2><xyz>0 1 -1</xyz></axis2><screw_thread_pitch>0.3</screw_thread_pitch></joint>"
-        )
-    joints.append(
-        '<joint name="loop" type="revolute"><parent>l0</parent><child>l3</child>'
-        "<axis><xyz>0 1 0</xyz></axis></joint>"
-    )
-    frame = '<frame name="tip" attached_to="l9"><pose>0 0 1 0 0 0</pose></frame>'
-    body = f"<pose>1 2 3 0.1 0.2 0.3</pose>{''.join(links + joints)}{frame}"
-    text = f'<sdf version="1.11"><model name="m">{body}</model></sdf>'
-    return sdf.load(text.encode(), Source(Path("m.sdf")))[0]
-
-
-def every_skel_joint() -> RobotModel:
-    """Return a chain with a joint of each type of SKEL, and a free body."""
-    bodies = ['<body name="b0"/>', '<body name="free"/>']
-    joints = ['<joint type="weld" name="foot"><parent>world</parent><child>b0</child></joint>']
-    counts = {"revolute": 1, "prismatic": 1, "screw": 1, "universal": 2, "euler": 0, "planar": 0}
-    for number, type_ in enumerate(SKEL_TYPES):
-        bodies.append(
-            f'<body name="b{number + 1}">'
-            f"<transformation>{number} 0.1 0.2 0.3 0.4 {number}</transformation></body>"
-        )
-        own = "".join(f"<axis{n}><xyz>1 {n or 1} -2</xyz></axis{n}>" for n in ("", 2)[: counts.get(type_, 0)])
-        own += "<axis_order>zyx</axis_order>" if type_ == "euler" else ""
-        own += '<plane type="yz"/>' if type_ == "planar" else ""
-        joints.append(
-            f'<joint type="{type_}" name="j{number}"><transformation>0.1 0 0.2 0.3 0 0</transformation>'
-            f"<parent>b{number}</parent><child>b{number + 1}</child>{own}</joint>"
-        )
-    inside = "<transformation>1 2 3 0.1 0.2 0.3</transformation>" + "".join(bodies + joints)
-    text = f'<skel><world><skeleton name="s">{inside}</skeleton></world></skel>'
-    return skel.load(text.encode(), Source(Path("s.skel")))[0]
-
 
 def body_called_world() -> RobotModel:
     text = """<skel><world><skeleton name="s"><body name="world"><transformation>1 0 0 0 0 0</transformation>
         </body><body name="b"/><joint type="weld" name="j"><parent>world</parent><child>b</child></joint>
         </skeleton></world></skel>"""
     return skel.load(text.encode(), Source(Path("s.skel")))[0]
-
-
-def geared() -> RobotModel:
-    """Return HRDF's attached parts, and joints with a gear and with a negated axis."""
-    text = (
-        '<robot version="1.6.0" trans="0 0 1" rot="Rx(0.3)"><joint axis="-rx" gear_ratio="-4"/>'
-        '<link type="X5" extension="0.3" twist="1"/><actuator type="X5-4"/><joint axis="tz" gear_ratio="10"/>'
-        '<rigid-body mass="1" output_rot="Ry(1)"><output trans="0 1 0"><actuator type="X8-3"/></output>'
-        '<output trans="0 2 0"><bracket type="X5LightLeft"/></output></rigid-body></robot>'
-    )
-    return hrdf.load(text.encode(), Source(Path("arm.hrdf")))[0]
 
 
 def six_axis() -> RobotModel:
@@ -237,7 +170,7 @@ async def model_of(client: Client, robot: str = "arm") -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "make",
-    [every_sdf_joint, every_skel_joint, body_called_world, geared, six_axis],
+    [chain_of_all_types, body_called_world, six_axis],
     ids=lambda make: make.__name__,
 )
 async def test_kinematics_done_from_the_json_alone_are_our_own(make: Any) -> None:
@@ -256,8 +189,7 @@ async def test_kinematics_done_from_the_json_alone_are_our_own(make: Any) -> Non
 
 
 def test_every_type_of_joint_is_among_those_that_are_compared() -> None:
-    made = (every_sdf_joint(), every_skel_joint(), geared())
-    assert {joint.type for robot in made for joint in robot.joints} == set(get_args(JointType))
+    assert {joint.type for joint in chain_of_all_types().joints} == set(get_args(JointType))
 
 
 # -- the model ----------------------------------------------------------------------------------------------
@@ -325,14 +257,14 @@ async def test_a_model_tells_shapes_with_the_numbers_of_their_meshes(tmp_path: P
 
 async def test_a_coordinate_tells_its_column_of_telemetry_or_where_it_stands(tmp_path: Path) -> None:
     async with serving(
-        {"arm": crane(tmp_path), "leg": every_skel_joint()}, ("hoist", "slew", "j4")
+        {"arm": crane(tmp_path), "leg": chain_of_all_types()}, ("hoist", "slew", "J ball")
     ) as client:
         model, leg = await model_of(client), await model_of(client, "leg")
     slew, hoist = model["joints"]
     assert slew["coordinates"] == [{"name": "slew", "column": 1, "position": 0}]
     assert hoist["coordinates"] == [{"name": "hoist", "column": 0, "position": 0}]
     assert (slew["mimic"], hoist["mimic"]) == (None, {"of": "slew", "multiplier": 2, "offset": 0.5})
-    ball = next(joint for joint in leg["joints"] if joint["name"] == "j4")
+    ball = next(joint for joint in leg["joints"] if joint["name"] == "J ball")
     assert [one["column"] for one in ball["coordinates"]] == [None] * 3
 
 
@@ -422,33 +354,10 @@ async def raw(client: Client, target: str) -> bytes:
 
 
 TRICKS = (
-    "../../../secret.stl",
-    "..%2f..%2fsecret.stl",
-    "..%2F..%2F..%2F..%2F..%2Fetc%2Fpasswd",
-    "%2e%2e/%2e%2e/secret.stl",
-    "..%5c..%5csecret.stl",
-    "/etc/passwd",
-    "%2fetc%2fpasswd",
-    "file:///etc/passwd",
-    "meshes%2fmast.stl",
-    "mast.stl",
-    "0/../../../secret.stl",
-    "0%2f..%2fsecret.stl",
-    "0%00.stl",
-    "0;.stl",
-    "-1",
-    "00",
-    "+0",
-    "0.0",
-    "1e0",
-    "%20%30",
-    "%D9%A0",
-    "%EF%BC%90",
-    "9" * 5000,
-    "",
-    ".",
-    "..",
-    "%25%32%65",
+    *("../../../secret.stl", "..%2f..%2fsecret.stl", "..%2F..%2F..%2F..%2F..%2Fetc%2Fpasswd", "mast.stl"),
+    *("%2e%2e/%2e%2e/secret.stl", "..%5c..%5csecret.stl", "/etc/passwd", "%2fetc%2fpasswd", "-1", "00"),
+    *("file:///etc/passwd", "meshes%2fmast.stl", "0/../../../secret.stl", "0%2f..%2fsecret.stl", "+0", "0.0"),
+    *("0%00.stl", "0;.stl", "1e0", "%20%30", "%D9%A0", "%EF%BC%90", ".", "..", "%25%32%65", "", "9" * 5000),
 )
 
 
@@ -547,6 +456,30 @@ async def test_a_client_that_takes_nothing_is_given_up(tmp_path: Path) -> None:
 @pytest.fixture
 def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
+
+
+async def test_the_daemons_application_serves_models_and_meshes_behind_its_guard(
+    rig: Rig, settings: HttpSettings
+) -> None:
+    crane(rig.folder)
+    rig.others = {
+        "crane": {
+            "model": {"file": "crane.sdf"},
+            "joints": {"hoist": {"actuator": "none"}},
+            "driver": {"type": "sim"},
+        }
+    }
+    async with serving_robots(rig, settings) as site:
+        status, model = await site.get("/api/robots/crane/model")
+        columns = {one["name"]: one["column"] for joint in model["joints"] for one in joint["coordinates"]}
+        joints = site.robots.models["crane"][1].joints
+        assert (status, columns) == (200, {name: place for place, name in enumerate(joints)})
+        async with site.session.get(f"{site.url}/api/robots/crane/meshes/0") as mesh:
+            assert await mesh.read() == b"solid mast"
+            assert mesh.headers["Content-Security-Policy"].startswith("default-src 'none'")
+        for path in ("model", "meshes/0"):
+            headers = {"Origin": "https://example.com"}
+            assert (await site.get(f"/api/robots/crane/{path}", headers=headers))[0] == 403
 
 
 async def test_a_missing_mesh_warns_and_keeps_no_robot_from_playing(

@@ -1,20 +1,18 @@
-"""The page's server on sockets of the system: as many as there can be, buffers, resets, IPv6 and TLS."""
+"""The page's server on sockets of the system: as many as there can be, their buffers, IPv6 and TLS."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import ssl
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from motiond.daemon.api import Report
 from motiond.daemon.config.http import HttpSettings
-from motiond.daemon.http.security.connections import Bounds
 from motiond.daemon.service import daemon as service
 from tests.certificates import self_signed
 from tests.daemon.conftest import Robots, known_hub
-from tests.daemon.http.conftest import Site, serving, until
+from tests.daemon.http.conftest import serving, until
 from tests.daemon.http.slow import Stopped, has_all, publish, report, samples_in, told_in
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
@@ -26,44 +24,22 @@ TOKEN = "0123456789abcdef"  # noqa: S105 - of these tests
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 
-async def test_a_thousand_connections_keep_nobody_from_stopping_a_robot(site: Site) -> None:
-    async with site.live() as page, AsyncExitStack() as stack:
-        await page.next()
-        for _ in range(1000):
-            other = stack.enter_context(socket.create_connection(("127.0.0.1", site.port)))
-            other.sendall(b"GET / HT")
-            await asyncio.sleep(0)
-        assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
-        assert (await site.post("/api/robots/arm/stop", {}))[0] == 200
-    assert site.robots.verbs() == ["stop", "stop"]
-
-
-async def test_with_a_certificate_and_a_thousand_that_begin_no_encryption_a_robot_is_stopped(
+async def test_with_a_thousand_connections_that_begin_no_encryption_a_robot_is_stopped(
     tmp_path: Path,
 ) -> None:
     cert_file, key_file = self_signed(tmp_path)
-    (tmp_path / "token").write_text(f"{TOKEN}\n")
-    settings = HttpSettings(
-        listen=f"127.0.0.1:{free_port()}",
-        token_file=tmp_path / "token",
-        cert_file=cert_file,
-        key_file=key_file,
-    )
+    settings = HttpSettings(listen=f"127.0.0.1:{free_port()}", cert_file=cert_file, key_file=key_file)
     trusts = ssl.create_default_context(cafile=str(cert_file))
-    service.raise_limit()
+    service.raise_limit()  # this process has both ends of each connection
     async with serving(settings, Robots(), known_hub()) as site:
-        async with site.live(headers=BEARER | {"Origin": site.url}, ssl=trusts) as page:
-            assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
-        assert b"200 OK" not in await site.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         with ExitStack() as stack:
             for _ in range(1000):
                 stack.enter_context(socket.create_connection(("127.0.0.1", site.port)))
                 await asyncio.sleep(0)
-            status, _ = await site.post("/api/robots/arm/stop", {}, headers=BEARER, ssl=trusts)
-            assert status == 200
+            assert (await site.post("/api/robots/arm/stop", {}, ssl=trusts))[0] == 200
         # A handshake that its client has left ends in turns of the loop, of which the end leaves none.
         await until(lambda: not any(task.get_name() == "listener" for task in asyncio.all_tasks()))
-    assert site.robots.verbs() == ["stop", "stop"]
+    assert site.robots.verbs() == ["stop"]
 
 
 async def test_all_addresses_are_served_over_ipv6_and_ipv4(tmp_path: Path) -> None:
@@ -76,18 +52,14 @@ async def test_all_addresses_are_served_over_ipv6_and_ipv4(tmp_path: Path) -> No
                 assert (host, response.status) == (host, 200)
 
 
-async def test_who_reads_no_answer_is_hung_up_on() -> None:
-    settings, bounds = HttpSettings(listen=f"127.0.0.1:{free_port()}"), Bounds(read_within_s=0.3)
-    async with serving(settings, Robots(), known_hub(), bounds=bounds) as site:
-        site.hub.publish(Report("arm", "motions", {"motions": ["x" * 20_000_000]}))
-        with socket.create_connection(("127.0.0.1", site.port)) as client:
-            client.sendall(b"GET /api/robots/arm/motions HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            await until(lambda: client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0)
-
-
-async def test_a_slow_client_gets_every_result_and_the_newest_telemetry(site: Site) -> None:
+async def test_a_slow_client_gets_every_result_and_the_newest_telemetry() -> None:
     """The system holds little for who does not read: what is older is left out."""
-    async with Stopped(site) as stopped, site.live() as page:
+    settings = HttpSettings(listen=f"127.0.0.1:{free_port()}")
+    async with (
+        serving(settings, Robots(), known_hub()) as site,
+        Stopped(site) as stopped,
+        site.live() as page,
+    ):
         await page.until_daemon()
         for number in range(10):
             await publish(site, range(200 * number, 200 * number + 200), page)

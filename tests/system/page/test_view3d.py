@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tests.daemon.http.chain import chain_of_all_types, payload_of
 from tests.system.page import meshes
 from tests.system.page.browser import (
     JOINTS,
@@ -20,7 +21,6 @@ from tests.system.page.browser import (
     on_the_page,
     part,
 )
-from tests.system.page.chain import chain_of_all_types, payload_of
 
 if TYPE_CHECKING:
     from tests.system.page.browser import Browsed, ManyRobots
@@ -173,7 +173,7 @@ async def test_meshes_that_cannot_be_read_are_named_and_the_rest_is_drawn(rig: M
 async def test_every_type_of_joint_moves_as_in_the_daemon(rig: ManyRobots) -> None:
     """Joints that telemetry does not tell stay where the file has them."""
     random = np.random.default_rng(7)
-    model = chain_of_all_types(random)
+    model = chain_of_all_types()
     posture = random.uniform(-2.0, 2.0, model.dof)
     names = [coordinate.name for joint in model.joints for coordinate in joint.coordinates]
     posture[names.index("follower")] = -0.5 * posture[names.index("revolute0")] + 0.1

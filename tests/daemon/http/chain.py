@@ -39,8 +39,9 @@ def turned_anyhow(random: np.random.Generator) -> Floats:
     return pose
 
 
-def chain_of_all_types(random: np.random.Generator) -> RobotModel:
+def chain_of_all_types() -> RobotModel:
     """Return a robot with a joint of each type, a loop, a mimic and one that is not told."""
+    random = np.random.default_rng(7)
     joints, links = [], [Link("root", pose=turned_anyhow(random))]
     for kind, (count, axes) in COORDINATES.items():
         unit = np.linalg.qr(random.normal(size=(3, 3)))[0][:axes]
