@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.programs import MOTIOND, PASS, YARDSTICKS, Taken, demo_config, medians, run, user_environment
-from motiond.daemon.client.connection import NoAnswer
+from motiond.client import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.mqtt.client import address_of

@@ -19,8 +19,8 @@ import numpy as np
 
 from bench import cyclictest
 from bench.machines import GROUP, MOTION, RATE_HZ, machines, until_online
+from motiond.client import NoAnswer
 from motiond.daemon.api import RequestError
-from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
 from tests.system.fleet.nats import Cluster
 

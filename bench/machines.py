@@ -12,7 +12,7 @@ import psutil
 import yaml
 
 from bench.programs import begun
-from motiond.daemon.client.connection import NoAnswer
+from motiond.client import NoAnswer
 from motiond.daemon.fleet.coordinator import conversing
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import write_seq

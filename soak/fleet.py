@@ -24,8 +24,8 @@ import orjson
 
 from bench.machines import GROUP, MOTION, RATE_HZ, machines, until_online
 from bench.programs import MOTIOND
+from motiond.client import NoAnswer
 from motiond.daemon.api import RequestError
-from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
 from motiond.daemon.mqtt.client import MqttConnection

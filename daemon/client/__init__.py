@@ -4,6 +4,5 @@
 - `session`: what is asked of a robot, and what follows
 - `finding`: the broker at which a robot's daemon is, of several
 - `local`: asks a daemon on this machine for what concerns it as a whole
-- `stopping`: stops a robot by its broker, and by its daemon on this machine
 - `forget`: clears what a broker keeps of a robot that is gone
 """

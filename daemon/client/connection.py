@@ -1,8 +1,4 @@
-"""One client's connection to one broker, and its conversation with one robot there.
-
-Exception
-└── NoAnswer         nobody answers: no broker, no daemon, or no such robot
-"""
+"""One client's connection to one broker, and its conversation with one robot there."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import asyncio
 from collections import deque
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import aiomqtt
@@ -18,6 +14,7 @@ import orjson
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from motiond.client import NoAnswer
 from motiond.text import listed, nearest
 
 from ..api import STOPS, STREAMED, SUBJECTS, Report, RequestError, Subject
@@ -46,12 +43,6 @@ CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
 START_IT = "start it with `motiond run`"
 OPTIONS = {"mqtt.broker": "--broker or mqtt.broker", "mqtt.ca_file": "--ca-file or mqtt.ca_file"}
 """What a command may have been told by an option, instead of by its configuration."""
-
-
-class NoAnswer(Exception):
-    """Nobody answers."""
-
-    exit_code: ClassVar[int] = 3
 
 
 async def _connected(settings: MqttSettings, stack: AsyncExitStack) -> MqttConnection:

@@ -15,12 +15,13 @@ from uuid import uuid4
 
 import orjson
 
+from motiond.client import NoAnswer
 from motiond.text import listed
 
 from ..api import RequestError
 from ..mqtt.client import address_of
 from ..mqtt.topics import ANY_ROBOT, ReportTopic, ResponseTopic, Topics
-from .connection import ANSWER_TIMEOUT_S, Connection, NoAnswer, at_broker, expiry
+from .connection import ANSWER_TIMEOUT_S, Connection, at_broker, expiry
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 
+from motiond.client import NoAnswer
 from motiond.text import listed, nearest
 
 from ..mqtt.bridge import discovery_topic
 from ..mqtt.topics import ANY_ROBOT, DaemonTopic, ReportTopic, Topics
-from .connection import NoAnswer
 from .finding import reaching
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from motiond.client import NoAnswer
 from motiond.local import Impostor, address_of, connected, receive, send
 
 from ..api import RequestError
-from .connection import NoAnswer
 
 if TYPE_CHECKING:
     from pathlib import Path

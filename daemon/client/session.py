@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import aiomqtt
 
+from motiond.client import NoAnswer
+
 from ..api import STOPS, RequestError
-from .connection import ANSWER_TIMEOUT_S, Connection, NoAnswer
+from .connection import ANSWER_TIMEOUT_S, Connection
 from .finding import ask_everywhere, conversing_with
 
 if TYPE_CHECKING:

@@ -44,9 +44,11 @@ def monitor(robot: ShownRobotName = None, *, client: Client) -> int:
 
 
 async def _run(mqtt: "MqttSettings", robot: str | None, config: Path | None) -> int:
-    from ...client.finding import reaching
+    from motiond.client import connect
 
-    async with reaching(mqtt):  # a wrong broker is reported
+    from ...config.client import brokers_of
+
+    async with connect(brokers_of(mqtt)):  # a wrong broker is reported
         pass
     shown = Monitor(mqtt, robot, config)
     try:
@@ -199,9 +201,12 @@ class Monitor:
         out also to a robot that has not reported, and where nobody answers at the broker, to the daemon
         on this machine.
         """
+        from motiond.client import connect
+
         from ...api import VERBS, RequestError
-        from ...client.session import ask
-        from ...client.stopping import stop, stopped_here
+        from ...config.client import brokers_of
+        from ..requests.broker import holder_of
+        from ..requests.stopping import stopped_at_brokers, stopped_here
 
         stops = VERBS[verb].stops
         try:
@@ -216,8 +221,10 @@ class Monitor:
             if not is_free and not (stops and unheard):
                 raise
         if stops:
-            return await stop(self._mqtt, robot, verb, self._config, here_first=True)
-        return await ask(self._mqtt, robot, verb)
+            answer, failure = await stopped_here(self._config, robot, verb)
+            return answer or await stopped_at_brokers(self._mqtt, robot, verb, failure)
+        async with connect(brokers_of(self._mqtt), holder=holder_of(verb)) as daemon:
+            return await daemon.robot(robot).request(verb)
 
 
 @contextmanager

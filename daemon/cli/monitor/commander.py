@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from motiond.client import NoAnswer, Refused
 from motiond.text import printable
 
 from ...api import STOPS, VERBS, RequestError
-from ...client.connection import NoAnswer
 from ..requests.request import unreached
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Commander:
                 sent.is_late = True
                 self._judge(sent, is_bad=True)
             self._judge(sent, is_bad=False, said=_accepted(sent.verb, await asking))
-        except RequestError as error:
+        except (RequestError, Refused) as error:
             message = str(error).partition("\n")[0]
             self._judge(sent, is_bad=True, said=_without(sent.robot, sent.verb, message))
         except NoAnswer as error:

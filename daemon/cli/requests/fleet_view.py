@@ -85,12 +85,14 @@ def monitor(
 async def _monitor(mqtt: "MqttSettings", console: "Console", seconds: float | None) -> None:
     from contextlib import suppress
 
+    from motiond.client import connect
+
     from ...api import ReportHub
-    from ...client.finding import reaching
+    from ...config.client import brokers_of
     from ...fleet.gateway import Gateway, ended_by_signals
     from .fleet_table import SHOWN, FleetTable
 
-    async with reaching(mqtt):  # a wrong broker is reported
+    async with connect(brokers_of(mqtt)):  # a wrong broker is reported
         pass
     hub = ReportHub()
     site = Gateway(mqtt, hub, asks=False)

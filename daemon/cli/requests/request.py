@@ -23,8 +23,7 @@ def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = Non
 
     Raises
     ------
-    RequestError
-        If it is refused.
+    Refused
     NoAnswer
         If nobody answers.
     """
@@ -40,40 +39,30 @@ async def _ask(client: Client, robot: str, verb: str, body: dict[str, Any] | Non
 
 def _stop(client: Client, robot: str, verb: str) -> dict[str, Any]:
     """Stop a robot by its daemon on this machine, and else by its brokers, whatever the configuration is."""
-    from motiond.local import Impostor
-
-    from ...client.connection import NoAnswer
-    from ...client.session import ask as ask_brokers
-    from ...client.stopping import stopped_here
+    from .stopping import stopped_at_brokers, stopped_here
 
     answer, failure = asyncio.run(stopped_here(client.own_config, robot, verb))
     if answer is not None:
         return answer
     settings, unread = client.known_mqtt()
     with or_nothing_stopped(robot, unread):
-        try:
-            return asyncio.run(ask_brokers(settings, robot, verb))
-        except NoAnswer as error:
-            is_elsewhere = isinstance(failure, RequestError) and failure.code == "UNKNOWN_ROBOT"
-            if failure is None or is_elsewhere or isinstance(failure, Impostor):  # the log has the last one
-                raise
-            raise NoAnswer(f"{error}\n{failure}") from failure
+        return asyncio.run(stopped_at_brokers(settings, robot, verb, failure))
 
 
 @contextmanager
 def or_nothing_stopped(target: str, unread: Path | None) -> Iterator[None]:
     """Say plainly where a stop has not come that went out without what the configuration says."""
-    from ...client.connection import NoAnswer
+    from motiond.client import NoAnswer, Refused
 
     try:
         yield
-    except (NoAnswer, RequestError) as error:
+    except (NoAnswer, Refused, RequestError) as error:
         if unread is None:
             raise
-        said = f"{error}\n{nothing_stopped(target, unread)}"
-        if isinstance(error, RequestError):
-            raise RequestError.of(error.code, said, error.data) from error
-        raise NoAnswer(said) from error
+        message = f"{error}\n{nothing_stopped(target, unread)}"
+        if isinstance(error, NoAnswer):
+            raise NoAnswer(message) from error
+        raise Refused(error.code, message, error.data) from error
 
 
 def nothing_stopped(target: str, unread: Path) -> str:

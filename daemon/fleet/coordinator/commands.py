@@ -10,10 +10,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from motiond.client import NoAnswer
 from motiond.text import listed
 
 from ...api import VERBS, RequestError
-from ...client.connection import NoAnswer
 from ...client.session import holder_of
 from ...mqtt.topics import ANY_ROBOT
 from .conversation import conversing

@@ -13,8 +13,10 @@ import orjson
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from motiond.client import NoAnswer
+
 from ...api import RequestError
-from ...client.connection import NoAnswer, at_broker, nobody_at
+from ...client.connection import at_broker, nobody_at
 from ...client.finding import ALSO_S, NobodyHeard, ask_everywhere, broker_of, first_heard
 from ...mqtt.client import REFUSED, PacketTooLong, address_of
 from ...mqtt.topics import ANY_ROBOT, ReportTopic, ResponseTopic, Topics

@@ -7,8 +7,9 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
+from motiond.client import NoAnswer
+
 from ...api import RequestError
-from ...client.connection import NoAnswer
 from .commands import command, shortfall
 from .conversation import conversing
 from .overview import list_robots

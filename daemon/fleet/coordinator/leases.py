@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import aiomqtt
 
+from motiond.client import NoAnswer
+
 from ...api import RequestError
-from ...client.connection import NoAnswer
 from ...client.session import RELEASE_TIMEOUT_S, RENEWALS_A_TTL
 from .conversation import ANSWER_S
 

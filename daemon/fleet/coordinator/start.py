@@ -18,10 +18,10 @@ from uuid import uuid4
 
 import aiomqtt
 
+from motiond.client import NoAnswer
 from motiond.text import echoed, listed, nearest
 
 from ...api import RequestError
-from ...client.connection import NoAnswer
 from ...client.session import holder_of
 from ...mqtt.topics import ANY_ROBOT
 from .appointment import Appointment, Prepared, appoint

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyte
 from greenlet import getcurrent, greenlet
 
+from motiond.client import NoAnswer
 from motiond.daemon.api import ReportHub
 from motiond.daemon.cli.main import main
-from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.config.settings import load_settings

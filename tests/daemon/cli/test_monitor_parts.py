@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from motiond.client import NoAnswer
 from motiond.daemon.api import Report, RequestError
 from motiond.daemon.cli.monitor import commander as commanding
 from motiond.daemon.cli.monitor.commander import Commander
@@ -19,7 +20,6 @@ from motiond.daemon.cli.monitor.robot_view import RobotView
 from motiond.daemon.cli.monitor.screen import KEYS, MonitorScreen
 from motiond.daemon.cli.monitor.sparkline import PLAIN_BLOCKS, History, bars, sparkline
 from motiond.daemon.cli.monitor.terminal import Keys, raw_keys
-from motiond.daemon.client.connection import NoAnswer
 from tests.daemon import answers
 from tests.daemon.fleet.members import until
 

@@ -10,7 +10,7 @@ import pytest
 
 from motiond.daemon.cli.requests import broker as finding_broker
 from motiond.daemon.cli.requests.broker import Client
-from motiond.daemon.client.stopping import stop
+from motiond.daemon.cli.requests.stopping import stopped_at_brokers, stopped_here
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.local import address_of
 from tests.daemon.cli.program import OnTerminal, daemon_of, motiond
@@ -192,16 +192,16 @@ def test_an_impostor_is_named_and_stops_nothing(
     assert caplog.messages == [has_the_socket(impostor)]
 
 
-@pytest.mark.parametrize("here_first", [True, False])
 async def test_a_stop_beside_an_impostor_goes_out_by_the_broker(
-    impostor: Path, broker: Embedded, caplog: pytest.LogCaptureFixture, *, here_first: bool
+    impostor: Path, broker: Embedded, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with members(broker.settings) as crowd:
         crowd.add("left")
         await crowd.settle()
-        answer = await stop(broker.settings, "left", "stop", impostor, here_first=here_first)
-        assert answer == await stop(broker.settings, "left", "stop")
-    assert caplog.messages == ([has_the_socket(impostor)] if here_first else [])
+        answer, failure = await stopped_here(impostor, "left", "stop")
+        assert (answer, str(failure)) == (None, has_the_socket(impostor))
+        assert await stopped_at_brokers(broker.settings, "left", "stop", failure)
+    assert caplog.messages == [has_the_socket(impostor)]
 
 
 async def test_a_reload_beside_an_impostor_reads_the_motions_by_the_broker_and_fails(

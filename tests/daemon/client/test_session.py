@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 import aiomqtt
 import pytest
 
+from motiond.client import NoAnswer
 from motiond.daemon.api import Dispatcher, RequestError
-from motiond.daemon.client.connection import STOP_AGAIN_S, Connection, NoAnswer
+from motiond.daemon.client.connection import STOP_AGAIN_S, Connection
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from motiond.client import NoAnswer
 from motiond.daemon.api import RequestError
 from motiond.daemon.client import connection
-from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.fleet.coordinator import conversation
 from motiond.daemon.fleet.coordinator.conversation import conversing
 from motiond.daemon.fleet.coordinator.start import FRESH_S, Coordinator, GroupPlay

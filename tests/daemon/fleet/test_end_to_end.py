@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 import yaml
 
-from motiond.daemon.client.connection import NoAnswer
+from motiond.client import NoAnswer
 from motiond.daemon.client.session import ask
 from tests.daemon.cli.program import Daemon, Ended, Program
 from tests.daemon.conftest import listening

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from motiond.client import NoAnswer
 from motiond.daemon.api import Dispatcher, Report, ReportHub
-from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.finding import broker_of
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.mqtt import MqttSettings

@@ -14,8 +14,8 @@ import aiomqtt
 import orjson
 import pytest
 
+from motiond.client import NoAnswer
 from motiond.daemon.api import SUBJECTS, VERBS, Dispatcher, Lease, Report
-from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection

@@ -8,8 +8,8 @@ import logging
 import orjson
 import pytest
 
+from motiond.client import NoAnswer
 from motiond.daemon.api import Report, ReportHub
-from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.mqtt.client.packet_limit import RAISE_IT, packet_bytes

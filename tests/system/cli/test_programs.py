@@ -16,7 +16,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from motiond.daemon.client.connection import NoAnswer
+from motiond.client import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from tests.daemon.cli import contract

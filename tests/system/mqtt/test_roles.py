@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from motiond.client import NoAnswer
 from motiond.daemon.api import SUBJECTS, VERBS
-from motiond.daemon.client.connection import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.conftest import Mosquitto, mosquitto_program, said

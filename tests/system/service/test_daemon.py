@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from motiond.daemon.client.connection import NoAnswer
+from motiond.client import NoAnswer
 from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.service.systemd import notify
