@@ -18,6 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("client", "daemon", "drivers", "formats")
+OWN_FILES = {"__init__.py", "local.py", "text.py"}
 DATA = {"catalog.yaml", "p.yaml", "x.yaml", "xmdi.xsd"}
 TIMEOUT_S = 240.0
 pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
@@ -80,14 +81,15 @@ def test_the_wheel_holds_every_file_of_the_folders_and_no_other(wheel: Path) -> 
     assert "motiond/example/schema.json" in example
     held = set(checksums(wheel))
     information = {file for file in held if PurePosixPath(file).parts[0].endswith(".dist-info")}
-    assert held - information == modules | example | {"motiond/__init__.py", "pytest_motiond.py"}
+    own = {f"motiond/{file}" for file in OWN_FILES}
+    assert held - information == modules | example | own | {"pytest_motiond.py"}
 
 
 def test_the_sdist_holds_every_file_once_and_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     sdist = build("sdist", ROOT, tmp_path / "sdist")
     subprocess.run(["tar", "-xf", sdist, "-C", tmp_path], check=True)
     source = tmp_path / sdist.name.removesuffix(".tar.gz")
-    assert files_in(source / "motiond") == {"__init__.py"}
+    assert files_in(source / "motiond") == OWN_FILES
     for folder in FOLDERS:
         assert files_in(source / folder) == files_in(ROOT / folder)
     assert checksums(build("wheel", source, tmp_path / "wheel")) == checksums(wheel)
