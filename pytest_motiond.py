@@ -15,11 +15,11 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from motiond.client import Result
     from motiond.daemon.testing.failures import DaemonEnded, MotiondFailure, NotInTime, RequestRefused
-    from motiond.daemon.testing.goals import Goal, Result
     from motiond.daemon.testing.plugin import DaemonPool
     from motiond.daemon.testing.process import MotiondDaemon
-    from motiond.daemon.testing.robot import MotiondRobot
+    from motiond.daemon.testing.robot import Goal, MotiondRobot
     from motiond.daemon.testing.traces import Series, Trace
 
 __all__ = [
@@ -37,9 +37,8 @@ __all__ = [
 
 _MODULES = {
     "failures": ("DaemonEnded", "MotiondFailure", "NotInTime", "RequestRefused"),
-    "goals": ("Goal", "Result"),
     "process": ("MotiondDaemon",),
-    "robot": ("MotiondRobot",),
+    "robot": ("Goal", "MotiondRobot", "Result"),
     "traces": ("Series", "Trace"),
 }
 

@@ -160,13 +160,21 @@ class Daemon:
 
     # -- reports ---------------------------------------------------------------------------------------------
 
-    def reports(self, *subjects: str, robot: str = "+") -> Stream:
-        """Return a stream of `Report` of one robot or of all, on some subjects or on all but telemetry."""
-        return self.stream(set(subjects or ALL_BUT_TELEMETRY), robot, data_only=False)
+    def reports(self, *subjects: str, robot: str = "+", every: bool = False) -> Stream:
+        """Return a stream of `Report` of one robot or of all, on some subjects or on all but telemetry.
 
-    def stream(self, subjects: set[str], robot: str, *, data_only: bool) -> Stream:
+        Parameters
+        ----------
+        *subjects : str
+        robot : str
+        every : bool
+            Whether samples of telemetry wait for a slow reader as all other reports do.
+        """
+        return self.stream(set(subjects or ALL_BUT_TELEMETRY), robot, data_only=False, every=every)
+
+    def stream(self, subjects: set[str], robot: str, *, data_only: bool, every: bool = False) -> Stream:
         """Return a stream of reports, or of their `data` alone; known ones come first."""
-        stream = Stream(robot, frozenset(subjects), self._forget, data_only=data_only)
+        stream = Stream(robot, frozenset(subjects), self._forget, data_only=data_only, every=every)
         if self._is_closed:
             stream.end(ClientError(f"{self.place}: the client is closed; connect again"))
             return stream

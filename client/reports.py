@@ -68,9 +68,9 @@ class Result:
 class Stream:
     """Reports as they arrive: `async for report in stream`.
 
-    A slow reader gets the newest report of telemetry and diagnostics; of all else 1000 wait, then the oldest
-    are dropped. It goes on over a lost connection that is made again. It ends when the client is closed, and
-    raises `ConnectionLost` where the client gives the connection up.
+    A slow reader gets the newest report of telemetry and diagnostics, unless it wants `every` one; of all
+    else 1000 wait, then the oldest are dropped. It goes on over a lost connection that is made again. It ends
+    when the client is closed, and raises `ConnectionLost` where the client gives the connection up.
 
     Attributes
     ----------
@@ -82,10 +82,17 @@ class Stream:
     """
 
     def __init__(
-        self, robot: str, subjects: frozenset[str], forget: Callable[[Stream], None], *, data_only: bool
+        self,
+        robot: str,
+        subjects: frozenset[str],
+        forget: Callable[[Stream], None],
+        *,
+        data_only: bool = False,
+        every: bool = False,
     ) -> None:
         self.robot = robot
         self.subjects = subjects
+        self._newest_only = frozenset() if every else NEWEST_ONLY
         self.dropped = 0
         self._queue: deque[Report] = deque()
         self._arrived = asyncio.Event()
@@ -98,7 +105,7 @@ class Stream:
         """Queue a report without waiting, if it belongs to this stream."""
         if report.subject not in self.subjects or self.robot not in {"+", report.robot}:
             return
-        if report.subject in NEWEST_ONLY:
+        if report.subject in self._newest_only:
             for index, waiting in enumerate(self._queue):
                 if (waiting.robot, waiting.subject) == (report.robot, report.subject):
                     self.dropped += 1

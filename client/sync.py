@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from .connecting import connect as connect_asynchronously
@@ -119,6 +120,16 @@ class Robot:
             result: Result = self._daemon.call(self._robot.goto(pose, **keys))
             return result
         return Goal(self._daemon, self._daemon.call(self._robot.goto(pose, wait=False, **keys)))
+
+    @contextmanager
+    def control(self, holder: str, *, take: bool = False) -> Iterator[str]:
+        """Be in control of the robot while the context lasts; as `motiond.client.Robot.control`."""
+        control = self._robot.control(holder, take=take)
+        lease = self._daemon.call(control.__aenter__())
+        try:
+            yield lease
+        finally:
+            self._daemon.call(control.__aexit__(None, None, None))
 
     def stop(self) -> dict[str, Any]:
         """Stop softly, on the path, and clear the queue."""
@@ -253,12 +264,14 @@ class Daemon:
         """Return a group of robots."""
         return Group(self, self._daemon.group(name))
 
-    def reports(self, *subjects: str, robot: str = "+", data_only: bool = False) -> Stream:
+    def reports(
+        self, *subjects: str, robot: str = "+", data_only: bool = False, every: bool = False
+    ) -> Stream:
         """Return a stream of `Report` of one robot or of all, or of their `data` alone."""
 
         async def begin() -> AsynchronousStream:
             if not data_only:
-                return self._daemon.reports(*subjects, robot=robot)
+                return self._daemon.reports(*subjects, robot=robot, every=every)
             return self._daemon.stream(set(subjects), robot, data_only=True)
 
         return Stream(self, self.call(begin()))

@@ -9,14 +9,16 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 import yaml
 
-from .connection import HOST, LOOK_S, Connection
+from motiond.client import NoAnswer, sync
+
 from .failures import DaemonEnded, MotiondFailure, NotInTime
+from .reports import LOOK_S, SUBJECTS, Reports
 from .simulated import command_log, read_settings, simulated, wrong_configuration
 from .traces import read_command_log
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from .traces import Floats
 
+HOST = "127.0.0.1"
 PORTS = range(20_000, 32_000)
 """Below the ports that the system assigns by itself."""
 START_S, STOP_S = 60.0, 10.0
@@ -58,11 +61,14 @@ class MotiondDaemon:
         The robots of the configuration.
     spent : bool
         Whether the next test needs another daemon.
-    connection : Connection
-        The connection to the daemon, once it was started.
+    client : motiond.client.sync.Daemon
+        The connection to its control socket, once it was started.
+    reports : Reports
+        What its robots have reported there.
     """
 
-    connection: Connection
+    client: sync.Daemon
+    reports: Reports
 
     def __init__(self, config: Path, scratch: Path) -> None:
         self.config = config
@@ -73,6 +79,8 @@ class MotiondDaemon:
         self._settings = read_settings(config)
         self.base: str = self._settings.get("mqtt", {}).get("base", "motiond")
         self.robots = tuple(self._settings["robots"])
+        self._copy = scratch / config.name
+        self._connections = ExitStack()
         self._log = scratch / "motiond.log"
         self._log_offset = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -106,41 +114,51 @@ class MotiondDaemon:
 
     def _launch(self) -> None:
         self.port = _free_port()
-        copy = self._write_copy()
-        self.connection = Connection(self.base)
+        self._write_copy()
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own program, by our own interpreter
-                [sys.executable, "-P", "-c", LAUNCH, "run", "-c", str(copy)],
+                [sys.executable, "-P", "-c", LAUNCH, "run", "-c", str(self._copy)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self.connection.open(self.port)
 
-    def _write_copy(self) -> Path:
-        """Write the configuration that the daemon runs, and return its path."""
+    def _write_copy(self) -> None:
+        """Write the configuration that the daemon runs."""
         copy = simulated(self._settings, self.config.absolute().parent, self._scratch)
         mqtt = {"broker": "embedded", "listen": f"{HOST}:{self.port}", **copy["mqtt"]}
-        path = self._scratch / self.config.name
-        path.write_text(yaml.safe_dump({**copy, "id": self.id, "mqtt": mqtt}, sort_keys=False))
-        return path
+        self._copy.write_text(yaml.safe_dump({**copy, "id": self.id, "mqtt": mqtt}, sort_keys=False))
 
     def _await_robots(self) -> None:
-        if not self.connection.wait(self._is_ready, START_S, self.check):
+        deadline_s = time.monotonic() + START_S
+        while not self._connect() and time.monotonic() < deadline_s:
+            self.check()
+            time.sleep(LOOK_S)
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0.0 or not self.reports.wait(self._is_ready, left_s, self.check):
             raise NotInTime(f"{self.config}: its robots were not on line in {START_S:g} s; its log tells why")
 
+    def _connect(self) -> bool:
+        """Connect to the control socket; return whether the daemon serves it yet (its broker comes first)."""
+        try:
+            self.client = self._connections.enter_context(sync.connect(config=self._copy))
+        except NoAnswer:
+            return False
+        stream = self.client.reports(*SUBJECTS, every=True)
+        self.reports = self._connections.enter_context(Reports(stream))
+        self._connections.enter_context(stream)
+        return True
+
     def _is_ready(self) -> bool | None:
-        said = self.connection.payloads(f"bridge/{self.id}/availability")[-1:]
-        online = [one for one in said if one["state"] == "online"]
         idle = [state for state in self._latest_states() if state["state"] == "idle"]
-        return (bool(online) and len(idle) == len(self.robots)) or None
+        return len(idle) == len(self.robots) or None
 
     def stop(self) -> None:
         """End the daemon and everything it started, by a signal first; may be called any number of times."""
         if self._process is None:
             return
-        self.connection.close()
+        self._connections.close()
         with suppress(ProcessLookupError):
             os.kill(self._process.pid, signal.SIGTERM)
         deadline_s = time.monotonic() + STOP_S
@@ -188,14 +206,13 @@ class MotiondDaemon:
 
     def _latest_states(self) -> list[dict[str, Any]]:
         """Return the latest state of every robot that has reported one."""
-        topics = (f"{robot}/state" for robot in self.robots)
-        return [state for topic in topics for state in self.connection.payloads(topic)[-1:]]
+        return [state.data for robot in self.robots for state in self.reports.of(robot, "state")[-1:]]
 
     # -- serving several tests ------------------------------------------------------------------------------
 
     def begin_test(self) -> None:
-        """Drop the messages and hide the log of earlier tests."""
-        self.connection.forget()
+        """Drop the reports and hide the log of earlier tests."""
+        self.reports.forget()
         self._log_offset = self._log.stat().st_size
 
     def usable(self) -> bool:
@@ -206,7 +223,7 @@ class MotiondDaemon:
 
     def setpoints(self, robot: str) -> tuple[Floats, tuple[str, ...]]:
         """Return all commands to a robot's driver, one a row, and the names of its actuators."""
-        description = self.connection.payloads(f"{robot}/description")[-1]
+        description = self.reports.of(robot, "description")[-1].data
         return read_command_log(command_log(self._scratch, robot)), tuple(description["actuators"])
 
 

@@ -1,23 +1,23 @@
-"""One robot of a daemon, as a test commands and watches it."""
+"""One robot of a daemon, as a test commands and watches it, and a motion that it plays."""
 
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
-from uuid import uuid4
 
-from .control import HOLDER, Control
+from motiond.client import NoAnswer, Refused, Result
+
 from .failures import MotiondFailure, NotInTime, RequestRefused
-from .goals import RESULT_S, Goal, Result, result_from
 from .traces import Trace, setpoint_series, telemetry_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .connection import Message
     from .process import MotiondDaemon
+    from .reports import Received
 
-    Found = TypeVar("Found")
+    T = TypeVar("T")
 
 STATES = (
     "offline",
@@ -30,7 +30,40 @@ STATES = (
     "estopped",
     "fault",
 )
-ANSWER_S, STATE_S = 30.0, 5.0
+ANSWER_S, STATE_S, RESULT_S, FREE_S, EXIT_S = 30.0, 5.0, 60.0, 30.0, 1.0
+HOLDER = "pytest"
+
+
+class Goal:
+    """A motion that a robot has accepted; made by `MotiondRobot.play(…, wait=False)`.
+
+    Attributes
+    ----------
+    goal_id : str
+    sent_s : float
+        The time of the request, as `time.monotonic()`.
+    """
+
+    def __init__(self, robot: MotiondRobot, goal_id: str, sent_s: float) -> None:
+        self.goal_id = goal_id
+        self.sent_s = sent_s
+        self._robot = robot
+
+    def result(self, timeout_s: float = RESULT_S) -> Result:
+        """Wait until the goal has ended and the robot is free again, and return the result."""
+        __tracebackhide__ = True
+        robot = self._robot
+        ended = robot.wait(self.ended, timeout_s, f"no result of goal {self.goal_id}")
+        robot.wait(self._is_left, FREE_S, f"goal {self.goal_id} has a result and is still active")
+        return Result.of(ended.data)
+
+    def ended(self) -> Received | None:
+        """Return the report of the result, or None if it has not arrived."""
+        results = self._robot.messages("result")
+        return next((report for report in results if report.data["goal_id"] == self.goal_id), None)
+
+    def _is_left(self) -> bool | None:
+        return self._robot.state["goal_id"] != self.goal_id or None
 
 
 class MotiondRobot:
@@ -51,7 +84,8 @@ class MotiondRobot:
         self.name = name
         self.daemon = daemon
         self.goal: Goal | None = None
-        self._control = Control(self._send)
+        self._robot = daemon.client.robot(name)
+        self._control = ExitStack()
         self._since = len(self.messages("state"))
 
     # -- requests -------------------------------------------------------------------------------------------
@@ -64,15 +98,15 @@ class MotiondRobot:
         daemon serves no further test.
         """
         __tracebackhide__ = True
+        self.daemon.check()
         self._since = len(self.messages("state"))
-        answer = self._answer(verb, {**self._control.proof, **keys})
-        if "lease" not in keys and not verb.startswith("lease/") and _nobody_is_in_control(answer):
-            given = self.request("lease/acquire", holder=HOLDER)
-            self._control.keep(given["lease"], given["ttl_s"])
-            answer = self._answer(verb, {**self._control.proof, **keys})
-        data: dict[str, Any] = answer["data"]
-        if answer["status"] != "ok":
-            raise RequestRefused(answer["code"], answer["error"], data)
+        try:
+            data = self._answer(verb, keys)
+        except Refused as refusal:
+            raise RequestRefused(refusal.code, refusal.message, refusal.data) from None
+        except NoAnswer as error:
+            self.daemon.reports.wait(lambda: None, EXIT_S, self.daemon.check)  # its socket closes first
+            raise NotInTime(str(error)) from None
         self.daemon.spent |= verb == "fault"
         if "state" in data:
             self._await_report(data["state"])
@@ -80,22 +114,18 @@ class MotiondRobot:
 
     def release_control(self) -> None:
         """Return control of the robot, as far as the test has it; a later request acquires it again."""
-        self._control.release()
+        self._control.close()
 
-    def _send(self, verb: str, request: Mapping[str, Any]) -> None:
-        self.daemon.connection.publish(f"{self.name}/request/{verb}", request)
-
-    def _answer(self, verb: str, keys: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a request and return its answer."""
-        __tracebackhide__ = True
-        request = {"transaction": uuid4().hex, **keys}
-        self._send(verb, request)
-
-        def find() -> dict[str, Any] | None:
-            answers = reversed(self._payloads(f"response/{verb}"))
-            return next((one for one in answers if one["transaction"] == request["transaction"]), None)
-
-        return self.wait(find, ANSWER_S, f"no answer to {verb}")
+    def _answer(self, verb: str, keys: dict[str, Any]) -> dict[str, Any]:
+        """Send a request and return the data of its answer; acquire control first where it is free."""
+        try:
+            return self._robot.request(verb, keys, timeout_s=ANSWER_S)
+        except Refused as refusal:
+            if "lease" in keys or verb.startswith("lease/") or not refusal.is_free:
+                raise
+        self._control.close()
+        self._control.enter_context(self._robot.control(HOLDER))
+        return self._robot.request(verb, keys, timeout_s=ANSWER_S)
 
     def _await_report(self, state: str) -> None:
         """Wait until the state that an answer names was reported too, be it just before the request."""
@@ -103,7 +133,7 @@ class MotiondRobot:
         first = max(0, self._since - 1)
 
         def find() -> bool | None:
-            return any(one["state"] == state for one in self._payloads("state")[first:]) or None
+            return any(report["state"] == state for report in self._payloads("state")[first:]) or None
 
         self.wait(find, ANSWER_S, f"'{state}' was not reported")
 
@@ -180,8 +210,8 @@ class MotiondRobot:
     @property
     def result(self) -> Result | None:
         """The result of the last `play`; None until it has arrived."""
-        message = self.goal.ended() if self.goal else None
-        return result_from(message.data) if message else None
+        ended = self.goal.ended() if self.goal else None
+        return Result.of(ended.data) if ended else None
 
     def expect_state(self, state: str, timeout_s: float = STATE_S) -> dict[str, Any]:
         """Wait for a state and return the report of it.
@@ -235,11 +265,11 @@ class MotiondRobot:
 
     # -- waiting --------------------------------------------------------------------------------------------
 
-    def messages(self, subject: str) -> list[Message]:
-        """Return all messages of this test on a subject, such as `state`, oldest first."""
-        return self.daemon.connection.messages(f"{self.name}/{subject}")
+    def messages(self, subject: str) -> list[Received]:
+        """Return all reports of this test on a subject, such as `state`, oldest first."""
+        return self.daemon.reports.of(self.name, subject)
 
-    def wait(self, find: Callable[[], Found | None], timeout_s: float, failure: str) -> Found:
+    def wait(self, find: Callable[[], T | None], timeout_s: float, failure: str) -> T:
         """Return what `find` returns as soon as that is not None.
 
         Raises
@@ -248,13 +278,13 @@ class MotiondRobot:
             After `timeout_s`, with the text `failure` and the states that were reported instead.
         """
         __tracebackhide__ = True
-        found = self.daemon.connection.wait(find, timeout_s, self.daemon.check)
+        found = self.daemon.reports.wait(find, timeout_s, self.daemon.check)
         if found is None:
             raise NotInTime(f"{self.name}: {failure} in {timeout_s:g} s; {self._account()}")
         return found
 
     def _payloads(self, subject: str) -> list[dict[str, Any]]:
-        return [message.data for message in self.messages(subject)]
+        return [report.data for report in self.messages(subject)]
 
     def _new_states(self) -> list[dict[str, Any]]:
         """Return the reports of the state since the last request."""
@@ -265,11 +295,6 @@ class MotiondRobot:
         states = [_in_words(state) for state in (self._new_states() or [self.state])]
         changes = [state for state, before in zip(states, [None, *states], strict=False) if state != before]
         return f"it was {', '.join(changes)}"
-
-
-def _nobody_is_in_control(answer: Mapping[str, Any]) -> bool:
-    """Return whether a request was refused as somebody has to be in control, and nobody is."""
-    return answer["status"] != "ok" and answer["code"] == "NOT_IN_CONTROL" and not answer["data"]["holder"]
 
 
 def _in_words(state: Mapping[str, Any]) -> str:

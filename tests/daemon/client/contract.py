@@ -74,14 +74,22 @@ async def robots_states_and_descriptions_are_known(daemon: Daemon, _: Daemon) ->
     assert [joint["name"] for joint in (await arm.report("description"))["joints"]] == ["shoulder", "elbow"]
 
 
-async def telemetry_is_the_newest_for_a_slow_reader(daemon: Daemon, _: Daemon) -> None:
-    async with asyncio.timeout(PATIENCE_S), daemon.robot("arm").telemetry() as samples:
+async def a_slow_reader_gets_the_newest_telemetry_or_every_sample(daemon: Daemon, _: Daemon) -> None:
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        daemon.reports("telemetry", robot="arm", every=True) as every,
+        daemon.robot("arm").telemetry() as samples,
+    ):
         first = await anext(samples)
         assert len(first["reference"]["position"]) == len(first["feedback"]["effort"]) == 2
         await asyncio.sleep(0.5)
         while not samples.dropped:  # noqa: ASYNC110 - nobody reports it
             await asyncio.sleep(0.05)
         assert (await anext(samples))["stamp_s"] > first["stamp_s"] + 0.2
+        stamps = [report.data["stamp_s"] for report in iter(every.get_nowait, None)]
+    assert every.dropped == 0
+    assert len(stamps) > samples.dropped
+    assert stamps == sorted({*stamps})
 
 
 async def a_closed_client_answers_nothing_and_closes_twice(daemon: Daemon, _: Daemon) -> None:
@@ -100,6 +108,6 @@ STEPS: list[Step] = [
     a_refusal_has_code_message_and_data,
     a_cancelled_play_leaves_the_robot_playing,
     robots_states_and_descriptions_are_known,
-    telemetry_is_the_newest_for_a_slow_reader,
+    a_slow_reader_gets_the_newest_telemetry_or_every_sample,
     a_closed_client_answers_nothing_and_closes_twice,
 ]

@@ -7,43 +7,47 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from motiond.client import NoAnswer, Refused, Report
 from motiond.daemon.testing import robot as robot_module
-from motiond.daemon.testing.connection import Connection, Message
-from motiond.daemon.testing.failures import NotInTime
+from motiond.daemon.testing.failures import DaemonEnded, NotInTime, RequestRefused
+from motiond.daemon.testing.reports import Reports
 from motiond.daemon.testing.robot import MotiondRobot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 BRIEF_S = 0.05
 
 
-class ScriptedConnection(Connection):
-    """A connection to no daemon, on which each request is followed by given reports and an answer."""
+def no_failure() -> None:
+    """Find the daemon's process running."""
 
-    def __init__(self, states: list[str], answer: dict[str, Any]) -> None:
-        super().__init__("motiond")
-        self._states = states
-        self._answer = answer
 
-    def publish(self, topic: str, data: Mapping[str, Any]) -> None:
-        for state in self._states:
-            self.report(state)
-        answer = {"status": "ok", "data": self._answer, "transaction": data["transaction"]}
-        self._received[topic.replace("/request/", "/response/")].append(Message(0.0, answer))
-
-    def report(self, state: str) -> None:
-        data = {"state": state, "message": "", "goal_id": None}
-        self._received["arm/state"].append(Message(0.0, data))
+def robot_of(
+    reports: Reports, request: Callable[..., dict[str, Any]], check: Callable[[], None] = no_failure
+) -> MotiondRobot:
+    """Return a robot whose client acts as `request` does."""
+    client = SimpleNamespace(robot=lambda name: SimpleNamespace(name=name, request=request))
+    daemon = SimpleNamespace(client=client, reports=reports, spent=False, check=check)
+    return MotiondRobot(cast("Any", daemon), "arm")
 
 
 def scripted_robot(before: list[str], states: list[str], answer: str) -> MotiondRobot:
     """Return a robot that reports some states before a request, and some before the answer to it."""
-    connection = ScriptedConnection(states, {"state": answer})
+    reports = Reports([])
+
+    def report(state: str) -> None:
+        reports.add(Report("arm", "state", {"state": state, "message": "", "goal_id": None}))
+
+    def request(*_: object, **__: object) -> dict[str, Any]:
+        for state in states:
+            report(state)
+        return {"state": answer}
+
     for state in before:
-        connection.report(state)
-    daemon = SimpleNamespace(connection=connection, spent=False, check=lambda: None)
-    return MotiondRobot(cast("Any", daemon), "arm")
+        report(state)
+    return robot_of(reports, request)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +57,7 @@ def scripted_robot(before: list[str], states: list[str], answer: str) -> Motiond
         (["idle", "playing"], [], "playing"),
         (["playing"], ["stopping", "idle"], "stopping"),
     ],
-    ids=["reported before the request", "not reported anew", "reported before the answer"],
+    ids=["reported before the request", "not reported again", "reported before the answer"],
 )
 def test_an_answer_may_name_a_state_that_has_passed(
     monkeypatch: pytest.MonkeyPatch, before: list[str], states: list[str], answer: str
@@ -76,3 +80,47 @@ def test_a_state_that_passed_since_the_request_is_found_once() -> None:
     assert robot.expect_state("idle")["state"] == "idle"
     with pytest.raises(NotInTime, match="not in state 'stopping'"):
         robot.expect_state("stopping", timeout_s=BRIEF_S)
+
+
+def failing(error: Exception) -> Callable[..., dict[str, Any]]:
+    def request(*_: object, **__: object) -> dict[str, Any]:
+        raise error
+
+    return request
+
+
+def test_a_refusal_fails_the_test_with_its_code_and_data() -> None:
+    refused = failing(Refused("BUSY", "arm/play: busy; it plays", {"goal_id": "x"}))
+    with pytest.raises(RequestRefused) as caught:
+        robot_of(Reports([]), refused).request("play", motion="wave")
+    assert (str(caught.value), caught.value.code) == ("BUSY: arm/play: busy; it plays", "BUSY")
+    assert caught.value.data == {"goal_id": "x"}
+
+
+def test_a_daemon_that_does_not_answer_fails_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(robot_module, "EXIT_S", BRIEF_S)
+    with pytest.raises(NotInTime, match=r"^arm: no answer in 30 s; look at its log$"):
+        robot_of(Reports([]), failing(NoAnswer("arm: no answer in 30 s; look at its log"))).stop()
+
+
+def test_a_daemon_that_ends_instead_of_an_answer_is_named(tmp_path: Path) -> None:
+    """Its socket is closed before its process has ended."""
+
+    def checks() -> Iterator[None]:
+        yield from (None, None)
+        raise DaemonEnded(tmp_path / "arm.yaml", -9)
+
+    running = checks()
+    robot = robot_of(Reports([]), failing(NoAnswer("lost")), lambda: next(running))
+    with pytest.raises(DaemonEnded):
+        robot.stop()
+
+
+def test_a_test_begins_with_the_latest_of_what_lasts_alone() -> None:
+    subjects = ("state", "state", "event", "telemetry", "result", "description")
+    reports = Reports(Report("arm", subject, {"number": number}) for number, subject in enumerate(subjects))
+    with reports:
+        pass
+    reports.forget()
+    kept = {subject: [one.data["number"] for one in reports.of("arm", subject)] for subject in subjects}
+    assert kept == {"state": [1], "event": [], "telemetry": [], "result": [], "description": [5]}

@@ -1,0 +1,88 @@
+"""What a daemon has reported since a test began."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+
+from motiond.client import ConnectionLost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from motiond.client import Report
+
+    T = TypeVar("T")
+
+LOOK_S = 0.05
+SUBJECTS = ("description", "state", "result", "event", "telemetry")
+RETAINED = frozenset({"description", "state"})
+
+
+class Received(NamedTuple):
+    """The data of a report, and when it arrived, as `time.monotonic()`."""
+
+    at_s: float
+    data: dict[str, Any]
+
+
+class Reports:
+    """All reports on `SUBJECTS` since the test began, by robot and subject; a thread receives them.
+
+    Parameters
+    ----------
+    stream : iterable of Report
+        Its end, or the end of the connection, ends the thread.
+    """
+
+    def __init__(self, stream: Iterable[Report]) -> None:
+        self._received: defaultdict[tuple[str, str], list[Received]] = defaultdict(list)
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(
+            target=self._receive, args=(stream,), name="motiond.reports", daemon=True
+        )
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+
+    def _receive(self, stream: Iterable[Report]) -> None:
+        with suppress(ConnectionLost):  # the daemon has gone, which `MotiondDaemon.check` reports
+            for report in stream:
+                self.add(report)
+
+    def add(self, report: Report) -> None:
+        """Keep a report."""
+        with self._changed:
+            self._received[report.robot, report.subject].append(Received(time.monotonic(), report.data))
+            self._changed.notify_all()
+
+    def of(self, robot: str, subject: str) -> list[Received]:
+        """Return all reports of a robot on a subject, oldest first."""
+        with self._changed:
+            return list(self._received[robot, subject])
+
+    def forget(self) -> None:
+        """Drop all reports but the latest on each retained subject."""
+        with self._changed:
+            for (_, subject), received in self._received.items():
+                del received[: -1 if subject in RETAINED else None]
+
+    def wait(self, find: Callable[[], T | None], timeout_s: float, check: Callable[[], None]) -> T | None:
+        """Return what `find` returns as soon as that is not None, or None after `timeout_s`.
+
+        `check` is called before each wait; what it raises ends the wait.
+        """
+        __tracebackhide__ = True
+        deadline_s = time.monotonic() + timeout_s
+        while (found := find()) is None and (left_s := deadline_s - time.monotonic()) > 0:
+            check()
+            with self._changed:
+                self._changed.wait(min(LOOK_S, left_s))
+        return found
