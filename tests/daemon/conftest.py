@@ -219,15 +219,7 @@ async def mosquitto_of_any_version(request: pytest.FixtureRequest) -> AsyncItera
 
 
 class Robots:
-    """Stands in for the registry: notes every request, and does what the tests tell it.
-
-    Attributes
-    ----------
-    gate : asyncio.Event
-        A play is answered only when it is set.
-    answers : dict of str to dict
-        What is answered to verbs.
-    """
+    """Stands in for the registry: notes every request, and does what the tests tell it."""
 
     robots: tuple[str, ...] = ("arm", "hand")
 
@@ -370,18 +362,7 @@ async def bridge(broker: AnyBroker, robots: Robots, hub: ReportHub) -> AsyncIter
 
 
 class Ear:
-    """A client that hears everything below the base, and holds what others say to the document.
-
-    Parameters
-    ----------
-    checked : bool
-        Whether it does the latter; where times are taken, it would take part of them.
-
-    Attributes
-    ----------
-    of_tests : set of (str, bytes)
-        What tests have published by an ear: requests, good and bad, and what others overwrite.
-    """
+    """A client that hears everything below the base, and holds what others say to the document."""
 
     of_tests: ClassVar[set[tuple[str, bytes]]] = set()
 

@@ -63,17 +63,7 @@ ON_BUSY = ("reject", "queue", "replace")
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """What happens to one robot's daemon from its start to its end.
-
-    Attributes
-    ----------
-    sequence : Sequence
-        The robot, its motions and all acts but the last, which is a shutdown.
-    opens_in_s : float
-        How long its driver takes to open.
-    rests_first : bool
-        Whether it is stopped, and comes to rest, before the shutdown.
-    """
+    """What happens to one robot's daemon from its start to its end."""
 
     sequence: Sequence
     opens_in_s: float

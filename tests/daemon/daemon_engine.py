@@ -77,18 +77,7 @@ REQUEST: ContextVar[int | None] = ContextVar("request", default=None)
 
 @dataclass(slots=True)
 class Asked:
-    """A request.
-
-    Attributes
-    ----------
-    order : int
-        Requests are numbered in the order in which they were sent.
-    at_s, answered_s : float
-    answer : dict or None
-        None where its client has given up, or has had no answer yet.
-    given_up : bool
-        Whether its client has.
-    """
+    """A request."""
 
     order: int
     verb: str
@@ -106,15 +95,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Halt:
-    """What ends all that moves or waits: a stop, an emergency stop, a release of the joints, an exit.
-
-    Attributes
-    ----------
-    order : int
-        That of the request; of what the daemon does by itself, that of the last request before it.
-    number : int
-        Of its command.
-    """
+    """What ends all that moves or waits: a stop, an emergency stop, a release of the joints, an exit."""
 
     kind: str
     order: int
@@ -144,21 +125,7 @@ class Sent:
 
 @dataclass(slots=True)
 class DaemonAccount(Account):
-    """What became of a life.
-
-    Attributes
-    ----------
-    asked : list of Asked
-    halts : list of Halt
-    sent : list of Sent
-    results : list of (float, dict)
-        With the time of each.
-    reasons : list of Reason
-    steps : int
-        Ticks of the stream process and requests.
-    state : str
-        In which the robot was before it was shut down.
-    """
+    """What became of a life."""
 
     asked: list[Asked] = field(default_factory=list)
     halts: list[Halt] = field(default_factory=list)
@@ -211,14 +178,7 @@ class WatchedLoop(StreamLoop):
 
 
 class DaemonEngine:
-    """One life of one robot's daemon.
-
-    Parameters
-    ----------
-    life : Life
-    folder : Path
-        For its motions and its simulated robot.
-    """
+    """One life of one robot's daemon."""
 
     def __init__(self, life: Life, folder: Path) -> None:
         self.life, self.sequence = life, life.sequence

@@ -69,15 +69,7 @@ class LateClock(VirtualClock):
 
 
 class WatchedSim(SimDriver):
-    """Simulated actuators that remember the last setpoint, and fail when they are told to.
-
-    Attributes
-    ----------
-    received : list of float or None
-        The last setpoint, until it is taken.
-    stretch : int
-        Counts stretches of setpoints: a halt, and switching torque, begin a new one.
-    """
+    """Simulated actuators that remember the last setpoint, and fail when they are told to."""
 
     received: list[float] | None = None
     stretch = 0
@@ -124,21 +116,7 @@ class WatchedSim(SimDriver):
 
 @dataclass(slots=True)
 class Handed:
-    """A goal that was handed over.
-
-    Attributes
-    ----------
-    doubts : float
-        In 1/s: how steeply its clock may ramp although a limit may be passed then; 0 where none can.
-    fastest : float
-        The highest speed that was asked for.
-    disturbed : bool
-        Whether anything happened while it played.
-    ended_at : int
-        The tick.
-    ended : list of Ended
-        Its results.
-    """
+    """A goal that was handed over."""
 
     goal: Goal
     command: messages.Play
@@ -151,19 +129,7 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A setpoint that the driver received.
-
-    Attributes
-    ----------
-    goal : int
-        Which of the goals that were handed over was the last to begin; -1 before the first.
-    skips : int
-        How many ticks it may move on by.
-    speed : float
-        The one that was asked for last.
-    quiet : int
-        For how many ticks the motion had played on time without an event.
-    """
+    """A setpoint that the driver received."""
 
     tick: int
     time_s: float

@@ -33,15 +33,7 @@ RESTING = frozenset({State.IDLE, State.PAUSED})
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Setpoints without a halt between them.
-
-    Attributes
-    ----------
-    received : list of Received
-    positions : ndarray, shape (setpoints, joints)
-    steps : ndarray, shape (setpoints, joints)
-        From each to the next; the last one's is 0.
-    """
+    """Setpoints without a halt between them."""
 
     received: list[Received]
     positions: Floats

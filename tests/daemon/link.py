@@ -17,11 +17,6 @@ class Link:
 
     It listens on a socket of its own: a connection that an `asyncio.Server` accepts while it is closed
     is left open (https://github.com/python/cpython/issues/109564).
-
-    Parameters
-    ----------
-    port : int
-        The broker's.
     """
 
     def __init__(self, port: int) -> None:

@@ -106,15 +106,7 @@ def comes_to_rest_softly(positions: NDArray[np.float64]) -> bool:
 
 
 class Rig:
-    """A folder with a configuration and motions; `settings` are what a test may change before it starts.
-
-    Attributes
-    ----------
-    reports : list of Report
-        Everything reported so far.
-    forks : StreamForks
-        Who forks the stream processes.
-    """
+    """A folder with a configuration and motions; `settings` are what a test may change before it starts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -60,15 +60,7 @@ VERBS = {
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something that happens.
-
-    Attributes
-    ----------
-    after : int
-        Ticks after the one before.
-    values : dict
-        What a request carries, or how late a tick is (in periods).
-    """
+    """Something that happens."""
 
     after: int
     verb: str
@@ -77,14 +69,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A robot, what it can play, and what happens to it.
-
-    Attributes
-    ----------
-    start : list of float
-        Where the joints are at first.
-    acts : tuple of Act
-    """
+    """A robot, what it can play, and what happens to it."""
 
     seed: int
     settings: RobotSettings

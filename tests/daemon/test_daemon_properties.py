@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -38,16 +38,6 @@ def test_a_life_that_once_failed_goes_well(seed: int) -> None:
     assert broken(account_of(life(seed))) == []
 
 
-def _follows_in_spite_of_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(self: RobotSession, stop: Any) -> int:
-        before = self.stopped
-        number = self._send(stop)
-        self.stopped = before
-        return number
-
-    monkeypatch.setattr(RobotSession, "_stop", stop)
-
-
 def _keeps_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RobotSession, "clear_queue", lambda *_: [])
 
@@ -58,7 +48,6 @@ def _begins_after_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
 
 FINDING = "begins after the"
 DEFECTS = {
-    "what follows a motion follows a stop": (_follows_in_spite_of_a_stop, 45),
     "what waits is kept by a stop": (_keeps_what_waits, 28),
     "what is to begin begins after a stop": (_begins_after_a_stop, 22),
 }

@@ -41,24 +41,7 @@ FIRST_PID = 4_194_305  # more than any process of the system has
 
 
 class VirtualForks(StreamForks):
-    """Runs stream processes in this process.
-
-    Attributes
-    ----------
-    processes : dict of int to VirtualProcess
-        Those that run, by id.
-    refusals : list of int
-        Why the next forks are refused, each an errno.
-    failures : list of OSError
-        What the next requests raise, before anything is forked.
-    opens_in_s : float
-        How long each process takes to open its driver.
-
-    Parameters
-    ----------
-    machine : type of VirtualMachine, optional
-        On which each process runs.
-    """
+    """Runs stream processes in this process."""
 
     def __init__(self, machine: Callable[[VirtualProcess, float], VirtualMachine] | None = None) -> None:
         super().__init__()
@@ -105,15 +88,7 @@ class VirtualForks(StreamForks):
 
 
 class VirtualProcess:
-    """A stream process that is none.
-
-    Parameters
-    ----------
-    pid : int
-    forks : VirtualForks
-    channel, told : socket
-        Its own ends of what it is given.
-    """
+    """A stream process that is none."""
 
     def __init__(self, pid: int, forks: VirtualForks, channel: socket.socket, told: socket.socket) -> None:
         self.pid = pid
@@ -229,13 +204,7 @@ class VirtualProcess:
 
 
 class VirtualMachine(Machine):
-    """The machine of one process: its time is the loop's.
-
-    Attributes
-    ----------
-    on_hurry : callable, SIG_IGN or None
-        What the signal `HURRY` does: at first it ends the process.
-    """
+    """The machine of one process: its time is the loop's."""
 
     def __init__(self, process: VirtualProcess, opens_in_s: float) -> None:
         self.on_hurry: object = None

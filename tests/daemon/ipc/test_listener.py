@@ -27,14 +27,7 @@ WAITS = (
 
 
 class Scarce(MemorySocket):
-    """A listening socket of a process that has so many descriptors left.
-
-    Attributes
-    ----------
-    free : int
-    tries : int
-        How often a connection was to be taken in vain.
-    """
+    """A listening socket of a process that has so many descriptors left."""
 
     free = 0
     tries = 0

@@ -29,13 +29,7 @@ BEATS_S = 0.15
 
 
 class Run:
-    """A stream process, and what it has sent.
-
-    Attributes
-    ----------
-    notices : list of Notice
-        What it has sent.
-    """
+    """A stream process, and what it has sent."""
 
     def __init__(self, process: StreamProcess) -> None:
         self.process = process

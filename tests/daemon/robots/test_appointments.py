@@ -92,17 +92,14 @@ async def test_what_waits_is_not_begun_by_a_clock_that_has_become_bad(rig: Rig) 
     assert (result["code"], result["message"]) == ("INVALID_GOAL", REFUSALS[1][1])
 
 
-@pytest.mark.parametrize(("kernel", "message"), REFUSALS, ids=["adrift", "off", "unestimated"])
-async def test_a_start_of_a_group_is_not_prepared_by_a_clock_that_is_too_bad(
-    rig: Rig, kernel: KernelClock, message: str
-) -> None:
+async def test_a_start_of_a_group_is_not_prepared_by_a_clock_that_is_too_bad(rig: Rig) -> None:
+    kernel, message = REFUSALS[0]
     rig.robot["groups"] = ["choir"]
     async with running(rig, HandedClock(kernel, 0.005)) as registry:
         with pytest.raises(RequestError) as caught:
             await ask(registry, "fleet/prepare", motion="short", start="s1")
-        status = await ask(registry, "status")
+        assert not (await ask(registry, "status"))["torque"]
     assert (caught.value.code, str(caught.value)) == ("CLOCK", message)
-    assert not status["torque"]
 
 
 async def test_diagnostics_tell_the_clock_as_it_is_now(rig: Rig) -> None:

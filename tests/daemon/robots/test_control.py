@@ -96,16 +96,6 @@ async def test_a_motion_stops_softly_when_control_is_taken_and_the_taker_goes_on
         assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
 
 
-async def test_anybody_stops_and_nobody_else_goes_on(rig: Rig) -> None:
-    async with rig.running() as registry:
-        lease, plays, _ = await start_long(rig, registry)
-        assert (await ok(registry, "stop"))["goal_id"] == plays
-        assert (await rig.rest_after(plays))["code"] == "CANCELED"
-        assert (await ok(registry, "estop"))["latched"]
-        assert (await ask(registry, "reset"))["code"] == "NOT_IN_CONTROL"
-        assert (await ok(registry, "reset", lease=lease))["state"] == "idle"
-
-
 async def test_a_loss_while_the_daemon_ends_keeps_no_robot_from_its_way_home(rig: Rig) -> None:
     rig.robot |= {"on_exit": "park", "poses": {"park": {"shoulder": 1.0}}}
     rig.robot["approach"]["velocity"] = 0.3  # it is still on its way when the loss is noticed
@@ -134,26 +124,6 @@ async def test_a_play_that_has_not_begun_when_control_is_lost_does_not_begin(rig
             "arm: stopped before the motion began; play it again",
         )
         assert (await rig.result_of(plays))["code"] == "PREEMPTED"
-
-
-async def test_who_is_in_control_is_told_from_the_beginning_without_the_secret(rig: Rig) -> None:
-    async with rig.running() as registry:
-        free = await rig.until("lease", lambda _: True)
-        assert free["holder"] is None
-        lease = (await ok(registry, "lease/acquire", holder="ana"))["lease"]
-        told = await rig.until("lease", lambda data: data["holder"] == "ana")
-        assert told == {
-            "holder": "ana",
-            "epoch": free["epoch"] + 1,
-            "expires_at": told["expires_at"],
-            "required": True,
-            "ttl_s": LONG_S,
-            "takeover": True,
-        }
-        await ok(registry, "lease/renew", lease=lease)
-        await ok(registry, "lease/release", lease=lease)
-        await rig.until("lease", lambda data: data["holder"] is None, rig.place_of(told))
-    assert lease not in str([report.data for report in rig.reports])
 
 
 async def test_where_no_control_is_required_everybody_commands_and_there_is_no_lease(rig: Rig) -> None:

@@ -66,21 +66,7 @@ def ends(fault: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A fault in the middle of a motion, and what must come of it.
-
-    Attributes
-    ----------
-    states : tuple of str
-        One after the other, from the fault until the robot could play again.
-    message : str
-        Of the result, as a regular expression.
-    events : tuple of (kind, message)
-        Messages are regular expressions.
-    details : dict
-        Those of the result that name what failed.
-    late_s : float
-        By how much later than others a setpoint or a reading may come.
-    """
+    """A fault in the middle of a motion, and what must come of it."""
 
     fault: dict[str, Any]
     code: str
@@ -231,19 +217,7 @@ CASES = [*STOPPED, *HALTED_OR_GONE]
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What became of a motion with a fault in it; times are of the monotonic clock.
-
-    Attributes
-    ----------
-    states : tuple of str
-        From the fault until the robot could play again.
-    torque, holds : bool
-        Whether it was then said to have torque, and whether its actuators had.
-    fault_s, rest_s, end_s : float
-        When the fault was asked for, when the robot was at rest, and when it could play again.
-    feedback_s, feedback : ndarray, shape (samples,) and (samples, joints)
-        From first to last.
-    """
+    """What became of a motion with a fault in it; times are of the monotonic clock."""
 
     result: dict[str, Any]
     states: tuple[str, ...]

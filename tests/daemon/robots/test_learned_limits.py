@@ -39,15 +39,7 @@ TOO_FAR = (
 
 
 class Stage:
-    """A robot, a stream process that is played by the test, and the thread that checks motions.
-
-    Attributes
-    ----------
-    may_check : asyncio.Event
-        Motions are checked again only once it is set.
-    enables : bool
-        Whether torque comes on as soon as it is asked for.
-    """
+    """A robot, a stream process that is played by the test, and the thread that checks motions."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         rig = Rig(folder)

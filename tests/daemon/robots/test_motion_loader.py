@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import time
 import weakref
 from typing import TYPE_CHECKING, Any, cast
 
-import orjson
 import pytest
 
 from motiond.daemon.api import RequestError
@@ -119,13 +117,6 @@ async def test_whoever_leaves_waits_for_no_file(bench: Bench) -> None:
     assert (bench.library.stopped, bench.told) == (True, [])
 
 
-async def test_after_leaving_nothing_is_read_at_all(bench: Bench) -> None:
-    bench.loader.leave()
-    with pytest.raises(RequestError) as refused:
-        await asyncio.wait_for(bench.loader.load(), PATIENCE_S)
-    assert (str(refused.value), bench.library.reading.is_set()) == (LEFT, False)
-
-
 async def test_a_failure_is_raised_to_whoever_waits_and_logged_where_nobody_does(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -165,21 +156,6 @@ async def test_a_robot_whose_motions_cannot_be_read_takes_other_requests(
             assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
     assert len(calls) == 1
     assert "arm: the motions could not be read" in caplog.messages
-
-
-async def test_a_motion_whose_name_is_no_utf_8_is_told_and_played(rig: Rig) -> None:
-    motions = rig.folder / "motions"
-    (motions / "short.seq").rename(motions / os.fsdecode(b"sh\xff\nrt.seq"))
-    name = r"sh\xff\x0art"
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        with pytest.raises(RequestError) as refused:
-            await ask(registry, "play", motion="shirt")
-        assert str(refused.value) == f"arm: no motion 'shirt'; there are long, {name}"
-        accepted = await ask(registry, "play", motion=name)
-        result = await rig.result_of(accepted["goal_id"])
-    assert (result["code"], result["motion"]) == ("SUCCESSFUL", name)
-    orjson.dumps([report.data for report in rig.reports], option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def library_of(rig: Rig) -> MotionLibrary:

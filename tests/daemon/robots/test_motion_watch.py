@@ -7,15 +7,13 @@ import errno
 import os
 from contextlib import asynccontextmanager
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from watchfiles._rust_notify import WatchfilesRustInternalError
 
-from motiond.daemon.planning.library import stamp_of
 from motiond.daemon.robots.motions import motion_watch
-from motiond.daemon.robots.motions.motion_watch import MotionWatch, why_unwatched
+from motiond.daemon.robots.motions.motion_watch import why_unwatched
 from motiond.formats.io import open_regular, source
 from motiond.text import printable
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from motiond.daemon.planning.library import MotionLibrary, Stamp
+    from motiond.daemon.planning.library import MotionLibrary
     from motiond.daemon.robots.registry import RobotRegistry
 
 pytestmark = pytest.mark.slow
@@ -124,49 +122,6 @@ async def test_a_file_is_not_read_while_it_is_being_written(
         await until(lambda: frames(library, "slow") == 101)
         assert frames(library, "other") == 101
     assert [line for line in caplog.messages if "slow" in line] == []
-
-
-class Counting:
-    """A watch of a folder, of which is noted what may be read at each reading."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.readings: list[set[str]] = []
-        self.watch = MotionWatch("arm", (folder,), self._load, lambda: False)
-
-    async def _load(self, may_read: Callable[[Path], bool]) -> None:
-        self.readings.append({path.name for path in self.folder.iterdir() if may_read(path)})
-
-
-@pytest.fixture
-def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counting:
-    """A watch whose file `busy` changes whenever it is looked at, until `done` is there."""
-    counts, usual = count(), stamp_of
-
-    def stamp(path: Path) -> Stamp:
-        return (next(counts),) if path.name == "busy" and not (tmp_path / "done").exists() else usual(path)
-
-    monkeypatch.setattr(motion_watch, "stamp_of", stamp)
-    for name in ("busy", "one", "two"):
-        (tmp_path / name).touch()
-    return Counting(tmp_path)
-
-
-async def test_what_becomes_quiet_while_more_is_written_is_read_together(
-    counting: Counting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each reading publishes the whole list: thousands of files that come one by one fill all queues."""
-    monkeypatch.setattr(motion_watch, "BATCH_S", PATIENCE_S)
-    unsettled = counting.watch._unsettled
-    await counting.watch._note([counting.folder / name for name in ("busy", "one")])
-    settling = asyncio.create_task(counting.watch._settle())
-    await until(lambda: counting.folder / "one" not in unsettled)
-    await counting.watch._note([counting.folder / "two"])
-    await until(lambda: counting.folder / "two" not in unsettled)
-    assert counting.readings == []
-    (counting.folder / "done").touch()
-    await asyncio.wait_for(settling, PATIENCE_S)
-    assert counting.readings == [{"busy", "done", "one", "two"}]
 
 
 async def test_a_folder_that_is_exchanged_or_comes_later_is_watched_too(
@@ -309,15 +264,3 @@ def test_a_failure_to_watch_is_told_with_what_mends_it() -> None:
             assert why_unwatched(error).endswith(hint)
     assert why_unwatched(WatchfilesRustInternalError("what else")).startswith("is not watched; what else;")
     assert why_unwatched(ZeroDivisionError("a defect")) == ""
-
-
-async def test_without_watch_nothing_is_read_until_somebody_asks(rig: Rig) -> None:
-    rig.robot["motions"] = ["motions"]
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        library = registry.members["arm"].robot.library
-        write_seq(rig.folder / "motions" / "new.seq", sweep(0.5), JOINTS, RATE_HZ)
-        await asyncio.sleep(1.0)
-        assert library.get("new") is None
-        told: dict[str, Any] = await ask(registry, "motions/reload")
-        assert "new" in {one["name"] for one in told["motions"]}

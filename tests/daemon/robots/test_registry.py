@@ -6,9 +6,6 @@ import asyncio
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-import pytest
-
-from motiond.daemon.api import RequestError, StatusRequest
 from motiond.daemon.config.robot import LeaseSettings
 from motiond.daemon.robots import member as module
 from motiond.daemon.robots.member import Member
@@ -19,6 +16,8 @@ from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
     from motiond.daemon.joints.joint_map import JointMap
     from motiond.daemon.robots.robot import Robot
@@ -99,13 +98,6 @@ async def test_a_robot_that_fails_is_offline_and_tried_again_while_the_others_go
     await asyncio.wait_for(running, PATIENCE_S)
 
 
-async def test_a_robot_that_fails_as_it_leaves_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    arm = FakeRobot("arm", ValueError("late"))
-    arm.leave()
-    await asyncio.wait_for(registry_of(arm, monkeypatch=monkeypatch).run(), PATIENCE_S)
-    assert arm.rests == []
-
-
 async def test_a_stop_reaches_every_robot_also_after_one_that_cannot_be_stopped(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -114,15 +106,6 @@ async def test_a_stop_reaches_every_robot_also_after_one_that_cannot_be_stopped(
     registry_of(arm, leg, monkeypatch=monkeypatch).stop("the broker has been away")
     assert (arm.told, leg.told) == ([], ["the broker has been away"])
     assert caplog.messages == ["arm: failed inside motiond"]
-
-
-async def test_of_very_many_robots_a_part_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    robots = [FakeRobot(f"r{number}") for number in range(1_000)]
-    registry = registry_of(*robots, monkeypatch=monkeypatch)
-    with pytest.raises(RequestError) as refused:
-        await registry.handle("nobody", "status", StatusRequest())
-    known = ", ".join(f"r{number}" for number in range(20))
-    assert str(refused.value) == f"no robot 'nobody'; there are {known} and 980 more"
 
 
 async def test_a_real_robot_that_failed_comes_back_and_plays(

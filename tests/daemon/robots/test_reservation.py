@@ -131,6 +131,11 @@ async def test_what_would_interfere_is_refused_and_names_the_start(rig: Rig) -> 
             assert told["data"] == {"start": "s1", "expires_at": answer["expires_at"]}
         told = await ask(registry, "fleet/prepare", motion="short", start="s2")
         assert (told["code"], told["data"]["start"]) == ("RESERVED", "s1")
+        told = await ask(registry, "fleet/release", start="s2", token=NOBODYS)
+        assert (told["code"], told["error"]) == (
+            "NOT_RESERVED",
+            "arm: not reserved for start 's2'; it is for 's1'; prepare it first",
+        )
         assert (await ask(registry, "pause"))["code"] == "NOT_PLAYING"
         assert (await ok(registry, "queue"))["queue"] == []
 
@@ -177,49 +182,46 @@ async def test_what_cannot_be_played_is_refused_as_of_play_and_reserves_nothing(
         assert reservations(rig) == [NOTHING]
 
 
-async def test_a_robot_of_no_group_cannot_be_reserved(rig: Rig) -> None:
-    del rig.robot["groups"]
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        told = await ask(registry, "fleet/prepare", motion="short", start="s1")
-        assert (told["code"], told["error"]) == (
+@pytest.mark.parametrize(
+    ("changed", "before", "code", "message"),
+    [
+        (
+            {"groups": []},
+            None,
             "NOT_ALLOWED",
             "arm: it is in no group; name its groups in the configuration",
-        )
-
-
-async def test_a_robot_that_plays_or_has_something_waiting_is_busy(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        plays = await ok(registry, "play", motion="long")
-        told = await ask(registry, "fleet/prepare", motion="short", start="s1")
-        assert (told["code"], told["error"], told["data"]) == (
-            "BUSY",
-            "arm: busy with long; one motion plays at a time; stop it first",
-            {"goal_id": plays["goal_id"]},
-        )
-
-
-async def test_a_robot_that_is_halted_or_on_another_clock_is_refused(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        await ok(registry, "estop")
-        told = await ask(registry, "fleet/prepare", motion="short", start="s1")
-        assert (told["code"], told["error"]) == (
-            "ESTOPPED",
-            "arm: short cannot be prepared; the emergency stop is latched; reset it when it is safe",
-        )
-
-
-async def test_a_robot_on_virtual_time_is_refused(rig: Rig) -> None:
-    rig.robot["clock"] = "virtual"
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        told = await ask(registry, "fleet/prepare", motion="short", start="s1")
-        assert (told["code"], told["error"]) == (
+        ),
+        (
+            {"clock": "virtual"},
+            None,
             "INVALID_REQUEST",
             "arm: a group starts at a time of the real clock; the robot's clock is virtual; play it alone",
-        )
+        ),
+        (
+            {},
+            "play",
+            "BUSY",
+            "arm: busy with long; one motion plays at a time; stop it first",
+        ),
+        (
+            {},
+            "estop",
+            "ESTOPPED",
+            "arm: short cannot be prepared; the emergency stop is latched; reset it when it is safe",
+        ),
+    ],
+    ids=["no group", "virtual", "playing", "halted"],
+)
+async def test_a_robot_that_cannot_start_with_a_group_is_not_reserved(
+    rig: Rig, changed: dict[str, Any], before: str | None, code: str, message: str
+) -> None:
+    rig.robot |= changed
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        if before is not None:
+            await ok(registry, before, **({"motion": "long"} if before == "play" else {}))
+        answer = await ask(registry, "fleet/prepare", motion="short", start="s1")
+        assert (answer["code"], answer["error"]) == (code, message)
 
 
 async def test_the_same_start_again_is_planned_again_and_another_motion_takes_its_place(rig: Rig) -> None:
@@ -278,6 +280,7 @@ async def test_a_reservation_whose_time_is_over_refuses_nothing_and_is_not_commi
         ("estop", "the emergency stop is latched"),
         ("release", "released on request"),
         ("lost", "the robot is offline; "),
+        ("shutdown", "the daemon shuts down"),
     ],
 )
 async def test_a_stop_a_release_and_a_lost_robot_end_it(rig: Rig, how: str, reason: str, phase: str) -> None:
@@ -291,6 +294,8 @@ async def test_a_stop_a_release_and_a_lost_robot_end_it(rig: Rig, how: str, reas
                 assert told == {"start": "s1"}
             case "lost":
                 registry.members["arm"].listener.on_exit("the process ended")
+            case "shutdown":
+                registry.leave()
             case _:
                 await ok(registry, how)
         told = await until_phase(rig, "released")
@@ -298,23 +303,6 @@ async def test_a_stop_a_release_and_a_lost_robot_end_it(rig: Rig, how: str, reas
         assert registry.reservations["arm"].phase_of("s1") is None
         assert rig.results() == []
     assert is_still(rig)
-
-
-async def test_what_is_not_reserved_cannot_be_released(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await prepared(rig, registry)
-        told = await ask(registry, "fleet/release", start="s2", token=NOBODYS)
-        assert (told["code"], told["error"]) == (
-            "NOT_RESERVED",
-            "arm: not reserved for start 's2'; it is for 's1'; prepare it first",
-        )
-        assert registry.reservations["arm"].phase_of("s1") == "reserved"
-
-
-async def test_a_daemon_that_ends_releases_it(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await prepared(rig, registry)
-    assert (await until_phase(rig, "released"))["reason"] == "the daemon shuts down"
 
 
 # -- commit -------------------------------------------------------------------------------------------------
@@ -426,16 +414,6 @@ async def test_a_secret_that_only_the_client_knows_commits_a_start(rig: Rig) -> 
         assert (await commit(registry, answer, token=secret))["status"] == "ok"
 
 
-async def test_each_start_has_a_token_of_its_own(rig: Rig) -> None:
-    async with rig.running() as registry:
-        tokens = set()
-        for start in ("s1", "s2"):
-            token = (await prepared(rig, registry, start=start))["token"]
-            await ok(registry, "fleet/release", start=start, token=token)
-            tokens.add(token)
-    assert [len(token) for token in tokens] == [22, 22]
-
-
 @pytest.mark.parametrize("on_loss", ["stop", "play_on"])
 @pytest.mark.parametrize("how", ["release", "take", "expiry"])
 async def test_who_loses_control_loses_what_was_prepared(rig: Rig, how: str, on_loss: str) -> None:
@@ -523,6 +501,7 @@ async def test_an_approach_that_would_begin_too_late_is_not_begun(rig: Rig) -> N
     ("verb", "phase"),
     [
         ("pause", "ready"),  # on the motion it is no end
+        ("the broker is away", "ready"),
         *product(("stop", "estop", "fleet/release"), ("ready", "playing")),
     ],
 )
@@ -532,22 +511,15 @@ async def test_what_stops_it_acts_at_once_also_on_the_way(rig: Rig, verb: str, p
         await committed(registry, answer, answer["ready_in_s"] + 1.0)
         await until_phase(rig, phase)
         body = {"start": "s1", "token": answer["token"]} if verb == "fleet/release" else {}
-        await ok(registry, verb, **body)
+        if verb == "the broker is away":
+            registry.stop(verb)
+        else:
+            await ok(registry, verb, **body)
         result = await rig.until("result", lambda _: True)
         assert result["code"] == ("ESTOP" if verb == "estop" else "CANCELED")
         assert result["played_s"] < (answer["duration_s"] if phase == "playing" else 0.001)
         assert result["details"]["start"] == "s1"
         await until_phase(rig, "released")
-
-
-async def test_a_robot_that_nobody_can_stop_is_released(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await committed(registry, await prepared(rig, registry), 5.0)
-        await until_phase(rig, "ready")
-        registry.stop("the broker is away")
-        assert (await until_phase(rig, "released"))["start"] == "s1"
-        result = await rig.until("result", lambda _: True)
-        assert (result["message"], result["played_s"]) == ("the broker is away", 0.0)
 
 
 async def test_what_is_broken_off_names_the_robot_that_is_why(rig: Rig) -> None:

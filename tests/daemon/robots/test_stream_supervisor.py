@@ -92,15 +92,7 @@ class Listener:
 
 
 class Stage:
-    """A supervisor with all that it deals with.
-
-    Attributes
-    ----------
-    processes : list of Process
-        Those that were started, oldest first.
-    failures : list of OSError
-        Why the next starts fail.
-    """
+    """A supervisor with all that it deals with."""
 
     def __init__(self, timeout_s: float, beat_s: float | None) -> None:
         self.listener = Listener()

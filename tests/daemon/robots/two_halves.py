@@ -58,17 +58,7 @@ class Asked:
 
 @dataclass
 class Engine:
-    """What a stream process does, but for its actuators, which are where they are sent.
-
-    Attributes
-    ----------
-    trace : list of float
-        The setpoint after each tick.
-    ends : list of Ended
-        Every end, with what was held then.
-    notices : list of Notice
-        What was refused.
-    """
+    """What a stream process does, but for its actuators, which are where they are sent."""
 
     clock: VirtualClock = field(default_factory=VirtualClock)
     position: np.ndarray[Any, Any] = field(default_factory=lambda: np.zeros(1))
@@ -143,29 +133,7 @@ class Engine:
 
 
 class Halves:
-    """Both halves, and what is on its way between them.
-
-    Parameters
-    ----------
-    command_ticks, notice_ticks : int
-        How long a command and a notice are under way.
-
-    Attributes
-    ----------
-    session : RobotSession
-    engine : Engine
-    tick : int
-        The present one.
-    sent : list of (int, Command)
-        What was sent, with the tick.
-    results : list of (Ended, str or None)
-        What was reported, with what was said to follow.
-    accepted : set of str
-        The goals that were accepted.
-    warnings : list of str
-    refused : str
-        A motion that cannot begin.
-    """
+    """Both halves, and what is on its way between them."""
 
     def __init__(self, on_end: Follows, on_exit: str, command_ticks: int, notice_ticks: int) -> None:
         self.engine = Engine()

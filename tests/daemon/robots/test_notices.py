@@ -1,0 +1,175 @@
+"""What a robot reports and answers, notice by notice of a stream process that the test plays."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from motiond.daemon.api import ReportHub, RequestError
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.ipc import messages
+from motiond.daemon.robots.assembly import make_registry
+from tests.daemon.rig import FORKS, UNLIMITED, Rig, ask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from motiond.daemon.api import Subject
+
+READY = messages.Ready(1000.0, [], UNLIMITED)
+HELD = [0.1, 0.1]
+OFF = messages.Changed("idle", torque=False, goal_id=None, reference=None)
+
+
+def on(*ended: messages.Ended) -> messages.Changed:
+    return messages.Changed("idle", torque=True, goal_id=None, reference=HELD, ended=[*ended])
+
+
+def measured(torque_of_each: list[float | None], *, torque: bool = False) -> messages.Changed:
+    return replace(on() if torque else OFF, found=torque_of_each)
+
+
+class Stage:
+    """A robot, and the stream process that the test plays."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.hub = ReportHub()
+        self.registry = make_registry(load_settings(Rig(folder).config), self.hub, FORKS)
+        self.member = self.registry.members["arm"]
+        self.member.robot.library.load_all()
+        self.sent: list[str] = []
+        monkeypatch.setattr(self.member.robot.stream, "send", self._send)
+
+    def _send(self, command: messages.Command, _fds: tuple[int, ...] = ()) -> int:
+        self.sent.append(type(command).__name__)
+        return len(self.sent)
+
+    def notify(self, *notices: messages.Notice) -> None:
+        """Let the stream process report something; it has obeyed all that was sent."""
+        for notice in notices:
+            if isinstance(notice, messages.Changed):
+                notice = replace(notice, after=len(self.sent))  # noqa: PLW2901
+            self.member.listener.on_notice(notice)
+
+    async def request(self, verb: str, **values: Any) -> asyncio.Task[dict[str, Any]]:
+        """Send a request, and let everybody do what can be done now."""
+        task = asyncio.create_task(ask(self.registry, verb, **values), name=verb)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return task
+
+    def reports(self, subject: Subject, *notices: messages.Notice) -> list[dict[str, Any]]:
+        """Return what notices have the robot report."""
+        with self.hub.subscribe(frozenset({subject})) as reports:
+            self.notify(*notices)
+            return [report.data for report in iter(reports.get_now, None)]
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    stage = Stage(tmp_path, monkeypatch)
+    yield stage
+    stage.member.robot.planner.close()
+
+
+async def test_a_play_that_has_not_begun_does_not_begin_after_a_disable(stage: Stage) -> None:
+    stage.notify(READY, OFF)
+    play = await stage.request("play", motion="short")
+    disable = await stage.request("disable")
+    stage.notify(on())
+    with pytest.raises(RequestError) as refusal:
+        await play
+    stage.notify(OFF)
+    await disable
+    assert stage.sent == ["Enable", "Disable"]
+    assert str(refusal.value) == "arm: stopped before the motion began; play it again"
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "reason"),
+    [
+        ("estopped", "ESTOPPED", "the emergency stop is latched; reset it when it is safe"),
+        ("fault", "FAULT", "the bus is lost; reset it when it is fixed"),
+    ],
+)
+async def test_torque_of_a_halted_robot_is_not_switched_off(
+    stage: Stage, state: str, code: str, reason: str
+) -> None:
+    halted = replace(on(), state=state)
+    stage.notify(READY, OFF, on(), messages.Happened("fault", "the bus is lost"), halted)
+    with pytest.raises(RequestError) as refusal:
+        await ask(stage.registry, "disable")
+    assert (refusal.value.code, str(refusal.value)) == (code, f"arm: torque cannot be switched off; {reason}")
+    assert stage.sent == []
+
+
+async def test_a_pause_of_a_motion_that_has_ended_by_then_is_no_success(stage: Stage) -> None:
+    stage.notify(READY, on())
+    goal_id = str((await (await stage.request("play", motion="short")))["goal_id"])
+    pausing = await stage.request("pause")
+    stage.notify(on(messages.Ended(goal_id, "SUCCESSFUL", "the last row is out and held", 0.5)))
+    with pytest.raises(RequestError) as refusal:
+        await pausing
+    assert (refusal.value.code, str(refusal.value)) == (
+        "NOT_PLAYING",
+        "arm: short ended before; pause what follows, or stop it",
+    )
+
+
+@pytest.mark.parametrize(
+    ("torque_of_each", "torque", "reported"),
+    [
+        ([None, None], False, (False, [])),
+        ([None, None], True, (True, [])),
+        ([0.0, 0.0], False, (False, [])),
+        ([1.0, 1.0], False, (True, [])),
+        ([0.0, 1.0], False, (True, ["shoulder"])),
+        ([None, 0.0], True, (True, ["elbow"])),
+        ([0.0, 0.0], True, (False, [])),
+        ([], True, (True, [])),
+    ],
+)
+async def test_torque_is_what_the_actuators_report_or_else_what_was_asked_of_them(
+    stage: Stage, torque_of_each: list[float | None], reported: tuple[bool, list[str]], *, torque: bool
+) -> None:
+    stage.notify(READY, measured(torque_of_each, torque=torque))
+    status = await ask(stage.registry, "status")
+    assert (status["torque"], status["loose"]) == reported
+
+
+async def test_actuators_that_hold_as_they_were_left_are_an_event_once(stage: Stage) -> None:
+    left = "torque is on in 1 of 2 actuators (elbow), as it was left; disable the robot to release them"
+    notices: list[messages.Notice] = [READY, measured([None, None]), *[measured([0.0, 1.0])] * 3]
+    events = stage.reports("event", *notices, measured([1.0, 1.0], torque=True), measured([1.0, 1.0]))
+    assert events == [{"kind": "torque", "message": left}]
+
+
+async def test_a_disable_is_answered_when_the_actuators_are_released(stage: Stage) -> None:
+    stage.notify(READY, measured([0.0, 1.0]))
+    disable = await stage.request("disable")
+    assert not disable.done()
+    stage.notify(measured([0.0, 0.0]))
+    assert await disable == {"state": "idle", "torque": False}
+
+
+async def test_nothing_is_known_of_the_torque_of_a_robot_that_is_offline(stage: Stage) -> None:
+    stage.notify(READY, measured([0.0, 1.0]), messages.Lost("the cable is out"))
+    status = await ask(stage.registry, "status")
+    assert (status["state"], status["torque"], status["loose"]) == ("offline", False, [])
+
+
+async def test_a_robot_whose_actuators_are_looked_for_again_and_again_goes_offline_once(stage: Stage) -> None:
+    notices: list[messages.Notice] = [READY, OFF, *[messages.Lost("the port is gone")] * 3] * 2
+    assert stage.reports("availability", *notices) == [{"state": "online"}, {"state": "offline"}] * 2
+
+
+async def test_a_warning_of_a_driver_is_reported_once_also_when_its_actuators_come_back(stage: Stage) -> None:
+    notices: list[messages.Notice] = []
+    for warnings in (["servo 7: weak", "servo 7: weak"], ["servo 7: weak"], ["servo 7: weak", "hot"]):
+        notices += [replace(READY, warnings=warnings), messages.Lost("the bus is lost")]
+    events = [event for event in stage.reports("event", *notices) if event["kind"] == "warning"]
+    assert events == [{"kind": "warning", "message": text} for text in ("servo 7: weak", "hot")]
