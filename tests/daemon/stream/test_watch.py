@@ -14,8 +14,10 @@ import pytest
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
+from motiond.daemon.stream.engine.checks import Checks
+from motiond.daemon.stream.engine.watch import PASSES
 from motiond.daemon.trajectory.track import Track, share
-from tests.daemon.stream.test_loop import START
+from tests.daemon.stream.test_loop import JOINTS, START
 from tests.daemon.stream.watched import FAR, LIMITS, RATE_HZ, STATES, Robot, holding, paused
 
 if TYPE_CHECKING:
@@ -40,6 +42,12 @@ def robots(tmp_path: Path) -> Iterator[Callable[..., Robot]]:
     yield make
     for robot in made:
         robot.leave()
+
+
+def test_each_check_has_words_for_when_it_passes_again() -> None:
+    limits = replace(LIMITS, effort=[1.0] * len(JOINTS), effort_s=0.5)
+    checks = Checks(limits, JOINTS, ["rad"] * len(JOINTS), JOINTS)
+    assert checks._failing.keys() == PASSES.keys()
 
 
 # -- what fails -------------------------------------------------------------------------------------------

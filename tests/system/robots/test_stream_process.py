@@ -183,7 +183,7 @@ async def test_who_forks_is_replaced_where_it_does_not_answer() -> None:
 async def test_how_a_process_ended_is_known_at_once_though_who_forked_it_hangs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stream_process, "TELL_PATIENCE_S", PATIENCE_S)
+    monkeypatch.setattr(stream_process, "REPORT_PATIENCE_S", PATIENCE_S)
     with StreamForks() as forks:
         process = StreamProcess(forks, setup_of())
         assert isinstance(await process.notice(), messages.Ready)
