@@ -99,12 +99,14 @@ class BrokerContract:
             for topic, payload, retain in (("a/b", b"1", True), ("a/c", b"2", True), ("a/d", b"3", False)):
                 await daemon.client.publish(topic, payload, 1, retain)
             await daemon.client.publish("a/b", b"4", 0, retain=True)
+            await daemon.client.publish("a/b", b"5", 1)
             await daemon.client.publish("a/c", b"", 1, retain=True)
             assert await early.heard() == [
                 Heard("a/b", b"1", 1, retain=False),
                 Heard("a/c", b"2", 1, retain=False),
                 Heard("a/d", b"3", 1, retain=False),
                 Heard("a/b", b"4", 0, retain=False),
+                Heard("a/b", b"5", 1, retain=False),
                 Heard("a/c", b"", 1, retain=False),
             ]
             async with client_of(broker) as late:

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft7Validator, Draft202012Validator, ValidationError
+from jsonschema import Draft7Validator, Draft202012Validator
 
-from motiond.daemon.api import REPORTS, RETAINED, SUBJECTS, VERBS
+from motiond.daemon.api import RETAINED, SUBJECTS, VERBS
 from motiond.daemon.mqtt.asyncapi import asyncapi
-from motiond.daemon.mqtt.topics import ReportTopic, RequestTopic, ResponseTopic, Topics
-from tests.daemon import answers
-from tests.daemon.mqtt import contract
+from motiond.daemon.mqtt.topics import Topics
 
 pytestmark = pytest.mark.slow
 
@@ -80,25 +78,6 @@ def test_what_the_broker_keeps_is_said_to_be_retained() -> None:
     assert kept == RETAINED | {"daemon_availability"}
 
 
-@pytest.mark.parametrize(
-    ("topic", "meaning"),
-    [
-        ("motiond/arm/request/queue/move", RequestTopic("arm", "queue/move")),
-        ("motiond/arm/response/play", ResponseTopic("arm", "play")),
-        ("motiond/arm/state", ReportTopic("arm", "state")),
-    ],
-)
-def test_a_topic_of_the_document_means_the_same_to_the_daemon(topic: str, meaning: object) -> None:
-    name = contract.channel_of(topic)
-    assert name is not None
-    filled = document()["channels"][name]["address"].replace("{base}", "motiond").replace("{robot}", "arm")
-    assert (filled, Topics("motiond").meaning(topic)) == (topic, meaning)
-
-
-def test_every_subject_is_declared() -> None:
-    assert set(REPORTS) == SUBJECTS
-
-
 def test_the_kinds_of_events_are_those_of_the_page() -> None:
     page = (
         (ROOT / "docs" / "mqtt.md").read_text(encoding="utf-8").split("**Events** have")[1].split("\n## ")[0]
@@ -107,28 +86,3 @@ def test_the_kinds_of_events_are_those_of_the_page() -> None:
     told_there = {kind for row in rows for kind in re.findall(r"`(\w+)`", row.split(" | ")[0])}
     kinds = document()["components"]["schemas"]["EventReport"]["properties"]["kind"]["enum"]
     assert told_there == set(kinds)
-
-
-def test_a_message_that_is_not_in_the_document_is_found() -> None:
-    def heard(topic: str, payload: object, *, qos: int = 1, retain: bool = False) -> None:
-        contract.check(topic, json.dumps(payload).encode(), qos=qos, retain=retain)
-
-    heard("motiond/arm/state", answers.state())
-    heard("motiond/arm/state", answers.state(), retain=True)
-    heard("motiond/arm/response/play", {"status": "ok", "data": {"goal_id": "g"}, "transaction": None})
-    short = answers.state()
-    del short["queued"]
-    for wrong in (short, answers.state("asleep"), answers.state(mood="good"), answers.state(queued="0")):
-        with pytest.raises(ValidationError):
-            heard("motiond/arm/state", wrong)
-    with pytest.raises(ValidationError):
-        heard("motiond/arm/response/play", {"status": "ok", "data": {"state": "idle"}, "transaction": None})
-    with pytest.raises(AssertionError, match="motiond/arm/mood: no channel of the document"):
-        heard("motiond/arm/mood", {})
-    heard("motiond/arm/request/play", {"motion": "wave"}, qos=0)
-    with pytest.raises(ValidationError):
-        heard("motiond/arm/request/play", {"motoin": "wave"}, qos=0)
-    with pytest.raises(AssertionError):
-        heard("motiond/arm/result", answers.result("g1"), retain=True)
-    with pytest.raises(AssertionError):
-        heard("motiond/arm/state", answers.state(), qos=0)

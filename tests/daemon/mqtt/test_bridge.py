@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from motiond.daemon.api import Dispatcher, Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.bridge.main_session import FORMER_S
-from motiond.daemon.mqtt.bridge.stops import BURST, MERGED_S, RATE_HZ
 from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon import answers
 from tests.daemon.conftest import (
@@ -35,9 +33,6 @@ from tests.daemon.mqtt.cutter import Cutter
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from motiond.daemon.mqtt.bridge.requests_session import RequestsSession
     from tests.daemon.conftest import AnyBroker
     from tests.daemon.mqtt.stand_in import StandIn
 
@@ -53,19 +48,6 @@ RETAINED: dict[str, Any] = {
 }
 
 
-class SlowToTakeRequests(WatchedBridge):
-    """A bridge whose connection for requests serves nobody until it may."""
-
-    def __init__(self, settings: MqttSettings, robots: Robots, hub: ReportHub) -> None:
-        super().__init__(settings, robots, hub)
-        self.was_tried, self.may_serve = asyncio.Event(), asyncio.Event()
-
-    async def _serve_requests(self, session: RequestsSession, client: MqttConnection) -> None:
-        self.was_tried.set()
-        await self.may_serve.wait()
-        await super()._serve_requests(session, client)
-
-
 async def is_told(broker: AnyBroker, topics: dict[str, Any]) -> None:
     """Hold what a newcomer is told against what is expected."""
     async with listening(broker.settings) as newcomer:
@@ -76,11 +58,6 @@ async def is_told(broker: AnyBroker, topics: dict[str, Any]) -> None:
                 assert heard.pop("host") == socket.gethostname()
                 assert len(heard.pop("instance")) == 8
             assert (topic, heard, message.retain) == (topic, data, True)
-
-
-@pytest.mark.usefixtures("bridge")
-async def test_a_newcomer_is_told_all_that_lasts(broker: AnyBroker) -> None:
-    await is_told(broker, RETAINED)
 
 
 async def test_all_that_lasts_comes_back_after_the_broker_was_killed(
@@ -133,16 +110,12 @@ async def test_a_report_that_is_not_json_is_left_out(
 
 @pytest.mark.usefixtures("bridge")
 async def test_a_request_reaches_its_robot_and_is_answered(ear: Ear, robots: Robots) -> None:
+    answer = await ear.ask("motiond/hand/request/motions/reload", b"")
+    assert answer == {"status": "ok", "data": answers.MOTIONS, "transaction": None}
+    assert robots.handled.pop() == ("hand", "motions/reload", {})
     answer = await ear.ask("motiond/arm/request/play", b'{"motion":"wave","transaction":"t1"}')
     assert answer == {"status": "ok", "data": {"goal_id": "g1"}, "transaction": "t1"}
     assert robots.handled == [("arm", "play", {"motion": "wave", "transaction": "t1"})]
-
-
-@pytest.mark.usefixtures("bridge")
-async def test_a_verb_of_two_levels_is_one_verb(ear: Ear, robots: Robots) -> None:
-    answer = await ear.ask("motiond/hand/request/motions/reload", b"")
-    assert answer == {"status": "ok", "data": answers.MOTIONS, "transaction": None}
-    assert robots.handled == [("hand", "motions/reload", {})]
 
 
 async def test_a_retained_request_is_refused_on_every_connection(
@@ -184,18 +157,6 @@ async def test_on_version_5_a_request_is_refused_when_it_is_sent_with_the_retain
     assert robots.verbs() == ["status"]
 
 
-@pytest.mark.usefixtures("bridge")
-async def test_a_stop_does_not_wait_for_a_slow_play(ear: Ear, robots: Robots) -> None:
-    robots.gate.clear()
-    await ear.client.publish("motiond/arm/request/play", b'{"motion":"wave"}', 1)
-    await ear.ask("motiond/arm/request/status", b"")
-    stopped = await ear.ask("motiond/arm/request/stop", b"")
-    assert stopped["status"] == "ok"
-    assert robots.verbs() == ["play", "status", "stop"]
-    robots.gate.set()
-    await ear.until("motiond/arm/response/play")
-
-
 async def test_what_was_begun_outlives_the_connection_and_its_answer_can_be_had_again(
     broker: AnyBroker, bridge: WatchedBridge, robots: Robots
 ) -> None:
@@ -229,29 +190,12 @@ async def test_on_version_5_the_answer_goes_where_the_request_says(
         await ear.client.publish("motiond/arm/request/stop", b"{}", 1, properties=properties)
         answer = await ear.until("motiond/arm/response/mine")
         await ear.ask("motiond/arm/request/status", b"")
+        properties.ResponseTopic = "motiond/arm/state"  # not the client's own
+        await ear.client.publish("motiond/arm/request/estop", b"{}", 1, properties=properties)
+        assert said(await ear.until("motiond/arm/response/estop"))["status"] == "ok"
     assert said(answer)["status"] == "ok"
     assert getattr(answer.properties, "CorrelationData", None) == b"\x01\x02"
     assert all(message.topic.value != "motiond/arm/response/stop" for message in ear.heard)
-
-
-@pytest.mark.parametrize("topic", ["", "motiond/arm/state", "motiond/bridge/d1/availability", "motiond"])
-async def test_a_response_topic_that_is_not_the_clients_own_is_not_written_to(
-    mosquitto: StandIn, robots: Robots, hub: ReportHub, topic: str
-) -> None:
-    properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
-    properties.ResponseTopic = topic
-    async with (
-        running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)),
-        listening(mosquitto.settings) as ear,
-    ):
-        await ear.until(BRIDGE, lambda said: said["state"] == "online")
-        await ear.client.publish("motiond/arm/request/stop", b'{"transaction":"t"}', 1, properties=properties)
-        answer = await ear.until("motiond/arm/response/stop")
-        await ear.ask("motiond/arm/request/status", b"")
-    assert said(answer)["status"] == "ok"  # a stop is heard, whatever else it asks for
-    answered = {message.topic.value for message in ear.heard if b'"transaction"' in message.payload}
-    assert topic not in answered
-    assert robots.verbs() == ["stop", "status"]
 
 
 async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
@@ -348,23 +292,6 @@ async def test_a_stop_does_not_wait_for_those_who_ask_too_much(broker: AnyBroker
         robots.gate.set()
 
 
-@pytest.mark.usefixtures("bridge")
-async def test_a_flood_of_stops_to_one_robot_does_not_delay_the_stop_of_another(
-    broker: AnyBroker, robots: Robots
-) -> None:
-    async with MqttConnection(broker.settings) as flood, MqttConnection(broker.settings) as client:
-        began_s = time.monotonic()
-        for _ in range(2000):
-            await flood.publish("motiond/hand/request/stop", b"{}")
-        await client.subscribe("motiond/arm/response/stop", qos=1)
-        assert (await Ear(client).ask("motiond/arm/request/stop", b""))["status"] == "ok"
-        # The broker may deliver it before most of the flood.
-        await comes_true("a burst", lambda: robots.handled.count(("hand", "stop", {})) >= BURST)
-    assert robots.handled.count(("arm", "stop", {})) == 1
-    allowed = BURST + (RATE_HZ + 1.0 / MERGED_S) * (time.monotonic() - began_s)
-    assert BURST <= robots.handled.count(("hand", "stop", {})) <= allowed + 1
-
-
 async def test_a_stop_is_heard_while_somebody_else_has_the_daemons_name(
     broker: AnyBroker, bridge: WatchedBridge, robots: Robots, ear: Ear
 ) -> None:
@@ -401,31 +328,6 @@ async def test_a_result_that_is_cut_off_arrives_once(
             await ear.until("motiond/arm/result", lambda said: said["goal_id"] == "last")
     results = [said(one)["goal_id"] for one in ear.heard if one.topic.value == "motiond/arm/result"]
     assert sorted(results) == [f"g{number}" for number in range(6)]
-
-
-def kept_in(folder: Path) -> list[Path]:
-    return list(folder.glob("results-*"))
-
-
-async def test_a_result_that_could_not_be_told_is_told_by_the_next_daemon(
-    mosquitto: StandIn, robots: Robots, hub: ReportHub, tmp_path: Path
-) -> None:
-    bridge = MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
-    async with running(bridge):
-        mosquitto.freeze()
-        hub.publish(Report("arm", "result", answers.result("cut off")))
-        await asyncio.sleep(0.1)
-        hub.publish(Report("arm", "result", answers.result("never sent")))
-    mosquitto.thaw()
-    async with listening(mosquitto.settings) as ear:
-        async with running(
-            MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)
-        ):
-            for goal_id in ("cut off", "never sent"):
-                assert said(await ear.until("motiond/arm/result"))["goal_id"] == goal_id
-        await ear.until(BRIDGE, lambda said: said["state"] == "offline")
-        assert all(message.topic.value != "motiond/arm/result" for message in ear.heard)
-    assert kept_in(tmp_path) == []
 
 
 # -- others on the same broker ------------------------------------------------------------------------------

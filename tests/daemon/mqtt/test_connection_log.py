@@ -77,6 +77,11 @@ TROUBLES = {
             "it may want TLS on this port, then write mqtts://; else see its log"
         ),
     ),
+    "a port where nobody listens": Trouble(
+        ("allow_anonymous true",),
+        "mqtt://localhost:9",
+        "nobody listens there; start the broker, or correct mqtt.broker",
+    ),
     "a name that does not exist": Trouble(
         ("allow_anonymous true",),
         "mqtt://no.such.invalid:{}",
@@ -110,13 +115,6 @@ async def test_a_broker_without_retained_messages_is_named_as_that(
     await reconfigured(mosquitto, "allow_anonymous true", "retain_available false")
     settings = mosquitto.settings.model_copy(update={"protocol": protocol})
     url = f"mqtt://127.0.0.1:{mosquitto.port}"
-    assert await told_in_vain(settings, caplog) == [f"{url}: not connected; {reason}"]
-
-
-async def test_that_nobody_listens_is_told_once(free_port: int, caplog: pytest.LogCaptureFixture) -> None:
-    url = f"mqtt://127.0.0.1:{free_port}"
-    settings = MqttSettings(broker=url, reconnect_min_s=0.05, reconnect_max_s=0.1)
-    reason = "nobody listens there; start the broker, or correct mqtt.broker"
     assert await told_in_vain(settings, caplog) == [f"{url}: not connected; {reason}"]
 
 

@@ -79,6 +79,8 @@ async def test_each_robot_is_told_of_and_it_is_kept(
             jsonschema.validate(message, SCHEMA)
         assert now[ARM]["components"]["motion"]["options"] == ["nod", "wave"]
     await becomes(settings, {ARM, HAND})  # a daemon that has ended is not available, and not gone
+    assert ARM in await forget(settings, "arm")
+    await becomes(settings, {HAND})
 
 
 async def test_new_motions_are_new_choices(mosquitto: StandIn, hub: ReportHub) -> None:
@@ -146,14 +148,6 @@ async def test_a_robot_that_was_taken_out_is_removed_and_the_others_stay(
             rest.publish(report)
     async with running(a_bridge(settings, rest, HandAlone())):
         await becomes(settings, {HAND})
-
-
-async def test_a_robot_that_is_forgotten_is_removed(mosquitto: StandIn, hub: ReportHub) -> None:
-    settings = with_home(mosquitto.settings)
-    async with running(a_bridge(settings, hub)):
-        await becomes(settings, {ARM, HAND})
-    assert ARM in await forget(mosquitto.settings, "arm")
-    await becomes(settings, {HAND})
 
 
 async def test_what_others_say_of_our_robots_does_not_make_us_clear_what_is_theirs(

@@ -15,6 +15,12 @@ def test_what_is_kept_is_there_for_the_next_daemon_of_the_same_id(tmp_path: Path
     KeptResults(tmp_path / "new", "d1").keep(RESULTS)
     assert KeptResults(tmp_path / "new", "d1").load() == RESULTS
     assert KeptResults(tmp_path / "new", "d2").load() == []
+    renamed = KeptResults(tmp_path / "new", "d1@broker", "d1")
+    renamed.keep(renamed.load())
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["results-d1@broker.jsonl"]
+    assert renamed.load() == RESULTS
+    renamed.keep([])
+    KeptResults(tmp_path / "new", "d1").keep(RESULTS)
     KeptResults(tmp_path / "new", "d1").keep([])
     assert KeptResults(tmp_path / "new", "d1").load() == []
     assert list((tmp_path / "new").iterdir()) == []
@@ -48,12 +54,6 @@ def test_a_folder_that_cannot_be_used_costs_a_line_in_the_log(
         f"{where}: 3 results are lost; [Errno 17] File exists: '{tmp_path / 'file'}'",
         f"{where}: results of an earlier run cannot be published; Not a directory",
     ]
-
-
-def test_without_a_folder_nothing_is_kept() -> None:
-    results = KeptResults(None, "d1")
-    results.keep(RESULTS)
-    assert results.load() == []
 
 
 @pytest.mark.parametrize(

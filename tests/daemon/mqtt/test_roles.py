@@ -170,8 +170,8 @@ async def test_nobody_else_publishes_as_the_daemon(
     assert robots.verbs() == []
 
 
-async def test_all_that_is_reported_is_seen_by_everybody_and_secrets_by_no_observer(
-    guarded: dict[str, MqttSettings], hub: ReportHub
+async def test_the_daemon_may_publish_all_that_everybody_sees_and_no_observer_sees_secrets(
+    guarded: dict[str, MqttSettings], hub: ReportHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     robots = Controlled()
     async with (
@@ -196,27 +196,5 @@ async def test_all_that_is_reported_is_seen_by_everybody_and_secrets_by_no_obser
         heard = {message.topic.value for message in observer.heard}
         assert not [topic for topic in heard if "/request/" in topic or "/response/" in topic]
         assert not [topic for topic in {one.topic.value for one in operator.heard} if "/request/" in topic]
-
-
-async def test_who_does_not_log_in_is_not_let_in(guarded: dict[str, MqttSettings]) -> None:
-    hints = {
-        None: "the broker asks for a login; set mqtt.username and mqtt.password_file",
-        "operator": "the broker refuses the login; correct mqtt.username, and its password",
-    }
-    for name, hint in hints.items():
-        update = {"username": name} if name else {"username": None, "password_file": None}
-        settings = guarded["observer"].model_copy(update=update)
-        with pytest.raises(NoAnswer) as caught:
-            await ask(settings, "arm", "stop", timeout_s=PATIENCE_S)
-        assert str(caught.value) == f"{settings.broker}: no connection to the broker; {hint}"
-
-
-async def test_the_daemon_has_all_the_rights_that_it_needs(
-    guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with served(guarded, robots, hub), connected(guarded["operator"]) as operator:
-        for subject in SUBJECTS:
-            hub.publish(Report("arm", subject, {"state": "told", "goal_id": "told"}))
-            await operator.until(f"motiond/arm/{subject}", lambda data: data.get("state") == "told")
-        await asyncio.sleep(7.0)  # after which it says what does not come back
+        await asyncio.sleep(7.0)  # after which the daemon warns of what does not come back
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == []

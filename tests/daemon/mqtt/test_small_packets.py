@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 
-import orjson
 import pytest
 
 from motiond.client import NoAnswer
@@ -80,26 +79,6 @@ async def test_a_robot_is_usable_and_its_list_of_motions_is_cut(
     assert RAISE_IT in lines[0]
 
 
-async def test_what_is_stated_is_never_exceeded_and_named_in_one_line(
-    mosquitto: StandIn, robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.WARNING, "motiond")
-    await reconfigured(mosquitto, "max_packet_size 20000")
-    bridge = WatchedBridge(mosquitto.settings, robots, hub)
-    async with running(bridge), listening(mosquitto.settings) as ear:
-        listed = len(said(await ear.until(MOTIONS))["motions"])
-        for _ in range(3):
-            hub.publish(Report("arm", "motions", MANY))
-            await ear.until(MOTIONS)
-        assert not bridge.lost.is_set()
-    assert caplog.messages == [
-        (
-            f"{MOTIONS}: {len(orjson.dumps(MANY))} bytes; the broker takes at most 20000; "
-            f"{listed} of 150 motions are listed; {RAISE_IT}"
-        )
-    ]
-
-
 async def test_a_limit_that_is_lowered_while_the_daemon_runs_is_kept_to(
     mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
@@ -159,14 +138,6 @@ async def test_a_request_that_is_too_long_is_named_to_who_asks(
             await ask(mosquitto.settings, "arm", "play", {"motion": "x" * 6000})
     assert str(caught.value).startswith("motiond/arm/request/play: 6")
     assert str(caught.value).endswith(f" bytes; the broker takes at most 5000; {RAISE_IT}")
-
-
-async def test_a_broker_of_no_more_than_a_quality_of_service_is_sent_no_higher(mosquitto: StandIn) -> None:
-    await reconfigured(mosquitto, "max_qos 1")
-    async with MqttConnection(mosquitto.settings) as client:
-        await client.subscribe("a/b", qos=1)
-        await client.publish("a/b", b"x", 2, timeout=5.0)
-        assert (await anext(client.messages)).qos == 1
 
 
 async def test_no_more_is_under_way_than_a_broker_allows(mosquitto: StandIn) -> None:

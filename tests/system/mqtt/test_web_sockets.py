@@ -14,8 +14,6 @@ from tests.daemon import answers
 from tests.daemon.conftest import (
     Mosquitto,
     WatchedBridge,
-    is_connected,
-    is_lost,
     listening,
     running,
     said,
@@ -83,20 +81,3 @@ async def test_many_messages_at_once_are_all_read(web: Mosquitto) -> None:
             await other.publish("numbers", b"%d" % number + b" " * (number * 7), qos=1)
         await asyncio.wait_for(all_there.wait(), PATIENCE_S)
     assert [int(one.split()[0]) for one in taken] == list(range(500))
-
-
-async def test_a_web_socket_is_made_again_after_the_broker_was_killed(
-    web: Mosquitto, robots: Robots, hub: ReportHub
-) -> None:
-    bridge = WatchedBridge(web.settings, robots, hub)
-    async with running(bridge):
-        for _ in range(2):
-            bridge.lost.clear()
-            await web.kill()
-            await is_lost(bridge)
-            hub.publish(Report("arm", "state", {"state": "playing"}))
-            await web.start()
-            await is_connected(bridge)
-            async with listening(web.settings, checked=False) as ear:
-                assert said(await ear.until("motiond/arm/state")) == {"state": "playing"}
-                assert (await ear.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"
