@@ -33,8 +33,7 @@ TABLE_ROW, CODE = re.compile(r"^\|.*$", re.MULTILINE), re.compile(r"`[^`\n]+`")
 def on_config(config: MkDocsConfig) -> None:
     """List the decisions, each by the title of its page, and call headings as web hosts of git do."""
     config.mdx_configs["toc"]["slugify"] = anchor
-    pages = sorted((CHECKOUT / "docs" / "decisions").glob("*.md"))
-    titles: list[Any] = [{_title(page): f"decisions/{page.name}"} for page in pages]
+    titles: list[Any] = [{_title(page): f"decisions/{page.name}"} for page in _by_number()]
     (explanations,) = (group["Explanations"] for group in config.nav or [] if "Explanations" in group)
     (decisions,) = (item for item in explanations if "Decisions" in item)
     decisions["Decisions"] = ["decisions/index.md", *titles]
@@ -69,9 +68,14 @@ def _title(page: Path) -> str:
     return page.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ")
 
 
+def _by_number() -> list[Path]:
+    """Return the pages of decisions by the numbers that their titles begin with."""
+    pages = (CHECKOUT / "docs" / "decisions").glob("*.md")
+    return sorted(pages, key=lambda page: int(_title(page).partition(".")[0]))
+
+
 def _decisions() -> str:
-    pages = sorted((CHECKOUT / "docs" / "decisions").glob("*.md"))
-    lines = [f"- [{_title(page)}]({page.name})" for page in pages]
+    lines = [f"- [{_title(page)}]({page.name})" for page in _by_number()]
     return "\n".join(["# Decisions", "", "Why it is as it is, one page each.", "", *lines, ""])
 
 

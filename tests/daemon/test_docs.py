@@ -79,6 +79,16 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_decisions_are_numbered_and_have_a_status_and_a_date() -> None:
+    heads = [page.read_text().split("\n")[:3] for page in (DOCS / "decisions").glob("*.md")]
+    numbers = sorted(int(title.removeprefix("# ").partition(". ")[0]) for title, *_ in heads)
+    assert numbers == list(range(1, len(heads) + 1))
+    status = re.compile(
+        r"(Accepted|Superseded by \[.+\]\(.+\),) \d{4}-\d\d-\d\d(; changed \d{4}-\d\d-\d\d: .+)?\."
+    )
+    assert [head for head in heads if not status.fullmatch(head[2])] == []
+
+
 def test_every_page_stands_in_the_index() -> None:
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     pages = [page.relative_to(DOCS) for page in DOCS.glob("**/*.md") if "decisions" not in page.parts]
