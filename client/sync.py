@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
 from .connecting import connect as connect_asynchronously
+from .errors import ClientError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -236,7 +237,19 @@ class Daemon:
         self._loop.close()
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine of the client to its end; one that is interrupted is cancelled."""
+        """Run a coroutine of the client to its end; one that is interrupted is cancelled.
+
+        Raises
+        ------
+        ClientError
+            If the client is closed, or `with` has not begun.
+        """
+        if self._is_closed or not self._thread.is_alive():
+            coroutine.close()
+            raise ClientError(f"{self._daemon.place}: the client is not connected; use it within `with`")
+        return self._call(coroutine)
+
+    def _call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
@@ -248,7 +261,10 @@ class Daemon:
         if self._is_closed:
             return
         self._is_closed = True
-        self.call(self._daemon.close())
+        if not self._thread.is_alive():
+            self._loop.close()
+            return
+        self._call(self._daemon.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
@@ -279,9 +295,4 @@ class Daemon:
 
 def connect(*where: Any, **options: Any) -> Daemon:
     """Return a client; `with` connects it. It takes what `motiond.client.connect` takes."""
-    loop = asyncio.new_event_loop()
-
-    async def make() -> asynchronous.Daemon:
-        return connect_asynchronously(*where, **options)
-
-    return Daemon(loop.run_until_complete(make()), loop)
+    return Daemon(connect_asynchronously(*where, **options), asyncio.new_event_loop())

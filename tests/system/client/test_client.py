@@ -81,6 +81,8 @@ def test_several_threads_use_one_client_without_asyncio(ways: dict[str, str]) ->
             thread.join()
     daemon.close()
     assert len(states) == 8
+    with pytest.raises(motiond.client.ClientError, match="the client is not connected"):
+        arm.status()
 
 
 def test_the_example_without_asyncio_runs(ways: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
