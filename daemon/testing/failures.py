@@ -41,7 +41,7 @@ class NotInTime(MotiondFailure):
 
 
 class DaemonEnded(MotiondFailure):
-    """The daemon's process ended without being told to.
+    """The daemon's process ended without a request to.
 
     Attributes
     ----------
@@ -50,5 +50,5 @@ class DaemonEnded(MotiondFailure):
     """
 
     def __init__(self, config: Path, exit_code: int) -> None:
-        super().__init__(f"{config}: motiond ended with exit code {exit_code}; its log tells why")
+        super().__init__(f"{config}: motiond ended with exit code {exit_code}; look at its log")
         self.exit_code = exit_code

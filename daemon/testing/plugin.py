@@ -141,10 +141,10 @@ def _marked(request: pytest.FixtureRequest) -> dict[str, str]:
 def _chosen_config(request: pytest.FixtureRequest) -> Path:
     if marked := _marked(request).get("config"):
         return request.path.parent / marked
-    given: str = request.config.getini("motiond_config")
-    if given:
+    configured: str = request.config.getini("motiond_config")
+    if configured:
         ini = request.config.inipath
-        return (ini.parent if ini else request.config.rootpath) / given
+        return (ini.parent if ini else request.config.rootpath) / configured
     problem = f"{request.node.nodeid}: no configuration of motiond is named"
     hint = "name one by the marker `motiond(config=…)` or the option `motiond_config`"
     raise MotiondFailure(f"{problem}; the test needs a robot; {hint}")

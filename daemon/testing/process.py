@@ -137,7 +137,7 @@ class MotiondDaemon:
             time.sleep(LOOK_S)
         left_s = deadline_s - time.monotonic()
         if left_s <= 0.0 or not self.reports.wait(self._is_ready, left_s, self.check):
-            raise NotInTime(f"{self.config}: its robots were not on line in {START_S:g} s; its log tells why")
+            raise NotInTime(f"{self.config}: its robots were not on line in {START_S:g} s; look at its log")
 
     def _connect(self) -> bool:
         """Connect to the control socket; return whether the daemon serves it yet (its broker comes first)."""
@@ -228,7 +228,7 @@ class MotiondDaemon:
 
 
 def _free_port() -> int:
-    """Return a port that nobody listens on; another process may take it first, so a start is tried again."""
+    """Return a free port; another process may take it first, so a start is tried again."""
     for _ in PORTS:
         port = random.SystemRandom().choice(PORTS)
         with socket.socket() as probe, suppress(OSError):

@@ -54,7 +54,7 @@ class Goal:
         __tracebackhide__ = True
         robot = self._robot
         ended = robot.wait(self.ended, timeout_s, f"no result of goal {self.goal_id}")
-        robot.wait(self._is_left, FREE_S, f"goal {self.goal_id} has a result and is still active")
+        robot.wait(self._is_over, FREE_S, f"goal {self.goal_id} has a result and is still active")
         return Result.of(ended.data)
 
     def ended(self) -> Received | None:
@@ -62,14 +62,14 @@ class Goal:
         results = self._robot.messages("result")
         return next((report for report in results if report.data["goal_id"] == self.goal_id), None)
 
-    def _is_left(self) -> bool | None:
+    def _is_over(self) -> bool | None:
         return self._robot.state["goal_id"] != self.goal_id or None
 
 
 class MotiondRobot:
     """One robot of a daemon, for one test.
 
-    Every method raises a `MotiondFailure` when it cannot do what it says: `RequestRefused`, `NotInTime` or
+    Every method raises a `MotiondFailure` when it does not succeed: `RequestRefused`, `NotInTime` or
     `DaemonEnded`.
 
     Attributes
@@ -93,7 +93,7 @@ class MotiondRobot:
     def request(self, verb: str, **keys: Any) -> dict[str, Any]:
         """Send any request of `docs/mqtt.md` and return the `data` of its answer.
 
-        Where somebody has to be in control and nobody is, the test is from then on until its end.
+        Where control is required and no client has it, the test acquires it until its end.
         `expect_state` takes into account what is reported from here on. After a request of a fault, the
         daemon serves no further test.
         """
@@ -172,7 +172,7 @@ class MotiondRobot:
         return goal.result(timeout_s) if wait else goal
 
     def _begun(self, goal: Goal) -> dict[str, Any] | None:
-        return next((one for one in self._new_states() if one["goal_id"] == goal.goal_id), None)
+        return next((state for state in self._new_states() if state["goal_id"] == goal.goal_id), None)
 
     def pause(self) -> dict[str, Any]:
         """Slow down on the path, and return when the robot is at rest."""
@@ -230,8 +230,8 @@ class MotiondRobot:
         """Return which report of this test is the first of a state that `expect_state` may find."""
         reported = self._payloads("state")
         first = min(self._since, len(reported) - 1)
-        found = (index for index in range(first, len(reported)) if reported[index]["state"] == state)
-        return next(found, None)
+        indices = range(first, len(reported))
+        return next((index for index in indices if reported[index]["state"] == state), None)
 
     def expect_event(self, kind: str, containing: str = "", timeout_s: float = STATE_S) -> dict[str, Any]:
         """Wait for an event of a kind, with a text in its message, and return it."""
@@ -240,8 +240,8 @@ class MotiondRobot:
         return self.wait(lambda: self._event(kind, containing), timeout_s, f"no event {expected}")
 
     def _event(self, kind: str, containing: str) -> dict[str, Any] | None:
-        found = (one for one in self.events if one["kind"] == kind and containing in one["message"])
-        return next(found, None)
+        events = (event for event in self.events if event["kind"] == kind)
+        return next((event for event in events if containing in event["message"]), None)
 
     def trace(self) -> Trace:
         """Return what was sent and measured from the last `play` up to its result, or up to now."""
@@ -255,7 +255,7 @@ class MotiondRobot:
         rows, actuators = self.daemon.setpoints(self.name)
         rows = rows[(rows["time"] >= begin_s) & (rows["time"] <= end_s)]
         joints = tuple(joint["name"] for joint in self._payloads("description")[-1]["joints"])
-        samples = [one for one in self._payloads("telemetry") if begin_s <= one["stamp_s"] <= end_s]
+        samples = [data for data in self._payloads("telemetry") if begin_s <= data["stamp_s"] <= end_s]
         return Trace(
             setpoint_series(actuators, rows),
             rows["enabled"],

@@ -47,7 +47,7 @@ def is_readable(settings: Any) -> bool:
 
 
 def wrong_configuration(config: Path) -> MotiondFailure:
-    """Return a failure with what `motiond check` says of the user's own file."""
+    """Return a failure with what `motiond check` reports of the user's own file."""
     command = [sys.executable, "-P", "-m", "motiond.daemon.cli", "check", "-c", str(config)]
     checked = subprocess.run(  # noqa: S603 - our own program, by our own interpreter
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=CHECK_S, check=False
@@ -97,23 +97,23 @@ def _simulated_robot(robot: dict[str, Any], folder: Path, log: Path) -> dict[str
 
 
 def _simulated_driver(driver: Any, log: Path) -> dict[str, Any]:
-    given = driver if isinstance(driver, dict) and driver.get("type") == "sim" else {}
-    options = {key: value for key, value in given.items() if key != "plant"}
+    options = driver if isinstance(driver, dict) and driver.get("type") == "sim" else {}
+    options = {key: value for key, value in options.items() if key != "plant"}
     return {**options, "type": "sim", "trace": str(log)}
 
 
-def _absolute(folder: Path, given: Any) -> Any:
+def _absolute(folder: Path, value: Any) -> Any:
     """Return a path, the paths of a list, or the path in a mapping `{file: …}` made absolute.
 
     Of a folder of motions only the path is left: a test deletes none of them.
     """
-    match given:
+    match value:
         case str():
-            return str(folder / given)
+            return str(folder / value)
         case list():
-            return [_absolute(folder, one) for one in given]
+            return [_absolute(folder, path) for path in value]
         case {"folder": str(path)}:
             return str(folder / path)
         case {"file": str(file)}:
-            return {**given, "file": str(folder / file)}
-    return given
+            return {**value, "file": str(folder / file)}
+    return value

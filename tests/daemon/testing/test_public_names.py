@@ -20,15 +20,15 @@ def test_what_the_page_and_the_example_import_is_public() -> None:
     assert {"MotiondRobot", "RequestRefused"} <= imported <= set(pytest_motiond.__all__)
 
 
-def test_the_page_tells_every_exception_and_no_other() -> None:
+def test_the_page_lists_every_exception_and_no_other() -> None:
     table = PAGE.split("| `pytest_motiond.` | |", 1)[1]
-    told = {
+    listed = {
         name
         for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
         for name in re.findall(r"`(\w+)", row)
     }
     public = {name: getattr(pytest_motiond, name) for name in pytest_motiond.__all__}
-    assert told == {name for name, one in public.items() if issubclass(one, pytest_motiond.MotiondFailure)}
+    assert listed == {name for name, one in public.items() if issubclass(one, pytest_motiond.MotiondFailure)}
 
 
 def test_every_public_name_is_there() -> None:

@@ -216,8 +216,8 @@ def test_its_daemon_dies(motiond_robot, motiond_daemon):
 """
 
 
-def test_a_failure_tells_what_the_daemon_said_and_spoils_no_other_test(suite: pytest.Pytester) -> None:
-    """Where somebody has to be in control, each test is so by itself."""
+def test_a_failure_shows_the_daemons_log_and_spoils_no_other_test(suite: pytest.Pytester) -> None:
+    """Where control is required, each test acquires it by itself."""
     arm = (suite.path / "arm.yaml").read_text()
     controlled = arm.rstrip() + "\n    lease: {required: true, ttl_s: 15}\n"
     (suite.path / "controlled.yaml").write_text(controlled)
@@ -235,7 +235,7 @@ def test_a_failure_tells_what_the_daemon_said_and_spoils_no_other_test(suite: py
         ),
         "AssertionError: assert 'CANCELED' == 'SUCCESSFUL'",
         "INFO    arm: wave ended with CANCELED; stopped on request, softly, on the path",
-        f"{suite.path}/arm.yaml: motiond ended with exit code -9; its log tells why",
+        f"{suite.path}/arm.yaml: motiond ended with exit code -9; look at its log",
         "WARNING arm: the daemon has gone; stopping softly, then ending",
     ):
         assert message in output
@@ -256,7 +256,7 @@ def test_a_test_run_that_is_killed_takes_its_daemon_along(suite: pytest.Pytester
     assert still_running(left) == []
 
 
-def test_who_uses_nothing_pays_nothing_and_who_names_no_configuration_is_told_how(
+def test_a_run_without_a_robot_loads_nothing_and_one_without_a_configuration_fails_with_a_hint(
     suite: pytest.Pytester,
 ) -> None:
     (suite.path / "pytest.ini").unlink()
