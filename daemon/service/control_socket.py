@@ -126,7 +126,7 @@ class ControlSocket:
             elif self._clients[False] <= MOST_CLIENTS:
                 await client.refuse_user(user)
         except OSError:  # also one that has not read in time
-            if may_ask:  # others may come and go as often as they like
+            if may_ask and client.waits:  # others may come and go as often as they like
                 log.info("control: a client has gone without its answer")
         except Exception:
             log.exception("control: failed inside motiond")
@@ -167,6 +167,11 @@ class _Client:
         self._serving: dict[asyncio.Task[None], bool] = {}
         self._followed: frozenset[tuple[str, str]] = frozenset()
         self._reporting: asyncio.Task[None] | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has asked for something that is not answered yet."""
+        return any(not task.done() for task in self._serving)
 
     async def refuse_user(self, user: int) -> None:
         """Answer the first request of somebody who may not ask."""
