@@ -11,16 +11,15 @@ import orjson
 import pytest
 
 from motiond.daemon.planning import library, reader
-from motiond.daemon.planning.library import MotionLibrary
+from motiond.daemon.planning.library import Entry, MotionLibrary
 from motiond.drivers.limits import ActuatorLimits
-from motiond.formats import FormatError, Problem, load_motions
+from motiond.formats import load_motions
 from motiond.formats.io import open_regular, source
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from motiond.drivers.limits import LimitKind
     from motiond.formats import Motion
 
 ELBOW: dict[str, dict[str, Any]] = {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 9}}}
@@ -46,9 +45,15 @@ def write(path: Path, *rows: float, label: str = "elbow") -> Path:
 
 
 def library_of(*places: Path, load: Callable[[Path], list[Motion]] = load_motions) -> MotionLibrary:
-    found = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=list(places)), load=load)
-    found.load_all()
-    return found
+    motions = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=list(places)), load=load)
+    motions.load_all()
+    return motions
+
+
+def entry_of(motions: MotionLibrary, name: str) -> Entry:
+    entry = motions.get(name)
+    assert entry is not None
+    return entry
 
 
 def test_motions_are_named_by_file_and_listed_by_name(tmp_path: Path) -> None:
@@ -56,10 +61,9 @@ def test_motions_are_named_by_file_and_listed_by_name(tmp_path: Path) -> None:
     write(tmp_path / "nod.seq", 0.0, 0.01)
     (tmp_path / "README.md").write_text("no motion")
     write(tmp_path / ".hidden.seq", 0.0)
-    found = library_of(tmp_path)
-    assert [entry.name for entry in found] == ["nod", "wave"]
-    wave = found.get("wave")
-    assert wave is not None
+    motions = library_of(tmp_path)
+    assert [entry.name for entry in motions] == ["nod", "wave"]
+    wave = entry_of(motions, "wave")
     assert wave.plan is not None
     assert wave.payload() == {
         "name": "wave",
@@ -81,8 +85,8 @@ def test_what_cannot_be_played_is_listed_with_the_reason(tmp_path: Path) -> None
     (tmp_path / "torn.seq").write_text("")
     write(tmp_path / "toe.seq", 0.0, label="toe")
     missing = tmp_path / "no.seq"
-    found = library_of(tmp_path, missing)
-    reasons = {entry.name: entry.reason for entry in found}
+    motions = library_of(tmp_path, missing)
+    reasons = {entry.name: entry.reason for entry in motions}
     assert reasons["far"] == (
         "far: joint 'elbow' reaches 2.05 rad at 0.010 s (frame 1); its upper limit is 2 rad; "
         "lower the motion or raise `joints.elbow.limits.upper`"
@@ -90,7 +94,7 @@ def test_what_cannot_be_played_is_listed_with_the_reason(tmp_path: Path) -> None
     assert reasons["toe"] == "toe: the robot has no joint 'toe'; it has elbow"
     assert reasons["no"] == f"{missing}: cannot be read; no such file; check the path"
     assert reasons["torn"].startswith(f"{tmp_path}/torn.seq")
-    assert found.payload()["motions"][0] == {
+    assert motions.payload()["motions"][0] == {
         "name": "far",
         "file": str(file),
         "ok": False,
@@ -108,8 +112,7 @@ def test_what_cannot_be_played_is_listed_with_the_reason(tmp_path: Path) -> None
 def test_a_file_with_fewer_rows_than_it_states_is_played_only_where_that_is_allowed(tmp_path: Path) -> None:
     file = write(tmp_path / "wave.seq", 0.0, 0.01, 0.02)
     file.write_text(file.read_text().replace("num_parts: 1", "num_parts: 1\n    num_frames: 5"))
-    wave = library_of(file).get("wave")
-    assert wave is not None
+    wave = entry_of(library_of(file), "wave")
     assert wave.plan is None
     assert wave.frames == 3
     assert wave.reason == (
@@ -131,16 +134,15 @@ def test_a_file_with_fewer_rows_than_it_states_is_played_only_where_that_is_allo
 def test_joints_without_rows_are_listed_as_held(tmp_path: Path) -> None:
     joints = {**ELBOW, "base": ELBOW["elbow"], "wrist": ELBOW["elbow"]}
     file = write(tmp_path / "wave.seq", 0.0, 0.01)
-    found = MotionLibrary(map_of(joints), settings_of(joints, motions=[file]))
-    found.load_all()
-    (wave,) = found.payload()["motions"]
+    motions = MotionLibrary(map_of(joints), settings_of(joints, motions=[file]))
+    motions.load_all()
+    (wave,) = motions.payload()["motions"]
     assert (wave["joints"], wave["holds"]) == (["elbow"], ["base", "wrist"])
 
 
 def test_a_name_that_two_files_share_stands_for_neither(tmp_path: Path) -> None:
     first, second = write(tmp_path / "a" / "wave.seq", 0.0), write(tmp_path / "b" / "wave.seq", 0.0)
-    entry = library_of(first.parent, second.parent).get("wave")
-    assert entry is not None
+    entry = entry_of(library_of(first.parent, second.parent), "wave")
     assert entry.plan is None
     assert (
         entry.reason
@@ -161,9 +163,9 @@ def test_a_motion_too_slow_for_the_command_lifetime_is_listed_with_the_mend(tmp_
         ),
     ):
         settings = settings_of(ELBOW, motions=[tmp_path])
-        found = MotionLibrary(map_of(ELBOW), settings, min_rate_hz=min_rate_hz)
-        found.load_all()
-        (wave,) = found
+        motions = MotionLibrary(map_of(ELBOW), settings, min_rate_hz=min_rate_hz)
+        motions.load_all()
+        (wave,) = motions
         assert (wave.reason, wave.plan is None) == (reason, bool(reason))
 
 
@@ -177,23 +179,22 @@ def test_a_reload_reads_what_changed_and_only_that(tmp_path: Path) -> None:
     write(tmp_path / "same.seq", 0.0)
     write(tmp_path / "gone.seq", 0.0)
     changed = write(tmp_path / "changed.seq", 0.0, 0.01)
-    found = library_of(tmp_path, load=counted)
+    motions = library_of(tmp_path, load=counted)
     read.clear()
     (tmp_path / "gone.seq").unlink()
     write(tmp_path / "new.seq", 0.0)
     write(changed, 0.0, 0.02)
     os.utime(changed, ns=(1, 1))
-    found.load_all()
+    motions.load_all()
     assert read == ["changed.seq", "new.seq"]
-    assert [entry.name for entry in found] == ["changed", "new", "same"]
+    assert [entry.name for entry in motions] == ["changed", "new", "same"]
 
 
 def test_markers_beside_a_motion_are_listed_with_it(tmp_path: Path) -> None:
     write(tmp_path / "wave.seq", 0.0, 0.01, 0.02)
     cues = "markers: {end: {time: 0.015, payload: {light: off}}, clap: {frame: 1}}"
     (tmp_path / "wave.markers.yaml").write_text(cues)
-    wave = library_of(tmp_path).get("wave")
-    assert wave is not None
+    wave = entry_of(library_of(tmp_path), "wave")
     assert wave.plan is not None
     assert wave.payload()["markers"] == [
         {"name": "clap", "frame": 1.0, "time": 0.01},
@@ -206,8 +207,7 @@ def test_a_motion_whose_markers_are_wrong_is_not_played(tmp_path: Path) -> None:
     write(tmp_path / "wave.seq", 2.0, 2.05)
     cues = tmp_path / "wave.markers.yaml"
     cues.write_text("markers: {clap: {frame: 2}}")
-    wave = library_of(tmp_path / "wave.seq").get("wave")
-    assert wave is not None
+    wave = entry_of(library_of(tmp_path / "wave.seq"), "wave")
     assert wave.plan is None
     assert wave.reason == (
         "wave: joint 'elbow' reaches 2.05 rad at 0.010 s (frame 1); its upper limit is 2 rad; "
@@ -219,7 +219,7 @@ def test_a_motion_whose_markers_are_wrong_is_not_played(tmp_path: Path) -> None:
 def test_markers_that_come_change_and_go_are_read_anew(tmp_path: Path) -> None:
     write(tmp_path / "wave.seq", 0.0, 0.01)
     cues = tmp_path / "wave.markers.yaml"
-    found = library_of(tmp_path)
+    motions = library_of(tmp_path)
     names = []
     for number, text in enumerate(["markers: {one: {frame: 0}}", "markers: {two: {frame: 0}}", None, None]):
         if text:
@@ -227,8 +227,8 @@ def test_markers_that_come_change_and_go_are_read_anew(tmp_path: Path) -> None:
             os.utime(cues, ns=(number, number))
         else:
             cues.unlink(missing_ok=True)
-        found.load_all()
-        names.append([marker.name for entry in found for marker in entry.markers])
+        motions.load_all()
+        names.append([marker.name for entry in motions for marker in entry.markers])
     assert names == [["one"], ["two"], [], []]
 
 
@@ -249,12 +249,12 @@ def test_each_motion_of_a_file_has_markers_of_its_own_and_others_are_warned_of_o
     (tmp_path / "dance.fall.markers.yaml").write_text("markers: {thud: {frame: 1}}")
     stray = tmp_path / "dance.markers.yaml"
     stray.write_text("markers: {}")
-    found = library_of(tmp_path, load=two)
-    assert {entry.name: [marker.name for marker in entry.markers] for entry in found} == {
+    motions = library_of(tmp_path, load=two)
+    assert {entry.name: [marker.name for marker in entry.markers] for entry in motions} == {
         "fall": ["thud"],
         "rise": [],
     }
-    found.load_all()
+    motions.load_all()
     assert caplog.messages == [f"arm: {stray}: {LOST}; did you mean 'dance.rise.markers.yaml'?"]
 
 
@@ -264,28 +264,18 @@ def test_a_marker_file_that_loses_its_motion_is_warned_of_and_is_no_motion(
     write(tmp_path / "wave.seq", 0.0, 0.01)
     cues = tmp_path / "wave.markers.yaml"
     cues.write_text("markers: {}")
-    found = library_of(tmp_path)
+    motions = library_of(tmp_path)
     assert caplog.messages == []
     (tmp_path / "wave.seq").unlink()
-    found.load_all()
-    assert [entry.name for entry in found] == []
+    motions.load_all()
+    assert [entry.name for entry in motions] == []
     assert caplog.messages == [f"arm: {cues}: {LOST}; rename or remove it"]
     caplog.clear()
     cues.unlink()
-    found.load_all()
+    motions.load_all()
     cues.write_text("markers: {}")
-    found.load_all()
+    motions.load_all()
     assert len(caplog.messages) == 1
-
-
-def test_markers_of_a_motion_that_is_still_being_written_are_not_called_lost(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    found = library_of(tmp_path)
-    write(tmp_path / "wave.seq", 0.0, 0.01)
-    (tmp_path / "wave.markers.yaml").write_text("markers: {}")
-    found.load_all(may_read=lambda path: path.suffix != ".seq")
-    assert ([entry.name for entry in found], caplog.messages) == ([], [])
 
 
 def test_an_unknown_motion_is_answered_with_those_there_are(tmp_path: Path) -> None:
@@ -304,16 +294,18 @@ def test_a_name_that_is_no_utf_8_is_played_under_a_printable_one(tmp_path: Path)
     file = write(named(tmp_path, b"wav\xff.seq"), 0.0, 0.01)
     named(tmp_path, b"wav\xff.markers.yaml").write_text("markers: {up: {frame: 1}}\n")
     write(named(tmp_path, b"\x1b[2Jnod\n.seq"), 0.0, 0.01)
-    found = library_of(tmp_path)
-    assert [entry.name for entry in found] == [r"\x1b[2Jnod\x0a", r"wav\xff"]
-    wave = found.get(r"wav\xff")
-    assert wave is not None
+    motions = library_of(tmp_path)
+    assert [entry.name for entry in motions] == [r"\x1b[2Jnod\x0a", r"wav\xff"]
+    wave = entry_of(motions, r"wav\xff")
     assert wave.plan is not None
     assert wave.file == file
     assert [marker.name for marker in wave.markers] == ["up"]
-    told = orjson.loads(orjson.dumps(found.payload()))["motions"]
-    assert [one["file"] for one in told] == [rf"{tmp_path}/\x1b[2Jnod\x0a.seq", rf"{tmp_path}/wav\xff.seq"]
-    orjson.dumps(found.unknown(r"wav\xfe"))
+    listed = orjson.loads(orjson.dumps(motions.payload()))["motions"]
+    assert [motion["file"] for motion in listed] == [
+        rf"{tmp_path}/\x1b[2Jnod\x0a.seq",
+        rf"{tmp_path}/wav\xff.seq",
+    ]
+    orjson.dumps(motions.unknown(r"wav\xfe"))
 
 
 def test_what_is_no_file_is_listed_beside_the_motions(tmp_path: Path) -> None:
@@ -351,8 +343,8 @@ def test_a_folder_that_cannot_be_listed_hides_no_other(
         return usual(path)
 
     monkeypatch.setattr(Path, method, deny)
-    found = library_of(closed, file.parent)
-    assert {entry.name: entry.reason for entry in found} == {
+    motions = library_of(closed, file.parent)
+    assert {entry.name: entry.reason for entry in motions} == {
         "closed": f"{closed}: cannot be listed; Permission denied; check its rights",
         "wave": "",
     }
@@ -367,8 +359,8 @@ def test_a_folder_of_too_many_files_is_not_gone_through(
     full.mkdir()
     for number in range(4):
         (full / f"many{number}.seq").symlink_to("gone")
-    found = library_of(full, file.parent)
-    assert {entry.name: entry.reason for entry in found} == {
+    motions = library_of(full, file.parent)
+    assert {entry.name: entry.reason for entry in motions} == {
         "full": f"{full}: cannot be listed; it holds more than 3 files; remove some",
         "wave": "",
     }
@@ -379,53 +371,51 @@ def test_a_folder_of_too_many_files_is_not_gone_through(
 STAYS = "what it held before stays"
 
 
-@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.EIO])
 def test_of_a_folder_that_cannot_be_listed_what_was_held_stays(
-    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(tmp_path / "held" / "wave.seq", 0.0, 0.01).parent
-    found = library_of(folder)
-    before = found.get("wave")
+    motions = library_of(folder)
+    before = motions.get("wave")
     usual = Path.iterdir
 
     def fail(path: Path) -> Any:
         if path == folder:
-            raise OSError(number, os.strerror(number), str(path))
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
         return usual(path)
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "iterdir", fail)
         for _ in range(2):
-            found.load_all()
-            assert found.get("wave") is before
-            unlisted = f"{folder}: cannot be listed; {os.strerror(number)}; check its rights"
-            assert found.problems == (f"{unlisted}; {STAYS}",)
-            assert found.payload()["problems"] == [f"{unlisted}; {STAYS}"]
-            assert found.is_incomplete()
-    found.load_all()
-    assert [entry.name for entry in found] == ["wave"]
-    assert "problems" not in found.payload()
-    assert not found.is_incomplete()
+            motions.load_all()
+            assert motions.get("wave") is before
+            unlisted = f"{folder}: cannot be listed; Input/output error; check its rights"
+            assert motions.problems == (f"{unlisted}; {STAYS}",)
+            assert motions.payload()["problems"] == [f"{unlisted}; {STAYS}"]
+            assert motions.is_incomplete()
+    motions.load_all()
+    assert [entry.name for entry in motions] == ["wave"]
+    assert "problems" not in motions.payload()
+    assert not motions.is_incomplete()
 
 
 def test_of_a_watched_folder_that_has_gone_what_was_held_stays_until_somebody_asks(tmp_path: Path) -> None:
     folder = write(tmp_path / "held" / "wave.seq", 0.0, 0.01).parent
     write(tmp_path / "other" / "nod.seq", 0.0, 0.01)
-    found = library_of(folder, tmp_path / "other")
-    before = found.get("wave")
+    motions = library_of(folder, tmp_path / "other")
+    before = motions.get("wave")
     folder.rename(tmp_path / "away")
-    found.load_all(may_read=lambda path: path.parent == tmp_path / "other")
-    assert found.get("wave") is before
-    assert found.problems == (f"{folder}: is no folder at the moment; {STAYS}",)
+    motions.load_all(may_read=lambda path: path.parent == tmp_path / "other")
+    assert motions.get("wave") is before
+    assert motions.problems == (f"{folder}: is no folder at the moment; {STAYS}",)
     (tmp_path / "away").rename(folder)
-    found.load_all(may_read=lambda _: True)
-    assert found.get("wave") is before
-    assert "problems" not in found.payload()
+    motions.load_all(may_read=lambda _: True)
+    assert motions.get("wave") is before
+    assert "problems" not in motions.payload()
     folder.rename(tmp_path / "away")
-    found.load_all()
-    assert found.get("wave") is None
-    held = found.get("held")
-    assert held is not None
+    motions.load_all()
+    assert motions.get("wave") is None
+    held = entry_of(motions, "held")
     assert held.reason == f"{folder}: cannot be read; no such file; check the path"
 
 
@@ -435,8 +425,8 @@ def test_a_file_that_cannot_be_read_for_a_moment_holds_what_it_held(
 ) -> None:
     write(tmp_path / "wave.seq", 0.0, 0.01)
     (tmp_path / "wave.markers.yaml").write_text("markers: {a: {frame: 1}}\n")
-    found = library_of(tmp_path)
-    before = found.get("wave")
+    motions = library_of(tmp_path)
+    before = motions.get("wave")
 
     def fail(path: Path) -> Any:
         if path.name == name:
@@ -447,14 +437,13 @@ def test_a_file_that_cannot_be_read_for_a_moment_holds_what_it_held(
     with monkeypatch.context() as patch:
         patch.setattr(source, "open_regular", fail)
         for _ in range(2):
-            found.load_all()
-            assert found.get("wave") is before
+            motions.load_all()
+            assert motions.get("wave") is before
             unread = f"{tmp_path / name}: cannot be read; Too many open files; check the path"
-            assert found.problems == (f"{unread}; {STAYS}",)
-    found.load_all()
-    assert found.problems == ()
-    wave = found.get("wave")
-    assert wave is not None
+            assert motions.problems == (f"{unread}; {STAYS}",)
+    motions.load_all()
+    assert motions.problems == ()
+    wave = entry_of(motions, "wave")
     assert wave.plan is not None
     assert wave is not before
 
@@ -467,12 +456,8 @@ def test_a_file_that_cannot_be_read_for_a_moment_holds_what_it_held(
             ZeroDivisionError("no luck"),
             "failed inside motiond; ZeroDivisionError('no luck'); the daemon's log says more",
         ),
-        (
-            OSError(5, "Input/output error"),
-            "failed inside motiond; OSError(5, 'Input/output error'); the daemon's log says more",
-        ),
     ],
-    ids=["memory", "defect", "disk"],
+    ids=["memory", "defect"],
 )
 def test_a_file_that_fails_unforeseen_hides_no_other(tmp_path: Path, error: Exception, reason: str) -> None:
     bad = write(tmp_path / "bad.seq", 0.0, 0.01)
@@ -483,8 +468,8 @@ def test_a_file_that_fails_unforeseen_hides_no_other(tmp_path: Path, error: Exce
             raise error
         return load_motions(path)
 
-    found = library_of(tmp_path, load=load)
-    assert {entry.name: entry.reason for entry in found} == {"bad": f"{bad}: {reason}", "wave": ""}
+    motions = library_of(tmp_path, load=load)
+    assert {entry.name: entry.reason for entry in motions} == {"bad": f"{bad}: {reason}", "wave": ""}
 
 
 def test_loading_ends_before_the_next_file_once_it_is_told_to(tmp_path: Path) -> None:
@@ -496,28 +481,28 @@ def test_loading_ends_before_the_next_file_once_it_is_told_to(tmp_path: Path) ->
         read.append(path.name)
         return load_motions(path)
 
-    found = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=[tmp_path]), load=load)
-    assert not found.load_all(lambda: len(read) == 2)
-    assert (read, [*found]) == (["a.seq", "b.seq"], [])
-    assert found.load_all()
-    assert [entry.name for entry in found] == ["a", "b", "c"]
+    motions = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=[tmp_path]), load=load)
+    assert not motions.load_all(lambda: len(read) == 2)
+    assert (read, [*motions]) == (["a.seq", "b.seq"], [])
+    assert motions.load_all()
+    assert [entry.name for entry in motions] == ["a", "b", "c"]
 
 
 def test_of_very_many_motions_a_part_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "MOST_LISTED", 30)
     for number in range(35):
         write(tmp_path / f"m{number:02}.seq", 0.0, 0.01)
-    found = library_of(tmp_path)
-    payload = found.payload()
-    assert [one["name"] for one in payload["motions"]] == [f"m{number:02}" for number in range(30)]
+    motions = library_of(tmp_path)
+    payload = motions.payload()
+    assert [motion["name"] for motion in payload["motions"]] == [f"m{number:02}" for number in range(30)]
     assert payload["more"] == 5
     known = ", ".join(f"m{number:02}" for number in range(20))
-    assert found.unknown("m99") == (
+    assert motions.unknown("m99") == (
         f"arm: no motion 'm99'; there are {known} and 15 more; did you mean 'm29'?"
     )
     monkeypatch.setattr(library, "MOST_LISTED_BYTES", 1_000)
     size = len(orjson.dumps(payload["motions"][0]))
-    assert len(found.payload()["motions"]) == 1_000 // size
+    assert len(motions.payload()["motions"]) == 1_000 // size
 
 
 def test_a_motion_is_listed_by_no_more_than_a_part_of_what_it_holds(tmp_path: Path) -> None:
@@ -530,82 +515,40 @@ def test_a_motion_is_listed_by_no_more_than_a_part_of_what_it_holds(tmp_path: Pa
         positions=np.zeros((2, 5_000)),
         warnings=tuple(f"warning {number}" for number in range(1_000)),
     )
-    found = library_of(file, load=lambda _: [many])
-    (told,) = found.payload()["motions"]
-    assert told["joints"] == list(labels[:1_000])
-    assert told["warnings"] == [*(f"warning {number}" for number in range(20)), "and 980 more warnings"]
-    assert told["reason"].splitlines() == [
+    motions = library_of(file, load=lambda _: [many])
+    (listed,) = motions.payload()["motions"]
+    assert listed["joints"] == list(labels[:1_000])
+    assert listed["warnings"] == [*(f"warning {number}" for number in range(20)), "and 980 more warnings"]
+    assert listed["reason"].splitlines() == [
         *(f"wave: the robot has no joint 'toe{number}'; it has elbow" for number in range(20)),
         "and 4980 more problems",
     ]
 
 
-def test_a_reason_without_end_is_cut_where_it_is_told(tmp_path: Path) -> None:
-    file = write(tmp_path / "wave.seq", 0.0, 0.01)
-
-    def load(_: Path) -> list[Motion]:
-        raise FormatError([Problem("wave.seq", 1, "a toe " * 250)] * 3)
-
-    (told,) = library_of(file, load=load).payload()["motions"]
-    assert len(told["reason"]) == 3_500
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "reason"),
-    [
-        (
-            "upper",
-            0.5,
-            "reaches 0.6 rad at 0.020 s (frame 2); its upper limit is 0.5 rad (R); lower the motion",
-        ),
-        (
-            "velocity",
-            10.0,
-            (
-                "moves at 30 rad/s at 0.010 s (frame 1, the worst of 2); its velocity limit is 10 rad/s (R); "
-                "slow it to 0.333 of its speed"
-            ),
-        ),
-    ],
-)
 def test_motions_are_planned_again_where_actuators_allow_less_and_where_they_allow_more(
-    tmp_path: Path, kind: LimitKind, value: float, reason: str
+    tmp_path: Path,
 ) -> None:
     fast = {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 99}}}
     write(tmp_path / "wave.seq", 0.0, 0.3, 0.6)
     own = map_of(fast)
-    found = MotionLibrary(own, settings_of(fast, motions=[tmp_path]))
-    found.load_all()
-    before = found.get("wave")
+    motions = MotionLibrary(own, settings_of(fast, motions=[tmp_path]))
+    motions.load_all()
+    before = entry_of(motions, "wave").plan
     assert before is not None
-    assert before.plan is not None
-    allowed = ActuatorLimits.none(1).narrowed(kind, value, "servo 2's own max_position_limit")
-    found.joint_map = own.within(allowed)
-    found.load_all()
-    now = found.get("wave")
-    assert now is not None
-    told = reason.replace("(R)", "(servo 2's own max_position_limit)")
-    assert (now.plan, now.reason) == (None, f"wave: joint 'elbow' {told} or change that limit")
-    assert [(one.kind, one.limited_by) for one in now.violations] == [
-        (kind, "servo 2's own max_position_limit")
-    ]
-    found.joint_map = own
-    found.load_all(may_read=lambda _: True)  # as whoever watches the folder asks for it
-    again = found.get("wave")
-    assert again is not None
-    assert again.plan is not None
-    assert again.plan.max_speed == before.plan.max_speed
-
-
-def test_the_fastest_speed_is_one_that_actuators_allow(tmp_path: Path) -> None:
-    write(tmp_path / "wave.seq", 0.0, 0.01, 0.02, 0.03)
-    own = map_of(ELBOW)
-    found = MotionLibrary(
-        own.within(ActuatorLimits.none(1).narrowed("velocity", 1.5, "it")),
-        settings_of(ELBOW, motions=[tmp_path]),
+    limit = "servo 2's own max_position_limit"
+    motions.joint_map = own.within(ActuatorLimits.none(1).narrowed("upper", 0.5, limit))
+    motions.load_all()
+    wave = entry_of(motions, "wave")
+    assert (wave.plan, wave.reason) == (
+        None,
+        (
+            "wave: joint 'elbow' reaches 0.6 rad at 0.020 s (frame 2); its upper limit is 0.5 rad "
+            f"({limit}); lower the motion or change that limit"
+        ),
     )
-    found.load_all()
-    entry = found.get("wave")
-    assert entry is not None
-    assert entry.plan is not None
-    assert entry.plan.max_speed == pytest.approx(1.5)
+    assert [(violation.kind, violation.limited_by) for violation in wave.violations] == [("upper", limit)]
+    motions.joint_map = own
+    motions.load_all(may_read=lambda _: True)  # as the watch of the folder reads
+    again = entry_of(motions, "wave").plan
+    assert again is not None
+    assert again.max_speed == before.max_speed

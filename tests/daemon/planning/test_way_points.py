@@ -39,27 +39,27 @@ def refusal(motion: Motion, interpolation: str, **limits: float) -> str:
     return str(caught.value)
 
 
-def speeds_of(found: Plan) -> Floats:
+def speeds_of(result: Plan) -> Floats:
     """Return the speed of each step of the setpoints, from rest before the first to rest after the last."""
-    steps = np.diff(found.positions[:, 0]) * found.rate_hz
+    steps = np.diff(result.positions[:, 0]) * result.rate_hz
     return np.concatenate(([0.0], steps, [0.0]))
 
 
 @pytest.mark.parametrize(("interpolation", "steepest"), [("linear", 4.0), ("cubic", 6.0), ("smooth", 12.0)])
 def test_frames_with_times_of_their_own_begin_and_end_at_rest(interpolation: str, steepest: float) -> None:
-    found = planned(way_points(), interpolation)
-    assert found.velocities[0, 0] == found.velocities[-1, 0] == 0.0
+    result = planned(way_points(), interpolation)
+    assert result.velocities[0, 0] == result.velocities[-1, 0] == 0.0
     # No more acceleration there than the first and the last stretch need: a step in speed asks for 1,000.
-    changes = np.abs(np.diff(speeds_of(found))) * found.rate_hz
+    changes = np.abs(np.diff(speeds_of(result))) * result.rate_hz
     assert changes[:3].max() <= steepest * 0.5 / 0.2**2
     assert changes[-3:].max() <= steepest * 0.5 / 0.6**2
 
 
 def test_two_way_points_are_one_stretch_from_rest_to_rest() -> None:
     for interpolation in ("linear", "cubic", "smooth"):
-        found = planned(way_points([0.0, 2.0], [0.0, 1.0]), interpolation)
+        result = planned(way_points([0.0, 2.0], [0.0, 1.0]), interpolation)
         u = np.arange(401) / 400
-        np.testing.assert_allclose(found.positions[:, 0], u * u * (3 - 2 * u), atol=1e-12)
+        np.testing.assert_allclose(result.positions[:, 0], u * u * (3 - 2 * u), atol=1e-12)
 
 
 def test_resampled_frames_are_those_that_are_played() -> None:
@@ -71,9 +71,9 @@ def test_resampled_frames_are_those_that_are_played() -> None:
 def test_rows_at_a_fixed_rate_keep_their_speed_at_the_ends() -> None:
     rows = np.linspace(0.0, 1.0, 51)
     moving = Motion("wave", ("elbow",), 100.0, np.arange(51) / 100, rows.reshape(-1, 1))
-    found = planned(moving, "cubic")
-    assert found.positions.tobytes() == moving.positions.tobytes()
-    assert found.velocities[[0, -1], 0] == pytest.approx([2.0, 2.0])
+    result = planned(moving, "cubic")
+    assert result.positions.tobytes() == moving.positions.tobytes()
+    assert result.velocities[[0, -1], 0] == pytest.approx([2.0, 2.0])
     assert moving.resampled(50.0).positions[1, 0] == rows[2]
 
 
@@ -91,14 +91,14 @@ def test_a_smooth_curve_bends_evenly_through_every_row_and_rests_at_its_ends(cou
 
 
 def test_a_smooth_plan_goes_through_its_way_points_from_rest_to_rest() -> None:
-    found = planned(way_points(), "smooth")
-    assert found.interpolation == found.track.interpolation == "smooth"
-    assert found.positions[[0, 40, 180, 200, 320], 0] == pytest.approx(PLACES, abs=1e-12)
+    result = planned(way_points(), "smooth")
+    assert result.interpolation == result.track.interpolation == "smooth"
+    assert result.positions[[0, 40, 180, 200, 320], 0] == pytest.approx(PLACES, abs=1e-12)
     rates = curve(np.arange(321) / 200, TIMES, PLACES, "smooth")[1]
     # Rows and slopes are those of the way-points' spline; only where its pieces meet, they differ a little.
-    np.testing.assert_allclose(found.velocities[:, 0], rates, atol=2e-3)
+    np.testing.assert_allclose(result.velocities[:, 0], rates, atol=2e-3)
     # Twice continuously differentiable: the acceleration does not jump from tick to tick.
-    changes = np.diff(speeds_of(found)) * found.rate_hz
+    changes = np.diff(speeds_of(result)) * result.rate_hz
     assert np.abs(np.diff(changes[2:-2])).max() < 6.0
     assert np.abs(np.diff(np.diff(speeds_of(planned(way_points(), "cubic")))[2:-2])).max() * 200 > 20.0
 
@@ -136,40 +136,40 @@ def test_a_smooth_curve_is_held_against_speed_and_acceleration_in_between() -> N
 
 
 def test_the_fastest_speed_of_a_smooth_motion_counts_its_curve() -> None:
-    found = planned(way_points([0.0, 1.0], [0.0, 1.0]), "smooth", acceleration=24.0)
-    assert found.max_speed == pytest.approx(2.0, rel=1e-3)  # it accelerates at 6 rad/s² from its first row on
+    result = planned(way_points([0.0, 1.0], [0.0, 1.0]), "smooth", acceleration=24.0)
+    assert result.max_speed == pytest.approx(2.0, rel=1e-3)  # from 6 rad/s² in its first row
 
 
-def looped(found: Plan, **asked: Any) -> Playback:
+def looped(result: Plan, **asked: Any) -> Playback:
     joints: dict[str, dict[str, Any]] = {"elbow": {"limits": LIMITS}}
     values: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "reject"}
     return plan_playback(
-        whole(found, ()), map_of(joints), count=3, tolerance=np.array([0.002]), **(values | asked)
+        whole(result, ()), map_of(joints), count=3, tolerance=np.array([0.002]), **(values | asked)
     )
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "cubic", "smooth"])
 def test_way_points_that_end_where_they_begin_rest_at_their_seam(interpolation: str) -> None:
-    found = planned(way_points([0.0, 0.2, 0.5, 1.0], [0.0, 0.5, 0.4, 0.0]), interpolation)
-    playback = looped(found)
+    result = planned(way_points([0.0, 0.2, 0.5, 1.0], [0.0, 0.5, 0.4, 0.0]), interpolation)
+    playback = looped(result)
     assert playback.passes.seamless
-    assert playback.track is found
-    assert found.velocities[0, 0] == found.velocities[-1, 0] == 0.0
+    assert playback.track is result
+    assert result.velocities[0, 0] == result.velocities[-1, 0] == 0.0
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "cubic", "smooth"])
 def test_way_points_that_end_elsewhere_do_not_jump_to_their_beginning(interpolation: str) -> None:
     # In one tick, 0.03 rad are 6 rad/s, which the limits allow.
-    found = planned(way_points([0.0, 1.0, 2.0, 3.0], [0.0, 0.5, 0.3, 0.03]), interpolation)
-    assert found.velocities[-1, 0] == 0.0
+    result = planned(way_points([0.0, 1.0, 2.0, 3.0], [0.0, 0.5, 0.3, 0.03]), interpolation)
+    assert result.velocities[-1, 0] == 0.0
     with pytest.raises(PlaybackError) as caught:
-        looped(found)
+        looped(result)
     assert str(caught.value) == (
         "wave: its last row is 0.03 rad from its first at joint 'elbow'; "
         "it rests on both; choose seam approach, or ping-pong"
     )
-    playback = looped(found, seam="approach")
-    assert (playback.passes.seamless, playback.returns, playback.track) == (False, True, found)
+    playback = looped(result, seam="approach")
+    assert (playback.passes.seamless, playback.returns, playback.track) == (False, True, result)
 
 
 def test_the_peaks_between_rows_are_those_of_the_curve() -> None:
