@@ -159,18 +159,3 @@ async def test_who_is_in_control_is_retained_and_the_secret_is_not(rig: Rig, mos
             assert await response.json() == told
         seen = [message.payload for message in it.ear.heard]
         assert not [payload for payload in seen if given["lease"].encode() in payload]
-
-
-async def test_a_restart_of_the_daemon_ends_all_leases(rig: Rig, mosquitto: StandIn) -> None:
-    async with world(rig, mosquitto) as it:
-        given = (await it.by_mqtt("lease/acquire", holder="ana"))["data"]
-        await it.ear.until("motiond/arm/lease", lambda data: data["holder"] == "ana")
-    await asyncio.sleep(1.1)  # epochs begin at Unix time in s
-    async with world(rig, mosquitto) as it:
-        await it.ear.until("motiond/arm/lease", lambda data: data["holder"] is None)
-        for verb in ("play", "lease/renew", "lease/release"):
-            body = {"motion": "long"} if verb == "play" else {}
-            told = await it.by_http(verb, lease=given["lease"], **body)
-            reason = "not in control; nobody has control; acquire it by lease/acquire"
-            assert told["error"] == f"arm/{verb}: {reason}"
-        assert (await it.by_http("lease/acquire", holder="bob"))["data"]["epoch"] > given["epoch"]

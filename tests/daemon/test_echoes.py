@@ -10,10 +10,6 @@ import orjson
 import pytest
 
 from motiond.daemon.api import Dispatcher, RawRequest
-from motiond.daemon.config.robot import DriverSettings, ModelSettings, RobotSettings
-from motiond.daemon.joints.joint_map import JointMapError, build_joint_map
-from motiond.daemon.planning.library import MotionLibrary
-from motiond.formats import load_robot
 from motiond.text import LONGEST_VALUE
 from tests.daemon.programs import run_here
 from tests.daemon.rig import Rig
@@ -87,23 +83,6 @@ def test_json_has_problems_of_a_file_as_the_message_does(
     assert code == 1
     assert CUT[:40] in out
     assert _TOO_LONG.search(out) is None
-
-
-def test_an_answer_echoes_the_first_sixty_characters_of_a_value() -> None:
-    settings = RobotSettings(model=ModelSettings(file=ARM), driver=DriverSettings(type="sim"))
-    library = MotionLibrary(build_joint_map("arm", load_robot(ARM), {}), settings)
-    message = f"arm: no motion '{CUT}'; there are no motions at all"
-    assert library.unknown(LONG[0]) == message
-
-
-def test_a_joint_of_the_configuration_that_the_model_lacks_is_named_briefly() -> None:
-    joints = RobotSettings.model_validate(
-        {"joints": {LONG[0]: {}}, "driver": {"type": "sim"}, "model": str(ARM)}
-    ).joints
-    with pytest.raises(JointMapError) as caught:
-        build_joint_map("arm", load_robot(ARM), joints)
-    known = "it has base, shoulder, elbow, wrist1, wrist2, wrist3"
-    assert str(caught.value) == f"arm: the model has no joint '{CUT}'; {known}"
 
 
 @pytest.mark.parametrize(

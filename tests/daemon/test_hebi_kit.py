@@ -108,12 +108,6 @@ def test_joints_narrow_the_limits_by_the_names_of_hebis_file(kit: Kit) -> None:
     )
 
 
-def test_a_file_without_a_model_asks_for_one(kit: Kit) -> None:
-    assert kit.refusal(kit=KIT.replace("hrdf: hrdf/arm.hrdf\n", "")) == (
-        "motiond.yaml:1: the robot has no joints; there is no model either; add model or joints"
-    )
-
-
 def test_a_model_with_another_number_of_joints_is_refused(kit: Kit) -> None:
     assert kit.refusal(kit=KIT.replace(", J3_elbow", "")) == (
         "kit/hrdf/arm.hrdf: 3 joints that move do not go with 2 names for them; the names are J1_base, "
@@ -134,13 +128,6 @@ def test_every_mistake_of_hebis_file_is_told_with_its_line_and_where_it_is_named
         "motiond.yaml:1: kit/arm.cfg.yaml:6: plugin ImpedanceController cannot be applied; its spring needs "
         "a fast and steady loop of its own, and motiond sends a motion's rows; set its `enabled: false`\n"
         "motiond.yaml:1: kit/arm.cfg.yaml:7: option 'offset' is missing; set it"
-    )
-
-
-def test_a_name_for_two_joints_is_refused(kit: Kit) -> None:
-    robot = "{driver: {type: sim}, model: {file: kit/hrdf/arm.hrdf, joint_names: [a, b, a]}}"
-    assert kit.refusal(robot=robot) == (
-        "motiond.yaml:1: 'a' stands twice; a joint has a name of its own; rename one"
     )
 
 
@@ -170,16 +157,6 @@ plugins:
             "motiond has none; set its `enabled: false`"
         ),
     ]
-
-
-def test_check_refuses_what_cannot_be_applied(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
-    kit.robot(kit=KIT + "plugins: [{type: EffortOffset, offset: [0, -7]}]\n")
-    code, out, err = run_here(capsys, "check", "-c", kit.config)
-    assert (code, out) == (2, "")
-    assert err.replace(f"{kit.folder}/", "") == (
-        "kit/arm.cfg.yaml:5: plugin EffortOffset has 2 efforts for 3 modules; "
-        "it takes one for all of them, or one for each; correct `offset`\n"
-    )
 
 
 GRAVITY = "plugins: [{type: GravityCompensationEffort, imu_frame_index: 99}]\n"
@@ -222,4 +199,14 @@ def test_check_says_what_it_cannot_know_without_hebi_py(
     assert (code, err.replace(f"{kit.folder}/", "")) == (
         2,
         "kit/gains.xml: cannot be read; there is no such file; correct `gains`\n",
+    )
+
+
+def test_check_refuses_what_cannot_be_applied(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    kit.robot(kit=KIT + "plugins: [{type: EffortOffset, offset: [0, -7]}]\n")
+    code, out, err = run_here(capsys, "check", "-c", kit.config)
+    assert (code, out) == (2, "")
+    assert err.replace(f"{kit.folder}/", "") == (
+        "kit/arm.cfg.yaml:5: plugin EffortOffset has 2 efforts for 3 modules; "
+        "it takes one for all of them, or one for each; correct `offset`\n"
     )

@@ -6,7 +6,6 @@ import random
 from typing import TYPE_CHECKING
 
 import numpy as np
-import orjson
 import pytest
 
 from fuzz.hostile import LET_GO, ROBOTS, Hostile
@@ -71,15 +70,3 @@ def test_a_setpoint_that_moved_is_found(
     trace["position"], trace["enabled"] = np.array(places)[:, None], enabled
     np.save(tmp_path / "open.npy", trace)
     assert moved(tmp_path, "open") == found
-
-
-def test_messages_of_web_sockets_are_mostly_json() -> None:
-    hostile = Hostile(random.Random(1), ["old"])
-    read = 0
-    for _ in range(200):
-        try:
-            orjson.loads(hostile.message())
-        except orjson.JSONDecodeError:
-            continue
-        read += 1
-    assert read > 50

@@ -145,10 +145,6 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
             "arm.yaml:3: 'username' stands alone; a login needs name and password; add password_file",
         ),
         (
-            ARM + "mqtt:\n  password_file: secret",
-            "arm.yaml:3: 'password_file' stands alone; a login needs name and password; add username",
-        ),
-        (
             ARM + "mqtt: {broker: mqtt://host,\n  ca_file: ca.pem}",
             "arm.yaml:3: 'ca_file' has no effect; mqtt:// does not encrypt; mqtts:// does; remove it",
         ),
@@ -157,22 +153,12 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
             "arm.yaml:2: 'key_file' stands alone; a certificate needs its key; add cert_file",
         ),
         (
+            "robots: {arm: {driver: {type: sim}, model: {file: arm.hrdf, joint_names: [a, b, a]}}}",
+            "arm.yaml:1: 'a' stands twice; a joint has a name of its own; rename one",
+        ),
+        (
             ARM + "mqtt: {protocol: 5}",
             "arm.yaml:2: 'protocol' has no effect; the embedded broker speaks 3.1.1 only; remove it",
-        ),
-        (
-            ARM + "mqtt: {broker: 'a:b'}",
-            (
-                "arm.yaml:2: 'a:b' is no broker; "
-                "it must be embedded, mqtt://…, mqtts://…, ws://… or wss://…; correct it"
-            ),
-        ),
-        (
-            ARM + "mqtt: {base: 'a/#'}",
-            (
-                "arm.yaml:2: 'a/#' cannot begin a topic on every broker; "
-                "letters, digits, _ and - can, with / between; rename it"
-            ),
         ),
         (
             ARM + "mqtt: {reconnect_min_s: 60}",
@@ -482,22 +468,13 @@ def test_a_long_value_is_refused_as_fast_as_it_is_read(tmp_path: Path, value: st
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (
-            "[choir, choir]",
-            "arm.yaml:1: 'choir' stands twice; a robot is in a group once; remove one",
-        ),
-        (
-            "[the choir]",
-            "arm.yaml:1: 'the choir' cannot be a part of a topic; letters, digits, _ and - can; rename it",
-        ),
+        ("[choir, choir]", "'choir' stands twice; a robot is in a group once; remove one"),
         (
             f"[{', '.join(f'g{number}' for number in range(21))}]",
-            "arm.yaml:1: robots.arm.groups has more than 20 entries; it takes no more; remove some",
+            "robots.arm.groups has more than 20 entries; it takes no more; remove some",
         ),
     ],
-    ids=["twice", "blank", "many"],
+    ids=["twice", "many"],
 )
-def test_groups_are_named_once_by_names_as_of_robots_and_are_no_more_than_twenty(
-    tmp_path: Path, groups: str, message: str
-) -> None:
-    assert refusal(tmp_path, f"robots: {{arm: {{groups: {groups}, {MOVES}}}}}") == message
+def test_a_robot_is_in_each_of_at_most_twenty_groups_once(tmp_path: Path, groups: str, message: str) -> None:
+    assert refusal(tmp_path, f"robots: {{arm: {{groups: {groups}, {MOVES}}}}}") == f"arm.yaml:1: {message}"

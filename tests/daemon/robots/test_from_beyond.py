@@ -95,15 +95,6 @@ async def test_on_exit_does_not_park_from_beyond(tmp_path: Path, caplog: pytest.
     assert len(np.unique(read_trace(tmp_path / "trace.npy")["position"], axis=0)) == 1
 
 
-async def test_on_end_does_not_park_a_joint_that_the_motion_left_beyond(tmp_path: Path) -> None:
-    rig = rig_beyond(tmp_path, on_end="park")
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        await ask(registry, "goto", joints={"shoulder": 0.1})
-        event = await rig.until("event", lambda data: data["kind"] == "not_parked")
-    assert event["message"] == f"park: {REFUSED}"
-
-
 def rig_to_push(folder: Path, initial: float) -> Rig:
     rig = rig_beyond(folder, clock="real", fault_requests=True)
     rig.driver |= {"initial": {"elbow": initial}, "lower_stop": -10.0, "upper_stop": 10.0}

@@ -187,42 +187,25 @@ async def test_the_numbers_of_commands_ascend_over_all_processes_and_heartbeats_
         } == {0}
 
 
-async def test_a_command_that_nobody_takes_has_no_number() -> None:
-    stage = Stage(PATIENCE_S, None)
-    assert stage.supervisor.send(messages.Stop()) == 0
+LOST = messages.Lost("the bus is lost")
 
 
-async def test_a_process_that_still_opens_its_driver_is_hurried_to_its_end_and_nobody_wonders() -> None:
+@pytest.mark.parametrize(
+    ("notices", "hurried"),
+    [([], True), ([READY, LOST], True), ([READY], False)],
+    ids=["opening", "lost", "on line"],
+)
+async def test_a_process_is_hurried_to_its_end_unless_it_has_actuators_to_stop(
+    notices: list[Notice], *, hurried: bool
+) -> None:
     async with running() as stage:
         (process,) = stage.processes
-    assert process.hurried
+        for notice in notices:
+            process.tell(notice)
+        await stage.until(lambda: len(stage.listener.notices) == len(notices))
+    assert process.hurried is hurried
+    assert process.sent == ([messages.Shutdown()] if not hurried or notices else process.sent)
     assert stage.listener.exits == [""]
-
-
-async def test_a_process_that_has_lost_its_actuators_is_hurried_too() -> None:
-    async with running() as stage:
-        (process,) = stage.processes
-        process.tell(READY)
-        process.tell(messages.Lost("the bus is lost"))
-        await stage.until(lambda: len(stage.listener.notices) == 2)
-    assert process.hurried
-
-
-async def test_a_process_that_is_on_line_is_left_the_time_to_stop() -> None:
-    async with running() as stage:
-        (process,) = stage.processes
-        process.tell(READY)
-        await stage.until(lambda: stage.listener.notices)
-    assert not process.hurried
-    assert process.sent == [messages.Shutdown()]
-
-
-async def test_a_process_without_a_timeout_gets_no_heartbeats() -> None:
-    async with running() as stage:
-        (process,) = stage.processes
-        process.tell(READY)
-        await asyncio.sleep(0.05)
-        assert process.sent == []
 
 
 async def test_a_process_that_shows_no_life_is_killed_and_another_is_started() -> None:

@@ -104,13 +104,3 @@ async def test_pages_get_samples_at_their_own_pace(
     assert told.during(100.0, moving=True) == pytest.approx(100.0 * mqtt_hz, rel=0.03, abs=2)
     told.during(100.0, moving=False)
     assert len(told.page_times) == pytest.approx(200.0 * page_hz, rel=0.03, abs=2)
-
-
-async def test_where_no_page_is_open_no_sample_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Told(monkeypatch, TelemetryRates(0.0, 0.0, 20.0))
-    told.pages = 0
-    told.during(10.0, moving=True)
-    assert told.page_times == []
-    told.pages = 1
-    told.during(10.0, moving=True)
-    assert len(told.page_times) == pytest.approx(200, abs=4)

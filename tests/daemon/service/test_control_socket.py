@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 from contextlib import ExitStack, asynccontextmanager
@@ -14,7 +13,6 @@ import pytest
 
 from motiond.daemon.api import Report
 from motiond.daemon.client.local import ask_here
-from motiond.daemon.log.lines import level_name
 from motiond.daemon.service.control_socket import MOST_CLIENTS
 from motiond.local import Impostor, address_of, named_user
 from tests.daemon.cli.program import motiond
@@ -52,15 +50,6 @@ async def answer_to(config: Path, sent: bytes) -> dict[str, Any]:
 async def accepted(listening: socket.socket) -> socket.socket:
     listening.setblocking(False)
     return (await asyncio.get_running_loop().sock_accept(listening))[0]
-
-
-async def test_the_log_level_is_told_and_set(tmp_path: Path) -> None:
-    config = tmp_path / "motiond.yaml"
-    async with served(config):
-        logging.getLogger("motiond").setLevel(logging.INFO)
-        assert await asyncio.to_thread(ask_here, config, "log-level") == {"level": "info"}
-        assert await asyncio.to_thread(ask_here, config, "log-level", level="debug") == {"level": "debug"}
-        assert level_name() == "debug"
 
 
 @pytest.mark.usefixtures("programs")
@@ -149,17 +138,6 @@ async def test_who_reads_reports_too_slowly_misses_the_oldest_events(tmp_path: P
     writer.close()
     serving.cancel()
     await asyncio.wait((serving,), timeout=PATIENCE_S)
-
-
-async def test_a_link_that_leads_elsewhere_meanwhile_is_still_the_configuration(tmp_path: Path) -> None:
-    for name in ("one.yaml", "two.yaml"):
-        (tmp_path / name).write_text("")
-    config = tmp_path / "motiond.yaml"
-    config.symlink_to("one.yaml")
-    async with served(config):
-        config.unlink()
-        config.symlink_to("two.yaml")
-        assert await asyncio.to_thread(ask_here, config, "log-level") is not None
 
 
 async def test_other_users_may_not_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.service.daemon import _feed_watchdog
 from motiond.daemon.service.systemd import watchdog_period_s
-from tests.daemon.cli.program import daemon_of, motiond
+from tests.daemon.cli.program import daemon_of
 from tests.daemon.programs import run_here
 from tests.daemon.rig import Rig
 from tests.waiting import PATIENCE_S
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.daemon.robots.registry import RobotRegistry
-    from tests.daemon.cli.program import Daemon
 
 pytestmark = pytest.mark.slow
 
@@ -111,7 +110,7 @@ async def test_a_daemon_without_a_terminal_reloads_by_sighup(
     assert changed in caplog.messages
 
 
-async def test_a_daemon_reloads_by_motiond_reload(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_daemon_reloads_by_motiond_reload(rig: Rig) -> None:
     async with daemon_of(rig) as daemon:
         needs_restart = "has changed, which a running daemon does not take; restart it"
         rig.robot["stop_duration_s"] = 0.4
@@ -122,22 +121,6 @@ async def test_a_daemon_reloads_by_motiond_reload(rig: Rig, caplog: pytest.LogCa
             "arm: plays long, short\n",
             f"mqtt.listen: {needs_restart}\nrobots.arm.stop_duration_s: {needs_restart}\n",
         )
-        await stops_are_taken_here(daemon)
-        caplog.clear()
-        daemon.config.write_text(daemon.config.read_text().replace("broker: embedded", "broker: ["))
-        code, out, err = await daemon.cli("reload")
-        assert (code, out) == (1, "")
-        assert err.startswith(f"{daemon.config}:")
-        reason = "the configuration is wrong; nothing has changed; correct it and reload"
-        assert caplog.messages == [f"{daemon.config}: {reason}\n{err.strip()}"]
-
-
-async def stops_are_taken_here(daemon: Daemon) -> None:
-    """Stop by the control socket, as the configuration names a broker that is not there."""
-    play = ("play", "arm", "long", "--no-wait", "--broker", daemon.broker)
-    assert (await motiond(*play)).code == 0
-    assert await daemon.cli("stop", "arm") == (0, "arm: stops softly\n", "")
-    assert await daemon.cli("estop", "arm") == (0, "arm: estopped\n", "")
 
 
 class Streams:
@@ -162,17 +145,6 @@ async def test_the_watchdog_goes_hungry_while_a_stream_does_not_tick(
     feeding.cancel()
     with suppress(asyncio.CancelledError):
         await feeding
-
-
-def test_a_wrong_configuration_has_an_exit_code_of_its_own_so_that_systemd_does_not_try_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(StreamForks, "start", lambda _: socket.socketpair()[0])
-    config = tmp_path / "motiond.yaml"
-    config.write_text("robots: {arm: {driver: {type: sim}, modle: arm.hrdf}}\n")
-    code, out, err = run_here(capsys, "run", "-c", config)
-    assert (code, out) == (2, "")
-    assert err.splitlines()[0].startswith(f"{config}:1: unknown key 'modle'")
 
 
 @pytest.mark.parametrize("wrong", ["0", "-1", "soon", "9" * 400, "1e6", " "])
@@ -207,3 +179,14 @@ async def test_a_user_without_a_name_and_a_home_runs_a_daemon_and_asks_it(
     async with daemon_of(rig) as daemon:
         for asked in (("play", "arm", "short"), ("reload",), ("play", "arm", "short", "--dry-run")):
             assert (await daemon.cli(*asked)).code == 0
+
+
+def test_a_wrong_configuration_has_an_exit_code_of_its_own_so_that_systemd_does_not_try_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(StreamForks, "start", lambda _: socket.socketpair()[0])
+    config = tmp_path / "motiond.yaml"
+    config.write_text("robots: {arm: {driver: {type: sim}, modle: arm.hrdf}}\n")
+    code, out, err = run_here(capsys, "run", "-c", config)
+    assert (code, out) == (2, "")
+    assert err.splitlines()[0].startswith(f"{config}:1: unknown key 'modle'")

@@ -34,12 +34,6 @@ def test_the_daemon_may_open_as_many_files_as_the_system_lets_it() -> None:
     )
 
 
-def test_not_more_than_is_of_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "MOST_DESCRIPTORS", 600)
-    service.raise_limit()
-    assert soft_limit() == 600
-
-
 def test_a_limit_that_cannot_be_raised_is_told_of(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
