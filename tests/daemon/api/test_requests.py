@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import time
-from contextlib import suppress
-
 import orjson
 import pytest
 
@@ -32,10 +29,6 @@ def test_a_payload_that_is_no_json_object_is_refused(payload: bytes, message: st
     with pytest.raises(RequestError) as caught:
         parse(RawRequest("arm", "play", payload))
     assert (caught.value.code, str(caught.value)) == ("INVALID_REQUEST", message)
-
-
-def test_an_empty_payload_asks_for_nothing_in_particular() -> None:
-    assert parse(RawRequest("arm", "stop", b"")) == StopRequest()
 
 
 @pytest.mark.parametrize(
@@ -110,26 +103,6 @@ arm/play: 'speed' is 0; it must be greater than or equal to 0.1; correct it
 arm/play: unknown key 'loops'; {KNOWN}; did you mean 'loop'?""",
         ),
     ],
-    ids=[
-        "key",
-        "missing",
-        "type",
-        "empty",
-        "range",
-        "text",
-        "boolean",
-        "choice",
-        "place",
-        "number in a place",
-        "key in a place",
-        "no place",
-        "tolerance of a joint",
-        "joint without a name",
-        "joint of a long name",
-        "union",
-        "length",
-        "several",
-    ],
 )
 def test_every_problem_of_a_request_is_told(body: dict[str, object], message: str) -> None:
     with pytest.raises(RequestError) as caught:
@@ -147,6 +120,7 @@ def test_an_unknown_verb_is_told_what_there_is() -> None:
 
 
 def test_a_sound_request_comes_with_its_defaults() -> None:
+    assert parse(RawRequest("arm", "stop", b"")) == StopRequest()
     request = parse(RawRequest("arm", "play", b'{"motion": "wave", "speed": 2, "transaction": "t"}'))
     assert request == PlayRequest(motion="wave", speed=2.0, on_busy="reject", transaction="t")
 
@@ -248,31 +222,6 @@ def test_of_many_unknown_keys_the_nearest_is_looked_for_only_for_the_first() -> 
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        {"motion": "x", "path_tolerance": {f"j{number}": {} for number in range(4500)}},
-        {"motion": "x", "path_tolerance": {f"j{number}": {} for number in range(256)}},
-        {f"k{number}": 0 for number in range(100)},
-        {"motion": "x" * 60_000},
-    ],
-    ids=["tolerances", "fewer tolerances", "keys", "a long name"],
-)
-def test_a_refusal_costs_no_more_than_a_few_sound_requests(body: dict[str, object]) -> None:
-    sound = orjson.dumps({"motion": "x", "path_tolerance": {f"j{number}": 0.1 for number in range(20)}})
-    unsound = orjson.dumps(body)
-
-    def cost_s(payload: bytes) -> float:
-        began_s = time.process_time()
-        for _ in range(20):
-            with suppress(RequestError):
-                parse(RawRequest("arm", "play", payload))
-        return time.process_time() - began_s
-
-    ratio = min(cost_s(unsound) / cost_s(sound) for _ in range(5))
-    assert ratio < 40  # of thousands of tolerances it was more than 200
-
-
-@pytest.mark.parametrize(
     ("robot", "verb", "body"),
     [
         ("arm", "play", {f"{number}{'k' * 3000}": 1 for number in range(20)}),
@@ -301,7 +250,6 @@ UNIX = "it must be Unix time in s, from 0 to 1e+10"
             f"'motion' is {CUT.replace('x', 'm')}; it must have at most 1020 characters",
         ),
         ("play", {"start_at": 1.7e308}, f"'start_at' is 1.7e+308; {UNIX}"),
-        ("play", {"start_at": -1}, f"'start_at' is -1; {UNIX}"),
         (
             "play",
             {"start_at": 1_763_800_000_000},
@@ -317,7 +265,6 @@ UNIX = "it must be Unix time in s, from 0 to 1e+10"
             {"expires_at": 1.7638e18},
             f"'expires_at' is 1.7638e+18; {UNIX}, and looks like nanoseconds",
         ),
-        ("stop", {"expires_at": 1e308}, f"'expires_at' is 1e+308; {UNIX}"),
         (
             "play",
             {"first": {"time": 1e308}},
@@ -328,35 +275,18 @@ UNIX = "it must be Unix time in s, from 0 to 1e+10"
             {"last": {"frame": 10**18}},
             "'last.frame' is 1000000000000000000; it must be less than or equal to 1000000000",
         ),
-        ("seek", {"time": 1e308}, "'time' is 1e+308; it must be less than or equal to 1000000"),
-        (
-            "seek",
-            {"marker": "x" * 256},
-            f"'marker' is {CUT}; it must have at most 255 characters",
-        ),
         (
             "play",
             {"path_tolerance": {"elbow": 1e308}},
             "'path_tolerance.elbow' is 1e+308; it must be less than or equal to 1000",
         ),
         (
-            "play",
-            {"goal_tolerance": {"elbow": -1e308}},
-            "'goal_tolerance.elbow' is -1e+308; it must be greater than or equal to -1",
-        ),
-        (
             "goto",
             {"joints": {"elbow": 1e308}},
             "'joints.elbow' is 1e+308; it must be less than or equal to 1000000",
         ),
-        (
-            "goto",
-            {"joints": {"elbow": -1e308}},
-            "'joints.elbow' is -1e+308; it must be greater than or equal to -1000000",
-        ),
         ("goto", {"pose": "x" * 256}, f"'pose' is {CUT}; it must have at most 255 characters"),
         ("speed", {"speed": 5e-324}, "'speed' is 5e-324; it must be greater than or equal to 0.1"),
-        ("fault", {"fault": "x" * 256}, f"'fault' is {CUT}; it must have at most 255 characters"),
     ],
 )
 def test_a_number_beyond_what_can_be_meant_is_refused_with_what_would_be_allowed(

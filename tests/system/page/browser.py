@@ -119,16 +119,21 @@ class ArmRig(Rig):
 
     async def until_listening(self) -> None:
         """Wait until the daemon takes connections of browsers."""
-        async with asyncio.timeout(PATIENCE_S):
-            while True:
-                try:
-                    _, writer = await asyncio.open_connection("127.0.0.1", self.port)
-                except OSError:
-                    await asyncio.sleep(0.05)
-                else:
-                    writer.close()
-                    await writer.wait_closed()
-                    return
+        await until_listening(self.port)
+
+
+async def until_listening(port: int) -> None:
+    """Wait until a port of this machine takes connections."""
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.05)
+            else:
+                writer.close()
+                await writer.wait_closed()
+                return
 
 
 class ManyRobots(ArmRig):
@@ -317,7 +322,7 @@ BROWSERS = Browsers()
 
 @asynccontextmanager
 async def browsing(
-    rig: ArmRig, view: str = "", model: dict[str, Any] | None = None, *, in_3d: bool = False, **options: Any
+    url: str, model: dict[str, Any] | None = None, *, in_3d: bool = False, **options: Any
 ) -> AsyncIterator[Browsed]:
     """Open the page in a profile of its own; `model` is drawn instead of the robot's own.
 
@@ -331,7 +336,7 @@ async def browsing(
             await browsed.page.route("**/view3d-*.js", lambda route: route.fulfill(**script))
         if model is not None:
             await browsed.page.route("**/api/robots/*/model", lambda route: route.fulfill(json=model))
-        await browsed.page.goto(rig.url + view)
+        await browsed.page.goto(url)
         yield browsed
 
 
@@ -353,6 +358,6 @@ async def on_the_page(rig: ArmRig, view: str = "", **options: Any) -> AsyncItera
 @asynccontextmanager
 async def browsing_once_it_listens(rig: ArmRig, view: str = "", **options: Any) -> AsyncIterator[Browsed]:
     await rig.until_listening()
-    async with browsing(rig, view, **options) as browsed:
+    async with browsing(rig.url + view, **options) as browsed:
         await browsed.until_state("idle")
         yield browsed

@@ -63,7 +63,7 @@ async def rig(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ManyRob
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def desk(rig: ManyRobots) -> AsyncIterator[Browsed]:
     """Have its page on a desk, without 3D."""
-    async with browsing(rig) as browsed:
+    async with browsing(rig.url) as browsed:
         yield browsed
 
 

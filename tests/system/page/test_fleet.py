@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.daemon import answers
 from tests.daemon.fleet.members import members, until
 from tests.daemon.programs import Daemon, background, running
 from tests.daemon.rig import Rig
-from tests.system.page.browser import Browsed, browsing
+from tests.system.page.browser import Browsed, browsing, part, until_listening
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -23,16 +23,8 @@ if TYPE_CHECKING:
 
     from motiond.daemon.config.mqtt import MqttSettings
     from tests.daemon.conftest import Mosquitto
-    from tests.system.page.browser import ArmRig
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-class Site:
-    """A fleet server that runs, as the browser's helpers want it."""
-
-    def __init__(self, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}/"
 
 
 @asynccontextmanager
@@ -42,23 +34,10 @@ async def fleet_page(settings: MqttSettings) -> AsyncIterator[Browsed]:
     listen = ("--listen", f"127.0.0.1:{port}", "--broker", settings.url)
     with background("fleet", "serve", *listen, stdout=None, stderr=None) as process:
         await until_listening(port)
-        async with browsing(cast("ArmRig", Site(port))) as browsed:
+        async with browsing(f"http://127.0.0.1:{port}/") as browsed:
             yield browsed
             assert browsed.errors == [], browsed.errors
     assert process.returncode == 0
-
-
-async def until_listening(port: int) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                await asyncio.sleep(0.05)
-            else:
-                writer.close()
-                await writer.wait_closed()
-                return
 
 
 def tile(robot: str, part: str = "") -> str:
@@ -75,13 +54,13 @@ def does(robot: str, state: str) -> str:
 
 @asynccontextmanager
 async def two_daemons(folder: Path, broker: Mosquitto) -> AsyncIterator[dict[str, Daemon]]:
-    rigs = {}
-    for robot, daemon in (("left", "d1"), ("right", "d2")):
-        (folder / robot).mkdir()
-        rig = OneRobot(folder / robot, robot, daemon, broker)
-        rigs[robot] = rig
-    async with running(rigs["left"]) as left, running(rigs["right"]) as right:
-        yield {"left": left, "right": right}
+    async with AsyncExitStack() as stack:
+        daemons = {}
+        for robot, daemon in (("left", "d1"), ("right", "d2")):
+            (folder / robot).mkdir()
+            rig = OneRobot(folder / robot, robot, daemon, broker)
+            daemons[robot] = await stack.enter_async_context(running(rig))
+        yield daemons
 
 
 class OneRobot(Rig):
@@ -115,56 +94,44 @@ async def play_together(browsed: Browsed) -> None:
     raise AssertionError(await browsed.page.inner_text("body"))
 
 
-async def test_robots_of_two_daemons_play_together_and_stop_together(
+async def test_robots_of_two_daemons_are_watched_played_and_stopped(
     tmp_path: Path, mosquitto: Mosquitto
 ) -> None:
-    async with two_daemons(tmp_path, mosquitto), fleet_page(mosquitto.settings) as browsed:
+    async with two_daemons(tmp_path, mosquitto) as daemons, fleet_page(mosquitto.settings) as browsed:
+        page = browsed.page
         for robot, daemon in (("left", "d1"), ("right", "d2")):
             await browsed.until(does(robot, "idle"))
             await browsed.until(says(robot, f"{daemon} on "))
             await browsed.until(says(robot, "choir"))
-        await browsed.page.select_option("select[aria-label='Motion for choir']", "long")
-        await play_together(browsed)
-        results = [await ask(mosquitto.settings, robot, "status") for robot in ("left", "right")]
-        assert [one["motion"] for one in results] == ["long", "long"]
-        await browsed.page.click("button[aria-label='Stop choir']")
-        for robot in ("left", "right"):
-            await browsed.until(does(robot, "idle"))
-        await browsed.page.click("button[aria-label='Emergency stop of choir']")
-        for robot in ("left", "right"):
-            await browsed.until(does(robot, "estopped"))
-
-
-async def test_a_daemon_that_is_killed_is_offline_with_the_reason_and_back_again(
-    tmp_path: Path, mosquitto: Mosquitto
-) -> None:
-    async with two_daemons(tmp_path, mosquitto) as daemons, fleet_page(mosquitto.settings) as browsed:
-        await browsed.until(does("left", "idle"))
-        await browsed.until(does("right", "idle"))
-        await daemons["left"].kill()
-        await browsed.until(does("left", "offline"))
-        await browsed.until(says("left", "Offline since "))
-        await browsed.until(says("left", "its daemon 'd1' has crashed, or has lost the broker"))
-        assert await browsed.page.evaluate(does("right", "idle"))
-        await browsed.page.select_option(".filter select", "in trouble")
-        await browsed.until(f"{tile('right')} === null")
-
-
-async def test_one_robot_is_looked_at_and_commanded_without_what_its_daemon_alone_has(
-    tmp_path: Path, mosquitto: Mosquitto
-) -> None:
-    async with two_daemons(tmp_path, mosquitto), fleet_page(mosquitto.settings) as browsed:
-        await browsed.until(does("right", "idle"))
-        await browsed.page.click(".tile[data-robot=right] h2 a")
-        await browsed.page.click("button[aria-label='Play long']")
-        await browsed.until_state("playing")
-        await browsed.page.click(".views a[href$=joints]")
-        moves = "parseFloat(document.querySelector('.joints tbody tr').cells[1].innerText) > 0.15"
-        await browsed.until(moves)  # telemetry comes of the robot that is looked at
-        assert await browsed.page.locator("button:text('Preview')").count() == 0
-        assert await browsed.page.locator("img.thumbnail").count() == 0
-        await browsed.page.click("button.stop")
-        await browsed.until_state("idle")
+        with part("one robot is commanded without what its daemon alone has"):
+            await page.click(".tile[data-robot=right] h2 a")
+            await page.click("button[aria-label='Play long']")
+            await browsed.until_state("playing")
+            await page.click(".views a[href$=joints]")
+            moves = "parseFloat(document.querySelector('.joints tbody tr').cells[1].innerText) > 0.15"
+            await browsed.until(moves)  # telemetry comes of the robot that is looked at
+            assert await page.locator("button:text('Preview')").count() == 0
+            assert await page.locator("img.thumbnail").count() == 0
+            await page.click("button.stop")
+            await browsed.until_state("idle")
+            await page.click("a[aria-label='All robots']")
+        with part("all play together and stop together"):
+            await page.select_option("select[aria-label='Motion for choir']", "long")
+            await play_together(browsed)
+            results = [await ask(mosquitto.settings, robot, "status") for robot in ("left", "right")]
+            assert [one["motion"] for one in results] == ["long", "long"]
+            await page.click("button[aria-label='Stop choir']")
+            for robot in ("left", "right"):
+                await browsed.until(does(robot, "idle"))
+            await page.click("button[aria-label='Emergency stop of choir']")
+            for robot in ("left", "right"):
+                await browsed.until(does(robot, "estopped"))
+        with part("a daemon that is killed is offline, with the reason"):
+            await daemons["left"].kill()
+            await browsed.until(does("left", "offline"))
+            await browsed.until(says("left", "Offline since "))
+            await browsed.until(says("left", "its daemon 'd1' has crashed, or has lost the broker"))
+            assert await page.evaluate(does("right", "estopped"))
 
 
 async def test_sixty_robots_stay_usable(mosquitto: Mosquitto) -> None:

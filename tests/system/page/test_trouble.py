@@ -81,7 +81,7 @@ async def test_nothing_is_shown_without_the_token(rig: ArmRig) -> None:
     rig.http |= {"token_file": "token"}
     async with running(rig):
         await rig.until_listening()
-        async with browsing(rig) as browsed:
+        async with browsing(rig.url) as browsed:
             await browsed.page.fill("input[name=token]", "open barley")
             await browsed.page.keyboard.press("Enter")
             await browsed.until_says("the token is wrong; it is the first line of http.token_file")

@@ -181,7 +181,7 @@ async def test_every_type_of_joint_moves_as_in_the_daemon(rig: ManyRobots) -> No
     expected = model.forward_kinematics(posture)
     told = [name for name in names if name not in {"follower", "untold"}]
     payload = payload_of(model, told)
-    async with browsing(rig, "#/arm/joints", model=payload, in_3d=True, viewport=SMALL) as browsed:
+    async with browsing(f"{rig.url}#/arm/joints", model=payload, in_3d=True, viewport=SMALL) as browsed:
         await browsed.until_drawn()
         seen = await browsed.page.evaluate(
             """([posture, names]) => {
