@@ -86,7 +86,7 @@ class Side(Protocol):
         """Return whether all answers came in the last tick."""
 
     def close(self) -> None:
-        """Let go."""
+        """Release."""
 
 
 class Ours:

@@ -44,13 +44,13 @@ class NullDriver(Driver):
         """Hold where it is; there is nothing to switch."""
 
     def disable(self) -> None:
-        """Let go; there is nothing to switch."""
+        """Release; there is nothing to switch."""
 
     def halt(self) -> None:
         """Hold where it is."""
 
     def close(self) -> None:
-        """Let go of nothing."""
+        """Release nothing."""
 
 
 @contextmanager

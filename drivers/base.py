@@ -201,7 +201,7 @@ class Driver(ABC):
     max_rate_hz : float
         The fastest tick rate that the driver accepts.
     min_rate_hz : float
-        The slowest one, below which the actuators would let go between two ticks; 0 where they never do.
+        The slowest one, below which the actuators would release between two ticks; 0 where they never do.
         Slower motions are listed as not playable. See `slowest_rate_hz`.
     warnings : list of str
         What a user should know although the driver works; complete after `open`, and `motiond check` prints
@@ -304,7 +304,7 @@ class Driver(ABC):
         Raises
         ------
         DriverConfigError
-            If the driver cannot keep up, or if the actuators would let go between two ticks.
+            If the driver cannot keep up, or if the actuators would release between two ticks.
         """
         if period_s * self.max_rate_hz < 1 - 1e-9:
             raise DriverConfigError(
@@ -374,12 +374,12 @@ class Driver(ABC):
         """Find out now whether all actuators hold and take setpoints; called with torque on, at rest.
 
         The loop calls this before a motion ends well, and after the machine was suspended, when the
-        actuators may have let go meanwhile. A driver that learns it from each `read` need do nothing.
+        actuators may have released meanwhile. A driver that learns it from each `read` need do nothing.
 
         Raises
         ------
         DriverError
-            Naming an actuator that has let go, restarted, or ignores setpoints.
+            Naming an actuator that has released, restarted, or ignores setpoints.
         """
 
     def inject(self, fault: Mapping[str, Any]) -> None:

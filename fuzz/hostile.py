@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROBOTS = ("guarded", "open")
 JOINTS = ("shoulder", "elbow")
-LET_GO = {"guarded": {"estop"}, "open": {"estop", "disable", "torque"}}
+RELEASES = {"guarded": {"estop"}, "open": {"estop", "disable", "torque"}}
 """What takes away the torque of each robot, and is not refused."""
 OTHER_ROBOTS = ("", "nobody", "GUARDED", "open ", "a" * 3000, "..", "%2e%2e", "\N{SNOWMAN}", "$SYS")
 OTHER_VERBS = (
@@ -92,7 +92,7 @@ class Hostile:
         """Return any request."""
         rng = self._rng
         robot = rng.choice(ROBOTS)
-        verb = rng.choice([verb for verb in VERBS if verb not in LET_GO[robot]])
+        verb = rng.choice([verb for verb in VERBS if verb not in RELEASES[robot]])
         if rng.random() < 0.03:
             robot = rng.choice(OTHER_ROBOTS)
         if rng.random() < 0.05:

@@ -86,7 +86,7 @@ class Inactivity:
 
     @property
     def _has_tried(self) -> bool:
-        """Whether a way to `park` was refused, stopped or failed, and nothing has ended or let go since."""
+        """Whether a way to `park` was refused, stopped or failed, and nothing has ended or released since."""
         last = self._robot.session.last
         return last is self._parked_after or (last is not None and last.goal_id == self._parked_by)
 

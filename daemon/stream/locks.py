@@ -69,7 +69,7 @@ class Holder:
         self._connection = connection
 
     def __str__(self) -> str:
-        """Return what is held by whom, for users."""
+        """Return which device is held by which process, for users."""
         reason = "one device has one master"
         return f"{self._device}: held by {self._who()}; {reason}; waiting until that process ends"
 
@@ -139,7 +139,7 @@ class DeviceLocks:
             try:
                 taken[name] = _lock(name)
             except OSError as error:
-                _let_go(taken)
+                _release(taken)
                 if error.errno == errno.EADDRINUSE:
                     return Holder(device, name)
                 reason = error.strerror or str(error)
@@ -154,11 +154,11 @@ class DeviceLocks:
     def follow(self, devices: Iterable[str]) -> None:
         """Release what is not driven any more, as names may stand for other devices; then `take` again."""
         self._devices = sorted(set(devices))
-        _let_go({name: self._held.pop(name) for name in self._held.keys() - self._names().keys()})
+        _release({name: self._held.pop(name) for name in self._held.keys() - self._names().keys()})
 
     def close(self) -> None:
         """Let others have the devices; any number of times."""
-        _let_go(self._held)
+        _release(self._held)
         self._held = {}
 
 
@@ -170,6 +170,6 @@ def _lock(name: str) -> int:
         return lock.detach()
 
 
-def _let_go(held: dict[str, int]) -> None:
+def _release(held: dict[str, int]) -> None:
     for fd in held.values():
         socket.close(fd)

@@ -213,7 +213,7 @@ class DynamixelDriver(Driver):
         if pause_s > self.options.command_lifetime_s:
             raise LifetimeExpired(
                 WHERE,
-                "the servos stopped, and the driver let go",
+                "the servos stopped and are released",
                 f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is "
                 f"{self.options.command_lifetime_s:g}",
                 "enable them again",

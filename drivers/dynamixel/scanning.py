@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 COMMON_BAUD_RATES = (57_600, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 4_500_000, 115_200, 9_600)
 ANSWER_TIMEOUT_S = 0.25
-"""Nobody waits for the next tick here, and a servo that has answered once is not given up for an adapter that
+"""No tick waits for it here, and a servo that has answered once is not given up for an adapter that
 holds bytes back, or a computer that is busy."""
 
 

@@ -37,7 +37,7 @@ LONGEST_LIFETIME_S = 5.0
 
 def _bounded_lifetime(lifetime_s: float) -> float:
     if lifetime_s == 0:
-        raise ValueError("0 means for ever, and nothing would stop the modules when setpoints end")
+        raise ValueError("0 means forever, and nothing would stop the modules when setpoints end")
     if not 0 < lifetime_s <= LONGEST_LIFETIME_S:
         raise ValueError(f"modules take more than 0 and at most {LONGEST_LIFETIME_S:g} s")
     return lifetime_s

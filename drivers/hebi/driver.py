@@ -1,9 +1,9 @@
 """A group of HEBI modules on the network, by way of the vendor's hebi-py.
 
-The modules are looked up by family and name. They let go by themselves when no command came for the command
+The modules are looked up by family and name. They release by themselves when no command came for the command
 lifetime, so this driver sends one in every tick, and raises when a pause was longer. hebi-py has no switch
-for torque: a module holds while it has a living command, and lets go when it has none. A module that was
-lost, stopped or let go gets empty commands until it is enabled, so that it never jumps to where it should
+for torque: a module holds while it has a living command, and releases when it has none. A module that was
+lost, stopped or released gets empty commands until it is enabled, so that it never jumps to where it should
 have been meanwhile.
 """
 
@@ -185,7 +185,7 @@ class HebiDriver(Driver):
             self._feed.set_period(period_s)
 
     def close(self) -> None:
-        """Stop driving; the modules let go at the end of the command lifetime."""
+        """Stop driving; the modules release at the end of the command lifetime."""
         group, self._group = self._group, None
         self._torque = self._halted = False
         if group is not None:
@@ -200,7 +200,7 @@ class HebiDriver(Driver):
         """Report the newest feedback that has arrived, without waiting for any.
 
         Raises CommunicationLost if modules did not report for `feedback_timeout_s`; soon after, they would
-        let go. Raises LifetimeExpired if modules that should hold report that they have let go. Raises
+        release. Raises LifetimeExpired if modules that should hold report that they have released. Raises
         DriverError if the m-stop, heat or another program keeps modules that should hold from following
         commands.
         """
@@ -234,10 +234,10 @@ class HebiDriver(Driver):
             raise self._expired("they hold no living command, though setpoints were sent")
 
     def verify(self) -> None:
-        """Wait for feedback of now, and raise as `read` does; also for modules that let go unseen.
+        """Wait for feedback of now, and raise as `read` does; also for modules that release unseen.
 
-        Raises DriverTimeout, LifetimeExpired, DriverError if modules do not report, have let go, or are kept
-        from following commands.
+        Raises DriverTimeout, LifetimeExpired, DriverError if modules do not report, have released, or are
+        kept from following commands.
         """
         self._opened()
         self._listener.measure(ENABLE_TIMEOUT_MS)
@@ -260,7 +260,7 @@ class HebiDriver(Driver):
         if pause_s > lifetime_s:
             raise LifetimeExpired(
                 WHERE,
-                "the modules let go",
+                "the modules are released",
                 f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is {lifetime_s:g}",
                 "enable them again",
             )
@@ -270,7 +270,7 @@ class HebiDriver(Driver):
 
     def _expired(self, reason: str) -> LifetimeExpired:
         return LifetimeExpired(
-            WHERE, f"{named(self.modules, self._sender.loose)} let go", reason, "enable them again"
+            WHERE, f"{named(self.modules, self._sender.loose)} released", reason, "enable them again"
         )
 
     def _feed_forward(self) -> None:
@@ -311,7 +311,7 @@ class HebiDriver(Driver):
             self._sender.loosen(which)
 
     def disable(self) -> None:
-        """Send an empty command that lives for 1 ms, after which the modules let go."""
+        """Send an empty command that lives for 1 ms, after which the modules release."""
         group = self._opened()
         self._torque = self._halted = False
         self._switched_s = self.now()

@@ -57,7 +57,7 @@ class HebiOptions(DriverOptions):
     )
     command_lifetime_s: Lifetime | None = Field(
         default=None,
-        description="The modules let go when no command came for so long; null: 0.25, or as in `config`.",
+        description="The modules release when no command came for so long; null: 0.25, or as in `config`.",
     )
     gains: Path | None = Field(
         default=None,

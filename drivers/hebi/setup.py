@@ -215,14 +215,14 @@ def refuse_missing(files: Mapping[str, Path]) -> None:
 
 
 def _feedback_timeout(wanted_s: float | None, lifetime_s: float, feedback_hz: float | None) -> float:
-    """Return the timeout; refuse one after which a module may have let go, and would jump on its return."""
+    """Return the timeout; refuse one after which a module may have released, and would jump on its return."""
     longest_s = lifetime_s / 2
     timeout_s = wanted_s or longest_s
     if timeout_s > longest_s:
         raise DriverConfigError(
             WHERE,
             f"a feedback timeout of {timeout_s:g} s is too long for a command lifetime of {lifetime_s:g} s",
-            "a module that was cut off for longer than half of that may have let go, and would jump",
+            "a module that was cut off for longer than half of that may have released, and would jump",
             f"set `feedback_timeout_s` to {longest_s:g} or less",
         )
     if feedback_hz is not None and timeout_s * feedback_hz < REPORTS_A_TIMEOUT:

@@ -92,7 +92,7 @@ class SimDriver(Driver):
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The file that the simulated robot lives in; without one, nobody else can drive it."""
+        """The file that the simulated robot lives in; without one, no other process can drive it."""
         return () if self.options.plant is None else (f"plant:{self.options.plant.resolve()}",)
 
     @property
@@ -201,7 +201,7 @@ class SimDriver(Driver):
     def _expired(self, plant: Plant) -> LifetimeExpired:
         return LifetimeExpired(
             WHERE,
-            "the actuators let go",
+            "the actuators are released",
             f"no setpoint came for {plant.command_age_s:.3f} s, and `command_lifetime_s` is "
             f"{self._dynamics.command_lifetime_s:g}",
             "enable them again",
@@ -249,7 +249,7 @@ class SimDriver(Driver):
             self._halted = True
 
     def verify(self) -> None:
-        """Raise if the actuators have let go, or a fault keeps some from following commands."""
+        """Raise if the actuators have released, or a fault keeps some from following commands."""
         plant = self._opened()
         self._simulation.advance_on_bus(plant)
         if self._holding and not plant.torque:
@@ -265,7 +265,7 @@ class SimDriver(Driver):
         self._simulation.add(self._checked(make_fault(WHERE, fault)))
 
     def close(self) -> None:
-        """Stop driving; the actuators let go at the end of the command lifetime."""
+        """Stop driving; the actuators release at the end of the command lifetime."""
         if self.options.plant is None and self._plant is not None:
             self._left = self._plant
         self._plant = None

@@ -236,7 +236,7 @@ class WatchdogTrip(ActuatorFault):
 
 
 class LifetimeExpiry(Fault):
-    """Commands do not arrive, though feedback does, so that the actuators let go after a while."""
+    """Commands do not arrive, though feedback does, so that the actuators release after a while."""
 
     fault: Literal["lifetime_expiry"]
 

@@ -82,7 +82,7 @@ class SimOptions(DriverOptions):
         default=0.0, description="One way: commands arrive and feedback comes back so much later."
     )
     command_lifetime_s: Positive | None = Field(
-        default=0.5, description="The actuators let go when no command came for so long; null: never."
+        default=0.5, description="The actuators release when no command came for so long; null: never."
     )
     trace: Path | None = Field(
         default=None, description="A .npy file that gets a row for each command received."

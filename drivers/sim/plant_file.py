@@ -33,7 +33,7 @@ class PlantReading:
     ----------
     position, velocity : ndarray, shape (actuators,)
     torque : bool
-        False once the actuators were disabled or have let go.
+        False once the actuators were disabled or have released.
     command_age_s : float
         Time since the last command, infinite if there was none.
     """
@@ -76,7 +76,7 @@ def read_plant(path: Path, at_s: float) -> PlantReading:
     path : Path
         As in the `plant` option of the `sim` driver.
     at_s : float
-        Monotonic time; what the actuators do by themselves until then (settle, let go) is computed.
+        Monotonic time; what the actuators do by themselves until then (settle, release) is computed.
 
     Raises
     ------

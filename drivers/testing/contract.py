@@ -44,14 +44,14 @@ def open_files() -> int:
 
 
 def lifetime_of(rig: Rig) -> float:
-    """Return how long actuators hold without a setpoint, in s; skip the test if that is for ever."""
+    """Return how long actuators hold without a setpoint, in s; skip the test if that is forever."""
     if rig.lifetime_s is None:
-        pytest.skip(f"{type(rig).__name__} says that its actuators hold for ever")
+        pytest.skip(f"{type(rig).__name__} says that its actuators hold forever")
     return rig.lifetime_s
 
 
-def let_go(rig: Rig) -> None:
-    """Wait until actuators without setpoints have let go."""
+def wait_until_released(rig: Rig) -> None:
+    """Wait until actuators without setpoints have released."""
     rig.wait(lifetime_of(rig) + 0.1)
 
 
@@ -354,7 +354,7 @@ class MotionContract:
     def test_a_halt_does_not_take_hold_of_actuators_that_release(self, rig: Rig, driver: Driver) -> None:
         driver.enable()
         driver.halt()
-        let_go(rig)
+        wait_until_released(rig)
         rig.push(driver, np.array([0.1, 0.2, 0.3]))
         driver.halt()
         rig.wait(0.1)
@@ -387,10 +387,10 @@ class FailureContract:
     def test_reports_that_the_actuators_release(self, rig: Rig, driver: Driver) -> None:
         driver.enable()
         rig.play(driver, [0.1, 0.1, 0.1])
-        let_go(rig)
+        wait_until_released(rig)
         for _ in range(2):
             with pytest.raises(
-                LifetimeExpired, match=r"let go; no setpoint came for \d\.\d{3} s.*; enable them again$"
+                LifetimeExpired, match=r"released; no setpoint came for \d\.\d{3} s.*; enable them again$"
             ):
                 driver.write(ActuatorCommand(3))
         driver.enable()

@@ -57,7 +57,7 @@ class Rig(ABC):
     actuators : tuple of str
         Three names.
     lifetime_s : float or None
-        How long actuators hold without a setpoint, in s; None for ever.
+        How long actuators hold without a setpoint, in s; None forever.
     settle_s : float
         How long actuators take to come to rest after a step, in s.
     tolerance : float

@@ -90,7 +90,7 @@ class ToyDriver(Driver):
         still_holds, _ = self._ask(b"P", command.position.tolist())
         if not still_holds:
             reason = f"no setpoint came for {pause_s:.3f} s"
-            raise LifetimeExpired(self._where, "the actuators let go", reason, "enable them again")
+            raise LifetimeExpired(self._where, "the actuators are released", reason, "enable them again")
         self._sent_s = self.now()
 
     def enable(self) -> None:
@@ -105,7 +105,7 @@ class ToyDriver(Driver):
     def halt(self) -> None:
         if self._link is not None and self._holding:
             self._halted = True
-            self._ask(b"H")  # does nothing to actuators that have let go
+            self._ask(b"H")  # does nothing to actuators that have released
 
     def close(self) -> None:
         self._holding = self._halted = False

@@ -1,4 +1,4 @@
-"""Stands in for hardware: three actuators behind a UDP port, which let go when setpoints end.
+"""Stands in for hardware: three actuators behind a UDP port, which release when setpoints end.
 
 The controller answers the datagrams of `toy_link`. Start it: `python -m toy_controller PORT [LIFETIME_S]`; it
 prints the port once it listens.

@@ -63,7 +63,7 @@ class TestHebiImitation(DriverContract):
 class FailingRig(Rig):
     timeout_s = 30.0
 
-    """Modules that let go, and drop out, as real ones do."""
+    """Modules that release, and drop out, as real ones do."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -21,7 +21,7 @@ BEGUN = {
     "CANCELED": {"stop", "end_goal", "leave"},
     "PREEMPTED": {"replace"},
     "ESTOP": {"estop"},
-    "HARDWARE_FAULT": {"fault", "late"},  # actuators let go where no setpoint comes in time
+    "HARDWARE_FAULT": {"fault", "late"},  # actuators release where no setpoint comes in time
     "COMM_LOST": {"fault", "late", "reset", "leave"},
     "DEADLINE_MISSED": {"late"},
 }

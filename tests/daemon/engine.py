@@ -103,7 +103,7 @@ class WatchedSim(SimDriver):
         self.stretch += 1
 
     def disable(self) -> None:
-        """Let go."""
+        """Release."""
         self._fail("disable")
         super().disable()
         self.stretch += 1

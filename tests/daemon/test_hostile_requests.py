@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fuzz.hostile import LET_GO, ROBOTS, Hostile
+from fuzz.hostile import RELEASES, ROBOTS, Hostile
 from fuzz.requests import Verdict, moved
 from motiond.daemon.api import VERBS, RawRequest, RequestError, parse
 from motiond.drivers.sim.command_log import row_dtype
@@ -30,9 +30,9 @@ def test_what_is_sent_covers_every_verb_that_takes_no_torque_and_some_of_it_is_s
         except RequestError:
             continue
         sound.add(verb)
-    wanted = {(robot, verb) for robot in ROBOTS for verb in VERBS if verb not in LET_GO[robot]}
+    wanted = {(robot, verb) for robot in ROBOTS for verb in VERBS if verb not in RELEASES[robot]}
     assert wanted <= sent
-    assert not {(robot, verb) for robot in ROBOTS for verb in LET_GO[robot]} & sent
+    assert not {(robot, verb) for robot in ROBOTS for verb in RELEASES[robot]} & sent
     assert sound >= set(VERBS) - {"estop", "fleet/commit"}  # a commit names all members and is rarely sound
 
 

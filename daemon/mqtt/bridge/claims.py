@@ -94,7 +94,7 @@ class Claims:
     def hear_robot(self, robot: str, data: dict[str, Any]) -> None:
         """Note a robot's availability."""
         claimed_by = data.get("bridge", "")
-        if robot in self._robots and claimed_by is None:  # it is let go
+        if robot in self._robots and claimed_by is None:  # it is released
             self._rivals.pop(robot, None)
             self._log()
         if robot not in self._robots or not isinstance(claimed_by, str) or not NAME.fullmatch(claimed_by):

@@ -199,7 +199,7 @@ class StreamLoop:
     def _wake_from(self, suspended_s: float) -> None:
         """Look whether the actuators still hold after a suspend; a motion stops softly where they do.
 
-        Their clocks have gone on meanwhile, and the driver's, by which it knows that they let go, has not.
+        Their clocks have gone on meanwhile, and the driver's, by which it knows that they release, has not.
         """
         player = self.player
         message = f"the machine was suspended for {suspended_s:.1f} s"
@@ -312,7 +312,7 @@ class StreamLoop:
         self.lost = message
         try:
             self.driver.halt()
-        except Exception as error:  # noqa: BLE001 - it has failed already; the actuators let go by themselves
+        except Exception as error:  # noqa: BLE001 - it has failed already; the actuators release by themselves
             log.warning("%s: the driver could not halt either; %s", self.setup.robot, error)
 
     # -- commands and notices -------------------------------------------------------------------------------

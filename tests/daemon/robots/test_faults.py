@@ -50,9 +50,9 @@ NO_TORQUE = "there is no torque"
 MISSED = (
     r"a tick came 0\.\d{3} s late; max_lateness_s is 0.15 s; ease the load on the machine or grant SCHED_FIFO"
 )
-LET_GO = (
-    r"driver sim: the actuators let go; no setpoint came for 0\.\d{3} s, and `command_lifetime_s` is 0.3; "
-    "enable them again"
+RELEASED = (
+    r"driver sim: the actuators are released; no setpoint came for 0\.\d{3} s, "
+    "and `command_lifetime_s` is 0.3; enable them again"
 )
 
 
@@ -209,7 +209,7 @@ HALTED_OR_GONE = [
             *(begins("bus_lost for 0.3 s"), ends("bus_lost for 0.3 s")),
         ),
     ),
-    halted({"fault": "lifetime_expiry"}, "lifetime_expiry", LET_GO, "driver sim"),
+    halted({"fault": "lifetime_expiry"}, "lifetime_expiry", RELEASED, "driver sim"),
 ]
 GROUPS = {"stopped": STOPPED, "others": HALTED_OR_GONE}
 CASES = [*STOPPED, *HALTED_OR_GONE]

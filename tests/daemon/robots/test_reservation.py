@@ -245,7 +245,7 @@ async def test_a_start_that_is_prepared_again_and_refused_is_released(rig: Rig) 
         assert (await ok(registry, "play", motion="short"))["goal_id"]
 
 
-# -- letting go ---------------------------------------------------------------------------------------------
+# -- release -------------------------------------------------------------------------------------------------
 
 
 async def test_a_reservation_expires_by_itself(rig: Rig) -> None:

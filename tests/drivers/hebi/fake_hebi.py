@@ -1,7 +1,7 @@
 """HEBI modules that fail as real ones do, behind the part of hebi-py that the driver uses.
 
 Messages (`GroupCommand`, `GroupFeedback`) are the vendor's own. The lookup and the groups are fakes: modules
-let go when their commands end, drop out, report late, and set their flags. `test_fake_hebi.py` compares the
+release when their commands end, drop out, report late, and set their flags. `test_fake_hebi.py` compares the
 signatures with the vendor's.
 """
 

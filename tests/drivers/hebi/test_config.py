@@ -330,7 +330,7 @@ def test_a_home_position_of_another_kind_is_warned_of(write: Any, home: str) -> 
             {"feedback_timeout_s": 0.5},
             (
                 "driver hebi: a feedback timeout of 0.5 s is too long for a command lifetime of 0.25 s; "
-                "a module that was cut off for longer than half of that may have let go, and would jump; "
+                "a module that was cut off for longer than half of that may have released, and would jump; "
                 "set `feedback_timeout_s` to 0.125 or less"
             ),
         ),
@@ -372,7 +372,7 @@ def test_refuses_to_carry_an_arm_of_which_it_drives_a_part(write: Any) -> None:
                 "{path}:6: option 'feedback_frequency' is 'fast'; "
                 "it should be a valid number, unable to parse string as a number; correct it\n"
                 "{path}:5: option 'command_lifetime' is 0; "
-                "0 means for ever, and nothing would stop the modules when setpoints end\n"
+                "0 means forever, and nothing would stop the modules when setpoints end\n"
                 "{path}:4: unknown option 'comand_lifetime'; it takes command_lifetime, families, "
                 "feedback_frequency, gains, hrdf, names, plugins, user_data, version; "
                 "did you mean 'command_lifetime'?"

@@ -179,7 +179,7 @@ def test_reports_how_to_install_what_it_needs(monkeypatch: pytest.MonkeyPatch) -
             {"families": "Arm", "command_lifetime_s": 0},
             (
                 "driver hebi: option 'command_lifetime_s' is 0; "
-                "0 means for ever, and nothing would stop the modules when setpoints end"
+                "0 means forever, and nothing would stop the modules when setpoints end"
             ),
         ),
         (

@@ -153,14 +153,14 @@ def test_does_not_take_hold_while_a_module_is_lost(arm: Arm) -> None:
 def test_a_module_that_release_is_named_and_not_driven_on(arm: Arm) -> None:
     arm.elbow.deaf = True
     assert arm.fails(LifetimeExpired) == (
-        "driver hebi: Arm/elbow let go; they hold no living command, though setpoints were sent; "
+        "driver hebi: Arm/elbow released; they hold no living command, though setpoints were sent; "
         "enable them again"
     )
     arm.elbow.deaf, arm.elbow.position = False, 0.1
     with pytest.raises(LifetimeExpired) as caught:
         arm.write()
     assert str(caught.value) == (
-        "driver hebi: Arm/elbow let go; they were lost, stopped or without a command; enable them again"
+        "driver hebi: Arm/elbow released; they were lost, stopped or without a command; enable them again"
     )
     arm.halt()
     assert arm.positions == pytest.approx([0.5, 0.1])

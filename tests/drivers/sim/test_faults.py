@@ -238,8 +238,8 @@ def test_who_is_release_is_reported_times_that_can_be_read(clock: Clock) -> None
     with pytest.raises(LifetimeExpired) as caught:
         write(bench.driver)
     assert str(caught.value) == (
-        "driver sim: the actuators let go; no setpoint came for 1.010 s, and `command_lifetime_s` is 0.3; "
-        "enable them again"
+        "driver sim: the actuators are released; no setpoint came for 1.010 s, "
+        "and `command_lifetime_s` is 0.3; enable them again"
     )
 
 
@@ -278,7 +278,7 @@ def test_a_lost_bus_fails_every_call_until_it_is_back(clock: Clock) -> None:
 
 
 def bench_play_alone(bench: Bench) -> Floats:
-    """Play without the twin, which has let go."""
+    """Play without the twin, which has released."""
     for _ in range(50):
         write(bench.driver)
         bench.clock.now_s += TICK_S

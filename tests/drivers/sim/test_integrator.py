@@ -116,7 +116,7 @@ def make_mischief(joints: Joints, what: str, position: float, duration_s: float)
         elif what != "wait":
             getattr(joints.driver, what)()
     except DriverError:
-        pass  # it let go, or a fault has switched it off
+        pass  # it released, or a fault has switched it off
     joints.clock.now_s += duration_s
 
 
