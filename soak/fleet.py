@@ -181,7 +181,7 @@ async def _go_wrong(site: Site, kind: str, chance: random.Random) -> Mishap:
     if kind == "stop":
         with suppress(RequestError, NoAnswer):
             await ask(site.settings, chance.choice(machine.robots), "stop")
-        return Mishap(kills=True)  # it need not be all or none, but nobody plays on alone
+        return Mishap(kills=True)  # it need not be all or none, but no robot plays on alone
     node = site.machines.index(machine) if kind == "machine" else chance.randrange(2)
     at_s = time.monotonic()
     if kind in {"broker", "machine"}:

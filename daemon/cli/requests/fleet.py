@@ -1,6 +1,7 @@
 """The subcommands for groups of robots, on one daemon or many."""
 
 import asyncio
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -102,11 +103,11 @@ def play(
 def _report_outcome(outcome: "Outcome", *, json: bool) -> int:
     """Say how it ended for each robot; of those that failed also why."""
     if json:
-        print_json(outcome.payload())
+        print_json(asdict(outcome))
     else:
-        rows = [(one.robot, one.motion, one.code) for one in outcome.ends]
+        rows = [(one.robot, one.motion, one.code) for one in outcome.robots]
         print_table(("robot", "motion", "result"), rows)
-    for one in outcome.ends:
+    for one in outcome.robots:
         if one.code != "SUCCESSFUL":
             report(f"{one.robot}: {one.motion} ended with {one.code}; {one.message}", FAILED)
     return DONE if outcome.is_successful else FAILED

@@ -1,6 +1,6 @@
 """The time at which a group's first rows are due, by the clocks of its members.
 
-The coordinator's own clock may be anything: the members' answers show how far ahead theirs are. The members'
+The coordinator's own clock may be wrong: the members' answers show how far ahead theirs are. The members'
 clocks have to agree, as each of them begins by its own.
 """
 
@@ -20,23 +20,17 @@ ANSWERS = 2.0
 """The margin is at least this many times the time of the slowest answer, when all were asked at once."""
 LEAST_MARGIN_S = 0.3
 APART_S = 0.2
-"""How far apart clocks may be, beside what the way of an answer leaves open."""
+"""How far apart clocks may be, beyond what the delay of an answer leaves open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A member's answer when it was prepared.
-
-    Attributes
-    ----------
-    ready_in_s : float
-        How long before its first row it has to know the time.
-    ahead_s : tuple of float
-        Between which two values its clock is ahead of the coordinator's.
-    """
+    """A member's answer when it was prepared."""
 
     ready_in_s: float
+    """How long before its first row it has to know the time."""
     ahead_s: tuple[float, float]
+    """Between which two values its clock is ahead of the coordinator's."""
 
     @property
     def answered_in_s(self) -> float:
@@ -45,18 +39,12 @@ class Prepared:
 
 
 class Appointment(NamedTuple):
-    """When a group starts.
-
-    Attributes
-    ----------
-    start_at : float
-        Unix time of the first row, by the members' clocks.
-    within_s : float
-        How long from now until the slowest member has to know it.
-    """
+    """When a group starts."""
 
     start_at: float
+    """Unix time of the first row, by the members' clocks."""
     within_s: float
+    """How long from now until the slowest member has to know it."""
 
 
 def appoint(
@@ -67,28 +55,18 @@ def appoint(
     start_at: float | None = None,
     start_in: float | None = None,
 ) -> Appointment:
-    """Return when a group starts.
+    """Return when a group starts; `now` is Unix time by the coordinator's clock.
 
-    Parameters
-    ----------
-    prepared : mapping of str to Prepared
-        By robot.
-    now : float
-        Unix time by the coordinator's clock.
-    start_at, start_in : float or None
-        When the first row is wanted: Unix time by the members' clocks, or in s from now on. As soon as all
-        can be there where both are None.
-
-    Raises
-    ------
-    RequestError
-        CLOCK if the members' clocks do not agree; TOO_LATE if a member cannot be there by then.
+    `start_at` asks for a Unix time by the members' clocks, `start_in` for a time in s from now on; without
+    either the group starts as soon as all can be there. Raises RequestError with CLOCK if the members' clocks
+    do not agree, TOO_LATE if a member cannot be there by then.
     """
     now += _ahead_s(group, prepared)
     slowest = max(prepared, key=lambda robot: prepared[robot].ready_in_s)
     needs_s = prepared[slowest].ready_in_s
     if start_at is None and start_in is None:
-        start_in = needs_s + max(MARGIN_S, ANSWERS * max(one.answered_in_s for one in prepared.values()))
+        slowest_s = max(answer.answered_in_s for answer in prepared.values())
+        start_in = needs_s + max(MARGIN_S, ANSWERS * slowest_s)
     if start_at is None:
         start_at = now + (start_in or 0.0)
     within_s = start_at - now - needs_s

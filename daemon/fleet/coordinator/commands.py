@@ -1,7 +1,7 @@
 """Commands to all robots of a group at once, and their gathered answers.
 
-A stop goes out to each robot as soon as it is known to belong to the group, whether its daemon is there or
-not, and at every broker that the configuration names.
+A stop is sent to each robot as soon as it is known to belong to the group, whether its daemon is reported
+online or not, and at every broker that the configuration names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from .conversation import Conversation
 
 ABSENT_S = 1.0
-"""How long the answer of an absent robot is waited for, once all others have answered."""
+"""How long answers of absent robots are waited for, once all others have answered: a daemon that is reported
+absent may be back, and stop its robot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ async def command(settings: MqttSettings, group: str, verb: GroupVerb) -> list[G
 
 
 def shortfall(group: str, verb: GroupVerb, gathered: list[Gathered]) -> RequestError | None:
-    """Return that some have not taken a command, and why; None where all have."""
+    """Return which robots refused or did not answer, and why; None where all have obeyed."""
     failed = [answer for answer in gathered if answer.error is not None]
     if not failed:
         return None
@@ -77,7 +78,7 @@ def shortfall(group: str, verb: GroupVerb, gathered: list[Gathered]) -> RequestE
 
 
 async def _stop_everywhere(settings: MqttSettings, group: str, verb: GroupVerb) -> list[Gathered]:
-    """Stop at each broker: which of them has the daemons is found out while the robots stop."""
+    """Stop at each broker, as any of them may have the daemons."""
     stopping = (_stop_at(broker, group, verb) for broker in settings.each())
     answers = await asyncio.gather(*stopping, return_exceptions=True)
     gathered: dict[str, Gathered] = {}
@@ -86,10 +87,10 @@ async def _stop_everywhere(settings: MqttSettings, group: str, verb: GroupVerb) 
         if isinstance(answer, BaseException):
             failures.append(answer)
             continue
-        for one in answer:
-            known = gathered.get(one.robot)
+        for member in answer:
+            known = gathered.get(member.robot)
             if known is None or known.error is not None:
-                gathered[one.robot] = one
+                gathered[member.robot] = member
     if not gathered:
         raise min(failures, key=lambda error: not isinstance(error, RequestError))
     return [gathered[robot] for robot in sorted(gathered)]

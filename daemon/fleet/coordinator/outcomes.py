@@ -19,7 +19,7 @@ RESULT_S = 2.0
 BACK_S = 10.0
 """How long a member may be away, as it may be on its way to another broker."""
 SILENT_S = 5.0
-"""A robot whose diagnostics have come, one each second, is not silent for so long while its daemon lives."""
+"""A daemon that runs sends the diagnostics of each robot once a second."""
 LOOK_S = 0.5
 SILENT = "its daemon has fallen silent"
 FORGOTTEN = "its daemon was started again and knows nothing of the start"
@@ -31,13 +31,8 @@ PHASES = frozenset({"reserved", "ended", "released"} | UNDER_WAY)
 class End:
     """How a member's part ended.
 
-    Attributes
-    ----------
-    code : str
-        The result's; `RELEASED` where the member was released before there was one, `GONE` where nothing is
-        received of it any more.
-    result : dict or None
-        As the robot has reported it.
+    `code` is the result's; `RELEASED` where the member was released before there was one, `GONE` where its
+    reports have ceased.
     """
 
     robot: str
@@ -45,11 +40,6 @@ class End:
     code: str
     message: str
     result: dict[str, Any] | None = None
-
-    def payload(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        keys = ("robot", "motion", "code", "message", "result")
-        return {key: getattr(self, key) for key in keys}
 
 
 @dataclass(slots=True)
@@ -86,13 +76,7 @@ class _Member:
 
 @dataclass(slots=True)
 class Outcomes:
-    """All members of one start.
-
-    Parameters
-    ----------
-    start : str
-        The start's id.
-    """
+    """All members of the start with the id `start`."""
 
     conversation: Conversation
     start: str
@@ -109,16 +93,10 @@ class Outcomes:
 
     def phases(self) -> dict[str, int]:
         """Return how many members are in each phase, of those that have no result."""
-        return dict(Counter(one.phase or "asked" for one in self._members.values() if one.result is None))
+        return dict(Counter(it.phase or "asked" for it in self._members.values() if it.result is None))
 
     async def next(self) -> bool:
-        """Wait for a report; return whether all have ended.
-
-        Raises
-        ------
-        NoAnswer
-            If the connection is lost.
-        """
+        """Wait for a report; return whether all have ended. Raises NoAnswer if the connection is lost."""
         if not self.have_ended():
             await self.conversation.news(LOOK_S)
         return self.have_ended()

@@ -27,9 +27,9 @@ async def list_robots(
     Parameters
     ----------
     group : str, optional
-        Of this group alone.
+        Lists only its robots.
     clocks : bool
-        Whether to wait for reports of their clocks, for `CLOCKS_S` at most.
+        Wait for reports of their clocks, at most `CLOCKS_S`.
 
     Raises
     ------

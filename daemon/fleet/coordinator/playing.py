@@ -10,7 +10,7 @@ import asyncio
 import signal
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from .conversation import conversing
 from .start import EXPIRES_S, Coordinator
@@ -38,17 +38,12 @@ class Outcome:
     group: str
     start: str
     start_at: float | None
-    ends: list[End]
+    robots: list[End]
 
     @property
     def is_successful(self) -> bool:
         """Whether each member has played to the end."""
-        return all(end.code == "SUCCESSFUL" for end in self.ends)
-
-    def payload(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        robots = [end.payload() for end in self.ends]
-        return {"group": self.group, "start": self.start, "start_at": self.start_at, "robots": robots}
+        return all(end.code == "SUCCESSFUL" for end in self.robots)
 
 
 class GroupPlaying:
@@ -66,7 +61,7 @@ class GroupPlaying:
         Raises
         ------
         RequestError
-            If nobody plays.
+            If no robot plays.
         NoAnswer
             If there is no broker, or no longer.
         Interrupted
@@ -84,7 +79,7 @@ class GroupPlaying:
             with self._stopping_on_interrupt(start, beginning):
                 await asyncio.wait((beginning,))
                 if beginning.cancelled():
-                    raise Interrupted(f"{group}: interrupted; nobody plays; {_whether_released(start)}")
+                    raise Interrupted(f"{group}: interrupted; no robot plays; {_whether_released(start)}")
                 beginning.result()
                 with self._console.status("") as shown:
                     while not await start.outcomes.next():

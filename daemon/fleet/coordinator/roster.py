@@ -20,22 +20,15 @@ LONGEST_NAME = 60
 
 @dataclass(slots=True)
 class Robot:
-    """What is known of a robot.
-
-    Attributes
-    ----------
-    state : str or None
-        Of its availability; None where it has reported none.
-    daemon : str or None
-        The id of the daemon that has it.
-    last : dict
-        Its latest report by subject, of `state`, `reservation` and `diagnostics`.
-    """
+    """What is known of a robot."""
 
     groups: tuple[str, ...] = ()
     state: str | None = None
+    """Of its availability; None where it has reported none."""
     daemon: str | None = None
+    """The id of its daemon."""
     last: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Its latest report by subject, of `state`, `reservation` and `diagnostics`."""
 
 
 class Roster:
@@ -115,7 +108,7 @@ class Roster:
 
 
 def _groups_in(description: dict[str, Any]) -> tuple[str, ...]:
-    """Return the groups that a description names; anything but a list of names is as good as none."""
+    """Return the groups that a description names; () for anything but a list of names."""
     groups = description.get("groups")
     if not isinstance(groups, list):
         return ()

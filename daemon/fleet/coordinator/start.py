@@ -48,17 +48,9 @@ Failures = dict[str, RequestError | NoAnswer]
 class GroupPlay:
     """What a group is to play.
 
-    Attributes
-    ----------
-    options : dict
-        Keys of `play` besides the motion, `start_at` and `on_busy`.
-    motions : mapping of str to str
-        The motions of members that play another one, by robot.
-    on_member_failure : {'stop', 'continue'}
-        What the others do where one fails after its first row.
-    start_at, start_in : float or None
-        When the first row is due: Unix time, or in s from now on; as soon as all can be there where both are
-        None.
+    `options` has keys of `play` besides the motion, `start_at` and `on_busy`; `motions` has the motions of
+    members that play another one, by robot. The first row is due at the Unix time `start_at`, or `start_in` s
+    from now on; without either as soon as all can be there.
     """
 
     group: str
@@ -71,7 +63,7 @@ class GroupPlay:
 
 
 class Coordinator:
-    """One start of a group.
+    """One start of a group; its `leases` are a context that releases control of the members at its end.
 
     Parameters
     ----------
@@ -80,19 +72,12 @@ class Coordinator:
 
     Attributes
     ----------
-    id : str
-        The start's id.
-    leases : Leases
-        Control of the members, which ends when this context is left.
-    outcomes : Outcomes
-        What becomes of the members.
     start_at : float or None
         Unix time of the first row, once it is appointed.
     is_committed : bool
-        Whether commits are on their way; from then on members are stopped, not released.
+        Whether commits have been sent; from then on members are stopped, not released.
     may_be_reserved : bool
-        Whether members may be reserved that no commit will start: until all have confirmed their release, or
-        for `EXPIRES_S`.
+        Whether members may still be reserved, for at most `EXPIRES_S`, that no commit will start.
     """
 
     def __init__(self, conversation: Conversation, play: GroupPlay, fresh_s: float = FRESH_S) -> None:
@@ -125,7 +110,7 @@ class Coordinator:
         Raises
         ------
         RequestError
-            If nobody plays: the group is not known, a member refuses (`MEMBER_REFUSED`, with each member's
+            If no robot plays: the group is not known, a member refuses (`MEMBER_REFUSED`, with each member's
             reason), or the appointed time cannot be kept.
         NoAnswer
             If there is no broker, or no longer.
@@ -135,7 +120,7 @@ class Coordinator:
         verbs = ("fleet/prepare", "fleet/commit", "fleet/release", "stop")
         await self._conversation.subscribe(*reports, *(topics.response(ANY_ROBOT, verb) for verb in verbs))
         await self._conversation.look_around("description", "availability")
-        self._refuse_strangers(self._conversation.roster.must_have(self._play.group))
+        self._check_members(self._conversation.roster.must_have(self._play.group))
         self.may_be_reserved = True
         try:
             await self._prepare_all()
@@ -146,8 +131,8 @@ class Coordinator:
             raise
         await self._commit(appointment)
 
-    def _refuse_strangers(self, members: list[str]) -> None:
-        """Refuse a motion for a robot that is no member."""
+    def _check_members(self, members: list[str]) -> None:
+        """Refuse a motion for a robot that is not in the group, and absent members."""
         for robot in self._play.motions:
             if robot not in members:
                 plays = f"is to play {echoed(self._play.motions[robot])}"
@@ -159,7 +144,7 @@ class Coordinator:
         self._refuse_absent(members)
 
     def _refuse_absent(self, members: Iterable[str]) -> None:
-        """Refuse to go on without a member that is not there, by its daemon's last report."""
+        """Refuse a start with an absent member, by its daemon's last report."""
         roster = self._conversation.roster
         absences = {robot: roster.absence(robot) for robot in members}
         hint = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
@@ -169,7 +154,7 @@ class Coordinator:
             if reason
         }
         if failures:
-            raise refusal(self._play.group, failures)
+            raise _refusal(self._play.group, failures)
 
     # -- reserve --------------------------------------------------------------------------------------------
 
@@ -182,11 +167,11 @@ class Coordinator:
         for _ in range(PREPARE_TRIES):
             began_s = loop.time()
             self._motions.clear()
-            while new := [one for one in roster.must_have(self._play.group) if one not in self._motions]:
+            while new := [it for it in roster.must_have(self._play.group) if it not in self._motions]:
                 self._motions |= {robot: self._play.motions.get(robot, self._play.motion) for robot in new}
                 answers = await _ask_each({robot: self._prepare(robot) for robot in new})
                 if failures := _failures(answers):
-                    raise refusal(self._play.group, failures)
+                    raise _refusal(self._play.group, failures)
             if loop.time() - began_s < self._fresh_s:
                 self.outcomes.follow(dict(sorted(self._motions.items())))
                 return
@@ -252,7 +237,7 @@ class Coordinator:
             for robot in self.members
         }
         if failures := _failures(await _ask_each(asking)):
-            raise refusal(self._play.group, failures, await self._release())
+            raise _refusal(self._play.group, failures, await self._release())
 
     async def stop(self) -> list[str]:
         """Ask all members to stop softly; return a line for each that has not confirmed it."""
@@ -297,26 +282,16 @@ def _failures(answers: Mapping[str, object]) -> Failures:
     return failures
 
 
-def refusal(
-    group: str,
-    failures: Failures,
-    unconfirmed: Failures | None = None,
-) -> RequestError:
-    """Return that nobody plays, with a line for each member that is why.
-
-    Parameters
-    ----------
-    unconfirmed : mapping, optional
-        Members that have not confirmed the cancellation.
-    """
+def _refusal(group: str, failures: Failures, unconfirmed: Failures | None = None) -> RequestError:
+    """Return that no robot plays, with a line for each that failed; `unconfirmed` may still begin."""
     names = sorted(failures)
     verb = "does" if len(names) == 1 else "do"
-    head = f"{group}: nobody plays; {listed(names)} {verb} not start; fix what stands below and play again"
+    head = f"{group}: no robot plays; {listed(names)} {verb} not start; fix this and play again"
     if unconfirmed:
         late = listed(sorted(unconfirmed))
         head = (
             f"{group}: cancelled; {listed(names)} {verb} not start, and {late} did not confirm that; "
-            "look at the robots: who begins stops unless all play"
+            "look at the robots: one that begins stops unless all play"
         )
     lines = "\n".join((head, *(str(failures[name]) for name in names)))
     members = {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...config.mqtt import MqttSettings
 
 SETTLE_S, FORGET_S = 2.0, 30.0
-"""How long after a connection is made a robot is absent, and forgotten, of which nothing was delivered."""
+"""When a robot of which a new connection delivers nothing is reported absent, and is removed."""
 
 
 class Gateway:
@@ -28,9 +28,9 @@ class Gateway:
     Parameters
     ----------
     hub : ReportHub
-        Gets what the robots report.
+        Receives what the robots report.
     asks : bool
-        Whether requests are passed on, so that answers have to be received.
+        Whether requests are sent, so that answers have to be received.
     """
 
     def __init__(self, settings: MqttSettings, hub: ReportHub, *, asks: bool = True) -> None:
@@ -43,14 +43,14 @@ class Gateway:
         self._asks = asks
 
     async def run(self) -> NoReturn:
-        """Listen, until cancelled."""
+        """Receive reports until cancelled."""
         topics = self.reports.topics_of_all() + (self.robots.topics_of_answers() if self._asks else [])
-        looking_after = asyncio.create_task(self._look_after(), name="fleet.settle")
+        expiring = asyncio.create_task(self._expire_robots(), name="fleet.settle")
         try:
             await self.uplink.run(topics)
         finally:
-            looking_after.cancel()
-            await asyncio.wait((looking_after,))
+            expiring.cancel()
+            await asyncio.wait((expiring,))
 
     def _take(self, message: aiomqtt.Message) -> None:
         topic = message.topic.value
@@ -60,20 +60,20 @@ class Gateway:
         else:
             self.reports.take(topic, message.payload, retained=message.retain)
 
-    async def _look_after(self) -> NoReturn:
-        """After each connection is made, look for robots that the broker does not know any more."""
+    async def _expire_robots(self) -> NoReturn:
+        """Report robots absent, then remove them, that the broker does not know any more."""
         connected = self.uplink.connected
         while True:
             await connected.wait()
-            if await self._lasts(SETTLE_S):
+            if await self._stays_connected(SETTLE_S):
                 self.reports.settle()
-                if await self._lasts(FORGET_S - SETTLE_S):
+                if await self._stays_connected(FORGET_S - SETTLE_S):
                     self.reports.drop_unseen()
-                    await self._lasts(None)
+                    await self._stays_connected(None)
             heed_cancellation()
 
-    async def _lasts(self, time_s: float | None) -> bool:
-        """Return whether the connection lasts for so long; without a time, wait until it does not."""
+    async def _stays_connected(self, time_s: float | None) -> bool:
+        """Return whether the connection lasts for so long; without a time, wait for its end."""
         with suppress(TimeoutError):
             async with asyncio.timeout(time_s):
                 await self.uplink.ended.wait()

@@ -1,4 +1,4 @@
-"""Passes on what robots at a broker report, as if they were here, and whether each of them is there."""
+"""Passes on what robots at a broker report, and whether each of them is online."""
 
 from __future__ import annotations
 
@@ -25,34 +25,20 @@ log = logging.getLogger(__name__)
 MOST_ROBOTS = 2000
 MOST_BYTES = 1_000_000
 MOST_BYTES_IN_ALL = 100_000_000
-"""Of the reports that are kept, as they were sent: 50 kB for each of 2000 robots."""
+"""The payloads of the reports that are kept: 50 kB for each of 2000 robots."""
 MOST_DAEMON_BYTES = 10_000
 MOST_JOINTS = 1000
 SIDES, QUANTITIES = ("reference", "feedback"), ("position", "velocity", "effort")
 SUBSCRIBED = SUBJECTS - {"telemetry"}
-"""Of every robot; telemetry is subscribed to for those that somebody looks at."""
+"""For every robot; telemetry only for those that a client watches."""
 
 
 class RemoteReports:
-    """All that is known of the robots at a broker.
+    """All that is known of the robots at a broker; `hub` receives every report.
 
     The availability that is passed on has more than a robot's own: `bridge`, the id of its daemon; `host`,
     that daemon's machine; `absence`, why it takes no requests, '' where it takes them; and `since_utc`, since
     when it does not, as far as that is known.
-
-    Parameters
-    ----------
-    hub : ReportHub
-        Gets every report.
-    now : callable
-        Returns the time, in UTC.
-    most_robots, most_bytes_in_all : int
-        How much is kept: of how many robots, and of their reports as they were sent.
-
-    Attributes
-    ----------
-    robots : tuple of str
-        The names of all robots, in order.
     """
 
     def __init__(
@@ -80,7 +66,7 @@ class RemoteReports:
 
     @property
     def is_deserted(self) -> bool:
-        """Whether no daemon says that it is online."""
+        """Whether no daemon is reported online."""
         return not any(daemon.get("state") == "online" for daemon in self.roster.daemons.values())
 
     def topics_of_all(self) -> list[str]:
@@ -98,7 +84,7 @@ class RemoteReports:
         self._unseen, self._unseen_daemons = set(self.robots), set(self.roster.daemons)
 
     def settle(self) -> None:
-        """Take those for absent of which this broker has delivered nothing."""
+        """Report daemons and robots absent of which this broker has delivered nothing."""
         for daemon_id in self._unseen_daemons:
             del self.roster.daemons[daemon_id]
         self._unseen_daemons.clear()
@@ -109,14 +95,14 @@ class RemoteReports:
             self._publish_availability(name, at_once=False)
 
     def drop_unseen(self) -> None:
-        """Forget those of which this broker has delivered nothing for long."""
+        """Remove robots of which this broker has still delivered nothing."""
         for name in sorted(self._unseen):
             self._forget(name)
 
     # -- reports --------------------------------------------------------------------------------------------
 
     def take(self, topic: str, payload: bytes, *, retained: bool) -> None:
-        """Take a message; what cannot be understood is left out."""
+        """Take a message; one that cannot be understood is ignored."""
         meaning = self._topics.meaning(topic)
         if len(payload) > MOST_BYTES:
             return
@@ -166,7 +152,7 @@ class RemoteReports:
             self._publish_availability(name, at_once=not retained)
 
     def _take_telemetry(self, name: str, data: dict[str, Any]) -> None:
-        """Pass a sample on as pages get it; what is no sample is left out."""
+        """Pass a sample on as pages receive it; ignore what is not a sample."""
         if name not in self._availability or not self._hub.has_listeners("samples"):
             return
         try:
@@ -229,13 +215,7 @@ class RemoteReports:
         self._hub.forget(name)
 
     def _publish_availability(self, name: str, *, at_once: bool) -> None:
-        """Publish whether a robot takes requests, where that has changed.
-
-        Parameters
-        ----------
-        at_once : bool
-            Whether it has just become so; else it may have been so for long.
-        """
+        """Publish whether a robot takes requests, where that has changed; `at_once`: just now."""
         absence, before = self.roster.absence(name), self._availability[name]
         if not absence:
             self._since[name] = None
@@ -255,7 +235,7 @@ class RemoteReports:
 
 
 def _is_sound(subject: Subject, data: dict[str, Any]) -> bool:
-    """Whether a report has what pages build on: one robot's nonsense must not take the others' tiles away."""
+    """Whether a report has what pages need: one invalid report must not break the page of all robots."""
     match subject:
         case "availability" | "state":
             return isinstance(data.get("state"), str)
@@ -267,9 +247,9 @@ def _is_sound(subject: Subject, data: dict[str, Any]) -> bool:
             return True
 
 
-def _are_named(several: Any) -> bool:
-    return isinstance(several, list) and all(
-        isinstance(one, dict) and isinstance(one.get("name"), str) for one in several
+def _are_named(items: Any) -> bool:
+    return isinstance(items, list) and all(
+        isinstance(item, dict) and isinstance(item.get("name"), str) for item in items
     )
 
 

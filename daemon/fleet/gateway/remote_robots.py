@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import uuid4
 
 import orjson
@@ -17,7 +17,9 @@ from ...mqtt.topics import ANY_ROBOT, ResponseTopic
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...api import Lease, Request
+    from motiond.formats.arrays import Floats
+
+    from ...api import Lease, PlannedMotion, Request
     from ...mqtt.topics import Topics
     from .remote_reports import RemoteReports
     from .uplink import Uplink
@@ -26,7 +28,7 @@ ANSWER_S = 5.0
 READING_S = 30.0
 """How long where the daemon reads files."""
 ABSENT_S = 1.0
-"""How long the answer to a stop is waited for where the robot is taken for absent."""
+"""How long the answer of a robot to a stop is waited for that is reported absent."""
 READS_FILES = frozenset({"motions/reload", "motions/delete"})
 MOST_BYTES = 1_000_000
 
@@ -62,7 +64,7 @@ class RemoteRobots:
         return [self._topics.response(ANY_ROBOT, "#")]
 
     def take(self, answer: ResponseTopic, payload: bytes) -> None:
-        """Take an answer; one to somebody else's request is left out."""
+        """Take an answer; ignore one to another client's request."""
         if not self._asked or len(payload) > MOST_BYTES:
             return
         try:
@@ -76,17 +78,13 @@ class RemoteRobots:
                 waiting.set_result(data)
 
     def lose(self) -> None:
-        """Refuse what waits for an answer, as the connection is lost."""
-        for (robot, verb, _), several in self._asked.items():
-            for waiting in several:
-                if not waiting.done():
-                    reason = "it may have been acted on"
-                    problem = "the connection to the broker was lost before its answer came"
-                    waiting.set_exception(
-                        RequestError(
-                            "OFFLINE", f"{robot}/{verb}", problem, reason, "look at what the robot does"
-                        )
-                    )
+        """Refuse all requests that wait for an answer, as the connection is lost."""
+        problem = "the connection to the broker was lost before its answer came"
+        reason, hint = "it may have been acted on", "look at what the robot does"
+        for (robot, verb, _), answers in self._asked.items():
+            for answer in answers:
+                if not answer.done():
+                    answer.set_exception(RequestError("OFFLINE", f"{robot}/{verb}", problem, reason, hint))
 
     async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
         """Pass a request on and return the data of its answer.
@@ -94,8 +92,8 @@ class RemoteRobots:
         Raises
         ------
         RequestError
-            If the robot's daemon refuses it, as it says; or if there is no such robot, no connection, or no
-            answer in time. A stop is sent also to a robot that is taken for absent.
+            If the robot's daemon refuses it; or if there is no such robot, no connection, or no answer in
+            time. A stop is sent also to a robot that is reported absent.
         """
         where, stops = f"{robot}/{verb}", VERBS[verb].stops
         if robot not in self.robots:
@@ -149,14 +147,37 @@ class RemoteRobots:
             answer.cancel()
 
 
-def _data_of(where: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return what an answer holds.
+class RemoteFiles:
+    """Refuses what needs motion files, which only a robot's own daemon has, and names that daemon."""
 
-    Raises
-    ------
-    RequestError
-        With a refusal's code, words and data.
-    """
+    def __init__(self, reports: RemoteReports) -> None:
+        self._reports = reports
+
+    async def preview(self, robot: str, motion: str) -> PlannedMotion:
+        """Refuse."""
+        self._refuse(robot, f"motions/{motion}/plan")
+
+    def curves(self, robot: str, motion: str) -> Floats:
+        """Refuse."""
+        self._refuse(robot, f"motions/{motion}/thumbnail")
+
+    async def upload(self, robot: str, name: str, content: bytes) -> dict[str, Any]:
+        """Refuse."""
+        del name, content
+        self._refuse(robot, "motions/upload")
+
+    def _refuse(self, robot: str, path: str) -> NoReturn:
+        daemon, host = "its own daemon", None
+        if robot in self._reports.robots:
+            name = self._reports.roster.robots[robot].daemon
+            daemon, host = f"its daemon '{name}'" if name else daemon, self._reports.roster.host(robot)
+        at = f" on {host}" if host else ""
+        problem, reason = "not served here", f"only {daemon}{at} has the robot's files"
+        raise RequestError("NOT_ALLOWED", f"{robot}/{path}", problem, reason, "ask its page")
+
+
+def _data_of(where: str, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of an answer; raise the RequestError of a refusal."""
     data = answer.get("data")
     data = data if isinstance(data, dict) else {}
     if answer.get("status") == "ok":

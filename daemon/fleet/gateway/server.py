@@ -14,7 +14,7 @@ from ...log import has_terminal
 from ...mqtt.client import CertificateWatch
 from ..coordinator import HttpGroups
 from .gateway import Gateway
-from .remote_files import RemoteFiles
+from .remote_robots import RemoteFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -31,14 +31,7 @@ CANCEL_AGAIN_S = 1.0
 
 
 class FleetServer:
-    """Serves HTTP on one side, and is a client of the broker on the other.
-
-    Parameters
-    ----------
-    mqtt : MqttSettings
-    http : HttpSettings
-    clock : ClockMonitor, optional
-        Of the machine.
+    """Serves HTTP, as a client of the broker.
 
     Raises
     ------
@@ -70,14 +63,14 @@ class FleetServer:
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
 
-        SIGHUP has a renewed certificate served, as it has a daemon reload; from a terminal it ends the page.
+        SIGHUP reloads the certificate; from a terminal it ends the program.
         """
         ended = asyncio.Event()
         with ended_by_signals(ended), _on_hang_up(self._server.renew):
             await self.serve(ended)
 
     async def serve(self, ended: asyncio.Event) -> None:
-        """Serve until an event; nothing stops for it, as robots are their daemons' own."""
+        """Serve until an event; motions play on, as their daemons run them."""
         async with self._groups, asyncio.TaskGroup() as tasks:
             helpers = [
                 tasks.create_task(self._gateway.run(), name="fleet.gateway"),
@@ -90,7 +83,7 @@ class FleetServer:
             await end(helpers)
 
     async def _follow_looked_at(self) -> NoReturn:
-        """Subscribe to the telemetry of robots that somebody looks at, and of no others."""
+        """Subscribe to the telemetry of only the robots that a client watches."""
         while True:
             self._gateway.uplink.want(self._gateway.reports.telemetry_of(self._server.looked_at))
             await asyncio.sleep(LOOK_S)

@@ -32,31 +32,25 @@ if TYPE_CHECKING:
     from ...config.mqtt import MqttSettings
 
 MOST_UNCONFIRMED = 10
-"""How many requests may be unconfirmed; the broker takes twice as many, so that stops find room."""
+"""How many requests may be unconfirmed: half of what a broker takes, so that stops are never held back."""
 SUBSCRIBE_S = 5.0
 LOOK_S = 0.2
 LOOK_ELSEWHERE_S = 5.0
-"""How often the other brokers are looked at while no daemon is at this one."""
+"""How often other brokers are tried while no daemon is at this one."""
 
 
 class Uplink:
-    """The connection; what is published on it is not delivered later, once it has broken.
+    """The connection; requests that it did not deliver before it broke are not sent again.
 
-    Parameters
-    ----------
-    settings : MqttSettings
-        Of several brokers the one is used where robots answer.
-    take : callable
-        Takes each message as it arrives.
-    is_deserted : callable
-        Whether no daemon is at this broker, so that the others are worth a look.
+    Of several brokers it goes to the one where robots answer, and on to another once `is_deserted`: no daemon
+    is there. `take` receives each message.
 
     Attributes
     ----------
     connected, ended : asyncio.Event
-        Set while there is a connection on which all is subscribed to, and while there is none.
+        Set while there is a connection with all subscriptions, and while there is none.
     begun, lost : list of callable
-        Called when it is made, before anything is subscribed to, and when it has broken.
+        Called when it is made, before it subscribes, and when it has broken.
     """
 
     def __init__(
@@ -85,7 +79,7 @@ class Uplink:
 
     @property
     def qos(self) -> int:
-        """By which quality of service that broker is asked and listened to."""
+        """The quality of service of requests and subscriptions there."""
         return asking_qos(self._present)
 
     def others(self) -> list[MqttSettings]:
@@ -163,19 +157,9 @@ class Uplink:
         self._wanted = frozenset(topics)
 
     def send(self, topic: str, payload: dict[str, Any], within_s: float, qos: int) -> int:
-        """Publish at once, whatever else is on its way; return the message's number.
+        """Publish at once, to expire after `within_s` (MQTT 5); return the message's number.
 
-        Parameters
-        ----------
-        within_s : float
-            After so long nobody wants it any more (MQTT 5).
-        qos : int
-            At most `qos` of this connection.
-
-        Raises
-        ------
-        RequestError
-            OFFLINE if there is no connection, TOO_LARGE if it is longer than the broker takes.
+        Raises RequestError with OFFLINE if there is no connection, TOO_LARGE if the broker does not take it.
         """
         if self._client is None:
             problem, reason = "no connection to the broker", "nothing was sent"
@@ -190,15 +174,9 @@ class Uplink:
             raise RequestError.of("TOO_LARGE", error) from error
 
     async def send_in_turn(self, topic: str, payload: dict[str, Any], within_s: float) -> None:
-        """Publish once the broker has confirmed most of what was sent before; return when it has this.
-
-        Raises
-        ------
-        RequestError
-            OFFLINE if there is no connection.
-        """
+        """Publish once the broker has confirmed most earlier requests; return when it has confirmed this."""
         async with self._may_send:
             number, client = self.send(topic, payload, within_s, self.qos), self._client
             if client is not None:
-                with suppress(aiomqtt.MqttError):  # whoever waits for the answer gets a refusal
+                with suppress(aiomqtt.MqttError):  # the wait for the answer is refused
                     await client.delivered(number, within_s)

@@ -1,8 +1,8 @@
 """The part of one daemon in starts of groups: its robots stop when another robot of the start does not play.
 
-Once a robot is committed it plays by itself (`robots.group_start`). This module only watches: what the other
-robots report of their reservations, and their daemons of themselves, comes by the broker; what the daemon's
-own robots report comes directly. docs/decisions/all-or-none.md says what that promises.
+A committed robot plays by itself (`robots.group_start`). This module only watches the other robots: the
+broker delivers their reservations and their daemons' availability; robots of this daemon report directly.
+docs/decisions/all-or-none.md states what that promises.
 """
 
 from __future__ import annotations
@@ -35,15 +35,7 @@ PLAYS = frozenset({"playing", "ended"})
 
 
 class GroupMember:
-    """Watches all starts in which robots of this daemon take part.
-
-    Parameters
-    ----------
-    reservations : mapping of str to Reservation
-        Of the daemon's own robots.
-    unix_now : callable
-        Returns Unix time in s.
-    """
+    """Watches all starts in which robots of this daemon, those of `reservations`, take part."""
 
     def __init__(
         self,
@@ -58,13 +50,7 @@ class GroupMember:
         self._tasks: asyncio.TaskGroup | None = None
 
     async def run(self, is_connected: Callable[[], bool]) -> NoReturn:
-        """Watch until cancelled.
-
-        Parameters
-        ----------
-        is_connected : callable
-            Whether the daemon is at its broker.
-        """
+        """Watch until cancelled; `is_connected` is whether the daemon has its broker."""
         self._is_connected = is_connected
         listeners = {name: partial(self._take_own, name) for name in self._reservations}
         for name, listener in listeners.items():
@@ -84,7 +70,7 @@ class GroupMember:
         match topic:
             case DaemonTopic():
                 for start in self._starts.values():
-                    start.look()
+                    start.news.set()
             case ReportTopic(robot, "reservation") if robot not in self._reservations:
                 self._progress(robot, progress_of(report))
 
@@ -121,13 +107,7 @@ class GroupMember:
 
 
 class _Start:
-    """One start, as far as this daemon takes part in it.
-
-    Attributes
-    ----------
-    own : dict of str to Reservation
-        The daemon's own robots that are committed to it.
-    """
+    """One start; `own` are the daemon's robots that are committed to it."""
 
     def __init__(
         self, commit: CommitRequest, peers: Peers, is_connected: Callable[[], bool], unix_s: float
@@ -139,11 +119,11 @@ class _Start:
         self._seen = dict.fromkeys(commit.robots, "")
         """The phase of this start that each robot has reported last; '' where none."""
         self._reasons: dict[str, str] = {}
-        self._news = asyncio.Event()
+        self.news = asyncio.Event()
         self._first_row_s = asyncio.get_running_loop().time() + commit.start_at - unix_s
 
     def take(self, robot: str, progress: Progress) -> None:
-        """Take what a robot reports; of robots that are not in this start, nothing."""
+        """Take what a robot reports, if it is in this start."""
         phase = self._seen.get(robot)
         if phase is None or phase == "ended":
             return
@@ -154,30 +134,26 @@ class _Start:
                 self._seen[robot] = progress.phase or ""
         elif phase and progress.phase != "released":  # a commit of another start may be refused meanwhile
             self._reasons.setdefault(robot, "it is not reserved for the start any more")
-        self._news.set()
-
-    def look(self) -> None:
-        """Act on what the daemons have reported."""
-        self._news.set()
+        self.news.set()
 
     async def watch(self) -> None:
         """Watch until none of the daemon's own robots takes part any more."""
         checked_s: float | None = self._first_row_s + SEEN_WITHIN_S
         loop = asyncio.get_running_loop()
         while True:
-            self._news.clear()
-            self._heed_failures()
+            self.news.clear()
+            self._check_failures()
             if checked_s is not None and loop.time() >= checked_s:
-                self._heed_unseen()
+                self._check_unseen()
                 checked_s = None
             if all(own.phase_of(self.commit.start) is None for own in self.own.values()):
                 return
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(checked_s):
-                    await self._news.wait()
+                    await self.news.wait()
 
-    def _heed_failures(self) -> None:
-        """Stop because of robots that are known not to play with the others."""
+    def _check_failures(self) -> None:
+        """Stop because of robots that are known to have failed."""
         for robot, phase in self._seen.items():
             if phase == "ended":
                 continue
@@ -186,8 +162,8 @@ class _Start:
                 plays_on = phase in PLAYS and self.commit.on_member_failure == "continue"
                 self.break_off(f"{robot}: {reason}", robot, plays_on=plays_on)
 
-    def _heed_unseen(self) -> None:
-        """Stop because of robots that nothing shows to play."""
+    def _check_unseen(self) -> None:
+        """Stop because of robots that have not reported that they play."""
         unseen = [robot for robot, phase in self._seen.items() if phase not in PLAYS]
         if unseen:
             names = listed(unseen[:MOST_NAMED], more=max(0, len(unseen) - MOST_NAMED))
@@ -202,7 +178,7 @@ class _Start:
         return f"it reported last that it is {phase}" if phase else "it has reported nothing of the start"
 
     def break_off(self, reason: str, member: str | None, *, plays_on: bool = False) -> None:
-        """Stop the daemon's own robots; `plays_on` leaves those alone that have come to their first row."""
+        """Stop the daemon's own robots; `plays_on` spares those that play their rows."""
         for reservation in self.own.values():
             if not plays_on or reservation.phase_of(self.commit.start) != "playing":
                 reservation.break_off(self.commit.start, reason, member)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOST_PEERS = 10_000
-"""Robots, and daemons, that are remembered; of more than these, nothing is known."""
+"""How many robots, and daemons, are kept; further ones are ignored."""
 LONGEST = 500
 KEPT = ("state", "bridge", "start", "phase", "reason")
 
@@ -50,7 +50,7 @@ class Peers:
         return progress_of(self._roster.robots[robot].last.get("reservation", {}))
 
     def absence(self, robot: str) -> str:
-        """Return why a robot's daemon is known not to be there; '' where it is, or nothing is known."""
+        """Return why a robot's daemon is absent; '' where it is online, or not known."""
         known = self._roster.robots.get(robot)
         if known is None or known.state is None or known.daemon not in self._roster.daemons:
             return ""
@@ -58,7 +58,7 @@ class Peers:
 
 
 def progress_of(report: Mapping[str, Any]) -> Progress:
-    """Return what a report of a reservation says; anything of another shape is as good as nothing."""
+    """Return the progress in a report of a reservation, NONE if it has another shape."""
     start, phase, reason = (report.get(key) for key in ("start", "phase", "reason"))
     if not isinstance(start, str) or not isinstance(phase, str):
         return NONE

@@ -135,7 +135,7 @@ async def test_ctrl_c_before_the_commit_lets_all_go(broker: Embedded, choir: Mem
     play = Program("fleet", "play", "choir", "wave", *at(broker))
     await until(lambda: len(choir.verbs()) == 2)
     play.send_signal(signal.SIGINT)
-    assert await play.end() == (130, "", "choir: interrupted; nobody plays; all are released\n")
+    assert await play.end() == (130, "", "choir: interrupted; no robot plays; all are released\n")
     await until(lambda: "fleet/release" in choir.verbs("left"))
 
 
@@ -150,7 +150,7 @@ async def test_ctrl_c_before_the_commit_says_so_where_the_broker_hangs(
     link.hangs = True
     play.send_signal(signal.SIGINT)
     reason = "not all have confirmed that they are released; a reservation ends after 10 s"
-    assert await play.end() == (130, "", f"choir: interrupted; nobody plays; {reason}\n")
+    assert await play.end() == (130, "", f"choir: interrupted; no robot plays; {reason}\n")
     await link.cut()
 
 
@@ -160,7 +160,7 @@ async def test_a_refusal_has_the_reason_of_each_member(broker: Embedded, choir: 
         "error": "right: wave ends far from its beginning; choose seam approach, or ping-pong",
     }
     said = (
-        "choir: nobody plays; right does not start; fix what stands below and play again\n"
+        "choir: no robot plays; right does not start; fix this and play again\n"
         "right: wave ends far from its beginning; choose seam approach, or ping-pong\n"
     )
     assert await fleet(broker, "play", "choir", "wave") == (1, "", said)

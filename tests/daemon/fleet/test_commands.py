@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 
+STOPPED = {"state": "stopping", "goal_id": "g"}
+
+
 @pytest.fixture
 async def choir(broker: Embedded) -> AsyncIterator[Members]:
     async with members(broker.settings) as choir:
@@ -34,10 +37,9 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
 
 async def test_all_of_a_group_stop_and_no_other(broker: Embedded, choir: Members) -> None:
     gathered = await command(broker.settings, "choir", "stop")
-    data = {"state": "stopping", "goal_id": "g"}
     assert [one.payload() for one in gathered] == [
-        {"robot": "left", "ok": True, "data": data},
-        {"robot": "right", "ok": True, "data": data},
+        {"robot": "left", "ok": True, "data": STOPPED},
+        {"robot": "right", "ok": True, "data": STOPPED},
     ]
     assert sorted(robot for robot, _, _ in choir.asked) == ["left", "right"]
 
@@ -62,15 +64,36 @@ async def test_a_stop_goes_out_before_it_is_known_who_else_is_a_member(
     assert [one.robot for one in await stopping] == ["late", "left", "right"]
 
 
-async def test_a_stop_goes_to_a_robot_that_is_not_there_too(broker: Embedded, choir: Members) -> None:
+@pytest.fixture
+async def absent(choir: Members) -> str:
+    """Let `right` be reported offline, and not answer a stop."""
     choir.report("right", "availability", {"state": "offline", "bridge": "d1"}, retain=True)
     await choir.settle()
     choir.robots["right"].silent_at.add("stop")
+    return "right"
+
+
+async def test_a_stop_is_sent_to_an_absent_robot(broker: Embedded, choir: Members, absent: str) -> None:
     left, right = await command(broker.settings, "choir", "stop")
-    assert choir.verbs("right") == ["stop"]
+    assert choir.verbs(absent) == ["stop"]
     assert left.payload()["ok"]
     reason = "right: no answer; its daemon 'd1' does not run it now; look at the robot"
     assert right.payload() == {"robot": "right", "ok": False, "code": "OFFLINE", "error": reason}
+
+
+async def test_an_absent_robot_has_1_s_longer_than_all_others_to_answer_a_stop(
+    broker: Embedded, choir: Members, absent: str
+) -> None:
+    stopping = asyncio.create_task(command(broker.settings, "choir", "stop"))
+    await until(lambda: choir.verbs(absent) == ["stop"])
+    await asyncio.sleep(MORE_S + 0.9)
+    request = choir.bodies("stop")[absent]
+    answer = {"status": "ok", "data": STOPPED, "transaction": request["transaction"]}
+    choir.report(absent, "response/stop", answer)
+    assert [(member.robot, member.data) for member in await stopping] == [
+        ("left", STOPPED),
+        ("right", STOPPED),
+    ]
 
 
 async def test_a_refusal_is_told_beside_the_answers(broker: Embedded, choir: Members) -> None:
@@ -88,9 +111,6 @@ async def test_a_stop_goes_to_every_broker_of_several(broker: Embedded) -> None:
     several = MqttSettings(broker=[nobody, there], protocol="3.1.1")
     gathered = await command(several, "choir", "stop")
     assert [(one.robot, one.error) for one in gathered] == [("left", None), ("right", None)]
-
-
-STOPPED = {"state": "stopping", "goal_id": "g"}
 
 
 @pytest.fixture

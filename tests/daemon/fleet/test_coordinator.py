@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from motiond.daemon.fleet.coordinator.outcomes import End
     from tests.daemon.conftest import Embedded
 
-DO = "fix what stands below and play again"
+DO = "fix this and play again"
 START_IT = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
 
 
@@ -68,7 +68,7 @@ async def refused(broker: Embedded, **asked: Any) -> RequestError:
 
 
 RELEASED = {"left", "right"}
-"""Of whom a release is asked where nobody plays."""
+"""Of whom a release is asked where no robot plays."""
 
 
 def released(choir: Members) -> bool:
@@ -168,7 +168,7 @@ async def test_one_refusal_releases_all_and_is_reported(broker: Embedded, choir:
     reason = "right: busy with nod; one motion plays at a time; stop it first, replace it, or queue behind it"
     choir.robots["right"].refusals["fleet/prepare"] = {"code": "BUSY", "error": reason}
     error = await refused(broker)
-    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{reason}"
+    assert str(error) == f"choir: no robot plays; right does not start; {DO}\n{reason}"
     assert (error.code, error.data) == (
         "MEMBER_REFUSED",
         {"members": {"right": {"code": "BUSY", "error": reason}}},
@@ -180,7 +180,7 @@ async def test_one_missing_answer_releases_all_and_is_reported(broker: Embedded,
     choir.robots["right"].silent_at.add("fleet/prepare")
     error = await refused(broker)
     reason = "right: no answer in 5 s; its daemon says that it is online; look at the daemon's log"
-    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{reason}"
+    assert str(error) == f"choir: no robot plays; right does not start; {DO}\n{reason}"
     assert error.data == {"members": {"right": {"code": "OFFLINE", "error": reason}}}
     assert released(choir)
 
@@ -210,7 +210,7 @@ async def test_without_a_member_nobody_is_even_asked(
         await others.settle()
         error = await refused(broker)
     gone = f"middle: not there; its daemon 'd2' {reason}; {START_IT}"
-    assert str(error) == f"choir: nobody plays; middle does not start; {DO}\n{gone}"
+    assert str(error) == f"choir: no robot plays; middle does not start; {DO}\n{gone}"
     assert choir.asked == []
 
 
@@ -264,7 +264,7 @@ async def test_an_answer_that_says_no_time_lets_all_go(broker: Embedded, choir: 
     choir.robots["right"].ready_in_s = -1.0
     error = await refused(broker)
     reason = "right: its answer has ready_in_s -1.0; it must be a time in s; look at the daemon's log"
-    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{reason}"
+    assert str(error) == f"choir: no robot plays; right does not start; {DO}\n{reason}"
     assert released(choir)
 
 
@@ -297,7 +297,7 @@ async def test_one_that_refuses_the_commit_cancels_all(broker: Embedded, choir: 
     choir.robots["right"].refusals["fleet/commit"] = {"code": "NOT_RESERVED", "error": reason}
     choir.robots["left"].code = None
     error = await refused(broker)
-    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{reason}"
+    assert str(error) == f"choir: no robot plays; right does not start; {DO}\n{reason}"
     assert error.data == {"members": {"right": {"code": "NOT_RESERVED", "error": reason}}}
     assert released(choir)
 
@@ -310,7 +310,7 @@ async def test_one_that_does_not_confirm_the_commit_in_time_cancels_all(
     choir.robots["right"].silent_at.add("fleet/commit")
     error = await refused(broker, **asked)
     reason = f"right: no answer in {within_s} s; its daemon says that it is online; look at the daemon's log"
-    assert str(error) == f"choir: nobody plays; right does not start; {DO}\n{reason}"
+    assert str(error) == f"choir: no robot plays; right does not start; {DO}\n{reason}"
     assert released(choir)
     if not asked:
         start_at = choir.bodies("fleet/commit")["left"]["start_at"]
@@ -322,7 +322,7 @@ async def test_who_does_not_confirm_that_it_is_cancelled_is_named(broker: Embedd
     choir.robots["right"].silent_at |= {"fleet/commit", "fleet/release"}
     head = "choir: cancelled; right does not start, and right did not confirm that; "
     assert str(await refused(broker)).startswith(
-        f"{head}look at the robots: who begins stops unless all play\nright: no answer in 1 s; "
+        f"{head}look at the robots: one that begins stops unless all play\nright: no answer in 1 s; "
     )
 
 
@@ -425,5 +425,5 @@ async def test_where_somebody_else_is_in_control_nobody_plays(broker: Embedded, 
     reason = "left/fleet/prepare: not in control; ana has it; ask them to release it, or take control"
     refusal = {"code": "NOT_IN_CONTROL", "error": reason, "data": {"holder": "ana"}}
     choir.robots["left"].refusals["fleet/prepare"] = refusal
-    assert str(await refused(broker)) == f"choir: nobody plays; left does not start; {DO}\n{reason}"
+    assert str(await refused(broker)) == f"choir: no robot plays; left does not start; {DO}\n{reason}"
     assert choir.verbs("left") == ["fleet/prepare", "fleet/release"]

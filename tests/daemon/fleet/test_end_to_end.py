@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-DO = "fix what stands below and play again"
+DO = "fix this and play again"
 BOTH = ("left", "right")
 
 
@@ -161,7 +161,7 @@ async def test_one_that_is_busy_keeps_both_from_playing(stage: Stage) -> None:
     code, out, err = await stage.cli("fleet", "play", "choir", "short")
     reason = "right: busy with long; one motion plays at a time; stop it first"
     assert (code, out) == (1, "")
-    assert err == f"choir: nobody plays; right does not start; {DO}\n{reason}\n"
+    assert err == f"choir: no robot plays; right does not start; {DO}\n{reason}\n"
     await stage.until_phase("released", "left")
     assert (await stage.ask("left", "status"))["goal_id"] is None
     assert (await stage.cli("play", "left", "short")).code == 0
@@ -217,7 +217,7 @@ async def test_a_coordinator_that_is_cut_off_leaves_reservations_that_expire(sta
         assert (code, out) == (1, "")
         assert "reserved" in err
         code, out, err = await play.end()
-        assert (code, out, err.partition("; ")[0]) == (1, "", "trio: nobody plays")
+        assert (code, out, err.partition("; ")[0]) == (1, "", "trio: no robot plays")
         assert "fleet/release" not in others.verbs("ghost")
     await stage.until_phase("released")
     assert (await stage.cli("fleet", "play", "choir", "short")).code == 0
@@ -233,7 +233,7 @@ async def test_without_one_the_others_stop_and_do_not_play(stage: Stage) -> None
         code, _, err = await stage.cli("fleet", "play", "pair", "short")
         reason = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
         gone = f"ghost: not there; its daemon 'd3' is offline; {reason}"
-        assert (code, err) == (1, f"pair: nobody plays; ghost does not start; {DO}\n{gone}\n")
+        assert (code, err) == (1, f"pair: no robot plays; ghost does not start; {DO}\n{gone}\n")
         await stage.cli("play", "left", "long", "--no-wait")
         await stage.until("playing", "left")
         code, out, err = await stage.cli("fleet", "stop", "pair")

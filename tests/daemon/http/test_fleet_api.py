@@ -68,7 +68,7 @@ async def test_a_group_is_commanded_and_all_answers_come_back(site: Site, verb: 
 
 async def test_who_refuses_and_why_is_passed_on(site: Site) -> None:
     reason = "right: busy with nod; one motion plays at a time; stop it first, replace it, or queue behind it"
-    head = "choir: nobody plays; right does not start; fix what stands below and play again"
+    head = "choir: no robot plays; right does not start; fix this and play again"
     members = {"right": {"code": "BUSY", "error": reason}}
     site.choir.refusal = RequestError.of("MEMBER_REFUSED", f"{head}\n{reason}", {"members": members})
     told = refusal("MEMBER_REFUSED", f"{head}\n{reason}", members=members)

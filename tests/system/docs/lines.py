@@ -15,7 +15,7 @@ from tests.system.docs.shell import told_as_shown
 if TYPE_CHECKING:
     from tests.system.docs.shell import Ran, Shell
 
-TRIES, TOO_BUSY = 5, ("DEADLINE_MISSED", "not seen playing", "nobody plays")
+TRIES, TOO_BUSY = 5, ("DEADLINE_MISSED", "not seen playing", "no robot plays")
 ENDED_BEFORE = 127  # what bash says of one that was waited for
 
 
