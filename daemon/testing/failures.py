@@ -41,7 +41,7 @@ class NotInTime(MotiondFailure):
 
 
 class DaemonEnded(MotiondFailure):
-    """The daemon's process ended without a request to.
+    """The daemon's process ended unexpectedly.
 
     Attributes
     ----------
