@@ -15,6 +15,7 @@ from .streams import Unwritable, cause_of, flush_stdout, prepare_streams
 if TYPE_CHECKING:
     from typer import TyperException
 
+INTERRUPTED = 130
 OBJECTS_A_PASS = 200_000
 """So many new objects start the garbage collector: loaded modules are no garbage, which is slow to search."""
 
@@ -56,9 +57,16 @@ def _exit_code(arguments: list[str]) -> int:
         return app(arguments, prog_name="motiond", standalone_mode=False) or DONE
     except typer.TyperException as error:
         problem = _problem_of(error)
-        if not problem:  # the help that it stands for was written instead
-            return WRONG_INPUT
-        return report(f"motiond: {problem[:1].lower()}{problem[1:]}; see `motiond --help`", WRONG_INPUT)
+        message = f"motiond: {problem[:1].lower()}{problem[1:]}; see `motiond --help`"
+        return report(message, WRONG_INPUT) if problem else WRONG_INPUT  # without one, help was written
+    except typer.Abort as abort:
+        if isinstance(abort.__context__, KeyboardInterrupt):
+            return INTERRUPTED
+        problem, hint = (
+            "standard input has ended before the answer",
+            "answer, or take all defaults with --yes",
+        )
+        return report(f"motiond: {problem}; nothing is written; {hint}", WRONG_INPUT)
     except Exception as error:
         cause = cause_of(error)
         if isinstance(cause, Unwritable):  # reported at the end, as also where it was swallowed
@@ -67,6 +75,16 @@ def _exit_code(arguments: list[str]) -> int:
         if exit_code is None:
             raise
         return report(quoted_briefly(str(cause)), exit_code)
+
+
+def _aborted(*, is_interrupted: bool) -> int:
+    """Return the exit code after a question that got no answer."""
+    from .output import WRONG_INPUT, report
+
+    if is_interrupted:
+        return INTERRUPTED
+    problem, hint = "standard input has ended before the answer", "answer, or take all defaults with --yes"
+    return report(f"motiond: {problem}; nothing is written; {hint}", WRONG_INPUT)
 
 
 def _problem_of(error: "TyperException") -> str:

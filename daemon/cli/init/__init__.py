@@ -1,9 +1,4 @@
-"""The subcommands for a configuration to begin with.
-
-- `command`: `motiond init`; `robot`, `actuators`: what it asks; `questions`: how
-- `hardware`: actuators and files that are there; `document`: the text of a configuration
-- `example`: `motiond config`, which lays down the example
-"""
+"""The subcommands for a configuration to begin with: `motiond init`, which asks, and `motiond config`."""
 
 from . import command, example
 

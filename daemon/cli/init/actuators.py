@@ -1,185 +1,165 @@
-"""Questions of `motiond init` about actuators: what there is, and which of it moves which joint."""
+"""Actuators: finds them without moving any, and asks which of them moves which joint."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from time import sleep
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from motiond.drivers import DriverError
-from motiond.text import listed, nearest, printable
-
-from . import hardware
+from motiond.drivers.dynamixel import import_serial, models_by_name, scan
+from motiond.drivers.hebi import open_lookup, present
+from motiond.text import listed, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from .hardware import Actuator, Described
     from .questions import Questions
 
-NONE = "none"
 KINDS = {"hebi": "HEBI module", "dynamixel": "servo"}
+LOOK_S = 2.0  # HEBI modules announce themselves several times a second
+BY_ID = Path("/dev/serial/by-id")
+LIKELY_MAKERS = frozenset({0x0403, 0x2F5D})  # USB vendors of the adapters of servos: FTDI, ROBOTIS
 
 
-class Hardware:
-    """Looks for actuators as the options say, and asks which of them are meant."""
+class Actuator(NamedTuple):
+    """A HEBI module, or a servo; its place is its family, or its port, and a servo's name is its id."""
 
-    def __init__(
-        self,
-        questions: Questions,
-        driver: str | None,
-        ports: Sequence[str],
-        baud_rate: int | None,
-        pairs: Sequence[str],
-    ) -> None:
-        self._questions = questions
-        self._wanted = driver or ("dynamixel" if ports else None)
-        self._pairs = [_pair(text) for text in pairs]
-        self._labels: dict[str, dict[str, Actuator]] = {"hebi": {}, "dynamixel": {}, "sim": {}}
-        if self._wanted in {None, "hebi"}:
-            self._labels["hebi"] = hardware.by_label(hardware.find_modules())
-        looked_at = ports or (self._ports() if self._wanted in {None, "dynamixel"} else ())
-        if baud_rate is not None and not looked_at:
-            problem = "no serial port was looked at for servos"
-            raise typer.BadParameter(f"{problem}; leave it out, or add --port", param_hint="--baud")
-        if looked_at:
-            self._labels["dynamixel"] = hardware.by_label(hardware.find_servos(looked_at, baud_rate))
+    place: str
+    name: str
+    baud_rate: int = 0
+    model: str | None = None
 
-    @property
-    def given_joints(self) -> str | None:
-        """The joints of which options say what moves them, in that order."""
-        return ",".join(joint for joint, _ in self._pairs) or None
 
-    def joints(self, driver: str) -> list[str]:
-        """Return names for joints after the actuators that move them."""
-        prefix = "joint" if driver == "dynamixel" else ""
-        return [f"{prefix}{label}" for label in self._labels[driver]]
+Found = dict[str, dict[str, Actuator]]  # of each kind, by what people call them
 
-    def choose(self, described: Described | None) -> str:
-        """Return the type of the driver."""
-        needed = len(described.leaders) if described else 1
-        for kind, called in KINDS.items():
-            if labels := self._labels[kind]:
-                typer.echo(f"found {_counted(len(labels), called)}: {printable(listed(list(labels)))}")
-        able = [kind for kind in KINDS if len(self._labels[kind]) >= needed]
-        if self._wanted in KINDS and self._wanted not in able:
-            raise self._too_few(self._wanted, needed)
-        if not able:
-            if self._wanted is None:
-                typer.echo("no actuators that fit were found; simulated ones are offered")
-            return "sim"
-        choices = [*able, "sim"]
-        return choices[self._questions.choose("what moves the joints", choices, "--driver", self._wanted)]
 
-    def assign(
-        self, driver: str, joints: Sequence[str], described: Described | None
-    ) -> tuple[dict[str, Actuator], bool]:
-        """Return what moves each joint, and whether it was taken by order alone.
-
-        Raises
-        ------
-        typer.BadParameter
-            If it is not known and nobody can be asked: a wrong actuator would move another joint.
-        """
-        if driver not in KINDS:
-            if self._pairs:
-                problem = "simulated actuators are called as their joints"
-                raise typer.BadParameter(f"{problem}; leave it out", param_hint="--actuator")
-            return {}, False
-        labels = self._labels[driver]
-        free = described.leaders if described else tuple(joints)
-        if len(labels) < len(free):
-            raise self._too_few(driver, len(free))
-        named = dict(zip(self.joints(driver), labels, strict=True))
-        in_order = dict(zip(free, labels, strict=False))
-        is_asked = False
-        if self._pairs:
-            known = self._given(driver, joints, free)
-        elif set(free) <= set(named):
-            known = {joint: named[joint] for joint in free}
-        elif self._questions.yes:
-            example = printable(" ".join(f"--actuator {joint}={label}" for joint, label in in_order.items()))
-            problem = f"which {KINDS[driver]} moves which joint is not known"
-            reason = "a wrong one would move another joint, so that --yes does not guess"
-            raise typer.BadParameter(f"{problem}; {reason}; say it, as by {example}, or add --driver sim")
-        else:
-            known, is_asked = self._asked(driver, joints, free), True
-        return {joint: labels[label] for joint, label in known.items()}, is_asked and known == in_order
-
-    def _ports(self) -> list[str]:
-        """Return the ports at USB to look at; a ping may disturb another device there, so it is asked."""
+def find(questions: Questions, driver: str | None, ports: Sequence[str], baud_rate: int | None) -> Found:
+    """Look for actuators of one kind, or of all."""
+    found: Found = {kind: {} for kind in KINDS}
+    looks = (("hebi", find_modules), ("dynamixel", partial(find_servos, questions, ports, baud_rate)))
+    for kind, look in looks:
         try:
-            ports = hardware.serial_ports()
+            actuators = look() if driver in {None, kind} else []
+        except DriverError as error:  # as where a library is not installed
+            typer.echo(str(error))
+            continue
+        counts = Counter(one.name for one in actuators)
+        labels = [one.name if counts[one.name] == 1 else f"{one.place}:{one.name}" for one in actuators]
+        found[kind] = dict(zip(labels, actuators, strict=True))
+        if labels:
+            typer.echo(f"found {KINDS[kind]}s: {printable(listed(labels))}")
+    return found
+
+
+def find_modules() -> list[Actuator]:
+    """Listen for HEBI modules on all network interfaces."""
+    lookup = open_lookup(())
+    typer.echo(f"looking for HEBI modules, {LOOK_S:g} s")
+    sleep(LOOK_S)
+    counts = present(lookup)  # of modules with one name, any could be meant
+    return sorted(Actuator(module.family, module.name) for module, count in counts.items() if count == 1)
+
+
+def usb_ports(questions: Questions) -> list[str]:
+    """Return the serial ports at USB to look at: a ping may disturb another device there, so it is asked."""
+    import_serial()
+    from serial.tools.list_ports import comports
+
+    # Paths that outlast replugging, where the system has such.
+    links = {str(link.resolve()): str(link) for link in BY_ID.glob("*")}
+    there = sorted((str(one.device), one.vid) for one in comports() if one.vid is not None)
+    defaults = {links.get(port, port): vendor in LIKELY_MAKERS for port, vendor in there}
+    question = "look for servos on {}, by pings at common baud rates?"
+    return [
+        port
+        for port, likely in defaults.items()
+        if (likely if questions.yes else typer.confirm(question.format(printable(port)), default=likely))
+    ]
+
+
+def find_servos(questions: Questions, ports: Sequence[str], baud_rate: int | None) -> list[Actuator]:
+    """Ping all servos on serial ports; without a baud rate at the common ones, until servos answer."""
+    servos: list[Actuator] = []
+    for port in dict.fromkeys(ports or usb_ports(questions)):
+        typer.echo(f"looking for servos on {port}")
+        try:
+            answers = scan(port, () if baud_rate is None else (baud_rate,))
         except DriverError as error:
             typer.echo(str(error))
-            return []
-        question = "look for servos on {}, by pings at common baud rates?"
-        return [
-            port.path
-            for port in ports
-            if self._questions.confirm(question.format(printable(port.path)), default=port.is_likely)
-        ]
-
-    def _too_few(self, driver: str, needed: int) -> DriverError:
-        problem = f"{_counted(len(self._labels[driver]), KINDS[driver])} answered"
-        hint = "check power and cables, or begin with --driver sim"
-        return DriverError(f"driver {driver}", problem, f"the robot needs {needed} at least", hint)
-
-    def _given(self, driver: str, joints: Sequence[str], free: Sequence[str]) -> dict[str, str]:
-        """Return the label of each joint's actuator as options say it."""
-        known: dict[str, str] = {}
-        for joint, label in self._pairs:
-            problem = self._problem(driver, label, known.values())
-            if joint not in joints:
-                hint = nearest(joint, joints) or "correct it"
-                problem = f"the robot has no joint '{joint}'; there are {listed(list(joints))}; {hint}"
-            elif joint in known:
-                problem = f"'{joint}' stands twice; a joint has one actuator; leave one out"
-            if problem:
-                raise typer.BadParameter(problem, param_hint="--actuator")
-            known[joint] = label
-        if missing := [joint for joint in free if joint not in known]:
-            problem = f"nothing is said of {listed(missing)}; each joint needs its actuator; add it"
-            raise typer.BadParameter(problem, param_hint="--actuator")
-        return known
-
-    def _asked(self, driver: str, joints: Sequence[str], free: Sequence[str]) -> dict[str, str]:
-        typer.echo("a wrong answer here would move another joint; turn a joint by hand to see which it is")
-        known: dict[str, str] = {}
-
-        def read(label: str) -> str:
-            if label == NONE and joint not in free:
-                return label
-            if problem := self._problem(driver, label, known.values()):
-                raise ValueError(problem)
-            return label
-
-        for joint in joints:
-            left = [label for label in self._labels[driver] if label not in known.values()]
-            default = (joint if joint in left else left[0]) if joint in free else NONE
-            question = f"the {KINDS[driver]} of joint '{printable(joint)}' ({printable(', '.join(left))})"
-            if (label := self._questions.ask(question, default, read, "--actuator")) != NONE:
-                known[joint] = label
-        return known
-
-    def _problem(self, driver: str, label: str, taken: Collection[str]) -> str:
-        """Return why an actuator cannot be taken; '' where it can."""
-        if label in taken:
-            return f"'{label}' moves another joint already; choose another"
-        if label not in self._labels[driver]:
-            there = f"there are {printable(listed(list(self._labels[driver])))}"
-            return f"no {KINDS[driver]} '{label}' answered; {there}; choose one"
-        return ""
+            continue
+        for one in answers:
+            model = one.model if one.model in models_by_name() else None
+            servos.append(Actuator(port, str(one.servo_id), one.baud_rate, model))
+    return servos
 
 
-def _pair(text: str) -> tuple[str, str]:
-    """Take `joint=label` apart; a label may hold further signs, a joint none."""
-    joint, _, label = text.partition("=")
-    if not joint or not label:
-        problem = f"'{text}' is no JOINT=ID or JOINT=NAME; write both"
+def choose_driver(questions: Questions, found: Found, wanted: str | None, needed: int) -> str:
+    """Return the type of the driver: of one that has enough actuators, or `sim`."""
+    able = [kind for kind in KINDS if len(found[kind]) >= needed]
+    if wanted is not None or able:
+        return wanted or questions.choose("what moves the joints", [*able, "sim"], "--driver")
+    typer.echo("no actuators that fit were found; simulated ones are offered")
+    return "sim"
+
+
+def joint_names(found: Found, driver: str) -> list[str]:
+    """Return names for joints after the actuators that move them."""
+    return [f"joint{label}" if driver == "dynamixel" else label for label in found.get(driver, ())]
+
+
+def assign(
+    questions: Questions, driver: str, found: Found, pairs: Mapping[str, str], joints: Sequence[str]
+) -> tuple[dict[str, Actuator], bool]:
+    """Return what moves each joint, in their order, and whether somebody took the order of actuators.
+
+    A wrong actuator would move another joint: where nobody can be asked, an unknown one is an error.
+    """
+    if unknown := [joint for joint in pairs if joint not in joints or driver == "sim"]:
+        problem = f"{listed(unknown)}: no joint that needs it; there are {listed(joints)}; correct it"
         raise typer.BadParameter(problem, param_hint="--actuator")
-    return joint, label
+    if driver == "sim":
+        return {}, False
+    labels = found[driver]
+    if len(labels) < len(joints):
+        problem, reason = (
+            f"{len(labels)} {KINDS[driver]}s answered",
+            f"the robot needs {len(joints)} at least",
+        )
+        hint = "check power and cables, or begin with --driver sim"
+        raise DriverError(f"driver {driver}", problem, reason, hint)
+    known = {**dict(zip(joint_names(found, driver), labels, strict=True)), **pairs}
+    reserved = {known[joint]: joint for joint in joints if joint in known}
+    assigned: dict[str, Actuator] = {}
+    in_order: list[bool] = []
+    for joint in joints:
+        free = [label for label, one in labels.items() if one not in assigned.values()]
+        left = [label for label in free if reserved.get(label, joint) == joint]
+        if joint not in known and questions.yes:
+            problem = f"which {KINDS[driver]} moves joint '{joint}' is not known"
+            reason = "a wrong one would move another joint, so that --yes does not guess"
+            hint = f"add --actuator {joint}=…, one of {listed(left)}; or --driver sim"
+            raise typer.BadParameter(printable(f"{problem}; {reason}; {hint}"))
+        question = f"the {KINDS[driver]} of joint '{printable(joint)}'"
+        label = questions.choose(question, left, "--actuator", known.get(joint))
+        in_order += [] if joint in known else [label == left[0]]
+        assigned[joint] = labels[label]
+    return assigned, bool(in_order) and all(in_order)
 
 
-def _counted(count: int, called: str) -> str:
-    return f"{count} {called}{'' if count == 1 else 's'}"
+def driver_options(driver: str, assigned: Mapping[str, Actuator]) -> dict[str, Any]:
+    """Return the section `driver` of a robot."""
+    if driver == "hebi":
+        families, names = zip(*((module.place, module.name) for module in assigned.values()), strict=True)
+        return {"type": driver, "families": list(families), "names": list(names)}
+    ports: dict[str, dict[str, Any]] = {}
+    for joint, servo in assigned.items():
+        port = {"port": servo.place, "baud_rate": servo.baud_rate, "ids": {}}
+        ports.setdefault(servo.place, port)["ids"][joint] = int(servo.name)
+    models = {joint: servo.model for joint, servo in assigned.items() if servo.model is not None}
+    options = {"ports": list(ports.values()), "models": models}
+    return {"type": driver, **{key: value for key, value in options.items() if value}}

@@ -1,19 +1,17 @@
 """The subcommand that writes a first configuration: asks, looks for hardware and files, checks, writes."""
 
+import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from ..output import DONE, FAILED, Force, own_name, report
+from motiond.text import printable
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from motiond.formats import FormatError
-
-    from ...tools.check import Finding
+from ..files import check
+from ..output import Force, own_name
 
 app = typer.Typer()
 
@@ -30,13 +28,9 @@ def init(
     model: Annotated[
         str | None, typer.Option(metavar="FILE|none", help="The robot's description, from where you are.")
     ] = None,
-    model_name: Annotated[str | None, typer.Option(help="Which robot of it, where it holds several.")] = None,
     joints: Annotated[
         str | None, typer.Option(metavar="A,B,…", help="The joints, where there is no description.")
     ] = None,
-    lower: Annotated[float | None, typer.Option(metavar="RAD", help="Their lowest position.")] = None,
-    upper: Annotated[float | None, typer.Option(metavar="RAD", help="Their highest position.")] = None,
-    velocity: Annotated[float | None, typer.Option(metavar="RAD/S", help="Their highest speed.")] = None,
     driver: Annotated[
         Literal["sim", "hebi", "dynamixel"] | None, typer.Option(help="Look for such actuators alone.")
     ] = None,
@@ -59,120 +53,53 @@ def init(
     http: Annotated[str | None, typer.Option(metavar="HOST:PORT|none", help="Where its page is.")] = None,
 ) -> int:
     """Write a first configuration, checked, with comments; looks for hardware and files and moves nothing."""
-    from . import robot as about
-    from .actuators import Hardware
-    from .document import Choices, document
-    from .hardware import look_into
-    from .questions import Questions
-
-    target = folder / NAME
-    questions = Questions(yes=yes)
-    may_replace = force
-    if target.exists() and not force:
-        question = f"{target} exists already; replace it?"
-        may_replace = not yes and questions.confirm(question, default=False)
-        if not may_replace:
-            raise already_there(target)
-    if not folder.is_dir():
-        raise typer.BadParameter(f"{folder} is no folder; make it first", param_hint="DIR")
-    models, motion_folders = look_into(folder)
-    described = about.described(questions, folder, models, model, model_name)
-    if described is not None:
-        beside = {"--joints": joints, "--lower": lower, "--upper": upper, "--velocity": velocity}
-        about.refuse(beside, described)
-    name = about.name(questions, described, robot)
-    hardware = Hardware(questions, driver, port or [], baud, actuator or [])
-    kind = hardware.choose(described)
-    given = joints or hardware.given_joints
-    moving: Sequence[str] = (
-        described.joint_map.joints
-        if described
-        else about.joints(questions, hardware.joints(kind), motion_folders, given)
-    )
-    actuators, are_guessed = hardware.assign(kind, moving, described)
-    choices = Choices(
-        name,
-        about.model(described, folder),
-        moving,
-        actuators,
-        are_guessed,
-        None if described else about.limits(questions, lower, upper, velocity),
-        about.motions(questions, folder, motion_folders, motions),
-        about.broker(questions, broker),
-        about.page(questions, http),
-    )
-    if choices.are_guessed:
-        typer.echo("which actuator moves which joint was taken by their order; the file says how to check it")
-    findings = write_checked(target, document(choices, _schema()), may_replace=may_replace)
-    typer.echo(f"{shown(target)}: written, and checked")
-    code = _report(findings)
-    typer.echo(f"next: {shlex.quote(own_name())} run -c {shlex.quote(str(target))}")
-    return code
-
-
-def _report(findings: "list[Finding]") -> int:
-    for one in findings:
-        if not one.problems:
-            typer.echo(f"{one.robot}: {one.motion}: ok; {one.duration_s:g} s")
-    for one in findings:
-        for warning in one.warnings:
-            typer.echo(f"{one.robot}: warning: {warning}")
-        for problem in one.problems:
-            report(f"{one.robot}: {problem}", FAILED)
-    return FAILED if any(one.problems for one in findings) else DONE
-
-
-def _schema() -> Path | None:
-    """Return the schema that is installed beside the example configuration, if it is."""
-    from motiond.formats import FormatError
-
-    from ...tools.example import example_config
-
-    try:
-        schema = example_config().with_name("schema.json")
-    except FormatError:
-        return None
-    return schema if schema.is_file() else None
-
-
-def write_checked(target: Path, text: str, *, may_replace: bool) -> "list[Finding]":
-    """Check a configuration as the daemon does, plan all motions, and write it: whole, or not at all.
-
-    Motions that cannot be played do not prevent it, as the configuration may be right.
-    """
-    from dataclasses import replace
-
+    from motiond.formats import FormatError, Problem
     from motiond.formats.io import replacing
 
     from ...config.section import ConfigError
-    from ...config.settings import load_settings
-    from ...tools.check import check_motions, nothing_to_check
+    from ...config.settings import load_settings, robot_name
+    from . import actuators as hardware
+    from . import questions as about
+    from .document import document
 
+    target, questions = folder / NAME, about.Questions(yes=yes)
+    if not folder.is_dir():
+        raise typer.BadParameter(f"{folder} is no folder; make it first", param_hint="DIR")
+    question = f"{target} exists already; replace it?"
+    if target.exists() and not force and (yes or not typer.confirm(question)):
+        hint = "name another folder, or --force it; docs/init.md says how to add a robot"
+        raise FormatError([Problem(str(target), 0, "exists already", "it would be replaced", hint)])
+    models, motion_folders = about.look_into(folder)
+    described = about.describe(questions, folder, models, "none" if joints else model)
+    default = re.sub(r"[^A-Za-z0-9_-]+", "_", described.name if described else "robot")
+    name = questions.ask("its name, in topics and on the command line", default, robot_name, "--robot", robot)
+    driver = driver or ("dynamixel" if port else None)
+    pairs = {joint: label for joint, _, label in (text.partition("=") for text in actuator or ())}
+    found = hardware.find(questions, driver, port or (), baud)
+    kind = hardware.choose_driver(questions, found, driver, len(described.joints) if described else 1)
+    options: dict[str, Any] = {"model": described.model} if described else {}
+    named, given = hardware.joint_names(found, kind), joints or ",".join(pairs) or None
+    moving = described.joints if described else about.ask_joints(questions, named, motion_folders, given)
+    assigned, are_guessed = hardware.assign(questions, kind, found, pairs, moving)
+    options["driver"] = hardware.driver_options(kind, assigned)
+    options["motions"] = about.ask_motions(questions, folder, motion_folders, motions)
+    options["approach"] = {"velocity": 0.5, "acceleration": 1.0}
+    if described:
+        options["joints"] = {joint: {"actuator": "none"} for joint in described.followers if assigned}
+    else:
+        options["joints"] = about.ask_limits(questions, moving)
+    url = about.ask_broker(questions, broker)
+    page = questions.ask("address of its page, or none", "127.0.0.1:8080", str, "--http", http)
+    if are_guessed:
+        typer.echo("which actuator moves which joint was taken by their order; the file says how to check it")
     with replacing(target) as stream:
-        stream.write(text.encode())
+        stream.write(document(name, options, url, page, are_actuators_guessed=are_guessed).encode())
         stream.flush()
         try:
-            settings = load_settings(Path(stream.name))
+            load_settings(Path(stream.name))
         except ConfigError as error:
             raise ConfigError([replace(one, file=str(target)) for one in error.problems]) from error
-        findings = check_motions(settings, (), typer.echo)
-        for line in nothing_to_check(settings, findings):
-            typer.echo(line)
-        if target.exists() and not may_replace:  # it has appeared meanwhile
-            raise already_there(target)
-    return findings
-
-
-def already_there(target: Path) -> "FormatError":
-    """Return that a file is not replaced unasked."""
-    from motiond.formats import FormatError, Problem
-
-    hint = "name another folder, or --force it; docs/init.md says how to add a robot"
-    return FormatError([Problem(shown(target), 0, "exists already", "it would be replaced", hint)])
-
-
-def shown(path: Path) -> str:
-    """Return a path as it is printed."""
-    from motiond.text import printable
-
-    return printable(str(path))
+    typer.echo(f"{printable(str(target))}: written; the check of it follows")
+    code = check(config=target)
+    typer.echo(f"next: {shlex.quote(own_name())} run -c {shlex.quote(str(target))}")
+    return code

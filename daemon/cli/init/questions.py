@@ -1,94 +1,168 @@
-"""Questions on the terminal: each with a default, and with an option that answers it."""
+"""What is there for a robot, its description and motions; and the questions of `motiond init`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+import os
+import socket
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import typer
 
+from motiond.formats import FormatError, load_motions, load_robots
+from motiond.formats.registry import MOTIONS, ROBOTS
 from motiond.text import printable
 
-from ..output import WRONG_INPUT
+from ...config.secrets import has_password
+from ...joints import build_joint_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+NONE = "none"
 T = TypeVar("T")
+DEEPEST = 3
+LOCAL_BROKER = ("127.0.0.1", 1883)
+LOOK_S = 0.5
 
 
-class NotAnswered(Exception):
-    """The answers ended before the questions did."""
-
-    exit_code: ClassVar[int] = WRONG_INPUT
-
-
+@dataclass(frozen=True, slots=True)
 class Questions:
     """Asks, or with `yes` takes defaults, unless an option answers."""
 
-    def __init__(self, *, yes: bool) -> None:
-        self.yes = yes
+    yes: bool
 
     def ask(
-        self, question: str, default: str, read: Callable[[str], T], option: str, given: str | None = None
+        self,
+        question: str,
+        default: str,
+        read: Callable[[str], T],
+        option: str = "",
+        given: str | None = None,
     ) -> T:
-        """Return an answer as `read` understands it.
-
-        `read` raises `ValueError` for an answer that cannot be, which is then asked for again.
-
-        Raises
-        ------
-        typer.BadParameter
-            If what the option says cannot be.
-        NotAnswered
-            If standard input ends.
-        """
+        """Return an answer as `read` understands it; where that raises ValueError, it is asked for again."""
 
         def checked(text: str) -> T:
-            text = text if text == default else text.strip() or default
-            if text not in {default, printable(text)}:
-                problem = f"'{printable(text)}' cannot be printed as it is; write it otherwise"
-                raise typer.BadParameter(problem, param_hint=option)
             try:
                 return read(text)
             except ValueError as error:
-                raise typer.BadParameter(str(error), param_hint=option) from error
+                raise typer.BadParameter(printable(str(error)), param_hint=option or None) from error
 
         if given is not None or self.yes:
             return checked(default if given is None else given)
-        try:
-            answer: T = typer.prompt(
-                f"{question} [{printable(default)}]", default=default, show_default=False, value_proc=checked
-            )
-        except typer.Abort as abort:
-            if isinstance(abort.__context__, KeyboardInterrupt):
-                raise KeyboardInterrupt from abort
-            problem, reason = f"no answer to: {question}", "standard input has ended, and nothing is written"
-            hint = "answer it, or take all defaults with --yes"
-            raise NotAnswered(f"motiond: {problem}; {reason}; {hint}") from abort
+        shown = f"{question} [{printable(default)}]"
+        answer: T = typer.prompt(shown, default=default, show_default=False, value_proc=checked)
         return answer
 
-    def choose(self, question: str, choices: Sequence[str], option: str, given: str | None = None) -> int:
-        """Return which of some choices is taken, by its number or as it is written; the first by default."""
-        if given is None and not self.yes:
-            typer.echo(f"{question}:")
-            for number, choice in enumerate(choices, 1):
-                typer.echo(f"  {number}  {choice}")
+    def choose(self, question: str, choices: Sequence[str], option: str, given: str | None = None) -> str:
+        """Return one of some choices; the first by default."""
 
-        def read(text: str) -> int:
-            if text in choices:
-                return choices.index(text)
-            if text.isdecimal() and 0 < int(text) <= len(choices):
-                return int(text) - 1
-            raise ValueError(f"'{text}' is none of them; there are {', '.join(choices)}; choose one")
+        def read(text: str) -> str:
+            if text not in choices:
+                raise ValueError(f"'{text}' is none of them; there are {', '.join(choices)}; choose one")
+            return text
 
-        return self.ask("number", choices[0], read, option, given)
+        return self.ask(f"{question} ({printable(', '.join(choices))})", choices[0], read, option, given)
 
-    def confirm(self, question: str, *, default: bool) -> bool:
-        """Return whether somebody agrees."""
 
-        def read(text: str) -> bool:
-            if text.lower() not in {"y", "yes", "n", "no"}:
-                raise ValueError(f"'{text}' is neither yes nor no; answer y or n")
-            return text.lower() in {"y", "yes"}
+class Described(NamedTuple):
+    """One robot of a description, as the configuration names it; `joints` need an actuator each."""
 
-        return self.ask(f"{question} (y/n)", "y" if default else "n", read, "--yes")
+    name: str
+    model: str | dict[str, str]
+    joints: list[str]
+    followers: list[str]
+
+
+def look_into(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the robot descriptions in a folder, and those with motions; hidden ones are left out."""
+    of_robots, of_motions = (
+        {suffix for one in kind.formats() for suffix in one.SUFFIXES} for kind in (ROBOTS, MOTIONS)
+    )
+    files = [
+        file
+        for depth in range(DEEPEST + 1)
+        for file in sorted(folder.glob("*/" * depth + "*"))
+        if not any(part.startswith(".") or part != printable(part) for part in file.relative_to(folder).parts)
+    ]
+    models = [file for file in files if file.suffix.lower() in of_robots]
+    return models, [*dict.fromkeys(file.parent for file in files if file.suffix.lower() in of_motions)]
+
+
+def describe(
+    questions: Questions, folder: Path, models: Sequence[Path], file: str | None
+) -> Described | None:
+    """Return the robot's description; None where joints are listed instead."""
+    if file is None and not models:
+        typer.echo(f"no robot description is in {folder}; joints are listed instead")
+        return None
+    if file is None:
+        choices = {str(one.relative_to(folder)): str(one) for one in models} | {NONE: NONE}
+        file = choices[questions.choose("the robot's description", list(choices), "--model")]
+    if file == NONE:
+        return None
+    path = Path(file)
+    robots = {robot.name: robot for robot in load_robots(path, within=(path.parent,))}
+    names = list(robots)
+    name = names[0] if len(names) == 1 else questions.choose(f"the robot of {path.name}", names, "--model")
+    columns = build_joint_map(name, robots[name], {})
+    followers = [columns.joints[mimic.joint] for mimic in columns.mimics]
+    joints = [joint for joint in columns.joints if joint not in followers]
+    model = {"file": os.path.relpath(path, folder.resolve()), "name": name}
+    return Described(name, model["file"] if len(names) == 1 else model, joints, followers)
+
+
+def ask_joints(
+    questions: Questions, actuated: Sequence[str], folders: Sequence[Path], given: str | None
+) -> list[str]:
+    """Return the joints of a robot without a description: as motions name them, or after its actuators."""
+    named: Sequence[str] = ()
+    for file in (file for folder in folders for file in sorted(folder.iterdir())):
+        with suppress(FormatError):  # also for what is no motion; the check of the configuration reports it
+            named = named or load_motions(file)[0].joint_names or ()
+    default = named if named and len(named) == len(actuated or named) else actuated or ["joint1"]
+    return questions.ask("its joints, in their order", ",".join(default), _names_of, "--joints", given)
+
+
+def ask_limits(questions: Questions, joints: Sequence[str]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the limits of every joint, in rad and rad/s; loading the configuration holds them."""
+    asked = {
+        "lower": ("lowest position of every joint, rad", "-1.5"),
+        "upper": ("highest position, rad", "1.5"),
+        "velocity": ("highest speed, rad/s", "1.0"),
+    }
+    limits = {key: questions.ask(*question, float) for key, question in asked.items()}
+    return {joint: {"limits": dict(limits)} for joint in joints}
+
+
+def ask_motions(
+    questions: Questions, folder: Path, folders: Sequence[Path], given: Sequence[str] | None
+) -> list[str]:
+    """Return files and folders of motions as the configuration names them."""
+    if given:
+        return [os.path.relpath(place, folder.resolve()) for place in given if place != NONE]
+    default = ",".join(str(one.relative_to(folder)) for one in folders) or NONE
+    places = questions.ask("files and folders of motions", default, _names_of)
+    return [] if places == [NONE] else places
+
+
+def ask_broker(questions: Questions, given: str | None) -> str:
+    """Return the broker: one on this machine if there is one, else the daemon's own by default."""
+
+    def read(url: str) -> str:
+        if has_password(url):
+            reason = "everybody who reads the configuration would see it"
+            hint = "add username and password_file to it later"
+            raise ValueError(f"a password does not belong here; {reason}; {hint}")
+        return url
+
+    default = "embedded"
+    with suppress(OSError), socket.create_connection(LOCAL_BROKER, timeout=LOOK_S):
+        default = f"mqtt://{LOCAL_BROKER[0]}"
+    return questions.ask("the broker: embedded, or mqtt://host[:port]", default, read, "--broker", given)
+
+
+def _names_of(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]

@@ -167,12 +167,12 @@ def test_the_demonstration_has_a_page_and_leaves_no_process_behind() -> None:
 
 def test_a_servo_that_answers_is_found_and_a_port_that_is_driven_is_left_alone(tmp_path: Path) -> None:
     emulate = ("emulate", "dynamixel", "--pty", "--id", "1", "--model", "XL430-W250")
-    asked = ("--yes", "--velocity", "4", "--actuator", "elbow=1", "--broker", "embedded", "--http", "none")
+    asked = ("--yes", "--actuator", "elbow=1", "--broker", "embedded", "--http", "none")
     with background(*emulate) as emulator:
         port = lines_until(emulator.stdout, "/dev/")[0].strip()
         found = motiond("init", tmp_path, "--port", port, *asked)
-        assert (found.returncode, found.stderr) == (0, "")
-        assert f"looking for servos on {port}\nfound 1 servo: 1\n" in found.stdout
+        assert found.returncode == 0
+        assert f"looking for servos on {port}\nfound servos: 1\n" in found.stdout
         serial = pytest.importorskip("serial")
         with serial.Serial(port, exclusive=True):
             left = motiond("init", tmp_path, "--force", "--port", port, *asked)
