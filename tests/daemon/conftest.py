@@ -408,7 +408,6 @@ class Ear:
         return None
 
     async def ask(self, topic: str, payload: bytes) -> Any:
-        """Send a request and give its answer."""
         await self.client.publish(topic, payload, qos=1)
         answer = said(await self.until(topic.replace("/request/", "/response/")))
         if self._checked and answer["status"] == "ok" and "ignored" not in answer["data"]:

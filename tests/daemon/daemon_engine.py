@@ -89,7 +89,6 @@ class Asked:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether it was answered with ok."""
         return self.answer is not None and self.answer["status"] == "ok"
 
 
@@ -144,7 +143,6 @@ class NotingHub(ReportHub):
         self._take = take
 
     def publish(self, report: Report) -> None:
-        """Hand a report on."""
         self._take(report)
         super().publish(report)
 
@@ -166,7 +164,6 @@ class WatchedLoop(StreamLoop):
     engine: DaemonEngine
 
     def step(self) -> bool:
-        """Make a tick."""
         goes_on = super().step()
         self.engine.take_tick(self)
         return goes_on
@@ -227,7 +224,6 @@ class DaemonEngine:
     # -- a life ---------------------------------------------------------------------------------------------
 
     async def live(self) -> DaemonAccount:
-        """Let everything happen, then shut down."""
         whole = Settings.model_construct(
             robots={ROBOT: self.settings},
             mqtt=MqttSettings.model_construct(telemetry_hz=2.0, idle_telemetry_hz=0.5),
@@ -401,7 +397,6 @@ class DaemonEngine:
         player._enter = noted  # type: ignore[method-assign]
 
     def take_tick(self, loop: WatchedLoop) -> None:
-        """Take what a tick has left."""
         self._ticks += 1
         self.account.steps += 1
         player = loop.player
@@ -421,7 +416,6 @@ class DaemonEngine:
                 waiter.set_result(None)
 
     def take_begin(self, goal_id: str) -> None:
-        """Note which goal was the last to begin."""
         self._began = max(self._began, self._goals.get(goal_id, -1))
 
     def _note_setpoint(self, loop: WatchedLoop, position: list[float]) -> None:
@@ -522,7 +516,6 @@ class DaemonEngine:
 
     @contextmanager
     def _as_request(self, verb: str) -> Iterator[Asked]:
-        """Number what is asked for here."""
         asked = Asked(len(self.account.asked) + 1, verb, {}, self._loop.time())
         self.account.asked.append(asked)
         token = REQUEST.set(asked.order)
@@ -689,7 +682,6 @@ class DaemonEngine:
         self._ask("motions/reload")
 
     def _give_up(self) -> None:
-        """Let a client go that waits for its answer."""
         for task, asked in [*self._requests.items()][:1]:
             asked.given_up = True
             task.cancel()
@@ -715,7 +707,6 @@ class DaemonEngine:
         return self.account.reasons[-1]
 
     def _end_reasons(self) -> None:
-        """Note that what was to go wrong has."""
         now_s = self._loop.time() + TICK_S
         if self._clock is not None and not self._clock.oversleep_s:
             self._late_reason.ends_s = min(self._late_reason.ends_s, now_s)
@@ -723,7 +714,6 @@ class DaemonEngine:
             self._fault_reason.ends_s = min(self._fault_reason.ends_s, now_s)
 
     def _disturb(self, late_s: float) -> None:
-        """Allow for a tick that came late."""
         self._quiet = 0
         if self._rest_by_s is not None:
             self._rest_by_s += late_s + TICK_S
@@ -791,7 +781,6 @@ class Log(logging.Handler):
         self._problems = problems
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a record with an exception."""
         if record.exc_info and record.exc_info[1] is not None:
             self._problems.append(f"log: {record.getMessage()}: {record.exc_info[1]!r}")
 

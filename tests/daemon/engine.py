@@ -86,30 +86,25 @@ class WatchedSim(SimDriver):
         return received
 
     def write(self, command: ActuatorCommand) -> None:
-        """Take a setpoint, and note it."""
         self._fail("write")
         super().write(command)
         self.received = command.position.tolist()
 
     def read(self, state: ActuatorState) -> None:
-        """Fill in feedback."""
         self._fail("read")
         super().read(state)
 
     def enable(self) -> None:
-        """Take hold."""
         self._fail("enable")
         super().enable()
         self.stretch += 1
 
     def disable(self) -> None:
-        """Release."""
         self._fail("disable")
         super().disable()
         self.stretch += 1
 
     def halt(self) -> None:
-        """Stand still."""
         super().halt()
         self.stretch += 1
 
@@ -198,7 +193,6 @@ class Engine:
         self._least_ramp = FULL_RAMP / self.settings.stop_duration_s / LONGEST_STOP
 
     def close(self) -> None:
-        """Leave nothing behind."""
         self.goals.close()
         self.driver.close()
         if self.alive:

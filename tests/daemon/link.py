@@ -52,7 +52,6 @@ class Link:
         carrier.add_done_callback(lambda _: near.close())  # also where it was cancelled before it began
 
     async def _join(self, near: socket.socket) -> None:
-        """Carry both ways until either side goes."""
         with closing(socket.socket()) as far:
             far.setblocking(False)
             try:

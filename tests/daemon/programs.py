@@ -91,11 +91,9 @@ class Daemon:
         self.process = process
 
     def streams(self) -> list[psutil.Process]:
-        """Return its stream processes."""
         return streams_of(self.process)
 
     async def end(self) -> int:
-        """Ask it to end and give its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return await self.exit_code()
 

@@ -162,7 +162,6 @@ class Rig:
                 yield registry
 
     def send_signal(self, pid: int | None, number: signal.Signals) -> None:
-        """Send a stream process a signal."""
         send_signal(self.forks, pid, number)
 
     @asynccontextmanager
@@ -213,11 +212,9 @@ class Rig:
         )
 
     async def until_state(self, state: str, since: int = 0) -> dict[str, Any]:
-        """Wait for the robot to report a state."""
         return await self.until("state", lambda data: data["state"] == state, since)
 
     async def result_of(self, goal_id: str) -> dict[str, Any]:
-        """Wait for a goal's result."""
         return await self.until("result", lambda data: data["goal_id"] == goal_id)
 
     async def rest_after(self, goal_id: str) -> dict[str, Any]:
@@ -252,7 +249,6 @@ class Rig:
         return next(k for k, report in enumerate(self.reports) if report.data is data)
 
     def results(self) -> list[str]:
-        """Return the codes of all results so far."""
         return [report.data["code"] for report in self.reports if report.subject == "result"]
 
 

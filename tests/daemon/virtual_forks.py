@@ -57,7 +57,6 @@ class VirtualForks(StreamForks):
         raise AssertionError("there is no fork server on virtual time")
 
     def fork(self, request: ForkRequest, channel: socket.socket, told: socket.socket) -> None:  # noqa: ARG002
-        """Run a process from the loop's next turn on."""
         if self.failures:
             raise self.failures.pop(0)
         if self.refusals:
@@ -67,11 +66,9 @@ class VirtualForks(StreamForks):
         self.processes[process.pid] = process
 
     def signal(self, pid: int, _pidfd: int, number: Signals) -> None:
-        """Send a process a signal."""
         self.send_signal(pid, number)
 
     def send_signal(self, pid: int, number: Signals) -> None:
-        """Send a process a signal, as `os.kill` does."""
         if pid not in self.processes:
             raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
         self.processes[pid].take(number)
@@ -82,7 +79,6 @@ class VirtualForks(StreamForks):
             process.forget()
 
     def end(self) -> None:
-        """End all processes."""
         for process in [*self.processes.values()]:
             process.take(SIGKILL)
 
@@ -132,23 +128,19 @@ class VirtualProcess:
         return wait_readable(fds, 0.0)
 
     def sleep(self, duration_s: float) -> None:
-        """Do nothing for a while."""
         self.wait(self.loop.time() + duration_s)
 
     def abort(self) -> NoReturn:
-        """End at once, as a crash does."""
         self._code = -SIGABRT
         raise GreenletExit
 
     def _wake(self) -> None:
-        """Go on, unless the process is stopped."""
         self._rest()
         self._is_due = self._is_stopped
         if not self._is_stopped:
             self._go_on()
 
     def _rest(self) -> None:
-        """Wait for nothing any more."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -183,7 +175,6 @@ class VirtualProcess:
     # -- what is done to it ---------------------------------------------------------------------------------
 
     def take(self, number: Signals) -> None:
-        """Take a signal."""
         if number == SIGSTOP:
             self._is_stopped = True
         elif number == SIGCONT:
@@ -197,7 +188,6 @@ class VirtualProcess:
             self._go_on(ShutdownRequested())
 
     def forget(self) -> None:
-        """End without a report, unless it runs."""
         if not self._run:
             self._code = -SIGKILL
             self._go_on(GreenletExit())
@@ -240,7 +230,6 @@ class VirtualMachine(Machine):
         return []
 
     def close(self) -> None:
-        """Let others have what the process held."""
         for locks in self._locks:
             locks.close()
 
@@ -258,11 +247,9 @@ class LoopClock:
         return self.suspends_s
 
     def sleep_until(self, deadline_s: float) -> None:
-        """Let the loop go on until a time."""
         self._process.wait(deadline_s)
 
     def rest_until(self, deadline_s: float) -> None:
-        """Let the loop go on until a time."""
         self.sleep_until(deadline_s)
 
     def listen_until(self, fd: int, deadline_s: float) -> None:

@@ -44,13 +44,9 @@ def refusals(folder: Path, mqtt: str) -> list[str]:
     [
         ("mqtt://u:secret@host:99999", "mqtt://…@host:99999"),
         ("mqtt://u:se@cr/et@host", "mqtt://…@host"),
-        ("mqtt://u:se cret@host", "mqtt://…@host"),
         ("mqtt://u:secret", "mqtt://u:…"),
-        ("mqtt://u:12secret", "mqtt://u:…"),
-        ("mqtt://u:123456789", "mqtt://u:…"),
         ("u:secret@host", "…@host"),
         ("mqtt:/u:se cret@host", "…@host"),
-        ("mqtt//u:secret@", "…@"),
         ("broker 'mqtt://u:secret@host'; it must be", "broker 'mqtt://…@host'; it must be"),
         ("mqtt://host:1883/a", "mqtt://host:1883/a"),
         ("mqtts://[2001:db8::1]:1885", "mqtts://[2001:db8::1]:1885"),
@@ -70,27 +66,18 @@ PORTS = "ports are 1 to 65535; correct it"
     ("mqtt", "message"),
     [
         ("{broker: 'mqtt://u:secret@host:99999'}", f"'mqtt://…@host:99999' is no broker; {PORTS}"),
-        ("{broker: 'mqtt://[::1]:0'}", f"'mqtt://[::1]:0' is no broker; {PORTS}"),
         ("{broker: 'wss://host:65536/mqtt'}", f"'wss://host:65536/mqtt' is no broker; {PORTS}"),
         ("{broker: 'mqtt://u:123456789'}", f"'mqtt://u:…' is no broker; {PORTS}"),
-        ("{broker: 'mqtt://host:x'}", f"'mqtt://host:…' is no broker; {FORMS}"),
-        ("{broker: 'mqtt://u:secret@a..b'}", f"'mqtt://…@a..b' is no broker; {FORMS}"),
         ("{broker: 'u:secret@host'}", f"'…@host' is no broker; {FORMS}"),
-        ("{broker: 'mqtt://u:sec#ret@host'}", f"'mqtt://…@host' is no broker; {FORMS}"),
         ("{broker: 'wss://u:secret@host/a b'}", f"'wss://…@host/a b' is no broker; {FORMS}"),
         ("{broker: [mqtt://host, 'mqtt:/u:secret@host']}", f"'…@host' is no broker; {FORMS}"),
         (
             "{broker: ['mqtt://u:secret@host', 'mqtt://v:secret@host:1883/']}",
             "'mqtt://…@host:1883/' stands twice; one broker cannot stand in for itself; remove one",
         ),
-        ("{broker: 'mqtt://u:secret?x'}", f"'mqtt://u:…' is no broker; {FORMS}"),
         (
             "broker mqtt://u:secret@host",
             "mqtt is 'broker mqtt://…@host'; it must be a mapping; write `key: value` under it",
-        ),
-        (
-            "{protocol: 'mqtt://u:secret@host'}",
-            "mqtt.protocol is 'mqtt://…@host'; it must be 5, 3.1.1",
         ),
         (
             "{telemetry_hz: 'mqtt://u:secret@host'}",
@@ -149,7 +136,6 @@ def test_a_list_of_brokers_is_kept_in_its_order() -> None:
             ),
         ),
         ("{broker: []}", "mqtt.broker is empty; it needs at least one entry; add one"),
-        ("{broker: 5}", "mqtt.broker is 5; it must be a valid string; correct it"),
         ("{broker: [mqtt://a, 5]}", "mqtt.broker.1 is 5; it must be a valid string; correct it"),
         (
             f"{{broker: [{', '.join(f'mqtt://host{number}' for number in range(17))}]}}",
@@ -163,7 +149,6 @@ def test_a_list_of_brokers_is_kept_in_its_order() -> None:
             f"{{broker: ws://b, ca_file: '{CERTIFICATE}'}}",
             "'ca_file' has no effect; ws:// does not encrypt; wss:// does; remove it",
         ),
-        ("{broker: mqtt://a/path}", f"'mqtt://a/path' is no broker; {FORMS}"),
     ],
 )
 def test_a_list_of_brokers_that_makes_no_sense_is_refused(tmp_path: Path, mqtt: str, message: str) -> None:

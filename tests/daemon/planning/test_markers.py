@@ -106,34 +106,18 @@ marker: {}
     [
         ("", "1: 'markers' is missing; the file needs it; add it"),
         (
-            "markers: [",
-            (
-                "2: not valid YAML; while parsing a flow node did not find expected node content; "
-                "is the file complete?"
-            ),
-        ),
-        (
             "markers: {a: &a {frame: 1},\n b: *a}",
             "2: *a is an alias; this file takes none; write it out",
         ),
-        ("markers: " + "{a: " * 70, "1: nests too deeply; 64 levels do; flatten it"),
         (
             "markers: {a: {frame: 1, payload: 123456789012345678901}}",
             "1: the payload is no JSON; Integer exceeds 64-bit range; write it as text, in quotes",
-        ),
-        (
-            f"markers: {{a: {{frame: 1{'0' * 5000}}}}}",
-            "1: not valid YAML; a whole number of 5001 characters; 40 are read",
         ),
         (
             f"markers: {{a: {{frame: 1{'0' * 30}}}}}",
             f"1: frame 1{'0' * 30} {END}",
         ),
         ("markers: {a: {time: 1e308}}", f"1: 1e+308 s {END}"),
-        (
-            "markers: {a: {frame: 1, payload: 2001-99-99}}",
-            "1: not valid YAML; '2001-99-99' is no timestamp",
-        ),
         (
             f"markers: {{{'a' * 256}: {{frame: 1}}}}",
             "1: a marker's name has 256 characters; it has at most 255; shorten it",
@@ -144,10 +128,6 @@ marker: {}
                 r"1: the marker's name 'a\x1b[2J\x0a' cannot be shown as it stands; "
                 "it goes to logs and terminals; remove what is no letter, sign or space"
             ),
-        ),
-        (
-            "markers: {a: {frame: 1, payload: [" + "1," * 100_001 + "]}}",
-            "1: holds too much; 100000 values are read; shorten it",
         ),
         (
             "markers: {" + ", ".join(f"m{number}: {{frame: 0}}" for number in range(1001)) + "}",

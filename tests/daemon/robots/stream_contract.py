@@ -40,7 +40,6 @@ class Run:
         assert self.process.send(command, number=number)
 
     async def until(self, kind: type[Any], **values: Any) -> Any:
-        """Wait for a notice."""
         async with asyncio.timeout(PATIENCE_S):
             while (notice := await self.process.notice()) is not None:
                 self.notices.append(notice)
@@ -49,7 +48,6 @@ class Run:
         raise AssertionError(f"no {kind.__name__} with {values}; there came {self.notices}")
 
     async def end(self) -> int | None:
-        """Wait for the end, and return the exit code."""
         async with asyncio.timeout(PATIENCE_S):
             while (notice := await self.process.notice()) is not None:
                 self.notices.append(notice)

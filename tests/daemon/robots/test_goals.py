@@ -115,19 +115,6 @@ async def test_what_waits_ends_where_there_is_no_memory_for_it_and_the_robot_sta
     assert "stream_lost" not in [report.data["kind"] for report in rig.reports if report.subject == "event"]
 
 
-async def test_a_seek_without_memory_for_the_way_is_refused_and_leaves_the_motion_paused(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with rig.running() as registry:
-        await playing_long(rig, registry)
-        monkeypatch.setattr(shared_tracks, "share", no_more_files)
-        with pytest.raises(RequestError) as caught:
-            await ask(registry, "seek", frame=0)
-        assert (await ask(registry, "status"))["state"] == "paused"
-        assert (await ask(registry, "resume"))["state"] == "playing"
-    assert (caught.value.code, str(caught.value)) == ("BUSY", NO_MEMORY.replace("short", "long"))
-
-
 async def test_what_waits_is_moved_and_taken_out_by_its_goal(rig: Rig) -> None:
     async with rig.running() as registry:
         playing = await playing_long(rig, registry)

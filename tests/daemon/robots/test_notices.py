@@ -63,7 +63,6 @@ class Stage:
         return task
 
     def reports(self, subject: Subject, *notices: messages.Notice) -> list[dict[str, Any]]:
-        """Return what notices have the robot report."""
         with self.hub.subscribe(frozenset({subject})) as reports:
             self.notify(*notices)
             return [report.data for report in iter(reports.get_now, None)]

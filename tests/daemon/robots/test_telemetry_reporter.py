@@ -69,7 +69,6 @@ class Told:
             self.page_times.append(self.now_s)
 
     def during(self, duration_s: float, *, moving: bool) -> int:
-        """Return how many samples are told."""
         before, until_s = len(self.times), self.now_s + duration_s
         while self.now_s < until_s:
             self._reporter.take(cast("Observer", self), 1.0, moving=moving)

@@ -211,11 +211,9 @@ class Halves:
     # -- time -----------------------------------------------------------------------------------------------
 
     def goal(self, motion: str) -> Goal:
-        """Return a goal with an id of its own."""
         return cast("Goal", Asked(motion, f"{motion} {next(self._ids)}"))
 
     def step(self) -> None:
-        """Let one tick pass in both halves."""
         self.tick += 1
         if not self.engine.is_over:
             due = []
@@ -241,7 +239,6 @@ class Halves:
             self._untrue.append(f"tick {self.tick}: {follows} did not follow")
 
     def run(self, ticks: int) -> None:
-        """Let so many ticks pass."""
         for _ in range(ticks):
             self.step()
 
@@ -263,14 +260,12 @@ class Halves:
         raise AssertionError(f"the robot was never {state}")
 
     def close(self) -> None:
-        """Close what is still under way."""
         for _, _, fds, _ in self._commands:
             for fd in fds:
                 os.close(fd)
 
     @property
     def moves(self) -> bool:
-        """Whether the engine plays anything."""
         return self.engine.player.state in ACTIVE - {State.PAUSED}
 
     # -- what must hold, once everything is over ------------------------------------------------------------

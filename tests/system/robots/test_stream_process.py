@@ -23,7 +23,7 @@ from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.robots.process import stream_process
 from motiond.daemon.robots.process.stream_process import StreamProcess
 from motiond.daemon.stream.locks import DeviceLocks
-from tests.daemon.rig import FORKS, Rig, ask
+from tests.daemon.rig import Rig, ask
 from tests.daemon.robots.stream_contract import StreamProcessContract
 from tests.daemon.stream.test_loop import setup_of
 from tests.waiting import PATIENCE_S
@@ -98,54 +98,12 @@ async def test_nothing_stays_of_a_process_for_which_something_is_missing(
     assert (open_files(), open_children()) == before
 
 
-@pytest.mark.parametrize("earlier", [0, 1])
-async def test_nothing_stays_of_a_process_that_the_loop_cannot_listen_to(
-    monkeypatch: pytest.MonkeyPatch, earlier: int
-) -> None:
-    before = open_files(), open_children()
-    loop = asyncio.get_running_loop()
-    add: Callable[..., None] = loop.add_reader
-    added: list[int] = []
-
-    def add_some(fd: int, *act: Any) -> None:
-        if len(added) == earlier:
-            fail(errno.ENOSPC)
-        added.append(fd)
-        add(fd, *act)
-
-    monkeypatch.setattr(loop, "add_reader", add_some)
-    with pytest.raises(OSError, match="No space left on device"):
-        StreamProcess(FORKS, setup_of())
-    monkeypatch.undo()
-    assert (open_files(), open_children()) == before
-    assert [loop.remove_reader(fd) for fd in added] == [False] * earlier
-
-
 async def test_a_stream_process_has_one_thread_and_is_listed_with_its_robot(tmp_path: Path) -> None:
     rig, before = Rig(tmp_path), open_children()
     async with rig.running():
         await rig.until_state("idle")
         (stream,) = open_children() - before
         assert (stream.num_threads(), stream.cmdline()[0]) == (1, "motiond stream arm")
-
-
-async def test_a_robot_comes_on_line_once_the_system_lets_its_process_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rig = Rig(tmp_path)
-    with monkeypatch.context() as missing:
-        missing.setattr(os, "memfd_create", partial(fail, errno.EMFILE))
-        with StreamForks() as forks:
-            async with rig.running(forks) as registry:
-                lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
-                missing.undo()
-                await rig.until_state("idle")
-                goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
-                assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
-    assert lost["message"] == (
-        "the stream process cannot be started; Too many open files; tried again; "
-        "check how many descriptors, processes and how much memory the daemon may have"
-    )
 
 
 async def test_who_was_to_load_drivers_may_have_ended() -> None:
@@ -160,24 +118,6 @@ async def test_who_was_to_load_drivers_may_have_ended() -> None:
         assert isinstance(await process.notice(), messages.Ready)
         assert await process.close(PATIENCE_S) == 0
         process.telemetry.close()
-
-
-async def test_who_forks_is_replaced_where_it_does_not_answer() -> None:
-    with StreamForks() as forks:
-        forks.start()
-        assert forks.pid is not None
-        hangs = forks.pid
-        os.kill(hangs, signal.SIGSTOP)
-        owed = StreamProcess(forks, setup_of())
-        owed.kill()
-        assert await owed.notice() is None
-        assert await owed.close(PATIENCE_S) is None
-        owed.telemetry.close()
-        process = StreamProcess(forks, setup_of())
-        assert isinstance(await process.notice(), messages.Ready)
-        assert await process.close(PATIENCE_S) == 0
-        process.telemetry.close()
-        assert forks.pid != hangs
 
 
 async def test_how_a_process_ended_is_known_at_once_though_who_forked_it_hangs(
