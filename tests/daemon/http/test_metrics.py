@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,24 +196,6 @@ async def test_it_tells_how_good_the_clock_is_and_no_error_that_nobody_knows(
     ]
 
 
-async def test_what_was_reported_before_the_first_scrape_counts(site: Site) -> None:
-    tell(site, "result", {"code": "SUCCESSFUL"})
-    await asyncio.sleep(0)  # it is heard
-    samples = await scrape(site)
-    assert of(samples, "motiond_results_total", robot="arm", code="SUCCESSFUL") == 1.0
-
-
-async def test_what_is_reported_while_the_port_is_taken_counts(
-    settings: HttpSettings, robots: Robots, hub: ReportHub
-) -> None:
-    other = socket.create_server(settings.address)
-    told = asyncio.create_task(tell_and_let_go(hub, other))
-    async with serving(settings, robots, hub) as site:
-        await told
-        samples = await scrape(site)
-    assert of(samples, "motiond_results_total", robot="arm", code="SUCCESSFUL") == 1.0
-
-
 async def test_what_is_reported_before_the_page_is_loaded_counts(
     settings: HttpSettings, robots: Robots, hub: ReportHub
 ) -> None:
@@ -225,14 +206,6 @@ async def test_what_is_reported_before_the_page_is_loaded_counts(
     async with serving(settings, robots, hub, until_ready=robots_come_on_line) as site:
         samples = await scrape(site)
     assert of(samples, "motiond_results_total", robot="arm", code="SUCCESSFUL") == 1.0
-
-
-async def tell_and_let_go(hub: ReportHub, other: socket.socket) -> None:
-    with other:
-        while not hub.has_listeners("result"):  # noqa: ASYNC110 - nobody tells
-            await asyncio.sleep(0.01)
-        hub.publish(Report("arm", "result", {"code": "SUCCESSFUL"}))
-        await asyncio.sleep(0.1)
 
 
 async def test_every_metric_has_its_row_on_the_page(site: Site) -> None:

@@ -24,10 +24,6 @@ def names_in(expression: str) -> set[str]:
     return set(re.findall(r"\b(?:motiond|process)_[a-z_]+\b", expression))
 
 
-def test_names_are_found_in_expressions() -> None:
-    assert names_in("rate(motiond_stream_tocks_total[1m])") == {"motiond_stream_tocks_total"}
-
-
 async def test_each_expression_of_the_dashboard_and_each_alert_names_metrics_that_there_are(
     site: Site,
 ) -> None:

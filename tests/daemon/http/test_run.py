@@ -97,6 +97,8 @@ async def test_a_motion_is_played_watched_and_stopped(browser: Browser) -> None:
         assert (result["data"]["goal_id"], result["data"]["code"]) == (goal_id, "CANCELED")
         await page.until(lambda told: told.get("subject") == "state" and told["data"]["state"] == "idle")
     assert (await browser.get("/api/robots/arm/state"))["state"] == "idle"
+    (arm,) = (await browser.get("/api/robots"))["robots"]
+    assert (arm["name"], arm["availability"], arm["state"]["state"]) == ("arm", {"state": "online"}, "idle")
 
 
 async def test_without_a_broker_a_motion_plays_as_long_as_somebody_watches(rig: Rig) -> None:
@@ -143,17 +145,6 @@ def moves(frame: bytes) -> bool:
     return bool(row > 0.0 and np.abs(arrays[0, 1]).max() > 0.01)
 
 
-async def test_what_is_known_of_a_robot_can_be_read(browser: Browser) -> None:
-    known = await browser.get("/api/robots")
-    (arm,) = known["robots"]
-    assert (arm["name"], arm["availability"], arm["state"]["state"]) == ("arm", {"state": "online"}, "idle")
-    assert await browser.get("/api/robots/arm/availability") == {"state": "online"}
-    description = await browser.get("/api/robots/arm/description")
-    assert [joint["name"] for joint in description["joints"]] == list(JOINTS)
-    motions = await browser.get("/api/robots/arm/motions")
-    assert [(one["name"], one["ok"]) for one in motions["motions"]] == [("long", True), ("short", True)]
-
-
 async def test_a_transaction_acts_once_whichever_way_it_comes(browser: Browser, daemon: Daemon) -> None:
     accepted = await browser.post("/api/robots/arm/play", {"motion": "long", "transaction": "t1"})
     asked = await daemon.ask("play", motion="long", transaction="t1")
@@ -181,16 +172,16 @@ def told_of_the_page(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [message for message in caplog.messages if message.startswith("http: ")]
 
 
-TOO_SHORT = "its first line has 5 characters; a token has 16 at least; write one, as by: openssl rand -hex 16"
-
-
 @pytest.mark.parametrize(
     ("token", "reason"),
     [
         (None, "cannot be read; no such file or directory; correct http.token_file"),
         (
             b"short\n",
-            TOO_SHORT,
+            (
+                "its first line has 5 characters; a token has 16 at least; "
+                "write one, as by: openssl rand -hex 16"
+            ),
         ),
         (b"\xff" * 20, "cannot be read; it is not utf-8; correct http.token_file"),
     ],
