@@ -140,16 +140,19 @@ class Conversation:
             self.topics.daemon(), *(self.topics.report(ANY_ROBOT, subject) for subject in subjects)
         )
         loop = asyncio.get_running_loop()
-        since_s, patience_s = loop.time(), FIRST_S
-        while (left_s := since_s + patience_s - loop.time()) > 0.0:
-            kept = self._kept
+        since_s, kept = loop.time(), self._kept
+        while (left_s := since_s + self._patience_s() - loop.time()) > 0.0:
             await self.news(left_s)
             if self._kept != kept:
-                since_s = loop.time()
-            if self._kept:
-                patience_s = PARTLY_S if self.roster.is_incomplete() else MORE_S
+                since_s, kept = loop.time(), self._kept
         if not self.roster.robots:
             raise NoAnswer(nobody_at(self.topics.base))
+
+    def _patience_s(self) -> float:
+        """Return how long the next retained report may take."""
+        if not self._kept:
+            return FIRST_S
+        return PARTLY_S if self.roster.is_incomplete() else MORE_S
 
     # -- requests --------------------------------------------------------------------------------------------
 

@@ -44,6 +44,14 @@ async def test_all_of_a_group_stop_and_no_other(broker: Embedded, choir: Members
     assert sorted(robot for robot, _, _ in choir.asked) == ["left", "right"]
 
 
+async def test_it_is_over_as_soon_as_the_broker_has_delivered_what_it_retains(
+    broker: Embedded, choir: Members
+) -> None:
+    del choir
+    async with asyncio.timeout(2 * MORE_S):
+        await command(broker.settings, "choir", "stop")
+
+
 async def test_no_stop_waits_for_another_at_a_broker_that_logs_each_of_them(
     broker: Embedded, choir: Members
 ) -> None:
@@ -87,6 +95,7 @@ async def test_an_absent_robot_has_1_s_longer_than_all_others_to_answer_a_stop(
     stopping = asyncio.create_task(command(broker.settings, "choir", "stop"))
     await until(lambda: choir.verbs(absent) == ["stop"])
     await asyncio.sleep(MORE_S + 0.9)
+    assert not stopping.done()
     request = choir.bodies("stop")[absent]
     answer = {"status": "ok", "data": STOPPED, "transaction": request["transaction"]}
     choir.report(absent, "response/stop", answer)
