@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from bench.programs import MOTIOND, PASS, YARDSTICKS, Taken, demo_config, medians, run, user_environment
 from motiond.client import NoAnswer
-from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.mqtt.client import address_of
+from tests.daemon.asking import ask
 from tests.waiting import eventually, started
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import ssl
 from contextlib import suppress
 from math import ceil
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import aiomqtt
@@ -73,9 +74,9 @@ class Topics:
 class MqttTransport(Transport):
     """One connection to one broker, for any number of robots and requests at once.
 
-    By MQTT 5 answers come to a topic of this client's own, with correlation data; by 3.1.1 to the topics that
-    all clients have in common, where the transaction says whose they are. By 3.1.1 all is QoS 0: the clusters
-    that speak it alone log each message of QoS 1 before they deliver it, for which a stop would wait.
+    Answers come to the topics that all clients have in common, where the transaction says whose they are: on
+    those, an access list can let a client read the answers to stops alone. By 3.1.1 all is QoS 0: the
+    clusters that speak it alone log each message of QoS 1 before they deliver it, and a stop would wait.
 
     Attributes
     ----------
@@ -93,7 +94,6 @@ class MqttTransport(Transport):
         self._topics = Topics(broker.base)
         self._is_5 = broker.protocol == "5"
         self._qos = 1 if self._is_5 else 0
-        self._own = uuid4().hex
         self._client: aiomqtt.Client | None = None
         self._subscribed: set[str] = set()
         self._may_subscribe = asyncio.Lock()
@@ -112,7 +112,9 @@ class MqttTransport(Transport):
                 async for message in client.messages:
                     self._receive(message)
         except (aiomqtt.MqttError, OSError) as error:
-            raise NoAnswer(f"{self.place}: no connection to the broker; {reason_of(error)}") from error
+            raise NoAnswer(
+                f"{self.place}: no connection to the broker; {reason_of(error, self.broker)}"
+            ) from error
         finally:
             self._client = None
             self.connected.clear()
@@ -149,7 +151,7 @@ class MqttTransport(Transport):
             broker.port,
             username=username,
             password=password,
-            identifier=f"motiond-client-{self._own[:12]}",
+            identifier=f"motiond-client-{uuid4().hex[:12]}",
             protocol=aiomqtt.ProtocolVersion.V5 if self._is_5 else aiomqtt.ProtocolVersion.V311,
             clean_session=None if self._is_5 else True,
             transport="websockets" if broker.scheme in WEB_SOCKETS else "tcp",
@@ -173,8 +175,7 @@ class MqttTransport(Transport):
             return
         match self._topics.levels(message.topic.value):
             case [_, "response", *_]:
-                correlation = getattr(message.properties, "CorrelationData", b"").decode(errors="replace")
-                waiting = self._asked.get(correlation or str(data.get("transaction")))
+                waiting = self._asked.get(str(data.get("transaction")))
                 if waiting is not None and not waiting.done():
                     waiting.set_result(data)
             case ["bridge", daemon, "availability"]:
@@ -232,7 +233,7 @@ class MqttTransport(Transport):
                 repeats = verb in STOPS and self._qos == 0
                 if repeats:  # at once, too: a cluster without a leader grants no subscription
                     await self._publish(path, verb, payload, timeout_s)
-                await self._subscribe({self._response_filter(verb): self._qos})
+                await self._subscribe({self._topics.response("+", verb): self._qos})
                 while True:
                     await self._publish(path, verb, payload, timeout_s)
                     with suppress(TimeoutError):
@@ -246,9 +247,6 @@ class MqttTransport(Transport):
             del self._asked[transaction]
             answer.cancel()
 
-    def _response_filter(self, verb: str) -> str:
-        return self._topics.response("+", f"client/{self._own}" if self._is_5 else verb)
-
     async def _publish(self, robot: str, verb: str, payload: dict[str, Any], timeout_s: float) -> None:
         if self._client is None:
             raise aiomqtt.MqttError("not connected")
@@ -256,8 +254,6 @@ class MqttTransport(Transport):
         if self._is_5:
             properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
             properties.MessageExpiryInterval = ceil(timeout_s)
-            properties.ResponseTopic = self._topics.response(robot, f"client/{self._own}")
-            properties.CorrelationData = payload["transaction"].encode()
         topic = self._topics.request(robot, verb)
         await self._client.publish(
             topic, json.dumps(payload).encode(), self._qos, properties=properties, timeout=timeout_s
@@ -294,7 +290,8 @@ class MqttTransport(Transport):
             return f"the robots here are {_listed(self._robots)}; {_nearest(robot, self._robots)}"
         match self.daemons.get(str(self._robots[robot].get("bridge")), {}).get("state"):
             case "online":
-                return "its daemon reports that it is online; look at the daemon's log"
+                hint = "look at the daemon's log, and at the broker's access list and limits"
+                return f"its daemon reports that it is online; {hint}"
             case "broken":
                 return "its daemon has crashed, or has lost the broker; look at the daemon's log"
         return f"its daemon is offline; {START_IT}"
@@ -328,19 +325,24 @@ def _is_hang_up(error: aiomqtt.MqttError) -> bool:
     return not isinstance(error, aiomqtt.MqttCodeError) and not isinstance(error.__context__, OSError)
 
 
-def reason_of(error: BaseException) -> str:
+def reason_of(error: BaseException, broker: Broker) -> str:
     """Return why there is no connection to a broker, and what to do."""
     met = error.__context__ if isinstance(error.__context__, OSError) else error  # aiomqtt names it so alone
     if isinstance(met, ssl.SSLCertVerificationError):
         return f"the broker's certificate is not accepted ({met.verify_message}); name its authority's"
     if isinstance(met, aiomqtt.MqttCodeError):
-        return f"the broker refuses the connection ({str(met.rc).lower()}); correct the login, or see its log"
+        hint = "correct the login, or see its log" if _has_login(broker) else "name a user and a password"
+        return f"the broker refuses the connection ({str(met.rc).lower()}); {hint}"
     if not isinstance(met, OSError):
         return f"the broker has hung up or gone ({str(met).lower()}); look at its log"
     for kind, reason in _REASONS:
         if isinstance(met, kind):
             return reason
     return f"it cannot be reached ({(met.strerror or str(met)).lower()}); correct the URL"
+
+
+def _has_login(broker: Broker) -> bool:
+    return broker.username is not None or urlsplit(broker.url).username is not None
 
 
 def _listed(names: Iterable[str]) -> str:

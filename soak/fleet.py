@@ -24,12 +24,12 @@ import orjson
 
 from bench.machines import GROUP, MOTION, RATE_HZ, machines, until_online
 from bench.programs import MOTIOND
-from motiond.client import NoAnswer
+from motiond.client import ClientError, NoAnswer
 from motiond.daemon.api import RequestError
-from motiond.daemon.client.session import ask
 from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
 from motiond.daemon.mqtt.client import MqttConnection
 from soak.fleet_judge import Mishap, Part, Verdict, judged
+from tests.daemon.asking import ask
 from tests.system.fleet.nats import Cluster
 from tests.waiting import PATIENCE_S
 
@@ -179,7 +179,7 @@ async def _go_wrong(site: Site, kind: str, chance: random.Random) -> Mishap:
     """Stop a robot, or kill a daemon, a broker, or both."""
     machine = chance.choice(site.machines[:2] if kind == "machine" else site.machines)
     if kind == "stop":
-        with suppress(RequestError, NoAnswer):
+        with suppress(ClientError):
             await ask(site.settings, chance.choice(machine.robots), "stop")
         return Mishap(kills=True)  # it need not be all or none, but no robot plays on alone
     node = site.machines.index(machine) if kind == "machine" else chance.randrange(2)
@@ -249,7 +249,7 @@ async def pull(starts: int, seed: int) -> int:
             mishap = chance.choices([*MISHAPS], [*MISHAPS.values()])[0]
             try:
                 verdict = await start_of(site, mishap, chance)
-            except (TimeoutError, RequestError, NoAnswer) as error:
+            except (TimeoutError, RequestError, ClientError) as error:
                 verdict = Verdict("no verdict", [str(error)])
             kinds[mishap, verdict.kind] += 1
             if verdict.problems:

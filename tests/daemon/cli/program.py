@@ -21,11 +21,11 @@ from greenlet import getcurrent, greenlet
 from motiond.client import NoAnswer
 from motiond.daemon.api import ReportHub
 from motiond.daemon.cli.main import main
-from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.robots.assembly import make_registry
 from motiond.daemon.service.daemon import serve
+from tests.daemon.asking import ask
 from tests.daemon.rig import make_clock
 from tests.daemon.virtual_forks import VirtualForks
 from tests.virtual import OWNER

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from motiond.client import NoAnswer
-from motiond.daemon.client.session import ask
+from tests.daemon.asking import ask
 from tests.daemon.cli.program import Daemon, Ended, Program
 from tests.daemon.conftest import listening
 from tests.daemon.fleet.members import Members, members, until

@@ -7,12 +7,11 @@ import logging
 
 import pytest
 
-from motiond.client import NoAnswer
 from motiond.daemon.api import Report, ReportHub
-from motiond.daemon.client.session import ask
 from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.mqtt.client.packet_limit import RAISE_IT, packet_bytes
 from tests.daemon import answers
+from tests.daemon.asking import ask
 from tests.daemon.conftest import (
     Robots,
     WatchedBridge,
@@ -127,17 +126,6 @@ async def test_nothing_begins_while_the_connection_for_stops_is_thrown_out_again
         task.cancel()
         await asyncio.wait((task,))
         await broker.kill()
-
-
-async def test_a_request_that_is_too_long_is_named_to_who_asks(
-    mosquitto: StandIn, robots: Robots, hub: ReportHub
-) -> None:
-    await reconfigured(mosquitto, "max_packet_size 5000")
-    async with running(WatchedBridge(mosquitto.settings, robots, hub)):
-        with pytest.raises(NoAnswer) as caught:
-            await ask(mosquitto.settings, "arm", "play", {"motion": "x" * 6000})
-    assert str(caught.value).startswith("motiond/arm/request/play: 6")
-    assert str(caught.value).endswith(f" bytes; the broker takes at most 5000; {RAISE_IT}")
 
 
 async def test_no_more_is_under_way_than_a_broker_allows(mosquitto: StandIn) -> None:

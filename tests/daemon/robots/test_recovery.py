@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.daemon.api import RequestError
-from motiond.daemon.client.connection import ANSWER_TIMEOUT_S
 from tests.daemon.rig import FULL_SWING, Rig, ask
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ async def test_a_reset_of_a_robot_whose_driver_does_not_open_tells_why_at_once(r
             began_s = time.monotonic()
             with pytest.raises(RequestError) as caught:
                 await ask(registry, "reset")
-            assert time.monotonic() - began_s < ANSWER_TIMEOUT_S
+            assert time.monotonic() - began_s < 5.0  # after which a client gives up
             assert (caught.value.code, str(caught.value)) == (
                 "OFFLINE",
                 f"arm: offline after the reset; {lost['message']}; it is tried again by itself",

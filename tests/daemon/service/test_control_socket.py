@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
+from motiond.client import NoAnswer
 from motiond.daemon.api import Report
-from motiond.daemon.client.local import ask_here
 from motiond.daemon.service.control_socket import MOST_CLIENTS
-from motiond.local import Impostor, address_of, named_user
+from motiond.local import address_of, named_user
+from tests.daemon.asking import ask_here
 from tests.daemon.cli.program import motiond
 from tests.daemon.conftest import Robots, control_of, known_hub
 from tests.daemon.programs import logging_as_before
@@ -165,9 +166,9 @@ async def test_the_owner_of_the_configuration_may_ask_and_answer(
             answer = orjson.loads(await asyncio.to_thread(theirs.recv, 4096))
     assert answer["answer"]["status"] == "ok"
     with listening_as_other_user(monkeypatch, address_of(config)) as theirs:
-        asking = asyncio.create_task(asyncio.to_thread(ask_here, config, "log-level"))
+        asking = asyncio.create_task(ask_here(config, "log-level"))
         with await accepted(theirs) as connection:
-            assert orjson.loads(connection.recv(4096))["verb"] == "log-level"
+            assert orjson.loads(await asyncio.get_running_loop().sock_recv(connection, 4096))["id"] == 1
             connection.sendall(b'{"id":1,"answer":{"status":"ok","data":{"level":"info"}}}\n')
         assert await asking == {"level": "info"}
 
@@ -185,16 +186,16 @@ async def test_other_users_who_only_connect_keep_nobody_out(
             # Those beyond the bound are hung up on, while the others have their time.
             assert await asyncio.to_thread(strangers[-1].recv, 1) == b""
             if os.geteuid() == 0:
-                assert await asyncio.to_thread(ask_here, config, "log-level") is not None
+                assert await ask_here(config, "log-level") is not None
 
 
-def test_who_has_the_socket_of_a_daemon_without_being_believed_is_named_and_asked_nothing(
+async def test_who_has_the_socket_of_a_daemon_without_being_believed_is_named_and_asked_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "motiond.yaml"
     with listening_as_other_user(monkeypatch, address_of(config)) as theirs:
-        with pytest.raises(Impostor) as impostor:
-            ask_here(config, "stop", robot="arm")
+        with pytest.raises(NoAnswer) as impostor:
+            await ask_here(config, "log-level")
         with theirs.accept()[0] as connection:
             assert connection.recv(1) == b""
     assert str(impostor.value) == (
@@ -213,9 +214,10 @@ async def test_a_second_daemon_of_a_configuration_says_so_once_and_serves_when_t
         first.listen()
         serving = asyncio.create_task(control_of(config, Robots(), known_hub()).run())
         await asyncio.sleep(3.5)
-    assert await asyncio.to_thread(ask_here, config, "log-level") is None
+    with pytest.raises(NoAnswer):
+        await ask_here(config, "log-level")
     await asyncio.sleep(1.0)
-    assert await asyncio.to_thread(ask_here, config, "log-level") is not None
+    assert await ask_here(config, "log-level") is not None
     serving.cancel()
     await asyncio.wait((serving,), timeout=PATIENCE_S)
     unserved = "requests of this machine are not served"

@@ -17,8 +17,8 @@ from urllib.request import urlopen
 import pytest
 
 from motiond.client import NoAnswer
-from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
+from tests.daemon.asking import ask
 from tests.daemon.cli import contract
 from tests.daemon.cli.program import Ended
 from tests.daemon.programs import MOTIOND, all_of, background, motiond

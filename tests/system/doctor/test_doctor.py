@@ -13,7 +13,6 @@ import orjson
 import pytest
 
 from motiond.client import NoAnswer
-from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.doctor.broker import check_brokers
 from motiond.daemon.doctor.machine import Machine
@@ -23,6 +22,7 @@ from motiond.daemon.doctor.report import CheckName, Report, Verdict
 from motiond.daemon.doctor.wakeups import Task
 from motiond.daemon.stream.locks import DeviceLocks
 from tests.certificates import Authority
+from tests.daemon.asking import ask
 from tests.daemon.doctor.machines import machine
 from tests.daemon.mqtt.test_roles import login
 from tests.daemon.programs import background, motiond

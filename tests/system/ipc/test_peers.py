@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.client.local import Impostor, ask_here
-from motiond.local import Peer, address_of, holder_of, peer_of
+from motiond.local import Impostor, Peer, address_of, connected, holder_of, peer_of
 from tests.users import OTHER_USER, as_other_user, listening_as_other_user
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def test_who_has_the_socket_of_a_daemon_without_listening_is_named(
         theirs = socket.socket(socket.AF_UNIX)
         theirs.bind(address_of(config))
     with theirs, pytest.raises(Impostor) as impostor:
-        ask_here(config, "stop", robot="arm")
+        connected(address_of(config), config, timeout_s=1.0)
     assert str(impostor.value) == (
         f"{config}: a process of user {OTHER_USER} has the socket of its daemon, and is not believed; "
         "only root, you and the owners of the configuration and of /var/lib/motiond are; "

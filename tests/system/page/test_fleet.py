@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.client.session import ask
 from tests import ports
 from tests.daemon import answers
+from tests.daemon.asking import ask
 from tests.daemon.fleet.members import members, until
 from tests.daemon.programs import Daemon, background, running
 from tests.daemon.rig import Rig

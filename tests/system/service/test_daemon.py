@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from motiond.client import NoAnswer
-from motiond.daemon.client.session import ask
 from motiond.daemon.config.client import load_mqtt_settings
 from motiond.daemon.service.systemd import notify
+from tests.daemon.asking import ask
 from tests.daemon.programs import all_of, background
 from tests.daemon.rig import Rig
 from tests.waiting import PATIENCE_S, eventually, lines_until
