@@ -71,6 +71,18 @@ WATCH_S = 1.5
 """A process that hangs is killed by then."""
 TICK_S = 0.01
 """What a tick is taken for where there is no stream process that ticks."""
+REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{
+        verb: (verb, {})
+        for verb in ("pause", "resume", "stop", "estop", "reset", "enable", "disable", "torque", "status")
+    },
+    "acquire": ("lease/acquire", {"holder": "ana"}),
+    "take": ("lease/take", {"holder": "bob"}),
+    "renew": ("lease/renew", {}),
+    "give_back": ("lease/release", {}),
+    "reload": ("motions/reload", {}),
+}
+"""The acts that are a request and nothing else: its verb, and what it always carries."""
 REQUEST: ContextVar[int | None] = ContextVar("request", default=None)
 """The number of the request that is being served."""
 
@@ -304,7 +316,7 @@ class DaemonEngine:
         for act in self.sequence.acts:
             await self._pass(act.after, act.values["turns"])
             self.account.acts[act.verb] += 1
-            getattr(self, f"_{act.verb}")(**{key: act.values[key] for key in act.values if key != "turns"})
+            self._do(act.verb, **{key: act.values[key] for key in act.values if key != "turns"})
             await self._pass(int(act.values.get("ticks", 0)), 0)
         assert registry is self._registry
 
@@ -324,7 +336,7 @@ class DaemonEngine:
 
     async def _end(self, registry: RobotRegistry, running: asyncio.Task[None]) -> None:
         if self.life.rests_first:
-            self._stop()
+            self._ask("stop")
             await self._answered()
             await self._until(
                 lambda: self._session.state not in ACTIVE, REST_S, "at rest after the last stop"
@@ -553,6 +565,17 @@ class DaemonEngine:
             self._start = data
             self._orders[data["start"]] = asked.order
 
+    def _do(self, act: str, **values: Any) -> None:
+        """Let something happen: a request that is sent as it stands, or what has a method of its own."""
+        if act not in REQUESTS:
+            getattr(self, f"_{act}")(**values)
+            return
+        if act == "reset":
+            self._note_reason("reset")
+        verb, fixed = REQUESTS[act]
+        lease = {"lease": self._lease} if verb in {"lease/renew", "lease/release"} and self._lease else {}
+        self._ask(verb, **fixed, **values, **lease)
+
     def _play(self, **values: Any) -> None:
         self._ask("play", **self._motion_values(**values))
 
@@ -600,34 +623,6 @@ class DaemonEngine:
             at_s = (row + goal.playback.offset) / goal.playback.plan.rate_hz
         self._ask("seek", time=max(0.0, at_s))
 
-    def _pause(self) -> None:
-        self._ask("pause")
-
-    def _resume(self) -> None:
-        self._ask("resume")
-
-    def _stop(self) -> None:
-        self._ask("stop")
-
-    def _estop(self) -> None:
-        self._ask("estop")
-
-    def _reset(self) -> None:
-        self._note_reason("reset")
-        self._ask("reset")
-
-    def _enable(self) -> None:
-        self._ask("enable")
-
-    def _disable(self) -> None:
-        self._ask("disable")
-
-    def _torque(self, *, on: bool) -> None:
-        self._ask("torque", on=on)
-
-    def _status(self) -> None:
-        self._ask("status")
-
     def _waiting(self) -> str:
         return next((goal.goal_id for goal in self._session.queue), "none")
 
@@ -641,18 +636,6 @@ class DaemonEngine:
     def _queue_clear(self) -> None:
         self._note_reason("queue")
         self._ask("queue/clear")
-
-    def _acquire(self) -> None:
-        self._ask("lease/acquire", holder="ana")
-
-    def _take(self) -> None:
-        self._ask("lease/take", holder="bob")
-
-    def _renew(self) -> None:
-        self._ask("lease/renew", **({"lease": self._lease} if self._lease else {}))
-
-    def _give_back(self) -> None:
-        self._ask("lease/release", **({"lease": self._lease} if self._lease else {}))
 
     def _prepare(self, expires_s: float, **values: Any) -> None:
         asked = self._motion_values(**values)
@@ -672,9 +655,6 @@ class DaemonEngine:
         with self._as_request("fleet/break off"):
             start = self._start.get("start", "none")
             self._registry.reservations[ROBOT].break_off(start, "another has failed", "leg")
-
-    def _reload(self) -> None:
-        self._ask("motions/reload")
 
     def _change_motion(self, share: float) -> None:
         for motion in self.sequence.plans:

@@ -54,6 +54,14 @@ DAEMON_TIMEOUT_S = 0.05
 BEAT_S = DAEMON_TIMEOUT_S / 4
 RECORDS = 64  # of the ring, whose memory is otherwise a sixth of what a sequence costs
 SETTLING = 150  # ticks after the last act, before all is stopped
+COMMANDS: dict[str, messages.Command] = {
+    "pause": messages.Pause(),
+    "resume": messages.Resume(),
+    "estop": messages.Estop(),
+    "reset": messages.Reset(),
+    "enable": messages.Enable(),
+    "disable": messages.Disable(),
+}
 LONGEST = 20_000  # ticks; what plays on then never ends
 
 
@@ -209,7 +217,10 @@ class Engine:
             if not self.running:
                 break
             self.account.acts[act.verb] += 1
-            getattr(self, f"_{act.verb}")(**act.values)
+            if act.verb in COMMANDS:
+                self._send(COMMANDS[act.verb])
+            else:
+                getattr(self, f"_{act.verb}")(**act.values)
         self._tick(SETTLING, until=lambda: self.state not in ACTIVE)
         self._stop()
         self._tick(LONGEST, until=lambda: self.state not in ACTIVE)
@@ -414,12 +425,6 @@ class Engine:
         except (PlaybackError, RequestError):
             self.account.acts["seek refused"] += 1
 
-    def _pause(self) -> None:
-        self._send(messages.Pause())
-
-    def _resume(self) -> None:
-        self._send(messages.Resume())
-
     def _expect_rest(self) -> None:
         """Hold the robot to the time that a stop was said to take."""
         if self.active is None:
@@ -431,18 +436,6 @@ class Engine:
     def _stop(self) -> None:
         self._expect_rest()
         self._send(messages.Stop())
-
-    def _estop(self) -> None:
-        self._send(messages.Estop())
-
-    def _reset(self) -> None:
-        self._send(messages.Reset())
-
-    def _enable(self) -> None:
-        self._send(messages.Enable())
-
-    def _disable(self) -> None:
-        self._send(messages.Disable())
 
     def _shutdown(self) -> None:
         self._expect_rest()
