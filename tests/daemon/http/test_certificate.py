@@ -76,13 +76,23 @@ def cut(cert_file: Path, key_file: Path) -> None:
     cert_file.write_text(text[: len(text) // 2])
 
 
+def taken_away(cert_file: Path, key_file: Path) -> None:
+    del key_file
+    cert_file.unlink()
+
+
+def with_a_key_of_nothing(cert_file: Path, key_file: Path) -> None:
+    del cert_file
+    key_file.write_text("")
+
+
 def without_its_key(cert_file: Path, key_file: Path) -> None:
     del key_file
     self_signed(cert_file.parent, "other")
     (cert_file.parent / "other.pem").replace(cert_file)
 
 
-@pytest.mark.parametrize("spoil", [cut, without_its_key])
+@pytest.mark.parametrize("spoil", [cut, taken_away, without_its_key, with_a_key_of_nothing])
 async def test_half_a_renewal_keeps_the_old_one_and_is_tried_again(
     page: Site,
     files: tuple[Path, Path],

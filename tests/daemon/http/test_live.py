@@ -184,7 +184,7 @@ async def test_a_message_that_is_too_long_ends_the_connection(site: Site) -> Non
     "more",
     [
         *({}, {"id": 7, "extra": 1}, {"id": "x" * 201}, {"id": 8.5}, {"id": True}, {"id": 1, "body": 5}),
-        *({"id": 2, "body": orjson.loads("[" * 100 + "]" * 100)}, {"id": 3, "body": [[]] * 5000}),
+        {"id": 3, "body": [[]] * 5000},
     ],
 )
 async def test_a_stop_acts_whatever_stands_beside_it(site: Site, more: dict[str, object]) -> None:
@@ -194,6 +194,15 @@ async def test_a_stop_acts_whatever_stands_beside_it(site: Site, more: dict[str,
         told = await page.until(lambda told: "answer" in told)
     has_id = type(more.get("id")) is int
     assert (told["id"], told["answer"]["status"]) == (more["id"] if has_id else None, "ok")
+    assert site.robots.verbs() == ["stop"]
+
+
+async def test_a_stop_acts_though_its_body_nests_deeply(site: Site) -> None:
+    body = "[" * 1000 + "]" * 1000
+    async with site.live() as page:
+        await known(page)
+        await page.socket.send_str(f'{{"id":1,"robot":"arm","verb":"stop","body":{body}}}')
+        assert (await page.answer(1))["status"] == "ok"
     assert site.robots.verbs() == ["stop"]
 
 
