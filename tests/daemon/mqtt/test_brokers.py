@@ -382,14 +382,6 @@ async def test_a_stop_goes_to_every_broker_and_all_else_to_that_of_the_daemon(
         assert not [one for one in ear.heard if one.topic.value == "motiond/arm/request/play"]
 
 
-async def test_a_broker_that_hangs_keeps_no_stop_from_the_next(
-    pair: Pair, robots: Robots, hub: ReportHub
-) -> None:
-    async with a_bridge(pair.impatient, robots, hub) as bridge:
-        await moves(bridge, freezes(pair.first))
-        assert (await ask(pair.settings, "arm", "stop"))["state"] == "idle"
-
-
 async def test_a_command_for_a_robot_that_does_not_answer_is_not_sent(pair: Pair) -> None:
     async with listening(pair.second.settings, checked=False) as ear:
         with pytest.raises(NoAnswer, match="no answer in 5 s"):

@@ -1,6 +1,7 @@
 """Who has a robot's name, where two daemons on one broker have a robot of that name."""
 
 import tracemalloc
+from typing import Any
 
 import pytest
 
@@ -17,10 +18,6 @@ def claim(daemon_id: str) -> dict[str, str]:
 @pytest.fixture
 def claims() -> Claims:
     return Claims("ours", ("arm", "hand"))
-
-
-def test_a_robot_that_nobody_claims_is_ours(claims: Claims) -> None:
-    assert claims.holder("arm") is None
 
 
 def test_a_robot_is_another_s_while_its_daemon_is_online(
@@ -42,18 +39,33 @@ def test_a_robot_is_another_s_while_its_daemon_is_online(
     ]
 
 
-def test_the_first_claim_that_comes_by_holds(claims: Claims) -> None:
-    claims.hear_daemon("theirs", ONLINE)
-    claims.hear_robot("arm", claim("ours"))
-    claims.hear_robot("arm", claim("theirs"))
-    assert claims.holder("arm") is None
+OURS, THEIRS = claim("ours"), claim("theirs")
 
 
-def test_a_claim_of_ours_that_comes_second_does_not_hold(claims: Claims) -> None:
-    claims.hear_daemon("theirs", ONLINE)
-    claims.hear_robot("arm", claim("theirs"))
-    claims.hear_robot("arm", claim("ours"))
-    assert claims.holder("arm") == "theirs"
+@pytest.mark.parametrize(
+    ("reports", "holder"),
+    [
+        ([], None),
+        ([OURS, THEIRS], None),
+        ([THEIRS, OURS], "theirs"),
+        ([OURS, "new connection", THEIRS], "theirs"),
+        ([{}, {"bridge": 3}, {"state": "online"}], None),
+        ([claim("x" * 50_000 + "!")], None),
+    ],
+)
+def test_the_first_claim_by_a_daemon_that_is_online_holds_until_the_next_connection(
+    claims: Claims, reports: list[Any], holder: str | None
+) -> None:
+    for daemon in ("theirs", "x" * 50_000 + "!"):
+        claims.hear_daemon(daemon, ONLINE)
+    claims.hear_robot("stranger", THEIRS)
+    for report in reports:
+        if report == "new connection":
+            claims.forget()
+            claims.hear_daemon("theirs", ONLINE)
+        else:
+            claims.hear_robot("arm", report)
+    assert (claims.holder("arm"), claims.holder("stranger")) == (holder, None)
 
 
 def test_two_daemons_that_claim_at_once_agree() -> None:
@@ -67,61 +79,39 @@ def test_two_daemons_that_claim_at_once_agree() -> None:
     assert theirs.holder("arm") is None
 
 
-def test_what_is_no_claim_changes_nothing(claims: Claims) -> None:
-    claims.hear_daemon("theirs", ONLINE)
-    for data in ({}, {"bridge": 3}, {"state": "online"}):
-        claims.hear_robot("arm", data)
-    claims.hear_robot("stranger", claim("theirs"))
-    assert claims.holder("arm") is None
-    assert claims.holder("stranger") is None
-
-
-def test_on_a_new_connection_the_names_are_claimed_anew(claims: Claims) -> None:
-    claims.hear_daemon("theirs", ONLINE)
-    claims.hear_robot("arm", claim("ours"))
-    claims.forget()
-    claims.hear_daemon("theirs", ONLINE)
-    claims.hear_robot("arm", claim("theirs"))
-    assert claims.holder("arm") == "theirs"
-
-
-def test_on_a_new_connection_the_name_stays_another_s_and_nothing_is_told_until_all_has_come(
-    claims: Claims, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("daemon", "report", "lines"),
+    [
+        (ONLINE, THEIRS, []),
+        (OFFLINE, OURS, ["arm: daemon 'theirs' has released the name; it is ours now"]),
+    ],
+)
+def test_on_a_new_connection_a_name_changes_its_holder_only_once_everything_has_arrived(
+    claims: Claims,
+    caplog: pytest.LogCaptureFixture,
+    daemon: dict[str, str],
+    report: dict[str, str],
+    lines: list[str],
 ) -> None:
     claims.hear_daemon("theirs", ONLINE)
-    claims.hear_robot("arm", claim("theirs"))
+    claims.hear_robot("arm", THEIRS)
     caplog.clear()
     claims.forget()
     assert claims.holder("arm") == "theirs"
-    claims.hear_daemon("theirs", ONLINE)
-    assert claims.holder("arm") == "theirs"
-    claims.hear_robot("arm", claim("theirs"))
+    claims.hear_daemon("theirs", daemon)
+    claims.hear_robot("arm", report)
     claims.settle()
-    assert claims.holder("arm") == "theirs"
-    assert caplog.messages == []
+    assert claims.holder("arm") == (None if lines else "theirs")
+    assert caplog.messages == lines
 
 
-def test_a_name_that_was_let_go_while_the_connection_was_away_is_told_once_all_has_come(
+def test_a_robot_that_its_daemon_releases_is_ours_though_that_daemon_stays(
     claims: Claims, caplog: pytest.LogCaptureFixture
 ) -> None:
     claims.hear_daemon("theirs", ONLINE)
     claims.hear_robot("arm", claim("theirs"))
     caplog.clear()
-    claims.forget()
-    claims.hear_daemon("theirs", OFFLINE)
-    claims.hear_robot("arm", claim("ours"))
-    claims.settle()
-    assert claims.holder("arm") is None
-    assert caplog.messages == ["arm: daemon 'theirs' has released the name; it is ours now"]
-
-
-def test_a_robot_that_its_daemon_lets_go_is_ours_though_that_daemon_stays(
-    claims: Claims, caplog: pytest.LogCaptureFixture
-) -> None:
-    claims.hear_daemon("theirs", ONLINE)
-    claims.hear_robot("arm", claim("theirs"))
-    caplog.clear()
-    claims.hear_robot("arm", {})  # cleared by whomever; its daemon tells of it again
+    claims.hear_robot("arm", {})  # cleared by whomever; its daemon reports it again
     assert claims.holder("arm") == "theirs"
     claims.hear_robot("arm", {"state": "offline", "bridge": None})
     assert claims.holder("arm") is None
@@ -137,9 +127,3 @@ def test_strangers_cannot_fill_the_memory_with_daemons(claims: Claims) -> None:
     finally:
         tracemalloc.stop()
     assert kept_bytes < MOST_DAEMONS * (2 * LONGEST_HOST + 500)
-
-
-def test_a_claim_by_what_can_be_no_daemon_is_none(claims: Claims) -> None:
-    claims.hear_robot("arm", claim("x" * 50_000 + "!"))
-    claims.hear_daemon("x" * 50_000 + "!", ONLINE)
-    assert claims.holder("arm") is None

@@ -58,20 +58,19 @@ async def test_a_credential_of_systemd_is_the_password(guarded: StandIn) -> None
         await client.publish("motiond/test", b"{}", qos=1)
 
 
-async def test_without_systemd_a_credential_is_one_clear_error(
-    guarded: StandIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
-    with pytest.raises(NotConnected) as caught:
-        await MqttConnection(settings_of(guarded, "%d/broker")).__aenter__()
-    assert str(caught.value) == f"%d/broker: {WHY}"
-
-
 @pytest.mark.usefixtures("credentials")
-async def test_a_credential_that_systemd_has_not_given_is_one_clear_error(guarded: StandIn) -> None:
+@pytest.mark.parametrize(
+    ("name", "by_systemd", "reason"),
+    [("broker", False, WHY), ("brokr", True, "no such file; write the password there")],
+)
+async def test_a_credential_that_systemd_has_not_given_is_one_clear_error(
+    guarded: StandIn, monkeypatch: pytest.MonkeyPatch, name: str, reason: str, *, by_systemd: bool
+) -> None:
+    if not by_systemd:
+        monkeypatch.delenv("CREDENTIALS_DIRECTORY")
     with pytest.raises(NotConnected) as caught:
-        await MqttConnection(settings_of(guarded, "%d/brokr")).__aenter__()
-    assert str(caught.value) == "%d/brokr: no such file; write the password there"
+        await MqttConnection(settings_of(guarded, f"%d/{name}")).__aenter__()
+    assert str(caught.value) == f"%d/{name}: {reason}"
 
 
 def test_the_embedded_broker_and_the_page_take_credentials_too(

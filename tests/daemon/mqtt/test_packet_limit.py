@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import paho.mqtt.client as paho
 import pytest
@@ -18,9 +18,6 @@ from motiond.daemon.mqtt.client.packet_limit import (
     SentPackets,
     packet_bytes,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def correlated() -> Properties:
@@ -56,101 +53,51 @@ def test_a_packet_is_as_long_as_the_one_that_is_written(
 # -- which packet a connection may have ended for -----------------------------------------------------------
 
 
-class Sending:
-    """What is sent, at a time of the test's."""
-
-    def __init__(self) -> None:
-        self.now_s = 100.0
-        self.sent = SentPackets(lambda: self.now_s)
-
-    def after(self, seconds: float) -> None:
-        self.now_s += seconds
-
-
-def _all_confirmed(sending: Sending) -> None:
-    sending.sent.send("list", 900, 1)
-    sending.sent.confirm(1)
-
-
-def _one_under_way(sending: Sending) -> None:
-    sending.sent.send("small", 90, 1)
-    sending.sent.send("list", 900, 2)
-    sending.sent.send("state", 80, 3)
-
-
-def _longest_is_confirmed(sending: Sending) -> None:
-    _one_under_way(sending)
-    sending.sent.confirm(2)
-
-
-def _shorter_than_what_was_taken(sending: Sending) -> None:
-    _all_confirmed(sending)
-    sending.sent.send("state", 300, 2)
-
-
-def _longer_than_what_was_taken(sending: Sending) -> None:
-    _all_confirmed(sending)
-    sending.sent.send("state", 1000, 2)
-
-
-def _long_ago(sending: Sending) -> None:
-    sending.sent.send("telemetry", 500, None)
-    sending.after(SOON_S + 0.1)
-    sending.sent.send("telemetry", 500, None)
-
-
-def _without_confirmation(sending: Sending) -> None:
-    sending.sent.send("telemetry", 500, None)
-
-
-def _without_confirmation_before_a_confirmed_one(sending: Sending) -> None:
-    sending.sent.send("telemetry", 500, None)
-    sending.sent.send("state", 80, 1)
-    sending.sent.confirm(1)
-    sending.sent.send("diagnostics", 400, None)
-
-
-def _sent_again_on_the_next_connection(sending: Sending) -> None:
-    sending.sent.send("list", 900, 1)
-    sending.sent.send("telemetry", 950, None)
-    sending.after(60.0)
-    sending.sent.begin()
-
-
-def _withdrawn(sending: Sending) -> None:
-    sending.sent.send("list", 900, 1)
-    sending.sent.forget(1)
-    sending.sent.begin()
+LISTED = ("list", 900, 1)
+STREAMED = ("telemetry", 500, None)  # without a confirmation
+LATER = SOON_S + 0.1
 
 
 @pytest.mark.parametrize(
-    ("what_happens", "suspect"),
+    ("steps", "suspect"),
     [
-        (_all_confirmed, None),
-        (_one_under_way, ("list", 900)),
-        (_longest_is_confirmed, None),
-        (_shorter_than_what_was_taken, None),
-        (_longer_than_what_was_taken, ("state", 1000)),
-        (_long_ago, None),
-        (_without_confirmation, ("telemetry", 500)),
-        (_without_confirmation_before_a_confirmed_one, None),
-        (_sent_again_on_the_next_connection, ("list", 900)),
-        (_withdrawn, None),
+        ([LISTED, "confirm"], None),
+        ([("small", 90, 2), LISTED, ("state", 80, 3)], ("list", 900)),
+        ([("small", 90, 2), LISTED, ("state", 80, 3), "confirm"], None),
+        ([LISTED, "confirm", ("state", 300, 2)], None),
+        ([LISTED, "confirm", ("state", 1000, 2)], ("state", 1000)),
+        ([STREAMED, LATER, STREAMED], None),
+        ([STREAMED], ("telemetry", 500)),
+        ([STREAMED, ("state", 80, 1), "confirm", ("diagnostics", 400, None)], None),
+        ([LISTED, ("telemetry", 950, None), 60.0, "begin"], ("list", 900)),
+        ([LISTED, "forget", "begin"], None),
     ],
 )
-def test_the_longest_that_was_not_taken_is_suspected(
-    what_happens: Callable[[Sending], None], suspect: tuple[str, int] | None
+def test_the_longest_packet_that_was_not_confirmed_is_suspected(
+    steps: list[Any], suspect: tuple[str, int] | None
 ) -> None:
-    sending = Sending()
-    what_happens(sending)
-    assert sending.sent.suspect() == suspect
+    now_s = 100.0
+    sent = SentPackets(lambda: now_s)
+    for step in steps:
+        match step:
+            case float():
+                now_s += step
+            case "begin":
+                sent.begin()
+            case "confirm":
+                sent.confirm(1)
+            case "forget":
+                sent.forget(1)
+            case _:
+                sent.send(*step)
+    assert sent.suspect() == suspect
 
 
 def test_topics_without_confirmation_do_not_add_up() -> None:
-    sending = Sending()
+    sent = SentPackets(lambda: 0.0)
     for number in range(10 * MOST_TOPICS):
-        sending.sent.send(f"answer/{number}", 100, None)
-    assert len(sending.sent._by_topic) == MOST_TOPICS
+        sent.send(f"answer/{number}", 100, None)
+    assert len(sent._by_topic) == MOST_TOPICS
 
 
 # -- what that says of the broker ---------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -20,81 +20,61 @@ if TYPE_CHECKING:
 RESULT = "motiond/arm/result"
 
 
-@pytest.fixture(params=["5", "3.1.1"])
-async def limited(request: pytest.FixtureRequest) -> AsyncIterator[StandIn]:
-    """Run a broker that takes QoS 1 at most."""
-    broker = StandIn(ports.free_port(), request.param)
-    broker.configure("max_qos 1")
+class Limited(NamedTuple):
+    broker: StandIn
+    takes_qos_2: bool
+
+
+@pytest.fixture(params=["5 max_qos 1", "3.1.1 max_qos 1", "5", "3.1.1"])
+async def limited(request: pytest.FixtureRequest) -> AsyncIterator[Limited]:
+    """Run a broker that takes QoS 1 at most, or any."""
+    protocol, _, line = request.param.partition(" ")
+    broker = StandIn(ports.free_port(), protocol)
+    broker.configure(*[line] * bool(line))
     async with started_broker(broker):
-        yield broker
+        yield Limited(broker, takes_qos_2=not line)
 
 
-async def test_results_go_out_with_qos_1_where_the_broker_takes_no_more(
-    limited: StandIn, robots: Robots, hub: ReportHub
+async def test_results_go_out_with_qos_2_or_the_highest_that_the_broker_takes(
+    limited: Limited, robots: Robots, hub: ReportHub
 ) -> None:
-    bridge = WatchedBridge(limited.settings, robots, hub)
-    async with running(bridge), listening(limited.settings, checked=False) as ear:
+    settings = limited.broker.settings
+    bridge = WatchedBridge(settings, robots, hub)
+    async with running(bridge), MqttConnection(settings) as client:
+        await client.subscribe(RESULT, qos=2)
+        ear = Ear(client, checked=False)
         for number in range(3):
             hub.publish(Report("arm", "result", {"goal_id": f"g{number}"}))
-        heard = [await ear.until(RESULT) for _ in range(3)]
+        results = [await ear.until(RESULT) for _ in range(3)]
         assert not bridge.lost.is_set()
-    assert [said(one)["goal_id"] for one in heard] == ["g0", "g1", "g2"]
-    assert [one.qos for one in heard] == [1, 1, 1]
-    assert not [one for one in ear.heard if one.topic.value == RESULT]
+    assert [said(result)["goal_id"] for result in results] == ["g0", "g1", "g2"]
+    assert {result.qos for result in results} == {1 + limited.takes_qos_2}
+    assert not [message for message in ear.heard if message.topic.value == RESULT]
 
 
-async def test_results_go_out_with_qos_2_where_the_broker_takes_it(
-    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
+async def test_the_daemon_subscribes_with_qos_0_where_the_broker_takes_no_more_than_qos_1(
+    limited: Limited, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = mosquitto_of_any_version.settings
-    async with running(WatchedBridge(settings, robots, hub)), MqttConnection(settings) as client:
-        await client.subscribe(RESULT, qos=2)
-        hub.publish(Report("arm", "result", {"goal_id": "g0"}))
-        assert (await Ear(client, checked=False).until(RESULT)).qos == 2
-
-
-async def test_the_daemon_subscribes_by_qos_0_where_the_broker_takes_no_more_than_qos_1(
-    limited: StandIn, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked, settings = subscriptions_of(monkeypatch), limited.settings
-    async with running(WatchedBridge(settings, robots, hub)), listening(settings, checked=False) as ear:
-        assert (await ear.ask("motiond/arm/request/stop", b"{}"))["status"] == "ok"
-        assert (await ear.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"
-    assert asked.pop("motiond/bridge/d1/availability") == 2
-    assert {"motiond/arm/request/#", "motiond/hand/request/stop", "motiond/arm/state"} < asked.keys()
-    assert set(asked.values()) == {0}
-
-
-async def test_the_daemon_subscribes_by_qos_1_where_the_broker_takes_qos_2(
-    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = subscriptions_of(monkeypatch)
-    async with running(WatchedBridge(mosquitto_of_any_version.settings, robots, hub)):
+    subscribed = subscriptions_of(monkeypatch)
+    async with running(WatchedBridge(limited.broker.settings, robots, hub)):
         pass
-    assert asked.pop("motiond/bridge/d1/availability") == 2
-    assert {"motiond/arm/request/#", "motiond/hand/request/stop", "motiond/arm/state"} < asked.keys()
-    heartbeats = {topic for topic in asked if topic.endswith("/heartbeat")}
-    assert {asked.pop(topic) for topic in heartbeats} == {0}
-    assert set(asked.values()) == {1}
+    assert subscribed.pop("motiond/bridge/d1/availability") == 2
+    assert {"motiond/arm/request/#", "motiond/hand/request/stop", "motiond/arm/state"} < subscribed.keys()
+    heartbeats = [topic for topic in subscribed if topic.endswith("/heartbeat")]
+    assert {subscribed.pop(topic) for topic in heartbeats} == {0}
+    assert set(subscribed.values()) == {int(limited.takes_qos_2)}
 
 
 async def test_answers_go_out_with_qos_0_where_the_broker_takes_no_more_than_qos_1(
-    limited: StandIn, robots: Robots, hub: ReportHub
+    limited: Limited, robots: Robots, hub: ReportHub
 ) -> None:
-    """Nothing of theirs waits then until a cluster has logged what was answered before."""
-    bridge, settings = WatchedBridge(limited.settings, robots, hub), limited.settings
-    async with running(bridge), listening(settings, checked=False) as ear:
-        assert await answered_by(ear) == {"status": 0, "stop": 0}
-        assert said(await ear.until("motiond/bridge/d1/availability"))["requests_qos"] == 0
-
-
-async def test_answers_go_out_with_qos_1_where_the_broker_takes_qos_2(
-    mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
-) -> None:
-    settings = mosquitto_of_any_version.settings
-    async with running(WatchedBridge(settings, robots, hub)), listening(settings) as ear:
-        assert await answered_by(ear) == {"status": 1, "stop": 1}
-        assert said(await ear.until("motiond/bridge/d1/availability"))["requests_qos"] == 1
+    """Otherwise an answer waits until a cluster has logged what was answered before."""
+    qos, settings = int(limited.takes_qos_2), limited.broker.settings
+    async with running(WatchedBridge(settings, robots, hub)), listening(settings, checked=False) as ear:
+        for verb in ("status", "stop"):  # on the one connection and on the other
+            await ear.client.publish(f"motiond/arm/request/{verb}", b"{}", 1)
+            assert (await ear.until(f"motiond/arm/response/{verb}")).qos == qos
+        assert said(await ear.until("motiond/bridge/d1/availability"))["requests_qos"] == qos
 
 
 @pytest.mark.parametrize(
@@ -126,15 +106,6 @@ class Granting:
     async def subscribe(self, topics: list[tuple[str, int]]) -> list[int]:
         self.asked += [qos for _, qos in topics]
         return [self._granted[qos] for _, qos in topics]
-
-
-async def answered_by(ear: Ear) -> dict[str, int]:
-    """Return by which quality of service two requests are answered, on the one connection and the other."""
-    by = {}
-    for verb in ("status", "stop"):
-        await ear.client.publish(f"motiond/arm/request/{verb}", b"{}", 1)
-        by[verb] = (await ear.until(f"motiond/arm/response/{verb}")).qos
-    return by
 
 
 def subscriptions_of(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:

@@ -86,28 +86,22 @@ def test_a_session_may_bring_late_echoes_on_the_next_connection(
     assert caplog.messages == []
 
 
-def test_what_came_back_before_is_somebody_else_s_when_it_comes_again(
-    topics: RetainedTopics, clock: list[float], caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("published", "received"), [([b"2"], [b"2", b"1"]), ([b"2", b"3"], [b"2", b"a lie"])]
+)
+def test_what_is_received_after_its_echo_or_between_late_echoes_is_of_another_client(
+    topics: RetainedTopics,
+    clock: list[float],
+    published: list[bytes],
+    received: list[bytes],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    topics.say("a", b"2")
-    topics.hear("a", b"2")
+    for payload in published:
+        topics.say("a", payload)
     clock[0] += 2.0
-    topics.hear("a", b"1")
-    assert list(topics.overwritten()) == [("a", b"2")]
-    assert caplog.messages == [
-        "a: overwritten by another client; it is published again; see who may publish there"
-    ]
-
-
-def test_what_others_write_between_late_echoes_is_told_over(
-    topics: RetainedTopics, clock: list[float], caplog: pytest.LogCaptureFixture
-) -> None:
-    topics.say("a", b"2")
-    topics.say("a", b"3")
-    clock[0] += 2.0
-    topics.hear("a", b"2")
-    topics.hear("a", b"a lie")
-    assert list(topics.overwritten()) == [("a", b"3")]
+    for payload in received:
+        topics.hear("a", payload)
+    assert list(topics.overwritten()) == [("a", published[-1])]
     assert caplog.messages == [
         "a: overwritten by another client; it is published again; see who may publish there"
     ]
