@@ -6,6 +6,7 @@ import asyncio
 import socket
 from typing import TYPE_CHECKING, Any
 
+import aiomqtt
 import numpy as np
 import orjson
 import pytest
@@ -302,6 +303,49 @@ async def test_a_stop_is_heard_while_somebody_else_has_the_daemons_name(
     assert robots.verbs() == ["stop"]
     bridge.may_return.set()
     await is_connected(bridge)
+
+
+async def test_a_stop_that_arrived_before_the_connection_broke_still_acts(
+    broker: AnyBroker, bridge: WatchedBridge, robots: Robots
+) -> None:
+    bridge.may_return.clear()
+    await broker.kill()
+    await is_lost(bridge)
+    assert bridge._main is not None
+    bridge._main.take(aiomqtt.Message("motiond/arm/request/stop", b"", 1, False, 1, None))
+    await comes_true("the stop acts", robots.verbs)
+    assert robots.verbs() == ["stop"]
+    bridge.may_return.set()
+
+
+async def test_subscriptions_to_others_that_the_broker_refuses_are_reported_and_the_daemon_serves(
+    mosquitto: StandIn,
+    robots: Robots,
+    hub: ReportHub,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    refused = {"motiond/bridge/+/availability", "motiond/+/reservation"}
+    subscribe = MqttConnection.subscribe
+
+    async def granting(client: MqttConnection, topics: Any, *args: Any, **options: Any) -> Any:
+        codes = await subscribe(client, topics, *args, **options)
+        return [0x80 if topic in refused else code for (topic, _), code in zip(topics, codes, strict=True)]
+
+    bridge = MqttBridge(
+        mosquitto.settings, "d1", robots, Dispatcher(robots), hub, take_peer_report=lambda *_: None
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(MqttConnection, "subscribe", granting)
+        async with running(bridge):
+            pass
+    assert caplog.messages == [
+        f"{topic}: the broker refuses the subscription; {effect}; permit it"
+        for topic, effect in (
+            ("motiond/bridge/+/availability", "what others do there goes unnoticed"),
+            ("motiond/+/reservation", "starts of groups stop softly after the first row"),
+        )
+    ]
 
 
 # -- exactly one result -------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from math import inf
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from motiond.daemon.mqtt.bridge.requests_session import MOST_AT_ONCE, RequestsSe
 from motiond.daemon.mqtt.bridge.responder import Responder
 from motiond.daemon.mqtt.bridge.stops import StopOrder
 from motiond.daemon.mqtt.client import Broker, ConnectionUseless
+from motiond.daemon.mqtt.client.packet_limit import RAISE_IT, PacketLimit
 from motiond.daemon.mqtt.topics import Topics
 from tests.waiting import PATIENCE_S
 
@@ -38,6 +38,7 @@ class Wire(SimpleNamespace):
     def __init__(self) -> None:
         super().__init__(answers=[], granted=1, subscribed=asyncio.Event(), can_publish=asyncio.Event())
         self.can_publish.set()
+        self.limit = PacketLimit()
 
     async def subscribe(self, topics: list[tuple[str, int]]) -> list[int]:
         self.subscribed.set()
@@ -48,7 +49,7 @@ class Wire(SimpleNamespace):
         self.answers.append((topic, orjson.loads(payload)))
 
     def room(self, *_: Any, **__: Any) -> float:
-        return inf
+        return self.limit.most_bytes
 
     async def broken(self) -> None:
         await asyncio.Event().wait()
@@ -246,3 +247,41 @@ async def test_what_is_refused_again_and_again_is_logged_a_few_times(
         "arm/status: no answer can be sent to the response topic ''; it goes to 'motiond/arm/response/status'"
     )
     assert caplog.messages == [told] * 10
+
+
+@pytest.mark.parametrize(("most", "remedy"), [(900, "TOO_LARGE is answered"), (50, "it is left out")])
+async def test_an_answer_longer_than_the_broker_takes_is_replaced_or_left_out_and_reported(
+    session: RequestsSession, robots: Robots, most: int, remedy: str, caplog: Any
+) -> None:
+    robots.answers["status"] = {"message": "x" * 1000}
+    wire: Any = Wire()
+    wire.limit.state(most)
+    serving = asyncio.create_task(session.run(wire, BROKER))
+    session.take(request("status"))
+    await settled()
+    serving.cancel()
+    assert robots.verbs() == ["status"]
+    assert [answer["code"] for _, answer in wire.answers] == ["TOO_LARGE"] * (most == 900)
+    (line,) = caplog.messages
+    end = f" bytes; the broker takes at most {most}; {remedy}; {RAISE_IT}"
+    assert line.startswith("motiond/arm/response/status: 1")
+    assert line.endswith(end)
+
+
+async def test_an_answer_that_cannot_be_sent_is_reported(
+    session: RequestsSession, robots: Robots, caplog: pytest.LogCaptureFixture
+) -> None:
+    wire: Any = Wire()
+
+    async def publish(*_: Any, **__: Any) -> None:
+        raise aiomqtt.MqttError("Operation timed out")
+
+    wire.publish = publish
+    serving = asyncio.create_task(session.run(wire, BROKER))
+    session.take(request("status"))
+    await settled()
+    serving.cancel()
+    assert robots.verbs() == ["status"]
+    assert caplog.messages == [
+        "arm/status: the answer could not be sent to 'motiond/arm/response/status'; Operation timed out"
+    ]

@@ -6,21 +6,19 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import aiomqtt
-import orjson
 import pytest
 
 from motiond.client import NoAnswer
-from motiond.daemon.api import SUBJECTS, VERBS, Dispatcher, Lease, Report
+from motiond.daemon.api import SUBJECTS, VERBS, Dispatcher, Report
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.asking import ask
-from tests.daemon.conftest import Ear, Robots, running, said, started_broker
-from tests.daemon.mqtt.stand_in import StandIn
+from tests.daemon.conftest import Ear, Robots, running, started_broker
+from tests.daemon.mqtt.stand_in import Configuration, StandIn
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -34,26 +32,6 @@ CONFIG = Path(__file__).parents[3] / "config" / "mosquitto"
 ROLES = ("motiond", "operator", "observer")
 FREE = {"stop", "estop", "status", "queue"}
 """What an observer may ask for: what commands nothing, and stops."""
-LIE = b'{"state":"a lie"}'
-BODIES: dict[str, dict[str, Any]] = {
-    "play": {"motion": "wave"},
-    "lease/acquire": {"holder": "ana"},
-}
-
-
-class Controlled(Robots):
-    """Robots of which the arm needs a lease, which is acted on as the registry does."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lease = Lease(
-            "arm", ttl_s=600.0, takeover=True, on_loss=lambda _: None, on_change=lambda **_: None
-        )
-
-    async def handle(self, robot: str, verb: str, request: Any) -> dict[str, Any]:
-        if verb == "lease/acquire":
-            return {**self.lease.acquire(request.holder)}
-        return await super().handle(robot, verb, request)
 
 
 def login(broker: StandIn | Mosquitto, name: str, folder: Path) -> MqttSettings:
@@ -82,13 +60,6 @@ async def guarded(free_port: int, tmp_path: Path) -> AsyncIterator[dict[str, Mqt
 
 
 @asynccontextmanager
-async def served(guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub) -> AsyncIterator[None]:
-    bridge = MqttBridge(guarded["motiond"], "d1", robots, Dispatcher(robots), hub)
-    async with running(bridge):
-        yield
-
-
-@asynccontextmanager
 async def connected(settings: MqttSettings) -> AsyncIterator[Ear]:
     """Connect, and hear all that one is let hear."""
     async with MqttConnection(settings) as client:
@@ -97,106 +68,54 @@ async def connected(settings: MqttSettings) -> AsyncIterator[Ear]:
         yield Ear(client, checked=False)  # what is told here is not whole
 
 
-async def is_let(ear: Ear, topic: str, payload: bytes = b"{}", *, retain: bool = False) -> bool:
-    """Publish, and tell whether the broker has taken it."""
-    vars(ear.client)["refused"].clear()  # of which it keeps so many
-    await ear.client.publish(topic, payload, qos=1, retain=retain)
-    return topic not in vars(ear.client)["refused"]
+REPORTED = [f"motiond/arm/{subject}" for subject in (*SUBJECTS, "new")]
+OF_DAEMONS = ["motiond/bridge/d1/availability", "motiond/bridge/d1/heartbeat"]
+REQUESTS = {verb: f"motiond/arm/request/{verb}" for verb in VERBS}
+RESPONSES = {verb: f"motiond/arm/response/{verb}" for verb in VERBS}
+TOPICS = [*REPORTED, *OF_DAEMONS, *REQUESTS.values(), *RESPONSES.values(), "elsewhere"]
 
 
-async def die_with_a_will(settings: MqttSettings, topic: str) -> None:
-    """Connect with a last will, where the broker lets one do so, and break the connection."""
-    with suppress(aiomqtt.MqttError):
-        async with MqttConnection(settings, will=aiomqtt.Will(topic, LIE, 1, retain=True)) as client:
-            client.break_off()
-            await client.publish("motiond/arm/request/stop", b"", qos=1, timeout=1.0)
-
-
-async def test_an_observer_asks_for_stops_and_looks_and_for_nothing_else(
-    guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub
+@pytest.mark.parametrize(
+    ("name", "read", "written"),
+    [
+        ("motiond", set(TOPICS) - {"elsewhere"}, set(TOPICS) - {"elsewhere"}),
+        ("operator", {*REPORTED, *OF_DAEMONS, *RESPONSES.values()}, {*REQUESTS.values()}),
+        (
+            "observer",
+            {*REPORTED, *OF_DAEMONS, *(RESPONSES[verb] for verb in FREE)},
+            {REQUESTS[verb] for verb in FREE},
+        ),
+        ("stranger", set(), set()),
+    ],
+)
+def test_only_operators_command_observers_may_stop_and_nobody_else_publishes_as_the_daemon(
+    name: str, read: set[str], written: set[str]
 ) -> None:
-    async with served(guarded, robots, hub), connected(guarded["observer"]) as observer:
-        let = {
-            verb
-            for verb in VERBS
-            if await is_let(observer, f"motiond/arm/request/{verb}", orjson.dumps(BODIES.get(verb, {})))
-        }
-        assert let == FREE
-        for verb in ("stop", "estop"):
-            answer = await observer.until(f"motiond/arm/response/{verb}")
-            assert said(answer)["status"] == "ok"
-        assert (await ask(guarded["observer"], "arm", "stop", timeout_s=PATIENCE_S))["state"] == "idle"
-        assert (await ask(guarded["observer"], "arm", "status", timeout_s=PATIENCE_S))["state"] == "idle"
+    rules = Configuration((f"acl_file {CONFIG / 'acl'}",))
+    assert {topic for topic in TOPICS if rules.permits(name, topic, "read")} == read
+    assert {topic for topic in TOPICS if rules.permits(name, topic, "write")} == written
+
+
+async def test_with_the_access_list_the_daemon_serves_an_operator_and_the_stops_of_an_observer(
+    guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    bridge = MqttBridge(guarded["motiond"], "d1", robots, Dispatcher(robots), hub)
+    async with running(bridge), connected(guarded["operator"]) as operator:
+        for subject in SUBJECTS:
+            hub.publish(Report("arm", subject, {"state": "idle", "goal_id": "g1"}))
+            await operator.until(f"motiond/arm/{subject}", lambda data: data.get("state") == "idle")
+        answer = await operator.ask("motiond/arm/request/play", b'{"motion":"wave"}')
+        assert answer["data"] == {"goal_id": "g1"}
+        for verb in ("stop", "status"):
+            assert (await ask(guarded["observer"], "arm", verb, timeout_s=PATIENCE_S))["state"] == "idle"
         with pytest.raises(NoAnswer) as caught:
             await ask(guarded["observer"], "arm", "play", {"motion": "wave"}, timeout_s=0.5)
         reason = "its daemon reports that it is online"
         hint = "look at the daemon's log, and at the broker's access list and limits"
         assert str(caught.value) == f"arm: no answer in 0.5 s; {reason}; {hint}"
-        # An operator's request comes after all of the observer's, by the same connection of the daemon.
-        await ask(guarded["operator"], "arm", "reset", timeout_s=PATIENCE_S)
-    assert set(robots.verbs()) == FREE | {"reset"}
-
-
-async def test_an_operator_commands(guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub) -> None:
-    async with served(guarded, robots, hub), connected(guarded["operator"]) as operator:
-        answer = await operator.ask("motiond/arm/request/play", b'{"motion":"wave"}')
-        assert answer["data"] == {"goal_id": "g1"}
-        for verb in VERBS:
-            assert await is_let(operator, f"motiond/arm/request/{verb}", b"not for anybody"), verb
-    assert "play" in robots.verbs()
-
-
-async def test_nobody_else_publishes_as_the_daemon(
-    guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub
-) -> None:
-    async with served(guarded, robots, hub), connected(guarded["observer"]) as witness:
-        for name in ("operator", "observer"):
-            async with connected(guarded[name]) as liar:
-                for topic in (
-                    *(f"arm/{subject}" for subject in ("state", "result", "availability", "lease", "event")),
-                    *("arm/description", "arm/motions", "arm/telemetry", "arm/diagnostics", "arm/new"),
-                    *("arm/response/play", "arm/response/stop", "arm/response/lease/acquire"),
-                    *("bridge/d1/availability", "bridge/d1/heartbeat", "bridge/d2/availability"),
-                ):
-                    for retain in (False, True):
-                        assert not await is_let(liar, f"motiond/{topic}", LIE, retain=retain), topic
-            for topic in ("motiond/bridge/d1/availability", "motiond/arm/state", "motiond/arm/request/play"):
-                if name == "observer" or "request" not in topic:
-                    await die_with_a_will(guarded[name], topic)
-        hub.publish(Report("arm", "event", {"kind": "marker"}))
-        await witness.until("motiond/arm/event", lambda data: data["kind"] == "marker")
-        assert not [one for one in witness.heard if one.payload == LIE]
-    assert robots.verbs() == []
-
-
-async def test_the_daemon_may_publish_all_that_everybody_sees_and_no_observer_sees_secrets(
-    guarded: dict[str, MqttSettings], hub: ReportHub, caplog: pytest.LogCaptureFixture
-) -> None:
-    robots = Controlled()
-    async with (
-        served(guarded, robots, hub),
-        connected(guarded["operator"]) as operator,
-        connected(guarded["observer"]) as observer,
-    ):
-        for subject in SUBJECTS:
-            hub.publish(Report("arm", subject, {"state": "told", "goal_id": "told"}))
-        for ear in (operator, observer):
-            for subject in SUBJECTS:
-                await ear.until(f"motiond/arm/{subject}", lambda data: data.get("state") == "told")
-            await ear.until("motiond/bridge/d1/availability")
-            await ear.until("motiond/bridge/d1/heartbeat")  # by which clients see where the daemon is
-        given = await operator.ask("motiond/arm/request/lease/acquire", b'{"holder":"ana"}')
-        lease = given["data"]["lease"]
-        body = orjson.dumps({"motion": "wave", "lease": lease})
-        assert (await operator.ask("motiond/arm/request/play", body))["status"] == "ok"
-        hub.publish(Report("arm", "event", {"kind": "last"}))
-        for ear in (operator, observer):
-            await ear.until("motiond/arm/event", lambda data: data.get("kind") == "last")
-        heard = {message.topic.value for message in observer.heard}
-        assert not [topic for topic in heard if "/request/" in topic or "/response/" in topic]
-        assert not [topic for topic in {one.topic.value for one in operator.heard} if "/request/" in topic]
         await asyncio.sleep(7.0)  # after which the daemon warns of what does not come back
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == []
+    assert set(robots.verbs()) == {"play", "stop", "status"}
 
 
 async def test_who_does_not_log_in_is_not_let_in(guarded: dict[str, MqttSettings]) -> None:

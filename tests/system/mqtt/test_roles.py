@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import aiomqtt
 import orjson
 import pytest
 
-from motiond.daemon.api import SUBJECTS, VERBS
 from motiond.daemon.mqtt.client import MqttConnection
-from tests.daemon.conftest import Mosquitto, mosquitto_program, said
+from tests.daemon.conftest import Ear, Mosquitto, mosquitto_program, said
 from tests.daemon.mqtt.stand_in import Configuration
 from tests.daemon.mqtt.test_roles import (
     CONFIG,
-    LIE,
     ROLES,
+    TOPICS,
     configured,
     connected,
-    die_with_a_will,
-    is_let,
     login,
 )
 from tests.waiting import PATIENCE_S
@@ -34,13 +33,22 @@ if TYPE_CHECKING:
     Way = Callable[[Mosquitto, Path], Awaitable[None]]
 
 PLUGIN = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
-TOPICS = (
-    *(f"motiond/arm/{subject}" for subject in (*SUBJECTS, "new")),
-    *(f"motiond/arm/request/{verb}" for verb in VERBS),
-    *(f"motiond/arm/response/{verb}" for verb in VERBS),
-    *(f"motiond/bridge/d1/{what}" for what in ("availability", "heartbeat")),
-    "elsewhere",
-)
+LIE = b'{"state":"a lie"}'
+
+
+async def is_let(ear: Ear, topic: str, payload: bytes = b"{}", *, retain: bool = False) -> bool:
+    """Publish, and return whether the broker has accepted it."""
+    vars(ear.client)["refused"].clear()  # of which it keeps so many
+    await ear.client.publish(topic, payload, qos=1, retain=retain)
+    return topic not in vars(ear.client)["refused"]
+
+
+async def die_with_a_will(settings: MqttSettings, topic: str) -> None:
+    """Connect with a last will, where the broker lets one do so, and break the connection."""
+    with suppress(aiomqtt.MqttError):
+        async with MqttConnection(settings, will=aiomqtt.Will(topic, LIE, 1, retain=True)) as client:
+            client.break_off()
+            await client.publish("motiond/arm/request/stop", b"", qos=1, timeout=1.0)
 
 
 def run(*command: object) -> str:
