@@ -72,15 +72,15 @@ class Life:
 
 def life(seed: int) -> Life:
     """Return the life of a seed."""
-    given, chance = sequence(seed), np.random.default_rng((seed, 2))
-    limits = given.joint_map.limits
+    base, chance = sequence(seed), np.random.default_rng((seed, 2))
+    limits = base.joint_map.limits
     park = limits.lower + chance.random(len(limits.lower)) * (limits.upper - limits.lower)
     ends = ("hold", "hold", "release", "park")
-    settings = given.settings.model_copy(
+    settings = base.settings.model_copy(
         update={
             "on_end": str(chance.choice(ends)),
             "on_exit": str(chance.choice(ends)),
-            "poses": {"park": dict(zip(given.joint_map.joints, park.tolist(), strict=True))},
+            "poses": {"park": dict(zip(base.joint_map.joints, park.tolist(), strict=True))},
             "exit_timeout_s": float(chance.choice([0.5, 8.0])),
             "groups": ["choir"] if chance.random() < 0.3 else [],
             "lease": LeaseSettings(
@@ -95,9 +95,9 @@ def life(seed: int) -> Life:
             "stream_timeout_s": float(chance.choice([0.3, 1.0])),
         }
     )
-    acts = tuple(_acts(given.plans, settings, chance))
+    acts = tuple(_acts(base.plans, settings, chance))
     opens_in_s = float(chance.choice([0.0, 0.0, 0.05, 1.0]))
-    return Life(replace(given, settings=settings, acts=acts), opens_in_s, bool(chance.random() < 0.5))
+    return Life(replace(base, settings=settings, acts=acts), opens_in_s, bool(chance.random() < 0.5))
 
 
 def _acts(plans: dict[str, Plan], settings: Any, chance: Chance) -> list[Act]:

@@ -35,10 +35,10 @@ WAITING = {
 
 def broken(account: DaemonAccount) -> list[str]:
     """Return a line for each invariant that a life breaks."""
-    found = [*_wrong_answers(account), *_wrong_results(account), *_wrong_reasons(account)]
+    problems = [*_wrong_answers(account), *_wrong_results(account), *_wrong_reasons(account)]
     if account.state not in AT_REST:
-        found.append(f"before the shutdown it was {account.state}")
-    return [*broken_by_engine(account), *found]
+        problems.append(f"before the shutdown it was {account.state}")
+    return [*broken_by_engine(account), *problems]
 
 
 def _wrong_answers(account: DaemonAccount) -> Iterator[str]:

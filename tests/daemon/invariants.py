@@ -42,11 +42,11 @@ class Stretch:
 
 def broken(account: Account) -> list[str]:
     """Return a line for each invariant that the account of a sequence breaks."""
-    found = [*account.problems, *_wrong_moves(account), *_wrong_results(account)]
+    lines = [*account.problems, *_wrong_moves(account), *_wrong_results(account)]
     for stretch in _stretches(account):
         for look in LOOKS:
-            found += look(account, stretch)
-    return found
+            lines += look(account, stretch)
+    return lines
 
 
 def _stretches(account: Account) -> Iterator[Stretch]:

@@ -72,11 +72,11 @@ def in_a_session(*arguments: object, **options: Any) -> Iterator[subprocess.Pope
 
 def streams_of(daemon: subprocess.Popen[Any]) -> list[psutil.Process]:
     """Return the stream processes of a program, which its fork server has forked."""
-    found = []
+    processes = []
     for child in psutil.Process(daemon.pid).children():
         with suppress(psutil.NoSuchProcess):  # chronyc, which a daemon asks now and then
-            found += child.children()
-    return found
+            processes += child.children()
+    return processes
 
 
 def all_of(daemon: subprocess.Popen[Any]) -> list[psutil.Process]:

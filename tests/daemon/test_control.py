@@ -58,10 +58,10 @@ class World:
 
     async def by_http(self, verb: str, **body: Any) -> Any:
         async with self.session.post(f"{self.url}/{verb}", json=body) as response:
-            told = await response.json()
-        if told["status"] == "error":
+            reply = await response.json()
+        if reply["status"] == "error":
             assert response.status in {403, 409}
-        return told
+        return reply
 
     async def by_socket(self, verb: str, **body: Any) -> Any:
         self._count += 1
@@ -97,25 +97,25 @@ async def connected(rig: Rig, session: aiohttp.ClientSession) -> aiohttp.ClientW
                 await asyncio.sleep(0.05)
 
 
-def as_told(given: dict[str, Any]) -> dict[str, Any]:
+def as_reported(lease: dict[str, Any]) -> dict[str, Any]:
     """Return what all are told of a lease: its end is worked out again each time, from two clocks."""
-    ends = pytest.approx(given["expires_at"], abs=0.001)
-    return {"holder": given["holder"], "epoch": given["epoch"], "expires_at": ends}
+    ends = pytest.approx(lease["expires_at"], abs=0.001)
+    return {"holder": lease["holder"], "epoch": lease["epoch"], "expires_at": ends}
 
 
 async def test_who_is_in_control_by_one_way_is_so_by_all(rig: Rig, mosquitto: StandIn) -> None:
     async with world(rig, mosquitto) as it:
         ways = (it.by_mqtt, it.by_http, it.by_socket)
         for has_control in ways:
-            given = (await has_control("lease/acquire", holder="ana"))["data"]
+            lease = (await has_control("lease/acquire", holder="ana"))["data"]
             for way in ways:
-                told = await way("goto", joints={"elbow": 0.1})
-                assert (told["code"], told["error"]) == ("NOT_IN_CONTROL", f"arm/goto: {ANA_HAS_IT}")
-                assert told["data"] == as_told(given)
+                reply = await way("goto", joints={"elbow": 0.1})
+                assert (reply["code"], reply["error"]) == ("NOT_IN_CONTROL", f"arm/goto: {ANA_HAS_IT}")
+                assert reply["data"] == as_reported(lease)
                 assert (await way("stop"))["status"] == "ok"
                 assert (await way("status"))["status"] == "ok"
-                assert (await way("enable", lease=given["lease"]))["status"] == "ok"
-            assert (await has_control("lease/release", lease=given["lease"]))["status"] == "ok"
+                assert (await way("enable", lease=lease["lease"]))["status"] == "ok"
+            assert (await has_control("lease/release", lease=lease["lease"]))["status"] == "ok"
 
 
 async def test_a_file_is_uploaded_only_by_who_is_in_control(rig: Rig, mosquitto: StandIn) -> None:
@@ -123,12 +123,12 @@ async def test_a_file_is_uploaded_only_by_who_is_in_control(rig: Rig, mosquitto:
     async with world(rig, mosquitto) as it:
         lease = (await it.by_http("lease/acquire", holder="ana"))["data"]["lease"]
         for headers in ({}, {"Motiond-Lease": "x"}, {"Motiond-Lease": "\xff"}):
-            status, told = await it.upload(content, **headers)
-            assert (status, told["code"]) == (409, "NOT_IN_CONTROL")
-            assert told["error"] == f"arm/motions/upload: {ANA_HAS_IT}"
+            status, reply = await it.upload(content, **headers)
+            assert (status, reply["code"]) == (409, "NOT_IN_CONTROL")
+            assert reply["error"] == f"arm/motions/upload: {ANA_HAS_IT}"
         assert list((rig.folder / "new").iterdir()) == []
-        status, told = await it.upload(content, **{"Motiond-Lease": lease})
-        assert (status, told["status"]) == (200, "ok")
+        status, reply = await it.upload(content, **{"Motiond-Lease": lease})
+        assert (status, reply["status"]) == (200, "ok")
 
 
 async def test_who_loses_control_while_a_file_comes_in_does_not_keep_it(rig: Rig, mosquitto: StandIn) -> None:
@@ -141,21 +141,21 @@ async def test_who_loses_control_while_a_file_comes_in_does_not_keep_it(rig: Rig
             yield (rig.folder / "motions/short.seq").read_bytes()[6:]
 
         content: Any = slowly()
-        status, told = await it.upload(content, **{"Motiond-Lease": lease})
-        assert (status, told["code"], told["data"]["holder"]) == (409, "NOT_IN_CONTROL", "bob")
+        status, reply = await it.upload(content, **{"Motiond-Lease": lease})
+        assert (status, reply["code"], reply["data"]["holder"]) == (409, "NOT_IN_CONTROL", "bob")
         assert list((rig.folder / "new").iterdir()) == []
 
 
 async def test_who_is_in_control_is_retained_and_the_secret_is_not(rig: Rig, mosquitto: StandIn) -> None:
     async with world(rig, mosquitto) as it:
-        given = (await it.by_http("lease/acquire", holder="ana"))["data"]
+        lease = (await it.by_http("lease/acquire", holder="ana"))["data"]
         await it.ear.until("motiond/arm/lease", lambda data: data["holder"] == "ana")
         async with listening(mosquitto.settings) as late:
             message = await late.until("motiond/arm/lease")
         assert message.retain
-        told = said(message)
-        assert told == as_told(given) | {"required": True, "ttl_s": LONG_S, "takeover": True}
+        reply = said(message)
+        assert reply == as_reported(lease) | {"required": True, "ttl_s": LONG_S, "takeover": True}
         async with it.session.get(f"{it.url}/lease") as response:
-            assert await response.json() == told
+            assert await response.json() == reply
         seen = [message.payload for message in it.ear.heard]
-        assert not [payload for payload in seen if given["lease"].encode() in payload]
+        assert not [payload for payload in seen if lease["lease"].encode() in payload]

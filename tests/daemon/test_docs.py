@@ -131,22 +131,22 @@ def test_the_drawn_state_machine_is_the_players() -> None:
 
 
 def test_every_verb_has_its_row_with_its_keys() -> None:
-    told = {
+    named = {
         verb: set() if row[1].startswith("|") else set(quoted(row[1]))
         for row in rows_of("mqtt.md", "What it can be asked")
         for verb in quoted(row[0])
     }
     besides = {"goto": {"play"}, "fault": {"actuator"}}  # another verb, and a key that is a driver's own
-    assert set(told) == set(VERBS)
-    for verb, keys in told.items():
+    assert set(named) == set(VERBS)
+    for verb, keys in named.items():
         if verb != "play":
             known = VERBS[verb].request.model_fields.keys() - Request.model_fields.keys()
             assert keys == known | besides.get(verb, set())
 
 
 def test_the_keys_of_play_are_those_of_its_schema() -> None:
-    told = {key: row[2] for row in rows_of("mqtt.md", "Keys of `play`") for key in quoted(row[0])}
-    assert told == {
+    named = {key: row[2] for row in rows_of("mqtt.md", "Keys of `play`") for key in quoted(row[0])}
+    assert named == {
         key: "required" if field.is_required() else f"`{orjson.dumps(whole(field.default)).decode()}`"
         for key, field in PlayRequest.model_fields.items()
         if key not in Request.model_fields
@@ -158,12 +158,12 @@ def whole(value: object) -> object:
 
 
 def test_every_topic_has_its_row() -> None:
-    told = {quoted(row[0])[0]: row[1:3] for row in rows_of("mqtt.md", "What the daemon says")}
-    assert told.pop("motiond/bridge/motiond/availability") == ["1", "yes"]
-    assert told.pop("motiond/bridge/motiond/heartbeat") == ["0", "no"]
-    assert told.pop("motiond/arm/request/heartbeat") == ["0", "no"]
-    assert told.pop("motiond/arm/response/<verb>") == ["1 (0 where the broker takes no QoS 2)", "no"]
-    assert told == {
+    named = {quoted(row[0])[0]: row[1:3] for row in rows_of("mqtt.md", "What the daemon says")}
+    assert named.pop("motiond/bridge/motiond/availability") == ["1", "yes"]
+    assert named.pop("motiond/bridge/motiond/heartbeat") == ["0", "no"]
+    assert named.pop("motiond/arm/request/heartbeat") == ["0", "no"]
+    assert named.pop("motiond/arm/response/<verb>") == ["1 (0 where the broker takes no QoS 2)", "no"]
+    assert named == {
         f"motiond/arm/{subject}": [str(qos_of(subject)), "yes" if subject in RETAINED else "no"]
         for subject in SUBJECTS
     }
@@ -171,8 +171,8 @@ def test_every_topic_has_its_row() -> None:
 
 def test_a_description_names_the_formats_that_there_are() -> None:
     page = (DOCS / "mqtt.md").read_text(encoding="utf-8")
-    (told,) = re.findall(r'^motiond/arm/description .*"formats":(\{.*?\})', page, re.MULTILINE)
-    assert orjson.loads(told) == {
+    (named,) = re.findall(r'^motiond/arm/description .*"formats":(\{.*?\})', page, re.MULTILINE)
+    assert orjson.loads(named) == {
         kind.name: [one.NAME for one in kind.formats()] for kind in (ROBOTS, MOTIONS)
     }
 
@@ -181,35 +181,35 @@ def test_a_result_on_the_page_has_the_keys_of_one(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     played = run_dry(load_settings(rig.config), "arm", PlayRequest(motion="short")).result
     page = (DOCS / "mqtt.md").read_text(encoding="utf-8")
-    (told,) = re.findall(r"^motiond/arm/result (.*)$", page, re.MULTILINE)
-    assert orjson.loads(told).keys() - {"sequence", "stamp_utc"} == played.keys() - {"events"}
+    (named,) = re.findall(r"^motiond/arm/result (.*)$", page, re.MULTILINE)
+    assert orjson.loads(named).keys() - {"sequence", "stamp_utc"} == played.keys() - {"events"}
 
 
 def test_every_subcommand_has_its_row() -> None:
-    told = {text.split()[1] for row in rows_of("cli.md", "Command line") for text in quoted(row[0])}
+    named = {text.split()[1] for row in rows_of("cli.md", "Command line") for text in quoted(row[0])}
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
-    assert told == set(group.commands)
+    assert named == set(group.commands)
 
 
 def test_every_check_is_explained() -> None:
-    told = {
+    named = {
         name
         for row in rows_of("planning.md", "Checks while it moves")
         for cell in row
         for name in quoted(cell)
     }
-    assert told >= CheckSettings.model_fields.keys()
+    assert named >= CheckSettings.model_fields.keys()
 
 
 def test_every_benchmark_is_explained() -> None:
-    told = [
+    named = [
         name
         for section in ("The motion engine", "Files, robots and drivers", "The command line")
         for row in rows_of("benchmarks.md", section)
         for name in quoted(row[0])
     ]
-    assert sorted(told) == sorted(NAMES)
+    assert sorted(named) == sorted(NAMES)
 
 
 def test_every_fault_has_its_row() -> None:
@@ -233,25 +233,25 @@ def test_every_fault_has_its_row() -> None:
     ],
 )
 def test_every_option_has_its_row_with_its_default(section: str, model: type[BaseModel]) -> None:
-    told: dict[str, str] = {}
+    named: dict[str, str] = {}
     for row in rows_of("configuration.md", section):
         options, cell = quoted(row[0]), "" if row[1].startswith("|") else row[1]
-        told |= dict(
+        named |= dict(
             zip(options, cell.split(", ") if len(options) > 1 and cell else [cell] * 9, strict=False)
         )
         default = model.model_fields[options[0]].default
         if isinstance(default, Section) and not row[-1].startswith(("| see below", "see below")):
             assert defaults_in(row[-1]).items() >= scalars(type(default)).items(), options
-    assert told.keys() == model.model_fields.keys()
+    assert named.keys() == model.model_fields.keys()
     besides = {"unit": "rad"} if model is JointSettings else {}  # where there is no model that says it
-    values = {option: yaml.safe_load(cell.strip("`")) for option, cell in told.items() if is_value(cell)}
+    values = {option: yaml.safe_load(cell.strip("`")) for option, cell in named.items() if is_value(cell)}
     assert values == scalars(model) | besides
 
 
 def is_value(cell: str) -> bool:
     """Whether a cell tells a value, rather than that there is none, or in words what stands in for one."""
-    told = yaml.safe_load(cell.strip("`"))
-    return (cell.startswith("`") and told not in (None, [])) or isinstance(told, int | float)
+    named = yaml.safe_load(cell.strip("`"))
+    return (cell.startswith("`") and named not in (None, [])) or isinstance(named, int | float)
 
 
 def scalars(model: type[BaseModel]) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def defaults_in(text: str) -> dict[str, Any]:
 
 
 def test_every_path_of_http_has_its_row() -> None:
-    told = set()
+    named = set()
     for row in rows_of("http.md", "HTTP"):
         path = quoted(row[0])[0].partition("?")[0]
         names = VERBS if path == "/api/robots/<robot>/<verb>" else quoted(row[2].partition(": `robots`")[0])
@@ -281,14 +281,14 @@ def test_every_path_of_http_has_its_row() -> None:
             if path.endswith(("<subject>", "<verb>"))
             else [path]
         )
-        told |= {(row[1], one.replace("<", "{").replace(">", "}")) for one in paths}
+        named |= {(row[1], one.replace("<", "{").replace(">", "}")) for one in paths}
     known = {
         (method.upper(), path)
         for path, operations in openapi()["paths"].items()
         for method in operations
         if method != "parameters"
     }
-    assert told ^ known == {("GET", "/")}  # the page itself
+    assert named ^ known == {("GET", "/")}  # the page itself
 
 
 def test_every_code_of_a_refusal_has_its_row() -> None:
@@ -299,8 +299,8 @@ def test_every_code_of_a_refusal_has_its_row() -> None:
     (table,) = (part for part in page.split("\n\n") if part.startswith("| status |"))
     by_status: dict[int, set[str]] = {}
     for line in table.splitlines()[2:]:
-        _, statuses, told, _ = line.split("|")
-        found = set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b|\b[A-Z]{5,}\b|BUSY", told))
+        _, statuses, named, _ = line.split("|")
+        found = set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b|\b[A-Z]{5,}\b|BUSY", named))
         by_status |= {int(status): found for status in statuses.split(",")}
     by_http_alone = {"UNKNOWN_ROBOT", "UNKNOWN_GROUP", "UNKNOWN_MODEL", "MEMBER_REFUSED"}
     codes = set(get_args(ErrorCode))
@@ -321,7 +321,7 @@ def test_every_code_of_a_refusal_has_its_row() -> None:
 def test_every_option_of_a_command_has_its_row(
     page: str, section: str, command: str, in_words: list[str]
 ) -> None:
-    told = {
+    named = {
         name
         for row in rows_of(page, section)
         for text in quoted(row[0])
@@ -330,8 +330,8 @@ def test_every_option_of_a_command_has_its_row(
     text = (DOCS / page).read_text(encoding="utf-8")
     assert [name for name in in_words if f"`{name}`" not in text] == []
     options = options_of(command)
-    assert [names for names in options if not names & {*told, *in_words}] == []
-    assert told - set().union(*options) == set()
+    assert [names for names in options if not names & {*named, *in_words}] == []
+    assert named - set().union(*options) == set()
 
 
 @pytest.mark.parametrize(
@@ -343,15 +343,15 @@ def test_every_option_of_a_command_has_its_row(
     ],
 )
 def test_the_options_of_a_table_are_those_of_commands(page: str, section: str, commands: list[str]) -> None:
-    told = {
+    named = {
         name
         for row in rows_of(page, section)
         for text in quoted(row[0])
         for name in re.findall("^-[-a-z]+", text)
     }
-    assert told
+    assert named
     for command in commands:
-        assert told - set().union(*options_of(command)) == set(), command
+        assert named - set().union(*options_of(command)) == set(), command
 
 
 def options_of(command: str) -> list[set[str]]:

@@ -64,8 +64,8 @@ def test_a_stop_at_any_moment_brings_the_robot_to_rest_within_the_time_that_it_i
         if moments >= 60:
             break
         seed = int(chance.integers(2**32))
-        given = sequence(seed)
-        account = account_of(replace(given, acts=tuple(stops_of(sorted(given.plans), chance))))
+        base = sequence(seed)
+        account = account_of(replace(base, acts=tuple(stops_of(sorted(base.plans), chance))))
         assert broken(account) == [], seed
         moments += sum(ended.code == "CANCELED" for handed in account.handed for ended in handed.ended)
     assert moments >= 60
@@ -77,8 +77,8 @@ def from_beyond() -> list[int]:
     return [seed for seed in range(150) if is_far_beyond(sequence(seed))]
 
 
-def is_far_beyond(given: Sequence) -> bool:
-    limits, start = given.joint_map.limits, np.array(given.start)
+def is_far_beyond(base: Sequence) -> bool:
+    limits, start = base.joint_map.limits, np.array(base.start)
     slack = FAR_OUTSIDE * (limits.upper - limits.lower)
     return bool(((start < limits.lower - slack) | (start > limits.upper + slack)).any())
 

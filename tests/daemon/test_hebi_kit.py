@@ -82,10 +82,10 @@ def test_hebis_file_alone_is_enough(kit: Kit) -> None:
     robot = kit.robot()
     assert robot.model is not None
     assert robot.model.file == kit.hrdf
-    found = kit.joint_map()
-    assert list(found.joints) == list(found.actuators) == NAMES
-    assert found.limits.velocity.tolist() == pytest.approx([4.08407, 2.094395, 4.08407])
-    assert found.limits.effort.tolist() == [23, 44, 23]
+    joint_map_ = kit.joint_map()
+    assert list(joint_map_.joints) == list(joint_map_.actuators) == NAMES
+    assert joint_map_.limits.velocity.tolist() == pytest.approx([4.08407, 2.094395, 4.08407])
+    assert joint_map_.limits.effort.tolist() == [23, 44, 23]
 
 
 def test_the_home_position_is_a_pose_to_go_to(kit: Kit) -> None:
@@ -98,9 +98,9 @@ def test_the_home_position_is_a_pose_to_go_to(kit: Kit) -> None:
 
 def test_joints_narrow_the_limits_by_the_names_of_hebis_file(kit: Kit) -> None:
     limits = "joints: {J3_elbow: {limits: {lower: -1.5, upper: 1.5, velocity: 1.0}}}"
-    found = kit.joint_map(robot=ALONE.removesuffix("}") + f", {limits}}}")
-    assert list(found.joints) == NAMES
-    assert (found.limits.lower[2], found.limits.velocity[2]) == (-1.5, 1.0)
+    joint_map_ = kit.joint_map(robot=ALONE.removesuffix("}") + f", {limits}}}")
+    assert list(joint_map_.joints) == NAMES
+    assert (joint_map_.limits.lower[2], joint_map_.limits.velocity[2]) == (-1.5, 1.0)
     elbow = "joints: {elbow: {limits: {lower: -1.5, upper: 1.5, velocity: 1.0}}}"
     assert kit.refusal(robot=ALONE.removesuffix("}") + f", {elbow}}}") == (
         "arm: the model has no joint 'elbow'; it has J1_base, J2A_shoulder, J3_elbow; "

@@ -37,20 +37,20 @@ def test_what_is_sent_covers_every_verb_that_takes_no_torque_and_some_of_it_is_s
 
 
 @pytest.mark.parametrize(
-    ("told", "status"),
+    ("answer", "status"),
     [
         ({"status": "error", "code": "INTERNAL"}, 500),
         ({"status": "error", "code": "INTERNAL"}, 200),
         ({"status": "error", "code": "OFFLINE"}, 503),
     ],
 )
-def test_an_answer_that_says_that_the_daemon_failed_is_found(told: dict[str, str], status: int) -> None:
+def test_an_answer_that_says_that_the_daemon_failed_is_found(answer: dict[str, str], status: int) -> None:
     verdict = Verdict()
     verdict.count("HTTP", {"status": "ok"})
     assert verdict.failures == []
-    verdict.count("HTTP", told, status)
-    assert verdict.failures == [f"HTTP: {status} {told}"]
-    assert verdict.answers["HTTP"] == {"ok": 1, told["code"]: 1}
+    verdict.count("HTTP", answer, status)
+    assert verdict.failures == [f"HTTP: {status} {answer}"]
+    assert verdict.answers["HTTP"] == {"ok": 1, answer["code"]: 1}
 
 
 @pytest.mark.parametrize(

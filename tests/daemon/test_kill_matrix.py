@@ -60,13 +60,13 @@ PLUGS: dict[str, Act] = {
 
 def played(seed: int, moment: str, plug: str) -> Account:
     """Play an endless motion to a moment, and pull a plug then."""
-    given = sequence(seed)
-    motion = min(given.plans)
+    base = sequence(seed)
+    motion = min(base.plans)
     acts = [
         replace(act, values=ENDLESS | {"motion": motion}) if act.verb == "play" else act
         for act in (Act(1, "enable"), *MOMENTS[moment])
     ]
-    return account_of(replace(given, acts=(*acts, PLUGS[plug], Act(120, "enable"))))
+    return account_of(replace(base, acts=(*acts, PLUGS[plug], Act(120, "enable"))))
 
 
 def playable_seeds() -> list[int]:

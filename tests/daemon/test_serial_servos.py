@@ -111,12 +111,12 @@ async def test_a_servo_that_has_shut_down_is_restarted_while_the_daemon_runs(rig
         await ask(registry, "enable")
         servo.fail(OVERLOAD)
         await rig.until_state("fault")
-        said = f"{cable.path} servo 2 (elbow): {SHUT_DOWN} `motiond reboot ROBOT elbow`"
+        reason = f"{cable.path} servo 2 (elbow): {SHUT_DOWN} `motiond reboot ROBOT elbow`"
         for state in ("fault", "offline"):
             with pytest.raises(RequestError) as caught:
                 await ask(registry, "reset")
             assert caught.value.code == "OFFLINE", state
-            assert said in str(caught.value)
+            assert reason in str(caught.value)
         answer = await ask(registry, "servo/reboot", servos=["elbow"])
         assert answer["actuators"] == ["elbow"]
         event = await rig.until("event", lambda data: data["message"].startswith("restarted"))

@@ -56,13 +56,13 @@ class VirtualForks(StreamForks):
         """Refuse: there is no server."""
         raise AssertionError("there is no fork server on virtual time")
 
-    def fork(self, request: ForkRequest, channel: socket.socket, told: socket.socket) -> None:  # noqa: ARG002
+    def fork(self, request: ForkRequest, channel: socket.socket, reports: socket.socket) -> None:  # noqa: ARG002
         if self.failures:
             raise self.failures.pop(0)
         if self.refusals:
-            told.send(REPORT.pack(REFUSED, self.refusals.pop(0)))
+            reports.send(REPORT.pack(REFUSED, self.refusals.pop(0)))
             return
-        process = VirtualProcess(next(self._pids), self, channel.dup(), told.dup())
+        process = VirtualProcess(next(self._pids), self, channel.dup(), reports.dup())
         self.processes[process.pid] = process
 
     def signal(self, pid: int, _pidfd: int, number: Signals) -> None:
@@ -86,18 +86,18 @@ class VirtualForks(StreamForks):
 class VirtualProcess:
     """A stream process that is none."""
 
-    def __init__(self, pid: int, forks: VirtualForks, channel: socket.socket, told: socket.socket) -> None:
+    def __init__(self, pid: int, forks: VirtualForks, channel: socket.socket, reports: socket.socket) -> None:
         self.pid = pid
         self.loop = asyncio.get_running_loop()
         self._forks = forks
         self._channel = channel
-        self._told = told
+        self._told = reports
         self._machine = forks.make_machine(self, forks.opens_in_s)
         self._code = 0
         self._run = greenlet(self._main)
         self._run.process = self
         self._ended_fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-        socket.send_fds(told, [REPORT.pack(BORN, pid)], [self._ended_fd])
+        socket.send_fds(reports, [REPORT.pack(BORN, pid)], [self._ended_fd])
         self._is_stopped = self._is_due = False
         self._timer: asyncio.Handle | None = self.loop.call_soon(self._wake)
         self._watched: Sequence[int] = ()

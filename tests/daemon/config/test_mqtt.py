@@ -94,17 +94,17 @@ PORTS = "ports are 1 to 65535; correct it"
     ],
 )
 def test_no_message_of_a_configuration_tells_a_password(tmp_path: Path, mqtt: str, message: str) -> None:
-    told = refusals(tmp_path, mqtt)
-    assert told[0].startswith(f"arm.yaml:2: {message}")
-    assert not [line for line in told if "secret" in line or "ret@" in line]
+    lines = refusals(tmp_path, mqtt)
+    assert lines[0].startswith(f"arm.yaml:2: {message}")
+    assert not [line for line in lines if "secret" in line or "ret@" in line]
 
 
 def test_a_wrong_broker_of_the_environment_is_told_by_its_variable(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MOTIOND_BROKER", "host:1883")
-    told = f"motiond: invalid value for $MOTIOND_BROKER: 'host:1883' is no broker; {FORMS}; "
-    assert run_here(capsys, "status") == (2, "", told + "see `motiond --help`\n")
+    lines = f"motiond: invalid value for $MOTIOND_BROKER: 'host:1883' is no broker; {FORMS}; "
+    assert run_here(capsys, "status") == (2, "", lines + "see `motiond --help`\n")
 
 
 def test_what_pydantic_says_tells_no_password() -> None:
@@ -120,9 +120,9 @@ def test_what_pydantic_says_tells_no_password() -> None:
 def test_a_list_of_brokers_is_kept_in_its_order() -> None:
     urls = ["mqtt://a", "wss://me:secret@b/x", "mqtts://c:1"]
     settings = MqttSettings(broker=urls, protocol="3.1.1")
-    assert [one.broker for one in settings.each()] == urls
-    assert [one.protocol for one in settings.each()] == ["3.1.1"] * 3
-    assert [one.broker for one in MqttSettings(broker="mqtt://a").each()] == ["mqtt://a"]
+    assert [each.broker for each in settings.each()] == urls
+    assert [each.protocol for each in settings.each()] == ["3.1.1"] * 3
+    assert [each.broker for each in MqttSettings(broker="mqtt://a").each()] == ["mqtt://a"]
 
 
 @pytest.mark.parametrize(
@@ -156,8 +156,8 @@ def test_a_list_of_brokers_that_makes_no_sense_is_refused(tmp_path: Path, mqtt: 
 
 
 def test_the_line_of_the_broker_that_is_wrong_is_told(tmp_path: Path) -> None:
-    told = refusals(tmp_path, "\n  broker:\n    - mqtt://a\n    - ftp://b")
-    assert told == [f"arm.yaml:5: 'ftp://b' is no broker; {FORMS}"]
+    lines = refusals(tmp_path, "\n  broker:\n    - mqtt://a\n    - ftp://b")
+    assert lines == [f"arm.yaml:5: 'ftp://b' is no broker; {FORMS}"]
 
 
 # -- names --------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ NO_PARTS = ("a.b", "a b", "a/b", "a+b", "a#b", "a\tb", "a\nb", "a\x7fb", "ä", "
 
 
 def escaped(text: str) -> str:
-    return re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\x{ord(found[0]):02x}", text)
+    return re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 @pytest.mark.parametrize("name", NO_PARTS)
@@ -298,9 +298,9 @@ def test_a_file_of_tls_that_cannot_be_used_is_told_at_the_start(
 ) -> None:
     files = {"ca_file": CERTIFICATE, "cert_file": CERTIFICATE, "key_file": KEY, option: file(tmp_path)}
     mqtt = json.dumps({"broker": "mqtts://host", **{key: str(path) for key, path in files.items()}})
-    told = refusals(tmp_path, mqtt)
+    lines = refusals(tmp_path, mqtt)
     named = f"{option} {files[option]}".replace(f"{tmp_path}/", "")
-    assert told == [f"arm.yaml:2: {message.format(named)}"]
+    assert lines == [f"arm.yaml:2: {message.format(named)}"]
 
 
 def test_a_certificate_and_its_key_are_taken(tmp_path: Path) -> None:
@@ -334,8 +334,8 @@ def test_every_number_has_bounds_that_are_told(
 ) -> None:
     for value, how, bound in ((least - 1, "greater", least), (most + 1, "less", most)):
         words = f"{how} than or equal to {bound:g}"
-        told = refusals(tmp_path, json.dumps({"broker": "mqtt://host", option: value}))
-        assert told == [f"arm.yaml:2: mqtt.{option} is {value!r}; it must be {words}; correct it"]
+        lines = refusals(tmp_path, json.dumps({"broker": "mqtt://host", option: value}))
+        assert lines == [f"arm.yaml:2: mqtt.{option} is {value!r}; it must be {words}; correct it"]
 
 
 @pytest.mark.parametrize(
@@ -347,8 +347,8 @@ def test_every_number_has_bounds_that_are_told(
     ],
 )
 def test_every_text_has_a_bound_that_is_told(tmp_path: Path, mqtt: dict[str, Any], message: str) -> None:
-    (told,) = refusals(tmp_path, json.dumps(mqtt))
-    assert told.endswith(f"; {message}")
+    (lines,) = refusals(tmp_path, json.dumps(mqtt))
+    assert lines.endswith(f"; {message}")
 
 
 @pytest.mark.parametrize(

@@ -288,7 +288,7 @@ def test_every_number_has_bounds_that_are_told(
 ) -> None:
     *places, last = option.split(".")
 
-    def told(value: float) -> list[str]:
+    def refused(value: float) -> list[str]:
         written: Any = {last: value}
         for place in reversed(places):
             written = {place: written}
@@ -302,9 +302,9 @@ def test_every_number_has_bounds_that_are_told(
             return [line for line in str(error).splitlines() if f"arm.{option} is" in line]
         return []
 
-    assert (told(least), told(most)) == ([], [])
+    assert (refused(least), refused(most)) == ([], [])
     for value, how, bound in ((least - 1e300, AT_LEAST, least), (most + 1e300, AT_MOST, most)):
-        (line,) = told(value)
+        (line,) = refused(value)
         words = line.partition(f"arm.{option} is {value!r}; it must be {how} ")[2]
         assert words.endswith("; correct it"), line
         assert float(words.partition(";")[0]) == bound
@@ -391,7 +391,7 @@ def laughs(anchored: str, repeating: str, rounds: int = 12) -> str:
     """Return anchors of which each repeats the one before nine times."""
     lines = [f"a0: &a0 {anchored}"]
     for number in range(1, rounds):
-        inside = ", ".join(repeating.format(key=f"k{one}", alias=f"*a{number - 1}") for one in range(9))
+        inside = ", ".join(repeating.format(key=f"k{entry}", alias=f"*a{number - 1}") for entry in range(9))
         lines.append(f"a{number}: &a{number} " + ("{%s}" if "{key}" in repeating else "[%s]") % inside)
     return "\n".join(lines)
 
@@ -415,11 +415,11 @@ def laughs(anchored: str, repeating: str, rounds: int = 12) -> str:
 )
 def test_aliases_count_as_what_they_repeat(tmp_path: Path, text: str, message: str | None) -> None:
     begin_s = time.process_time()
-    told = refusal(tmp_path, text)
+    refused = refusal(tmp_path, text)
     assert time.process_time() - begin_s < 1.0  # it was for ever
     if message is not None:
-        assert told == f"arm.yaml:{message}100000 values are read; shorten it"
-    assert "holds too much" in told
+        assert refused == f"arm.yaml:{message}100000 values are read; shorten it"
+    assert "holds too much" in refused
 
 
 def test_aliases_that_repeat_little_are_read(tmp_path: Path) -> None:
@@ -446,7 +446,7 @@ def test_a_tag_that_does_not_fit_its_value_is_refused(tmp_path: Path, value: str
             "too many lines begin with %; a document has at most 10; leave them out",
         ),
         (
-            "robots:\n" + "".join(f"  r{one}: {{driver: {{type: none}}}}\n" for one in range(251)),
+            "robots:\n" + "".join(f"  r{entry}: {{driver: {{type: none}}}}\n" for entry in range(251)),
             "there are 251 robots; a daemon has at most 250; give the others a daemon of their own",
         ),
     ],

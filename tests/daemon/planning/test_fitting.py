@@ -119,11 +119,11 @@ def test_a_violation_between_frames_of_own_times_names_the_frame_before_it() -> 
 
 
 @pytest.mark.parametrize(
-    ("factor", "told"),
+    ("factor", "rounded"),
     [(0.78125, 0.781), (0.833, 0.833), (0.0012349, 0.00123), (0.29, 0.29), (0.9999, 0.999)],
 )
-def test_a_factor_is_told_with_three_digits_and_never_above_itself(factor: float, told: float) -> None:
-    assert rounded_down(factor) == told
+def test_a_factor_is_told_with_three_digits_and_never_above_itself(factor: float, rounded: float) -> None:
+    assert rounded_down(factor) == rounded
 
 
 @given(hnp.arrays(float, st.tuples(st.integers(3, 30), st.just(2)), elements=st.floats(-1.9, 1.9)))

@@ -52,8 +52,8 @@ def test_markers_come_in_the_order_of_time(tmp_path: Path) -> None:
 
 
 def test_frames_with_times_of_their_own_are_counted_as_they_come(tmp_path: Path) -> None:
-    found = read_markers(write(tmp_path, "markers: {last: {frame: 2}, between: {time: 1.1}}"), FREE)
-    assert [(one.name, one.time_s, one.frame) for one in found] == [
+    markers = read_markers(write(tmp_path, "markers: {last: {frame: 2}, between: {time: 1.1}}"), FREE)
+    assert [(marker.name, marker.time_s, marker.frame) for marker in markers] == [
         ("between", 1.1, pytest.approx(1.5)),
         ("last", pytest.approx(2.1), 2.0),
     ]

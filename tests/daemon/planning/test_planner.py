@@ -234,18 +234,18 @@ def test_a_slower_driver_gets_the_largest_rate_that_divides_the_files(
 
 
 def test_rows_so_far_apart_that_joints_move_in_steps_are_warned_of() -> None:
-    said = (
+    warning = (
         "wave: 19 frames/s are few; each is a setpoint, with nothing between two, so that joints move in "
         "steps; `motiond convert --rate 100` puts rows between them"
     )
     result = planned(motion([0.0, 0.01, 0.0], 19.0))
-    assert (result.rate_hz, result.warnings) == (19.0, (said,))
+    assert (result.rate_hz, result.warnings) == (19.0, (warning,))
     assert planned(motion([0.0, 0.01, 0.0], 20.0)).warnings == ()
 
 
 def test_rows_that_the_driver_is_too_slow_for_are_told() -> None:
-    said = "500 frames/s are more than the driver takes, 300 Hz; it is played at 250 Hz, one row in 2"
-    assert planned(swing(1.0, 0.1, 500.0), max_rate_hz=300.0).warnings == (f"wave: {said}",)
+    warning = "500 frames/s are more than the driver takes, 300 Hz; it is played at 250 Hz, one row in 2"
+    assert planned(swing(1.0, 0.1, 500.0), max_rate_hz=300.0).warnings == (f"wave: {warning}",)
     assert planned(swing(1.0, 0.1, 500.0), max_rate_hz=500.0).warnings == ()
 
 

@@ -32,7 +32,7 @@ def changed(state: str, *, torque: bool, after: int = 0) -> messages.Changed:
 
 
 @pytest.mark.parametrize(
-    ("state", "torque", "message", "told"),
+    ("state", "torque", "message", "state_text"),
     [
         ("stopping", True, "", "stopping with torque on"),
         ("idle", False, "", "idle with torque off"),
@@ -40,14 +40,14 @@ def changed(state: str, *, torque: bool, after: int = 0) -> messages.Changed:
     ],
 )
 async def test_an_answer_that_does_not_come_names_the_state_and_what_is_awaited(
-    robot: Robot, state: str, message: str, told: str, *, torque: bool
+    robot: Robot, state: str, message: str, state_text: str, *, torque: bool
 ) -> None:
     robot.session.take(changed(state, torque=torque))
     robot.session.message = message
     with pytest.raises(RequestError) as refused:
         await robot.obeyed(1, "torque off")
     assert str(refused.value) == (
-        f"arm: not done in 0.1 s; the robot is {told}, and torque off is still awaited; "
+        f"arm: not done in 0.1 s; the robot is {state_text}, and torque off is still awaited; "
         "it may come yet; its state shows it"
     )
     assert refused.value.data == {"state": state, "torque": torque, "awaited": "torque off"}

@@ -104,18 +104,18 @@ async def test_a_start_of_a_group_is_not_prepared_by_a_clock_that_is_too_bad(rig
 
 async def test_diagnostics_tell_the_clock_as_it_is_now(rig: Rig) -> None:
     async with running(rig, clock := HandedClock(GOOD)):
-        told = await rig.until("diagnostics", lambda data: data["clock"]["synchronised"])
+        before = await rig.until("diagnostics", lambda data: data["clock"]["synchronised"])
         clock.kernel = ADRIFT
         later = await rig.until("diagnostics", lambda data: not data["clock"]["synchronised"])
     errors = {"estimated_error_s": 0.0002, "max_error_s": 0.004}
-    assert told["clock"] == {
+    assert before["clock"] == {
         "synchronised": True,
         **errors,
         "source": "kernel",
         "machine": machine_id(),
     }
-    assert later["clock"] == told["clock"] | dict.fromkeys([*errors, "source"]) | {"synchronised": False}
-    assert set(get_type_hints(REPORTS["diagnostics"].model)) == set(told)
+    assert later["clock"] == before["clock"] | dict.fromkeys([*errors, "source"]) | {"synchronised": False}
+    assert set(get_type_hints(REPORTS["diagnostics"].model)) == set(before)
 
 
 async def test_a_result_tells_how_far_a_motion_was_from_its_appointed_time(rig: Rig) -> None:
@@ -123,12 +123,12 @@ async def test_a_result_tells_how_far_a_motion_was_from_its_appointed_time(rig: 
         at = time.time() + AHEAD_S
         appointed = await ask(registry, "play", motion="short", start_at=at)
         status = await ask(registry, "status")
-        told = (await rig.rest_after(appointed["goal_id"]))["timing"]["drift_s"]
+        before = (await rig.rest_after(appointed["goal_id"]))["timing"]["drift_s"]
         played = await ask(registry, "play", motion="short")
         without = await rig.result_of(played["goal_id"])
     starts = {report.data.get("start_at") for report in rig.reports if report.subject == "state"}
     assert (status["start_at"], starts) == (at, {at, None})
-    assert told.keys() == {"p50", "p99", "max", "first", "last"}
-    assert -0.001 < told["first"] < AHEAD_S  # never early; how late is the machine's affair
-    assert 0.0 <= told["p50"] <= told["p99"] <= told["max"] < AHEAD_S
+    assert before.keys() == {"p50", "p99", "max", "first", "last"}
+    assert -0.001 < before["first"] < AHEAD_S  # never early; how late is the machine's affair
+    assert 0.0 <= before["p50"] <= before["p99"] <= before["max"] < AHEAD_S
     assert without["timing"]["drift_s"] is None

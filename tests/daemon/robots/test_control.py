@@ -35,14 +35,14 @@ async def ask(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]
     """Ask as every transport does."""
     async with asyncio.timeout(PATIENCE_S):
         answer = await Dispatcher(registry).answer(RawRequest("arm", verb, orjson.dumps(body)))
-    told: dict[str, Any] = orjson.loads(answer)
-    return told
+    reply: dict[str, Any] = orjson.loads(answer)
+    return reply
 
 
 async def ok(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]:
-    told = await ask(registry, verb, **body)
-    assert told["status"] == "ok", told
-    data: dict[str, Any] = told["data"]
+    reply = await ask(registry, verb, **body)
+    assert reply["status"] == "ok", reply
+    data: dict[str, Any] = reply["data"]
     return data
 
 
@@ -75,8 +75,8 @@ async def test_a_motion_stops_softly_when_the_lease_runs_out_and_what_waits_does
         assert (queued["code"], queued["message"]) == ("CANCELED", f"{RUN_OUT}; it had not begun")
         event = await rig.until("event", lambda data: data["kind"] == "lease_lost")
         assert event == {"kind": "lease_lost", "message": RUN_OUT, "holder": "ana", "taker": None}
-        told = await rig.until("lease", lambda data: data["holder"] is None, rig.place_of(event))
-        assert told["expires_at"] is None
+        reply = await rig.until("lease", lambda data: data["holder"] is None, rig.place_of(event))
+        assert reply["expires_at"] is None
         assert (await ask(registry, "play", motion="short"))["code"] == "NOT_IN_CONTROL"
     assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
 
@@ -118,8 +118,8 @@ async def test_a_play_that_has_not_begun_when_control_is_lost_does_not_begin(rig
         replacing = asyncio.create_task(ask(registry, "play", motion="short", on_busy="replace", lease=lease))
         await rig.until_state("stopping")
         await ok(registry, "lease/take", holder="bob")
-        told = await replacing
-        assert (told["code"], told["error"]) == (
+        reply = await replacing
+        assert (reply["code"], reply["error"]) == (
             "CANCELED",
             "arm: stopped before the motion began; play it again",
         )
@@ -132,9 +132,9 @@ async def test_where_no_control_is_required_everybody_commands_and_there_is_no_l
         await rig.until_state("idle")
         for verb in ("acquire", "take", "renew", "release"):
             body = {"holder": "ana"} if verb in {"acquire", "take"} else {"lease": "x"}
-            told = await ask(registry, f"lease/{verb}", **body)
+            reply = await ask(registry, f"lease/{verb}", **body)
             reason = "everybody may command it; command it without, or set lease.required"
-            assert told["error"] == f"arm: there is no lease to have; {reason}"
-            assert told["code"] == "NOT_ALLOWED"
+            assert reply["error"] == f"arm: there is no lease to have; {reason}"
+            assert reply["code"] == "NOT_ALLOWED"
         accepted = await ok(registry, "play", motion="short", lease="x")
         assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"

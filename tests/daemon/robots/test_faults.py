@@ -121,9 +121,9 @@ def stalled(fault: dict[str, Any]) -> Case:
 def unharmed(fault: dict[str, Any], late_s: float) -> Case:
     """The motion is played to its end all the same."""
     states = ("approaching", "playing", "idle")
-    told = (begins(fault["fault"]), CLEARED)
+    reported = (begins(fault["fault"]), CLEARED)
     message = "the last row is out and held"
-    return Case(fault, "SUCCESSFUL", states, message, told, {"reached_goal": True}, late_s)
+    return Case(fault, "SUCCESSFUL", states, message, reported, {"reached_goal": True}, late_s)
 
 
 def halted(fault: dict[str, Any], name: str, message: str, where: str) -> Case:
@@ -292,18 +292,18 @@ async def go_through(rig: Rig, registry: RobotRegistry, case: Case) -> Story:
     ready_s = time.monotonic()
     await rig.until("telemetry", lambda data: data["stamp_s"] > ready_s + WATCHED_S, len(rig.reports))
     torque = (await ask(registry, "status"))["torque"]
-    told = rig.reports[since:]
+    reported = rig.reports[since:]
     # From the motion's begin on: of a stream that crashes, hardly any comes after the fault.
     samples = [report.data for report in rig.reports[begun:] if report.subject == "telemetry"]
-    states = [before, *(report.data["state"] for report in told if report.subject == "state")]
+    states = [before, *(report.data["state"] for report in reported if report.subject == "state")]
     return Story(
         result,
         tuple(state for state, _ in groupby(states))[1:],
         # How soon another process finds actuators decides whether they still hold.
         sorted(
-            (one.data["kind"], one.data["message"])
-            for one in told
-            if one.subject == "event" and one.data["kind"] != "torque"
+            (report.data["kind"], report.data["message"])
+            for report in reported
+            if report.subject == "event" and report.data["kind"] != "torque"
         ),
         torque,
         read_plant(rig.folder / "plant.bin", time.monotonic()).torque,
@@ -338,8 +338,8 @@ async def tell(folder: Path, cases: list[Case]) -> dict[str, Story]:
 
 async def tell_all(folder: Path) -> dict[str, Story]:
     """Go through all cases, with two robots at once."""
-    told = await asyncio.gather(*(tell(folder / name, cases) for name, cases in GROUPS.items()))
-    return dict(ChainMap(*told))
+    reported = await asyncio.gather(*(tell(folder / name, cases) for name, cases in GROUPS.items()))
+    return dict(ChainMap(*reported))
 
 
 @pytest.fixture(scope="module")
@@ -375,11 +375,11 @@ def test_states_and_events_tell_what_happens_until_the_robot_can_play_again(
     story = chronicle.stories[case.name]
     assert story.states == case.states
     assert story.torque is story.holds is case.is_harmless
-    told = [event for event in story.events if event[0] not in {"warning", "check_failed"}]
+    reported = [event for event in story.events if event[0] not in {"warning", "check_failed"}]
     failed = [message for kind, message in story.events if kind == "check_failed"]
     assert failed == ([story.result["message"]] if "check" in story.result["details"] else [])
-    assert [kind for kind, _ in told] == [kind for kind, _ in sorted(case.events)]
-    for (_, message), (_, pattern) in zip(told, sorted(case.events), strict=True):
+    assert [kind for kind, _ in reported] == [kind for kind, _ in sorted(case.events)]
+    for (_, message), (_, pattern) in zip(reported, sorted(case.events), strict=True):
         assert re.fullmatch(pattern, message)
 
 

@@ -123,11 +123,11 @@ async def test_what_waits_is_moved_and_taken_out_by_its_goal(rig: Rig) -> None:
             for place in (0.1, 0.2, 0.3)
         ]
         moved = await ask(registry, "queue/move", goal_id=goals[2], place=1)
-        assert [one["goal_id"] for one in moved["queue"]] == [goals[2], goals[0], goals[1]]
+        assert [goal["goal_id"] for goal in moved["queue"]] == [goals[2], goals[0], goals[1]]
         moved = await ask(registry, "queue/move", goal_id=goals[2], place=99)
-        assert [one["goal_id"] for one in moved["queue"]] == goals
+        assert [goal["goal_id"] for goal in moved["queue"]] == goals
         left = await ask(registry, "queue/remove", goal_id=goals[1])
-        assert [one["goal_id"] for one in left["queue"]] == [goals[0], goals[2]]
+        assert [goal["goal_id"] for goal in left["queue"]] == [goals[0], goals[2]]
         out = await rig.result_of(goals[1])
         events = [report.data for report in rig.reports if report.data.get("kind") == "queue_moved"]
         for verb, more in (("queue/remove", {}), ("queue/move", {"place": 1})):

@@ -60,14 +60,14 @@ class Stage:
     def _send(self, command: messages.Command, _fds: tuple[int, ...] = ()) -> int:
         self.sent.append(command)
         if self.enables and isinstance(command, messages.Enable):
-            asyncio.get_running_loop().call_soon(self.tell, ON)
+            asyncio.get_running_loop().call_soon(self.notify, ON)
         return len(self.sent)
 
     async def _check_when_it_may(self) -> None:
         await self.may_check.wait()
         await self._check()
 
-    def tell(self, *notices: messages.Notice) -> None:
+    def notify(self, *notices: messages.Notice) -> None:
         """Let the stream process report something; it has obeyed all that was sent."""
         for notice in notices:
             if isinstance(notice, messages.Changed):
@@ -76,7 +76,7 @@ class Stage:
 
     def open(self, allowed: ActuatorLimits) -> None:
         """Let the driver be open, with actuators that allow so much."""
-        self.tell(messages.Ready(1000.0, [], allowed.as_lists()), OFF)
+        self.notify(messages.Ready(1000.0, [], allowed.as_lists()), OFF)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -90,7 +90,7 @@ class Stage:
         """Wait for the next list of motions and return one of them."""
         async for report in self.reports:
             if report.subject == "motions":
-                return next(one for one in report.data["motions"] if one["name"] == motion)
+                return next(entry for entry in report.data["motions"] if entry["name"] == motion)
         raise AssertionError
 
     async def settle(self) -> None:
@@ -158,13 +158,13 @@ async def test_what_was_planned_before_actuators_reported_less_does_not_begin(
         values: dict[str, Any] = {"motion": "short"} if verb == "play" else {"joints": {"elbow": 0.5}}
         asked = asyncio.create_task(refusal(stage, verb, **values))
         await stage.settle()
-        assert [type(one) for one in stage.sent] == [messages.Enable]
+        assert [type(command) for command in stage.sent] == [messages.Enable]
         stage.open(NARROW)
         await stage.listed("short")
-        stage.tell(ON)
+        stage.notify(ON)
         code, reason = await asked
         assert (code, reason) == ("INVALID_MOTION", f"{values.get('motion', 'goto')}: {CHANGED}")
-        assert {type(one) for one in stage.sent} == {messages.Enable}
+        assert {type(command) for command in stage.sent} == {messages.Enable}
 
 
 async def test_actuators_that_come_back_with_other_limits_are_heeded_and_the_same_ones_cost_nothing(
@@ -175,11 +175,11 @@ async def test_actuators_that_come_back_with_other_limits_are_heeded_and_the_sam
         stage.open(NARROW)
         assert not (await stage.listed("short"))["ok"]
         read = stage.robot.library.files_read
-        stage.tell(messages.Lost("the cable is out"))
+        stage.notify(messages.Lost("the cable is out"))
         stage.open(NARROW)
         await stage.settle()
         assert stage.robot.library.files_read == read
-        stage.tell(messages.Lost("the cable is out"))
+        stage.notify(messages.Lost("the cable is out"))
         stage.open(WIDE)
         assert (await stage.listed("short"))["ok"]
         answer = await ask(stage.registry, "play", motion="short")

@@ -52,20 +52,20 @@ class SlowLibrary:
 class Bench:
     def __init__(self) -> None:
         self.library = SlowLibrary()
-        self.told: list[str] = []
-        self.was_told = asyncio.Event()
+        self.loads: list[str] = []
+        self.was_loaded = asyncio.Event()
         self.loader = MotionLoader("arm", cast("MotionLibrary", self.library), self._on_loaded)
 
     def _on_loaded(self) -> None:
-        self.told.append("loaded")
-        self.was_told.set()
+        self.loads.append("loaded")
+        self.was_loaded.set()
 
     async def until_reading(self) -> None:
         await asyncio.wait_for(self.library.reading.wait(), PATIENCE_S)
 
-    async def until_told(self) -> None:
+    async def until_loaded(self) -> None:
         async with asyncio.timeout(PATIENCE_S):
-            await self.was_told.wait()
+            await self.was_loaded.wait()
 
 
 @pytest.fixture
@@ -80,10 +80,10 @@ def begin(bench: Bench) -> asyncio.Task[None]:
 async def test_everybody_waits_until_all_is_read_and_told(bench: Bench) -> None:
     loading = begin(bench)
     await bench.until_reading()
-    assert (loading.done(), bench.told) == (False, [])
+    assert (loading.done(), bench.loads) == (False, [])
     bench.library.may_end.set()
     await asyncio.wait_for(loading, PATIENCE_S)
-    assert bench.told == ["loaded"]
+    assert bench.loads == ["loaded"]
 
 
 async def test_one_reading_follows_another(bench: Bench) -> None:
@@ -98,7 +98,7 @@ async def test_one_reading_follows_another(bench: Bench) -> None:
     bench.library.may_end.set()
     await asyncio.wait_for(loading, PATIENCE_S)
     await asyncio.wait_for(bench.loader.load(), PATIENCE_S)
-    assert bench.told == ["loaded", "loaded"]
+    assert bench.loads == ["loaded", "loaded"]
 
 
 async def test_whoever_leaves_waits_for_no_file(bench: Bench) -> None:
@@ -114,7 +114,7 @@ async def test_whoever_leaves_waits_for_no_file(bench: Bench) -> None:
     bench.library.may_end.set()
     await asyncio.wait_for(bench.library.has_ended.wait(), PATIENCE_S)
     await asyncio.sleep(0)
-    assert (bench.library.stopped, bench.told) == (True, [])
+    assert (bench.library.stopped, bench.loads) == (True, [])
 
 
 async def test_a_failure_is_raised_to_whoever_waits_and_logged_where_nobody_does(
@@ -150,8 +150,8 @@ async def test_a_robot_whose_motions_cannot_be_read_takes_other_requests(
                 await ask(registry, "play", motion="short")
             assert str(refused.value) == "arm: no motion 'short'; there are no motions at all"
             patched.undo()
-            told = await ask(registry, "motions/reload")
-            assert [motion["name"] for motion in told["motions"]] == ["long", "short"]
+            listed = await ask(registry, "motions/reload")
+            assert [motion["name"] for motion in listed["motions"]] == ["long", "short"]
             accepted = await ask(registry, "play", motion="short")
             assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
     assert len(calls) == 1

@@ -97,8 +97,8 @@ async def test_a_broken_file_leaves_the_motion_of_before_and_a_warning_says_why(
         goal = await ask(registry, "play", motion="short")
         assert (await rig.result_of(goal["goal_id"]))["code"] == "SUCCESSFUL"
         await until(lambda: not registry.members["arm"].robot.motions._reading)  # by the watch
-        told = await ask(registry, "motions/reload")
-        refused = {one["name"]: one["ok"] for one in told["motions"]}
+        listed = await ask(registry, "motions/reload")
+        refused = {motion["name"]: motion["ok"] for motion in listed["motions"]}
         assert refused == {"first": True, "long": True, "short": False}, "as who asks for it is told"
         file.write_text(text)
         await until(lambda: (entry := library.get("short")) and entry.plan)
@@ -138,9 +138,9 @@ async def test_a_folder_that_is_exchanged_or_comes_later_is_watched_too(
         write_seq(folder / "later.seq", sweep(0.5), JOINTS, RATE_HZ)
         await until(lambda: library.get("later"))
         assert library.get("short") is None
-    told = [line for line in caplog.messages if "is not watched" in line]
+    logged = [line for line in caplog.messages if "is not watched" in line]
     where = f"arm: {folder}: is not watched; No such file or directory; it is tried again"
-    assert told == [f"{where}; make the folder"]
+    assert logged == [f"{where}; make the folder"]
 
 
 async def test_names_that_are_no_utf8_end_nothing_and_the_folder_is_followed_on(
@@ -161,9 +161,9 @@ async def test_names_that_are_no_utf8_end_nothing_and_the_folder_is_followed_on(
         state = registry.members["arm"].robot.state_payload()
         assert (state["goal_id"], rig.results()) == (goal["goal_id"], [])
         await ask(registry, "stop")
-    told = [line for line in caplog.messages if "UTF-8" in line]
+    logged = [line for line in caplog.messages if "UTF-8" in line]
     anew = "each change of that file has the folder watched from the beginning; rename it"
-    assert told == [f"arm: {folder}: a name is no UTF-8; {anew}"]
+    assert logged == [f"arm: {folder}: a name is no UTF-8; {anew}"]
     assert not [record for record in caplog.records if record.exc_info]
 
 
@@ -246,11 +246,11 @@ async def test_what_is_no_folder_is_called_so(
 
 
 def test_a_failure_to_watch_is_told_with_what_mends_it() -> None:
-    said = {
+    hints = {
         "OS file watch limit reached. about": "fs.inotify.max_user_watches",
         "Error creating a watcher: Too many open files (os error 24)": "fs.inotify.max_user_instances",
     }
-    for text, hint in said.items():
+    for text, hint in hints.items():
         for error in (OSError(text), ExceptionGroup("in a group", [WatchfilesRustInternalError(text)])):
             assert why_unwatched(error).endswith(hint)
     assert why_unwatched(WatchfilesRustInternalError("what else")).startswith("is not watched; what else;")

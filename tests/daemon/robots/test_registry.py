@@ -32,7 +32,7 @@ class FakeRobot:
             lease=LeaseSettings(), groups=[], watched_folders=(), rest_after_s=None
         )
         self.errors = list(errors)
-        self.told: list[str] = []
+        self.reasons: list[str] = []
         self.rests: list[float] = []
         self.left, self.on_line = asyncio.Event(), asyncio.Event()
         self.failing_stop = False
@@ -53,12 +53,12 @@ class FakeRobot:
         self.rests.append(duration_s)
 
     def on_exit(self, reason: str) -> None:
-        self.told.append(reason)
+        self.reasons.append(reason)
 
     def stop(self, reason: str) -> None:
         if self.failing_stop:
             raise ZeroDivisionError
-        self.told.append(reason)
+        self.reasons.append(reason)
 
     def report(self, *_: object, **__: object) -> None:
         pass
@@ -88,12 +88,12 @@ async def test_a_robot_that_fails_is_offline_and_tried_again_while_the_others_go
         await arm.on_line.wait()
     assert leg.on_line.is_set()
     assert not running.done()
-    assert arm.told == [
+    assert arm.reasons == [
         "failed inside motiond; ValueError('one') and KeyError('two'); the daemon's log says more",
         *["failed inside motiond; OSError(24, 'too many'); the daemon's log says more"] * 7,
     ]
     assert arm.rests == [0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 30.0, 30.0]
-    assert (leg.told, caplog.messages) == ([], ["arm: failed inside motiond"] * 8)
+    assert (leg.reasons, caplog.messages) == ([], ["arm: failed inside motiond"] * 8)
     registry.leave()
     await asyncio.wait_for(running, PATIENCE_S)
 
@@ -104,7 +104,7 @@ async def test_a_stop_reaches_every_robot_also_after_one_that_cannot_be_stopped(
     arm, leg = FakeRobot("arm"), FakeRobot("leg")
     arm.failing_stop = True
     registry_of(arm, leg, monkeypatch=monkeypatch).stop("the broker has been away")
-    assert (arm.told, leg.told) == ([], ["the broker has been away"])
+    assert (arm.reasons, leg.reasons) == ([], ["the broker has been away"])
     assert caplog.messages == ["arm: failed inside motiond"]
 
 

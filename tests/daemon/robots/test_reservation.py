@@ -52,14 +52,14 @@ async def ask(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]
     """Ask as every transport does."""
     async with asyncio.timeout(PATIENCE_S):
         answer = await Dispatcher(registry).answer(RawRequest("arm", verb, orjson.dumps(body)))
-    told: dict[str, Any] = orjson.loads(answer)
-    return told
+    reply: dict[str, Any] = orjson.loads(answer)
+    return reply
 
 
 async def ok(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]:
-    told = await ask(registry, verb, **body)
-    assert told["status"] == "ok", told
-    data: dict[str, Any] = told["data"]
+    reply = await ask(registry, verb, **body)
+    assert reply["status"] == "ok", reply
+    data: dict[str, Any] = reply["data"]
     return data
 
 
@@ -80,9 +80,9 @@ async def commit(
 
 async def committed(registry: RobotRegistry, answer: dict[str, Any], in_s: float = 60.0) -> float:
     """Commit what was prepared; return the time of its first row."""
-    told = await commit(registry, answer, in_s)
-    assert told["status"] == "ok", told
-    start_at: float = told["data"]["start_at"]
+    reply = await commit(registry, answer, in_s)
+    assert reply["status"] == "ok", reply
+    start_at: float = reply["data"]["start_at"]
     return start_at
 
 
@@ -106,9 +106,9 @@ async def until_phase(rig: Rig, phase: str | None, since: int = 0) -> dict[str, 
 async def test_a_robot_is_planned_for_and_reserved_and_does_not_move(rig: Rig) -> None:
     async with rig.running() as registry:
         answer = await prepared(rig, registry, speed=0.5, loop=3, seam="approach")
-        told = await until_phase(rig, "reserved")
-        assert told == NOTHING | {"start": "s1", "phase": "reserved", "expires_at": answer["expires_at"]}
-        assert reservations(rig) == [NOTHING, told]
+        reply = await until_phase(rig, "reserved")
+        assert reply == NOTHING | {"start": "s1", "phase": "reserved", "expires_at": answer["expires_at"]}
+        assert reservations(rig) == [NOTHING, reply]
         assert answer["start"] == "s1"
         assert answer["duration_s"] == pytest.approx(3 * 0.5 / 0.5)
         assert answer["ready_in_s"] > PREPARATION_S
@@ -123,16 +123,16 @@ async def test_what_would_interfere_is_refused_and_names_the_start(rig: Rig) -> 
         answer = await prepared(rig, registry)
         registry.reservations["arm"]._now = lambda: registry.reservations["arm"]._held.ends_s - 8.2  # type: ignore[union-attr]
         for verb, body in INTERFERING.items():
-            told = await ask(registry, verb, **body)
-            assert (told["code"], told["error"]) == (
+            reply = await ask(registry, verb, **body)
+            assert (reply["code"], reply["error"]) == (
                 "RESERVED",
                 f"arm/{verb}: {EXPIRES}; wait, or release it by fleet/release or stop",
             )
-            assert told["data"] == {"start": "s1", "expires_at": answer["expires_at"]}
-        told = await ask(registry, "fleet/prepare", motion="short", start="s2")
-        assert (told["code"], told["data"]["start"]) == ("RESERVED", "s1")
-        told = await ask(registry, "fleet/release", start="s2", token=NOBODYS)
-        assert (told["code"], told["error"]) == (
+            assert reply["data"] == {"start": "s1", "expires_at": answer["expires_at"]}
+        reply = await ask(registry, "fleet/prepare", motion="short", start="s2")
+        assert (reply["code"], reply["data"]["start"]) == ("RESERVED", "s1")
+        reply = await ask(registry, "fleet/release", start="s2", token=NOBODYS)
+        assert (reply["code"], reply["error"]) == (
             "NOT_RESERVED",
             "arm: not reserved for start 's2'; it is for 's1'; prepare it first",
         )
@@ -172,13 +172,13 @@ async def test_what_cannot_be_played_is_refused_as_of_play_and_reserves_nothing(
 ) -> None:
     async with rig.running() as registry:
         await rig.until_state("idle")
-        told = await ask(registry, "fleet/prepare", **({"start": "s1"} | body))
-        assert told["code"] == code
+        reply = await ask(registry, "fleet/prepare", **({"start": "s1"} | body))
+        assert reply["code"] == code
         if message is None:
             message = (await ask(registry, "play", **body))["error"]
         else:
             assert (await ok(registry, "goto", joints={"elbow": 0.2}))["goal_id"]
-        assert told["error"] == message
+        assert reply["error"] == message
         assert reservations(rig) == [NOTHING]
 
 
@@ -236,10 +236,10 @@ async def test_the_same_start_again_is_planned_again_and_another_motion_takes_it
 async def test_a_start_that_is_prepared_again_and_refused_is_released(rig: Rig) -> None:
     async with rig.running() as registry:
         token = (await prepared(rig, registry))["token"]
-        told = await ask(registry, "fleet/prepare", motion="no", start="s1", token=token)
-        assert told["code"] == "UNKNOWN_MOTION"
-        told = await until_phase(rig, "released")
-        assert told["reason"] == (
+        reply = await ask(registry, "fleet/prepare", motion="no", start="s1", token=token)
+        assert reply["code"] == "UNKNOWN_MOTION"
+        reply = await until_phase(rig, "released")
+        assert reply["reason"] == (
             "it was prepared again and refused; arm: no motion 'no'; there are long, short"
         )
         assert (await ok(registry, "play", motion="short"))["goal_id"]
@@ -251,9 +251,9 @@ async def test_a_start_that_is_prepared_again_and_refused_is_released(rig: Rig) 
 async def test_a_reservation_expires_by_itself(rig: Rig) -> None:
     async with rig.running() as registry:
         await prepared(rig, registry, expires_s=1.0)
-        told = await until_phase(rig, "released")
+        reply = await until_phase(rig, "released")
         reason = "nothing was committed in 1 s"
-        assert told == NOTHING | {"start": "s1", "phase": "released", "reason": reason}
+        assert reply == NOTHING | {"start": "s1", "phase": "released", "reason": reason}
         event = await rig.until("event", lambda data: data["kind"] == "start_released")
         assert event == {"kind": "start_released", "message": f"s1: {reason}", "start": "s1"}
         assert (await ok(registry, "play", motion="short"))["goal_id"]
@@ -264,8 +264,8 @@ async def test_a_reservation_whose_time_is_over_refuses_nothing_and_is_not_commi
         answer = await prepared(rig, registry)
         reservation = registry.reservations["arm"]
         reservation._now = lambda: time.monotonic() + 60.0
-        told = await commit(registry, answer)
-        assert (told["code"], told["error"]) == (
+        reply = await commit(registry, answer)
+        assert (reply["code"], reply["error"]) == (
             "NOT_RESERVED",
             "arm: not reserved for start 's1'; it has expired, was released or never was; prepare it first",
         )
@@ -290,16 +290,16 @@ async def test_a_stop_a_release_and_a_lost_robot_end_it(rig: Rig, how: str, reas
             await committed(registry, answer)
         match how:
             case "release":
-                told = await ok(registry, "fleet/release", start="s1", token=answer["token"])
-                assert told == {"start": "s1"}
+                reply = await ok(registry, "fleet/release", start="s1", token=answer["token"])
+                assert reply == {"start": "s1"}
             case "lost":
                 registry.members["arm"].listener.on_exit("the process ended")
             case "shutdown":
                 registry.leave()
             case _:
                 await ok(registry, how)
-        told = await until_phase(rig, "released")
-        assert told["reason"].startswith(reason)
+        reply = await until_phase(rig, "released")
+        assert reply["reason"].startswith(reason)
         assert registry.reservations["arm"].phase_of("s1") is None
         assert rig.results() == []
     assert is_still(rig)
@@ -328,17 +328,17 @@ async def test_a_commit_that_cannot_be_kept_is_refused_and_releases(
         answer = await prepared(rig, registry)
         start_at = time.time() + in_s
         registry.reservations["arm"]._unix_now = lambda: start_at - in_s
-        told = await commit(registry, answer, start_at=start_at)
-        assert told["code"] == code
-        assert told["error"].endswith(message.format(needs=answer["ready_in_s"]))
-        assert (await until_phase(rig, "released"))["reason"] == told["error"]
+        reply = await commit(registry, answer, start_at=start_at)
+        assert reply["code"] == code
+        assert reply["error"].endswith(message.format(needs=answer["ready_in_s"]))
+        assert (await until_phase(rig, "released"))["reason"] == reply["error"]
     assert is_still(rig)
 
 
 async def test_a_commit_that_does_not_name_the_robot_is_refused_and_changes_nothing(rig: Rig) -> None:
     async with rig.running() as registry:
-        told = await commit(registry, await prepared(rig, registry), robots=["left"])
-        assert (told["code"], told["error"]) == (
+        reply = await commit(registry, await prepared(rig, registry), robots=["left"])
+        assert (reply["code"], reply["error"]) == (
             "INVALID_REQUEST",
             "arm/fleet/commit: 'robots' does not name this robot; it names all that take part; add it",
         )
@@ -349,22 +349,22 @@ async def test_the_same_commit_again_changes_nothing_and_another_one_is_refused(
     async with rig.running() as registry:
         answer = await prepared(rig, registry)
         start_at = await committed(registry, answer)
-        told = await commit(registry, answer, start_at=start_at, transaction="again")
-        assert told["data"] == {"start": "s1", "start_at": start_at}
-        told = await commit(registry, answer, start_at=start_at + 1.0)
+        reply = await commit(registry, answer, start_at=start_at, transaction="again")
+        assert reply["data"] == {"start": "s1", "start_at": start_at}
+        reply = await commit(registry, answer, start_at=start_at + 1.0)
         already = f"start 's1' is committed already, to start_at {start_at:.3f}"
-        assert (told["code"], told["error"]) == (
+        assert (reply["code"], reply["error"]) == (
             "BUSY",
             f"arm: {already}; it is committed once; send another start",
         )
-        told = await ask(registry, "play", motion="short")
-        assert told["error"] == (
+        reply = await ask(registry, "play", motion="short")
+        assert reply["error"] == (
             f"arm/play: reserved for start 's1'; it is committed to start_at {start_at:.3f}; "
             "wait, or release it by fleet/release or stop"
         )
         assert (await ask(registry, "fleet/prepare", motion="short", start="s1"))["code"] == "BUSY"
         await until_phase(rig, "committed")
-        assert [told["phase"] for told in reservations(rig)] == [None, "reserved", "committed"]
+        assert [reply["phase"] for reply in reservations(rig)] == [None, "reserved", "committed"]
         await ok(registry, "stop")
         assert (await commit(registry, answer, start_at=start_at))["code"] == "NOT_RESERVED"
 
@@ -384,16 +384,16 @@ async def test_who_has_not_prepared_a_start_changes_nothing_of_it(
             await committed(registry, answer)
         else:
             for motion in ("long", "no"):
-                told = await ask(registry, "fleet/prepare", motion=motion, start="s1", **sent)
-                assert told["code"] == "NOT_ALLOWED"
+                reply = await ask(registry, "fleet/prepare", motion=motion, start="s1", **sent)
+                assert reply["code"] == "NOT_ALLOWED"
         if token is not None:
-            told = await commit(registry, answer, token=token)
-            assert (told["code"], told["error"]) == (
+            reply = await commit(registry, answer, token=token)
+            assert (reply["code"], reply["error"]) == (
                 "NOT_ALLOWED",
                 f"arm/fleet/commit: the token is wrong; {OWNED}",
             )
-        told = await ask(registry, "fleet/release", start="s1", **sent)
-        assert told["code"] == ("NOT_ALLOWED" if token else "INVALID_REQUEST")
+        reply = await ask(registry, "fleet/release", start="s1", **sent)
+        assert reply["code"] == ("NOT_ALLOWED" if token else "INVALID_REQUEST")
         await until_phase(rig, phase)
         assert registry.reservations["arm"].phase_of("s1") == phase
         assert answer["token"] not in repr([report.data for report in rig.reports])
@@ -409,8 +409,8 @@ async def test_a_secret_that_only_the_client_knows_commits_a_start(rig: Rig) -> 
         assert secret not in repr([report.data for report in rig.reports])
         assert (await commit(registry, answer, token=digest))["code"] == "NOT_ALLOWED"
         # The digest is what all may know: to prepare the start again takes the secret itself.
-        told = await ask(registry, "fleet/prepare", motion="long", start="s1", token_sha256=digest)
-        assert told["code"] == "NOT_ALLOWED"
+        reply = await ask(registry, "fleet/prepare", motion="long", start="s1", token_sha256=digest)
+        assert reply["code"] == "NOT_ALLOWED"
         assert (await commit(registry, answer, token=secret))["status"] == "ok"
 
 
@@ -431,10 +431,10 @@ async def test_who_loses_control_loses_what_was_prepared(rig: Rig, how: str, on_
                 held = registry.members["arm"].control.lease
                 assert held is not None
                 held._now = lambda: time.monotonic() + 30.0
-        told = await until_phase(rig, "released")
+        reply = await until_phase(rig, "released")
         lost = "control of the robot has changed"
         stopped = "a stop came before the first row"
-        assert told["reason"] == (stopped if on_loss == "stop" and how != "release" else lost)
+        assert reply["reason"] == (stopped if on_loss == "stop" and how != "release" else lost)
         assert registry.reservations["arm"].phase_of("s1") is None
     assert is_still(rig)
 
@@ -449,14 +449,14 @@ async def test_a_token_is_told_again_only_to_who_proves_control(rig: Rig) -> Non
         async def prepare(**more: Any) -> dict[str, Any]:
             body = {"motion": "short", "start": "s1", "transaction": "t1"} | more
             answer = await dispatcher.answer(RawRequest("arm", "fleet/prepare", orjson.dumps(body)))
-            told: dict[str, Any] = orjson.loads(answer)
-            return told
+            reply: dict[str, Any] = orjson.loads(answer)
+            return reply
 
         token = (await prepare(lease=lease))["data"]["token"]
         assert (await prepare(lease=lease))["data"]["token"] == token
         for more in ({}, {"lease": "guessed"}):
-            told = await prepare(**more)
-            assert (told["status"], told["code"], told["data"]) == ("error", "INVALID_REQUEST", {})
+            reply = await prepare(**more)
+            assert (reply["status"], reply["code"], reply["data"]) == ("error", "INVALID_REQUEST", {})
 
 
 # -- from the approach to the end ---------------------------------------------------------------------------
@@ -466,14 +466,14 @@ async def test_it_plays_at_the_time_that_was_committed(rig: Rig) -> None:
     async with rig.running() as registry:
         answer = await prepared(rig, registry, transaction="t1")
         start_at = await committed(registry, answer, answer["ready_in_s"] + 4.0)
-        told = await until_phase(rig, "committed")
-        assert told == NOTHING | {"start": "s1", "phase": "committed", "start_at": start_at}
+        reply = await until_phase(rig, "committed")
+        assert reply == NOTHING | {"start": "s1", "phase": "committed", "start_at": start_at}
         await until_phase(rig, "ready")
         assert start_at - answer["ready_in_s"] <= time.time() < start_at
         result = await rig.until("result", lambda data: data["transaction"] == "t1")
         assert (result["code"], result["details"]["start"]) == ("SUCCESSFUL", "s1")
         await until_phase(rig, "ended")
-        assert [one["phase"] for one in reservations(rig)] == [
+        assert [report["phase"] for report in reservations(rig)] == [
             None,
             "reserved",
             "committed",
@@ -491,8 +491,8 @@ async def test_an_approach_that_would_begin_too_late_is_not_begun(rig: Rig) -> N
         await committed(registry, answer, answer["ready_in_s"] + 2.0)
         now_s = reservation._now
         reservation._now = lambda: now_s() - answer["ready_in_s"]  # the event loop is late by so much
-        told = await until_phase(rig, "released")
-        assert "the robot needs" in told["reason"]
+        reply = await until_phase(rig, "released")
+        assert "the robot needs" in reply["reason"]
         assert rig.results() == []
     assert is_still(rig)
 

@@ -61,10 +61,10 @@ async def test_states_and_results_are_numbered_without_a_gap_and_stamped_in_orde
             accepted = await ask(registry, "play", motion="short")
             await rig.rest_after(accepted["goal_id"])
     for subject, least in (("state", 8), ("result", 2)):
-        told = [report.data for report in rig.reports if report.subject == subject]
-        assert [one["sequence"] for one in told] == list(range(1, len(told) + 1))
-        assert len(told) >= least
-        stamps = [one["stamp_utc"] for one in told]
+        reported = [report.data for report in rig.reports if report.subject == subject]
+        assert [report["sequence"] for report in reported] == list(range(1, len(reported) + 1))
+        assert len(reported) >= least
+        stamps = [report["stamp_utc"] for report in reported]
         assert stamps == sorted(stamps)
         assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", stamp) for stamp in stamps)
 

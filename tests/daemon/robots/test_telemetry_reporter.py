@@ -21,25 +21,25 @@ async def test_nothing_is_reported_before_the_first_record_and_diagnostics_are_w
     fd = ring.create(2)
     reader, writer = ring.RingReader(fd, 2), ring.RingWriter(fd, 2)
     os.close(fd)
-    told: dict[Subject, dict[str, Any]] = {}
+    reports: dict[Subject, dict[str, Any]] = {}
     reporter, observer = (
-        TelemetryReporter(told.__setitem__, TelemetryRates(20.0, 20.0), lambda _: True, ClockMonitor()),
+        TelemetryReporter(reports.__setitem__, TelemetryRates(20.0, 20.0), lambda _: True, ClockMonitor()),
         Observer(reader, 2),
     )
     observer.take()
     assert not reporter.take(observer, 1.0, moving=False)
-    assert told == {}
+    assert reports == {}
     writer.put(ring.Record(2).data)
     observer.take()
     assert reporter.take(observer, 1.0, moving=False)
-    assert told["diagnostics"].keys() >= {
+    assert reports["diagnostics"].keys() >= {
         "tick_rate_hz",
         "missed_deadlines_total",
         "driver_errors",
         "records_lost",
         "clock",
     }
-    assert told.keys() == {"telemetry", "diagnostics"}
+    assert reports.keys() == {"telemetry", "diagnostics"}
     reader.close()
 
 
@@ -80,16 +80,16 @@ class Told:
 async def test_telemetry_is_told_as_often_as_configured(
     monkeypatch: pytest.MonkeyPatch, rate_hz: float
 ) -> None:
-    told = Told(monkeypatch, TelemetryRates(rate_hz, rate_hz))
-    assert told.during(100.0, moving=True) == pytest.approx(100.0 * rate_hz, rel=0.03, abs=2)
-    assert told.during(100.0, moving=False) == pytest.approx(100.0 * rate_hz, rel=0.03, abs=2)
+    reports = Told(monkeypatch, TelemetryRates(rate_hz, rate_hz))
+    assert reports.during(100.0, moving=True) == pytest.approx(100.0 * rate_hz, rel=0.03, abs=2)
+    assert reports.during(100.0, moving=False) == pytest.approx(100.0 * rate_hz, rel=0.03, abs=2)
 
 
 async def test_at_no_rate_nothing_is_told_and_the_records_are_looked_at_all_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told = Told(monkeypatch, TelemetryRates(0.0, 0.0))
-    assert told.during(10.0, moving=True) + told.during(10.0, moving=False) == 0
+    reports = Told(monkeypatch, TelemetryRates(0.0, 0.0))
+    assert reports.during(10.0, moving=True) + reports.during(10.0, moving=False) == 0
     assert [TelemetryRates(hz, 0.0).watch_period_s for hz in (0.0, 0.01, 20.0)] == [0.05, 0.05, 0.05]
 
 
@@ -99,7 +99,7 @@ async def test_at_no_rate_nothing_is_told_and_the_records_are_looked_at_all_the_
 async def test_pages_get_samples_at_their_own_pace(
     monkeypatch: pytest.MonkeyPatch, mqtt_hz: float, page_hz: float
 ) -> None:
-    told = Told(monkeypatch, TelemetryRates(mqtt_hz, 0.0, page_hz))
-    assert told.during(100.0, moving=True) == pytest.approx(100.0 * mqtt_hz, rel=0.03, abs=2)
-    told.during(100.0, moving=False)
-    assert len(told.page_times) == pytest.approx(200.0 * page_hz, rel=0.03, abs=2)
+    reports = Told(monkeypatch, TelemetryRates(mqtt_hz, 0.0, page_hz))
+    assert reports.during(100.0, moving=True) == pytest.approx(100.0 * mqtt_hz, rel=0.03, abs=2)
+    reports.during(100.0, moving=False)
+    assert len(reports.page_times) == pytest.approx(200.0 * page_hz, rel=0.03, abs=2)

@@ -278,11 +278,11 @@ class Halves:
         ids = [ended.goal_id for ended in reported]
         if sorted(ids) != sorted(self.accepted):
             wrong.append(f"accepted {sorted(self.accepted)}, and results of {sorted(ids)}")
-        told = {ended.goal_id: (ended.code, ended.message) for ended, _ in self.engine.ends}
+        ends = {ended.goal_id: (ended.code, ended.message) for ended, _ in self.engine.ends}
         wrong += [
-            f"{ended} is not how it ended: {told[ended.goal_id]}"
+            f"{ended} is not how it ended: {ends[ended.goal_id]}"
             for ended in reported
-            if told.get(ended.goal_id, (ended.code, ended.message)) != (ended.code, ended.message)
+            if ends.get(ended.goal_id, (ended.code, ended.message)) != (ended.code, ended.message)
         ]
         wrong += [f"{ended} was begun in vain" for ended in reported if ended.code == "INVALID_GOAL"]
         for ended, place in self.engine.ends:

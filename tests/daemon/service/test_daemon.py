@@ -48,9 +48,9 @@ def rig(tmp_path: Path, programs: None) -> Rig:
 async def heard(systemd: socket.socket) -> str:
     """Return what systemd is told next, besides what it shows to people."""
     async with asyncio.timeout(PATIENCE_S):
-        while (told := await shown(systemd)).startswith("STATUS="):
+        while (line := await shown(systemd)).startswith("STATUS="):
             pass
-        return told
+        return line
 
 
 async def shown(systemd: socket.socket) -> str:
@@ -70,9 +70,9 @@ async def test_systemd_hears_ready_then_the_watchdog_then_stopping(
         assert {await heard(systemd), await heard(systemd)} == {"READY=1", "WATCHDOG=1"}
         assert await heard(systemd) == "WATCHDOG=1"
         daemon.send_signal(signal.SIGTERM)
-        while (told := await heard(systemd)) == "WATCHDOG=1":
+        while (line := await heard(systemd)) == "WATCHDOG=1":
             pass
-        assert told == "STOPPING=1"
+        assert line == "STOPPING=1"
         assert (await daemon.end()).code == 0
 
 

@@ -49,9 +49,9 @@ def under(systemd: socket.socket, **more: str) -> dict[str, str]:
 
 def heard(systemd: socket.socket) -> str:
     """Return what systemd is told next, besides what it shows to people."""
-    while (told := systemd.recv(1000).decode()).startswith("STATUS="):
+    while (line := systemd.recv(1000).decode()).startswith("STATUS="):
         pass
-    return told
+    return line
 
 
 def playing(rig: Rig, daemon: subprocess.Popen[str]) -> None:
@@ -92,7 +92,7 @@ def test_a_systemd_that_does_not_read_holds_nothing_up(
 ) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
     assert notify("READY=1")
-    eventually("nothing more can be told", lambda: notify("WATCHDOG=1"), lambda told: not told)
+    eventually("nothing more can be told", lambda: notify("WATCHDOG=1"), lambda line: not line)
     assert heard(systemd) == "READY=1"
     assert notify("WATCHDOG=1")
 
@@ -103,7 +103,7 @@ def test_a_sigterm_while_motions_are_read_waits_for_no_file(systemd: socket.sock
     (rig.folder / "motions" / "slow.seq").write_text(text + row * 600_000)
     with background("run", "-c", rig.config, env=under(systemd)) as daemon:
         assert heard(systemd) == "READY=1"
-        eventually("the file is being read", lambda: _reading_s(daemon.pid), lambda told: told > 0.5)
+        eventually("the file is being read", lambda: _reading_s(daemon.pid), lambda line: line > 0.5)
         daemon.terminate()
         assert heard(systemd) == "STOPPING=1"
         _, log = daemon.communicate(timeout=PATIENCE_S)

@@ -44,14 +44,14 @@ def exposed() -> list[dict[str, Any]]:
     """Return what systemd finds that the unit leaves open."""
     unit = str(SYSTEMD / "motiond.service")
     analyze = [systemd_program("systemd-analyze"), "security", "--offline=true", unit]
-    told = subprocess.run(
+    analysis = subprocess.run(
         [*analyze, "--json=short"], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
-    found: list[dict[str, Any]] = orjson.loads(told.stdout)
+    points: list[dict[str, Any]] = orjson.loads(analysis.stdout)
     assert subprocess.run([*analyze, "--threshold=20"], capture_output=True, check=False).returncode == 0, (
-        found
+        points
     )
-    return [one for one in found if one["set"] is False]
+    return [point for point in points if point["set"] is False]
 
 
 def test_the_units_exposure_is_at_most_2_and_each_point_that_is_left_has_its_reason() -> None:
@@ -59,7 +59,7 @@ def test_the_units_exposure_is_at_most_2_and_each_point_that_is_left_has_its_rea
     _, _, table = page.partition("| point | why it is left |")
     lines = table.partition("\n\n")[0].splitlines()[2:]
     reasons = {line.split(" | ")[0].strip("| `").replace("\\|", "|") for line in lines}
-    assert {one["name"].rstrip("=") for one in exposed()} == reasons
+    assert {point["name"].rstrip("=") for point in exposed()} == reasons
 
 
 def test_systemd_can_make_the_user_of_the_unit(tmp_path: Path) -> None:
