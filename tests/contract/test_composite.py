@@ -23,9 +23,9 @@ DIVISOR = 2
 
 
 class CompositeRig(Rig):
-    timeout_s = 30.0
-
     """Two simulated parts whose actuators are not adjacent; one has half the rate and is late."""
+
+    timeout_s = 30.0
 
     def __init__(self, folder: Path) -> None:
         super().__init__()

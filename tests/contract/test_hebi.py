@@ -10,7 +10,6 @@ from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.options import HebiOptions
 from motiond.drivers.testing.contract import DriverContract
 from motiond.drivers.testing.rig import ACTUATORS, LIFETIME_S, Rig
-from tests.contract.hebi_bench import Bench
 from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
 
 if TYPE_CHECKING:
@@ -21,49 +20,10 @@ if TYPE_CHECKING:
 OPTIONS = HebiOptions(families="Arm", command_lifetime_s=LIFETIME_S, lookup_timeout_s=0.1)
 
 
-class ImitationRig(Rig):
-    timeout_s = 30.0
-
-    """The vendor's imitation group; it stays when the driver closes, as modules do."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.bench = Bench(ACTUATORS)
-
-    def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:
-        return HebiDriver(actuators, OPTIONS, self.clock, lambda _: self.bench, self.clock.sleep)
-
-    def make_broken(self) -> Driver:
-        self.bench.silent = True
-        return self.make()
-
-    def push(self, driver: Driver, position: Floats) -> None:
-        del driver
-        self.bench.push(position)
-
-    def silence(self, driver: Driver) -> None:
-        del driver
-        self.bench.silent = True
-
-    def lose_bus(self, driver: Driver) -> None:
-        self.silence(driver)
-        self.bench.entrylist.clear()
-
-    def restore_bus(self, driver: Driver) -> None:
-        del driver
-        self.bench = Bench(ACTUATORS)
-
-
-class TestHebiImitation(DriverContract):
-    @pytest.fixture
-    def rig(self) -> Rig:
-        return ImitationRig()
-
-
-class FailingRig(Rig):
-    timeout_s = 30.0
-
+class HebiRig(Rig):
     """Modules that release, and drop out, as real ones do."""
+
+    timeout_s = 30.0
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +57,7 @@ class FailingRig(Rig):
             module.lost = False
 
 
-class TestHebiModules(DriverContract):
+class TestHebi(DriverContract):
     @pytest.fixture
     def rig(self) -> Rig:
-        return FailingRig()
+        return HebiRig()

@@ -44,11 +44,3 @@ def test_what_pages_and_examples_import_is_public(module: str, name: str) -> Non
 def test_what_pages_mention_is_there(name: str) -> None:
     module, _, last = name.rpartition(".")
     assert last in import_module(module).__all__
-
-
-@pytest.mark.parametrize("module", FACES)
-def test_public_names_can_be_had(module: str) -> None:
-    face = import_module(module)
-    assert set(face.__all__) <= set(dir(face))
-    for name in face.__all__:
-        assert getattr(face, name) is not None

@@ -28,7 +28,7 @@ def device(name: str) -> str:
 class Waiting:
     """A wait for devices: with the daemon's ends of its channel and ring, and with what happens meanwhile.
 
-    `devices`: what is to be driven, as it is now. `told`: what was reported to the daemon.
+    `devices`: what is to be driven, as it is now. `messages`: what was reported to the daemon.
     """
 
     def __init__(self, *devices: str) -> None:
@@ -38,7 +38,7 @@ class Waiting:
         self._writer, self.reader = RingWriter(fd, 1), RingReader(fd, 1)
         os.close(fd)
         self.devices = devices
-        self.told: list[str] = []
+        self.messages: list[str] = []
         self._locks = DeviceLocks(devices)
 
     def ends(self, *events: Callable[[], object]) -> bool:
@@ -63,7 +63,7 @@ class Waiting:
         while self.daemon.fileno() >= 0 and (received := self.daemon.receive()) is not None:
             notice = received[0]
             assert isinstance(notice, messages.Lost)
-            self.told.append(notice.message)
+            self.messages.append(notice.message)
 
     def close(self) -> None:
         for each in (self.daemon, self._locks, self._channel, self._writer, self.reader):
@@ -116,7 +116,7 @@ def test_all_devices_are_taken_or_none() -> None:
         each.close()
 
 
-def test_who_drives_other_devices_releases_of_what_it_drives_no_more_alone() -> None:
+def test_a_process_that_drives_other_devices_releases_only_what_it_no_longer_drives() -> None:
     port, old, new = device("port"), device("old"), device("new")
     locks = DeviceLocks([port, old])
     assert locks.take() is None
@@ -146,7 +146,7 @@ def test_a_device_is_waited_for_and_its_holder_named_once_until_it_is_free() -> 
     port = device("port")
     with held(port) as other, waiting(port) as wait:
         assert wait.ends(nothing, nothing, other.close)
-        assert wait.told == [held_by(port, f"process {os.getpid()}")]
+        assert wait.messages == [held_by(port, f"process {os.getpid()}")]
 
 
 def test_who_waits_by_a_name_that_comes_to_stand_for_another_device_takes_that() -> None:
@@ -161,7 +161,7 @@ def test_who_waits_by_a_name_that_comes_to_stand_for_another_device_takes_that()
                 each.close()
 
 
-def test_whoever_waits_is_seen_to_be_alive_in_every_beat() -> None:
+def test_a_waiting_process_is_seen_to_be_alive_in_every_beat() -> None:
     port, pulses = device("port"), list[int]()
     with held(port) as other, waiting(port) as wait:
         look = lambda: pulses.append(wait.reader.pulse)  # noqa: E731 - as the others
@@ -175,7 +175,7 @@ def shut_down(wait: Waiting) -> None:
     wait.daemon.send(messages.Shutdown())
 
 
-@pytest.mark.parametrize("how", [shut_down, lambda wait: wait.daemon.close()], ids=["told", "gone"])
+@pytest.mark.parametrize("how", [shut_down, lambda wait: wait.daemon.close()], ids=["shut down", "gone"])
 def test_the_wait_ends_when_the_daemon_reports_so_or_has_gone(how: Callable[[Waiting], None]) -> None:
     port = device("port")
     with held(port), waiting(port) as wait:
@@ -186,13 +186,13 @@ def test_a_device_that_another_user_holds_is_reported_with_that_user(monkeypatch
     port = device("port")
     with listening_as_other_user(monkeypatch, address_of(port)) as theirs, waiting(port) as wait:
         assert wait.ends(nothing, theirs.close)
-        assert wait.told == [held_by(port, f"process {os.getpid()} of user {OTHER_USER}")]
+        assert wait.messages == [held_by(port, f"process {os.getpid()} of user {OTHER_USER}")]
 
 
 def test_a_holder_that_cannot_be_asked_is_still_a_holder() -> None:
-    holder = Holder(device("nobody holds it"))
+    holder = Holder(device("no holder"))
     assert str(holder) == (
-        f"{device('nobody holds it')}: held by another process; "
+        f"{device('no holder')}: held by another process; "
         "one device has one master; waiting until that process ends"
     )
     holder.close()

@@ -157,16 +157,6 @@ def test_the_first_stop_decides_the_code(player: Player) -> None:
     assert [result.code for result in player.results] == [ResultCode.DEADLINE_MISSED]
 
 
-def test_an_emergency_stop_freezes_the_reference_and_ends_the_goal(player: Player) -> None:
-    player.play(execution_of())
-    play_on(player, 3)
-    player.estop()
-    frozen = player.position.tolist()
-    assert play_on(player, 5) == [frozen] * 5
-    assert state_of(player) is State.ESTOPPED
-    assert [result.code for result in player.results] == [ResultCode.ESTOP]
-
-
 def test_a_fault_ends_the_goal_with_its_code_and_details(player: Player) -> None:
     player.play(execution_of())
     player.fault(ResultCode.COMM_LOST, "bus lost", {"joint": "elbow"})

@@ -66,17 +66,17 @@ def test_a_driver_is_opened_again_with_torque_off_after_longer_and_longer_waits(
 
 @pytest.fixture(autouse=True)
 def signals_as_they_were() -> Iterator[None]:
-    """Let this process, unlike one that runs a stream, hear the signal to leave afterwards."""
+    """Let this process, unlike one that runs a stream, receive that signal afterwards."""
     before = signal.getsignal(messages.HURRY)
     yield
     signal.signal(messages.HURRY, before)
 
 
-@pytest.mark.parametrize("how", ["told", "gone"])
+@pytest.mark.parametrize("how", ["shut down", "gone"])
 def test_the_search_ends_when_the_daemon_reports_so_or_has_gone(how: str) -> None:
     ours, theirs = Channel.pair()
     driver, loop_end = Away(), Channel(theirs)
-    if how == "told":
+    if how == "shut down":
         ours.send(messages.Enable())
         ours.send(messages.Shutdown())
     else:
@@ -88,7 +88,7 @@ def test_the_search_ends_when_the_daemon_reports_so_or_has_gone(how: str) -> Non
 
 
 class Endless(Away):
-    """A driver that is told to leave in the middle of a search without end."""
+    """A driver whose process is signalled to end in the middle of a search without end."""
 
     def open(self) -> None:
         self.calls.append("open")
@@ -124,7 +124,7 @@ class Moved(Away):
         self.calls.append("open")
 
 
-def test_a_port_that_comes_back_by_another_name_is_opened_once_nobody_else_has_that() -> None:
+def test_a_port_that_comes_back_by_another_name_is_opened_once_no_other_has_it() -> None:
     ours, theirs = Channel.pair()
     loop_end = Channel(theirs)
     before, now = device("ttyUSB0"), device("ttyUSB1")

@@ -53,34 +53,10 @@ def test_each_check_has_words_for_when_it_passes_again() -> None:
 # -- what fails -------------------------------------------------------------------------------------------
 
 HOT = [{"fault": "overheating", "rate_c_per_s": 1e4}]
-FAILURES: dict[str, tuple[list[dict[str, Any]], str, str]] = {
-    "temperature": (HOT, "temperature", "HARDWARE_FAULT"),
-    "old feedback": ([{"fault": "stale_feedback", "actuator": "elbow"}], "stale", "COMM_LOST"),
-    "no feedback": ([{"fault": "lost_feedback", "actuator": "elbow"}], "stale", "COMM_LOST"),
-}
 
 
 def failures_of(robot: Robot) -> list[tuple[str, str]]:
     return [(event.details["check"], event.details["code"]) for event in robot.events("check_failed")]
-
-
-@pytest.mark.parametrize("failure", FAILURES)
-def test_what_lasts_is_one_event_and_another_once_it_is_over(
-    robots: Callable[..., Robot], failure: str
-) -> None:
-    faults, check, code = FAILURES[failure]
-    robot = robots()
-    holding(robot)
-    before = robot.state()
-    robot.inject(*faults)
-    robot.run_for(2.0)
-    assert failures_of(robot) == [(check, code)]
-    (event,) = robot.events("check_failed")
-    assert event.details["state"] == before
-    assert (robot.state(), robot.loop.player.torque) == (before, True)
-    robot.inject({"fault": "clear"})
-    robot.run_for(3.0)
-    assert [event.details for event in robot.events("check_passed")] == [{"check": check}]
 
 
 # -- position ---------------------------------------------------------------------------------------------
@@ -275,7 +251,7 @@ def test_a_joint_that_sags_under_its_weight_does_not_sink_by_pausing(
     assert robot.events("displaced") == []
 
 
-def test_a_sagging_joint_that_was_moved_goes_back_without_letting_go_of_its_weight(
+def test_a_sagging_joint_that_was_moved_goes_back_without_releasing_its_weight(
     robots: Callable[..., Robot],
 ) -> None:
     frequency_hz, sag = 4.0, 0.03
@@ -296,7 +272,7 @@ def test_a_sagging_joint_that_was_moved_goes_back_without_letting_go_of_its_weig
     assert len(robot.events("displaced")) == 1
 
 
-def test_a_gripper_that_holds_something_does_not_release_of_it_to_go_on(robots: Callable[..., Robot]) -> None:
+def test_a_gripper_that_holds_something_does_not_release_it_to_go_on(robots: Callable[..., Robot]) -> None:
     robot = robots(limits=replace(LIMITS, may_stall=[False, True]))
     robot.begin()
     robot.step(10)
@@ -327,6 +303,12 @@ def test_what_flickers_is_one_event_and_what_comes_again_is_another(robots: Call
         robot.inject({"fault": "stale_feedback", "for_s": 0.4})
         robot.run_for(0.8)
     assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (1, 0)
+    (event,) = robot.events("check_failed")
+    assert (event.details["check"], event.details["code"], event.details["state"]) == (
+        "stale",
+        "COMM_LOST",
+        "idle",
+    )
     robot.run_for(2.0)
     assert (len(robot.events("check_failed")), len(robot.events("check_passed"))) == (1, 1)
     robot.inject({"fault": "stale_feedback", "for_s": 0.4})

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverConfigError
+pytest.importorskip("hebi", reason="hebi-py is not installed")
+
+from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverConfigError
 from motiond.drivers.hebi.config import load_hebi_config
 from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.lookup import Module, missing_modules
 from motiond.drivers.hebi.options import HebiOptions
 from motiond.drivers.registry import check_options, make_driver
-from tests.contract.hebi_bench import Bench
+from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
 
 if TYPE_CHECKING:
     from motiond.drivers.testing.rig import Clock
-
-pytest.importorskip("hebi", reason="hebi-py is not installed")
 
 FILES = Path(__file__).parents[2] / "files"
 NAN = float("nan")
@@ -26,13 +26,13 @@ ARM = ("base", "elbow")
 
 
 class Arm:
-    """An open driver of two imitated modules, and these modules."""
+    """An open driver of two modules, and these modules."""
 
     def __init__(self, clock: Clock, **options: Any) -> None:
-        self.bench = Bench(ARM)
-        self.driver = HebiDriver(
-            ARM, HebiOptions.model_validate({"families": "Arm"} | options), clock, lambda *_: self.bench
-        )
+        self.lookup = FakeLookup([FakeModule(name) for name in ARM], clock)
+        self.base, self.elbow = self.lookup.modules.values()
+        checked = HebiOptions.model_validate({"families": "Arm"} | options)
+        self.driver = HebiDriver(ARM, checked, clock, lambda _: self.lookup)
         self.driver.open()
 
     def write(self, position: Any = NAN, velocity: Any = NAN, effort: Any = NAN) -> None:
@@ -40,14 +40,10 @@ class Arm:
         command.position[:], command.velocity[:], command.effort[:] = position, velocity, effort
         self.driver.write(command)
 
-    def read(self) -> ActuatorState:
-        state = ActuatorState(len(ARM))
-        self.driver.read(state)
-        return state
-
-    def last_sent(self) -> list[Any]:
-        sent = self.bench.sent[-1]
-        return [sent.position, sent.velocity, sent.effort]
+    def assert_sent(self, position: Any = NAN, velocity: Any = NAN, effort: Any = NAN) -> None:
+        """Compare with the last command that the modules have received."""
+        fields = [np.broadcast_to(each, 2) for each in (position, velocity, effort)]
+        np.testing.assert_allclose(np.transpose([self.base.goal, self.elbow.goal]), fields, rtol=1e-6)
 
 
 @pytest.fixture
@@ -57,82 +53,50 @@ def arm(clock: Clock) -> Arm:
     return arm
 
 
-def test_sends_the_last_position_again_where_none_is_commanded(arm: Arm) -> None:
+def test_sends_the_last_position_again_where_none_is_commanded_but_none_beside_a_velocity(arm: Arm) -> None:
     arm.write(position=[0.1, -0.2])
     arm.write(position=[NAN, 0.3])
-    np.testing.assert_allclose(arm.last_sent()[0], [0.1, 0.3], rtol=1e-6)
-
-
-def test_sends_no_position_beside_a_velocity_alone(arm: Arm) -> None:
-    arm.write(position=[0.1, -0.2])
+    arm.assert_sent([0.1, 0.3], [NAN, NAN])
     arm.write(position=[0.2, NAN], velocity=[NAN, 1])
-    np.testing.assert_allclose(arm.last_sent()[:2], [[0.2, NAN], [NAN, 1.0]], rtol=1e-6)
+    arm.assert_sent([0.2, NAN], [NAN, 1.0])
 
 
-def test_commands_the_measured_position_to_take_hold(arm: Arm) -> None:
+def test_releases_with_an_empty_command_that_hardly_lives(arm: Arm, clock: Clock) -> None:
     arm.driver.disable()
-    arm.bench.push(np.array([0.4, 0.6]))
-    arm.driver.enable()
-    np.testing.assert_allclose(arm.last_sent(), [[0.4, 0.6], [0.0, 0.0], [NAN, NAN]], rtol=1e-6)
-
-
-def test_releases_with_an_empty_command_that_hardly_lives(arm: Arm) -> None:
-    arm.driver.disable()
-    assert np.isnan(arm.last_sent()).all()
-    assert arm.bench.sent[-1].lifetime_ms == 1
-    assert arm.bench.command_lifetime == 250
+    arm.assert_sent()
+    assert arm.elbow.alive_until_s == pytest.approx(clock.now_s + 0.001)
+    assert arm.lookup.group.command_lifetime == 250
 
 
 def test_halt_keeps_the_effort_that_holds_the_arm_up(arm: Arm) -> None:
     arm.write(position=[0.5, 0.5], velocity=[1, 1], effort=[2, 3])
-    arm.driver.halt()
-    arm.bench.push(np.array([9.0, 9.0]))
-    arm.driver.halt()
-    np.testing.assert_allclose(arm.last_sent(), [[0.5, 0.5], [0.0, 0.0], [2.0, 3.0]], rtol=1e-6)
+    for _ in range(2):
+        arm.driver.halt()
+        arm.base.position = arm.elbow.position = 9.0
+    arm.assert_sent([0.5, 0.5], [0.0, 0.0], [2.0, 3.0])
 
 
-def test_gives_the_lifetime_in_the_groups_milliseconds(clock: Clock) -> None:
-    arm = Arm(clock, command_lifetime_s=0.15)
-    assert arm.bench.command_lifetime == 150
-
-
-def test_lets_the_modules_report_at_the_rate_of_the_loop(clock: Clock) -> None:
-    arm = Arm(clock)
-    arm.driver.set_period(0.004)
-    assert arm.bench.feedback_frequency == pytest.approx(250)
-
-
-def test_keeps_the_feedback_frequency_that_is_set(clock: Clock) -> None:
-    arm = Arm(clock, feedback_frequency_hz=50)
-    arm.driver.set_period(0.004)
-    assert arm.bench.feedback_frequency == 50
-
-
-def test_reports_the_temperature_of_each_winding(arm: Arm) -> None:
-    np.testing.assert_array_equal(arm.read().temperature_c, [35, 35])
+def test_the_group_has_the_lifetime_and_reports_at_the_rate_of_the_loop_unless_another_is_set(
+    clock: Clock,
+) -> None:
+    for options, feedback_hz in (({}, 250), ({"feedback_frequency_hz": 50}, 50)):
+        arm = Arm(clock, command_lifetime_s=0.15, **options)
+        arm.driver.set_period(0.004)
+        group = arm.lookup.group
+        assert (group.command_lifetime, round(group.feedback_frequency)) == (150, feedback_hz)
 
 
 def test_keeps_the_last_feedback_and_its_stamp_until_new_comes(arm: Arm, clock: Clock) -> None:
-    arm.bench.push(np.array([0.4, 0.6]))
-    arm.read()
-    arm.bench.silent = True
-    clock.now_s += 0.1
-    state = arm.read()
-    np.testing.assert_allclose(state.position, [0.4, 0.6], rtol=1e-6)
-    assert (state.stamp_s == clock.now_s - 0.1).all()
-
-
-def test_reports_which_module_does_not_report(arm: Arm, clock: Clock) -> None:
-    clock.now_s += 0.1
-    arm.bench.push(np.array([0.1, NAN]))
-    arm.read()
-    clock.now_s += 0.1
-    with pytest.raises(CommunicationLost) as caught:
-        arm.read()
-    assert str(caught.value) == (
-        "driver hebi: no feedback for 0.20 s from Arm/elbow; `feedback_timeout_s` is 0.125; "
-        "check power, cables and the network"
-    )
+    arm.write(position=[0.4, 0.6])
+    arm.elbow.temperature_c = 35.0
+    state = ActuatorState(len(ARM))
+    for silence_s in (0.0, 0.1):
+        arm.base.mute = arm.elbow.mute = silence_s > 0
+        clock.now_s += silence_s
+        arm.driver.read(state)
+        np.testing.assert_allclose(state.position, [0.4, 0.6], rtol=1e-6)
+        assert state.temperature_c.tolist() == [30.0, 35.0]
+        assert (state.stamp_s == clock.now_s - silence_s).all()
 
 
 @pytest.mark.parametrize(
@@ -217,12 +181,12 @@ def test_a_robot_configuration_sets_up_the_group(clock: Clock, tmp_path: Path) -
     path, text = tmp_path / "arm.cfg.yaml", (FILES / "good" / "arm.cfg.yaml").read_text()
     path.write_text(text.replace('gains:\n  default: "gains/A-2085-06.xml"\n', ""))
     config = load_hebi_config(path)
-    bench = Bench(config.names)
+    lookup = FakeLookup([FakeModule(name) for name in config.names], clock)
     options = HebiOptions.model_validate({"config": path, "gravity_compensation": False})
-    driver = HebiDriver(config.names, options, clock, lambda *_: bench)
+    driver = HebiDriver(config.names, options, clock, lambda _: lookup)
     driver.open()
     assert driver.modules[2] == Module("Arm", "J3_elbow")
-    assert (bench.command_lifetime, bench.feedback_frequency) == (250, 100)
+    assert (lookup.group.command_lifetime, lookup.group.feedback_frequency) == (250, 100)
 
 
 def test_a_file_that_is_missing_is_reported_before_modules_are_looked_for(clock: Clock) -> None:

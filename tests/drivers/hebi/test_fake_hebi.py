@@ -51,17 +51,6 @@ def test_its_attributes_are_the_vendors(vendors: type, names: list[str], *, writ
         assert (found.fset is not None) == writable, name
 
 
-def test_its_feedback_reads_as_hebi_py_reads_it() -> None:
-    module = FakeModule("elbow", position=-9.5, temperature_c=41.0, position_limit_state=3)
-    group = FakeGroup([module, FakeModule("wrist", position=2.0, mstop_state=0)], Clock())
-    feedback = group.get_next_feedback(0, GroupFeedback(2))
-    assert feedback.position == pytest.approx([-9.5, 2.0])
-    assert feedback.motor_winding_temperature == pytest.approx([41, 30])
-    assert feedback.position_limit_state.tolist() == [3, 2]
-    assert feedback.mstop_state.tolist() == [1, 0]
-    assert feedback[0].mstop_state == 1
-
-
 def test_positions_are_those_that_hebi_py_computes_bit_for_bit() -> None:
     angles = np.random.default_rng(3).uniform(-1000, 1000, 50)
     group = FakeGroup([FakeModule(str(index), angle) for index, angle in enumerate(angles)], Clock())

@@ -104,12 +104,6 @@ def test_a_lost_module_is_named_though_hebi_py_withholds_the_feedback_of_all(arm
     assert arm.base.goal[:2] == (0.5, 0.0)
 
 
-def test_a_lost_module_is_not_commanded_to_zero(arm: Arm) -> None:
-    arm.elbow.lost = True
-    arm.fails(CommunicationLost)
-    assert arm.state.position.tolist() == [0.5, 0.5]
-
-
 def test_a_module_that_was_cut_off_and_release_does_not_jump_when_it_is_back(arm: Arm) -> None:
     """However long the silence is, the module either still holds or stays limp."""
     for silence_ticks in range(8, 35):

@@ -212,7 +212,6 @@ def test_a_second_module_that_is_lost_ends_the_motion(clock: Clock, tmp_path: Pa
     )
 
 
-NO_FRAME = "- {type: GravityCompensationEffort, imu_frame_index: 99}"
 TWO_WAYS_OUT = """\
 <robot version="1.6.0">
   <rigid-body mass="1" com_trans="0 0 0" output_trans="0 0 0.1"><output><end-effector/></output></rigid-body>
@@ -223,14 +222,6 @@ TWO_WAYS_OUT = """\
 @pytest.mark.parametrize(
     ("plugin", "model", "message"),
     [
-        (
-            NO_FRAME,
-            HRDF.read_text(),
-            (
-                "driver hebi: {model} has no frame 99 for the sensor; it has 12 input frames, "
-                "counted from 0; correct `imu_frame_index`"
-            ),
-        ),
         (
             DYNAMICS,
             "",
@@ -249,7 +240,7 @@ TWO_WAYS_OUT = """\
             ),
         ),
     ],
-    ids=["no such frame", "no file", "hebi-py refuses it"],
+    ids=["no file", "hebi-py refuses it"],
 )
 def test_a_model_that_cannot_be_used_is_reported_before_modules_are_looked_for(
     clock: Clock, tmp_path: Path, plugin: str, model: str, message: str

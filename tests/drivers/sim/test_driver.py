@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver, DriverError
+from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver
 from motiond.drivers.registry import make_driver
 
 if TYPE_CHECKING:
@@ -59,17 +59,6 @@ def test_follows_a_step_as_a_second_order_system_does(clock: Clock, damping_rati
     np.testing.assert_allclose(positions, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("rate_hz", [10, 500, 2000])
-@pytest.mark.parametrize("limits", [{}, {"velocity_limit": 2.0, "effort_limit": 5.0}])
-def test_responds_the_same_at_any_tick_rate(clock: Clock, rate_hz: int, limits: dict[str, float]) -> None:
-    driver = enabled(clock, limits)
-    reached = follow(driver, clock, goal(position=[1, -2]), 1 / rate_hz, rate_hz // 5)[-1]
-
-    finest = enabled(clock, limits)
-    expected = follow(finest, clock, goal(position=[1, -2]), 0.0005, 400)[-1]
-    np.testing.assert_allclose(reached, expected, atol=1e-9)
-
-
 def test_a_velocity_alone_moves_on(clock: Clock) -> None:
     driver = enabled(clock, {"initial": {"wrist": 0.5}})
     follow(driver, clock, goal(velocity=[0.2, np.nan]), 0.01, 200)
@@ -110,13 +99,3 @@ def test_releases_when_commands_end_and_coasts_to_rest(clock: Clock) -> None:
     np.testing.assert_allclose(slower.velocity, moving.velocity * np.exp(-0.05 / 0.1), rtol=1e-6)
     np.testing.assert_allclose(resting.position, moving.position + moving.velocity * 0.1, rtol=1e-3)
     np.testing.assert_allclose(resting.velocity, 0, atol=1e-9)
-
-
-def test_reports_what_it_cannot_open(clock: Clock, tmp_path: Any) -> None:
-    trace = tmp_path / "missing" / "arm.npy"
-    driver = make_driver("sim", {"trace": trace}, PAIR, clock)
-    with pytest.raises(DriverError) as caught:
-        driver.open()
-    assert str(caught.value) == (
-        f"driver sim: {trace} cannot be opened; No such file or directory; check `plant` and `trace`"
-    )

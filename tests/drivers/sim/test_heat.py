@@ -9,7 +9,7 @@ import pytest
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState
 from motiond.drivers.registry import make_driver
-from motiond.drivers.sim.plant import AMBIENT_C, HOTTEST_C, warm
+from motiond.drivers.sim.plant import AMBIENT_C, HOTTEST_C
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from motiond.drivers.testing.rig import Clock
 
 pytestmark = pytest.mark.slow
-
-
-def after(duration_s: float, load: float, parts: int = 1) -> tuple[float, float]:
-    winding, housing = np.array([AMBIENT_C]), np.array([AMBIENT_C])
-    for _ in range(parts):
-        warm(winding, housing, np.array([load]), duration_s / parts)
-    return float(winding[0]), float(housing[0])
 
 
 class Stuck:
@@ -48,20 +41,6 @@ class Stuck:
             self.driver.read(self.state)
             taken.append(self.state.temperature_c[0])
         return np.array(taken)
-
-
-def test_a_motor_at_its_rated_effort_warms_to_what_its_winding_stands() -> None:
-    winding, housing = after(7200.0, 1.0)
-    assert winding == pytest.approx(HOTTEST_C, abs=1e-6)
-    assert housing == pytest.approx(25.0 + 100.0 * 2.55 / (2.55 + 6.64), abs=1e-6)
-
-
-def test_winding_and_housing_have_a_time_constant_each() -> None:
-    over_housing, housing = (100.0 * share / 9.19 for share in (6.64, 2.55))
-    for time_s in (1.0, 43.1, 127.0, 600.0):
-        wanted = over_housing * -np.expm1(-time_s / 43.1) + housing * -np.expm1(-time_s / 127.0)
-        assert after(time_s, 1.0)[0] == pytest.approx(25.0 + wanted)
-        assert after(time_s, 1.0, parts=100) == pytest.approx(after(time_s, 1.0))
 
 
 @pytest.mark.parametrize("options", [{}, {"effort_limit": 5.0}], ids=["without a limit", "limited"])

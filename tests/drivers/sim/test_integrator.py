@@ -46,11 +46,6 @@ class Joints:
         return self.state.position.copy()
 
 
-def test_without_dynamics_actuators_are_where_they_are_sent(clock: Clock) -> None:
-    joints = Joints(clock, calculate_dynamics=False)
-    np.testing.assert_array_equal(joints.play([0.3, -1], TICK_S, velocity=2.0)[-1], [0.3, -1])
-
-
 def test_dry_friction_stops_a_joint_short_of_its_goal_and_holds_it_there(clock: Clock) -> None:
     joints = Joints(clock, coulomb_friction={"elbow": 5.0}, natural_frequency_hz=5)
     missed = 1 - joints.play(1, 3)[:, 0]
@@ -83,13 +78,6 @@ def test_effort_never_exceeds_its_limit_under_load_and_friction(clock: Clock) ->
         efforts.append(np.abs(joints.state.effort))
     assert np.max(efforts) <= 4.0 + 1e-9
     np.testing.assert_allclose(joints.play(0, 2)[-1], 0, atol=0.01)
-
-
-def test_an_encoder_rounds_to_its_resolution(clock: Clock) -> None:
-    joints = Joints(clock, encoder_resolution={"elbow": 0.01})
-    reached = joints.play([0.1234, 0.1234], 0.5)
-    np.testing.assert_allclose(reached[-1], [0.12, 0.1234], atol=1e-9)
-    np.testing.assert_allclose(reached[:, 0], np.rint(reached[:, 0] / 0.01) * 0.01, atol=1e-12)
 
 
 def test_disabled_commands_move_nothing_and_keep_it_held(clock: Clock) -> None:

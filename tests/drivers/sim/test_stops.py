@@ -90,13 +90,6 @@ def test_neither_load_nor_missing_torque_carries_a_joint_through(load: float, *,
     assert effort[-1] == pytest.approx(-np.sign(load) if torque else 0.0)
 
 
-def test_a_joint_begins_at_zero_or_at_the_stop_nearest_to_it(clock: Clock) -> None:
-    stops = {"lower_stop": {"elbow": 0.3, "wrist": -2.0}, "upper_stop": {"elbow": 1.0, "wrist": -0.7}}
-    arm = Arm(clock, **stops)
-    arm.run(TICK_S)
-    assert arm.state.position.tolist() == [0.3, -0.7]
-
-
 @pytest.mark.parametrize("how", ["initial", "displaced"])
 def test_a_joint_that_was_put_beyond_a_stop_comes_back_and_goes_no_further_out(
     how: str, clock: Clock
