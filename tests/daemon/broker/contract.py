@@ -91,7 +91,7 @@ async def is_broken(client: MqttConnection) -> BaseException:
 class BrokerContract:
     """At every broker."""
 
-    async def test_what_is_retained_is_kept_for_newcomers_until_it_is_cleared(
+    async def test_what_is_retained_is_sent_to_new_subscribers_until_it_is_cleared(
         self, broker: AnyBroker
     ) -> None:
         async with client_of(broker) as daemon, client_of(broker) as early:
@@ -159,9 +159,9 @@ class BrokerContract:
                 await other.client.publish("a", b"next", 1)
                 assert [one.payload for one in await Listener(client).heard()] == [b"next"]
             await other.client.publish("a", b"old", 1)
-            async with client_of(broker, "c") as newborn:
+            async with client_of(broker, "c") as clean:
                 await other.client.publish("a", b"new", 1)
-                assert await newborn.heard() == []
+                assert await clean.heard() == []
 
     async def test_the_daemon_is_served_and_is_back_after_the_broker_was_killed(
         self, broker: AnyBroker, robots: Robots, hub: ReportHub

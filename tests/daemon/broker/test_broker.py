@@ -24,9 +24,7 @@ from tests.daemon.broker.wire import (
     DISCONNECT,
     PINGREQ,
     PINGRESP,
-    PUBACK,
     Will,
-    ack,
     connack,
     connect,
     publish,
@@ -203,24 +201,6 @@ async def test_the_event_loop_stays_free_beside_a_flood(
             handled.append(0)
             await asyncio.sleep(0)
     assert 0 < max(handled[1:-1]) <= 3 * TURN
-
-
-async def test_lanes_take_turns(wires: Wires) -> None:
-    ear = await wires.connected("ear", clean=False)
-    ear.send(subscribe("a", qos=1), DISCONNECT)
-    assert await ear.next() == suback(1)
-    assert await ear.ends()
-    for name, count in (("flood", 40), ("other", 3)):
-        wire = await wires.connected(name)
-        wire.send(
-            *(publish("a", b"%s %d" % (name.encode(), number), 1, 1 + number) for number in range(count))
-        )
-        for number in range(count):
-            assert await wire.next() == ack(PUBACK, 1 + number)
-    ear = await wires.connected("ear", clean=False, present=True)
-    payloads = [(await ear.message()).payload.split()[0] for _ in range(43)]
-    assert payloads[:6] == [b"flood", b"other"] * 3
-    assert payloads[6:] == [b"flood"] * 37
 
 
 async def test_subscriptions_that_take_long_to_look_up_do_not_hold_up_others(wires: Wires) -> None:
@@ -410,7 +390,7 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 # within the namespace of the test run
         ("localhost", ["localhost"]),
     ],
 )
-async def test_it_listens_where_it_is_told_to_by_ipv6_too(
+async def test_it_listens_where_it_is_configured_to_by_ipv6_too(
     free_port: int, host: str, reached_at: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)

@@ -123,15 +123,6 @@ async def test_of_too_many_that_do_not_connect_the_oldest_goes(caplog: pytest.Lo
             assert await wire.next() == connack()
 
 
-async def test_a_crowd_that_connects_at_once_is_let_in() -> None:
-    async with limited(waiting=128) as wires:
-        crowd = await asyncio.gather(*(wires.open() for _ in range(300)))
-        for number, wire in enumerate(crowd):
-            wire.send(connect(f"c{number}"))
-        accepted = [await wire.next() for wire in crowd[-128:]]
-        assert accepted == [connack()] * 128
-
-
 async def test_who_sends_no_connect_is_disconnected(caplog: pytest.LogCaptureFixture) -> None:
     async with limited(connect_s=0.2) as wires:
         wire = await wires.open()

@@ -144,7 +144,7 @@ class Link:
         pass
 
 
-def test_identifiers_begin_anew_and_leave_out_those_in_use() -> None:
+def test_identifiers_begin_again_and_leave_out_those_in_use() -> None:
     link = Link()
     session = Session("c", Limits(), Memory(10**9), lambda _: None, RateLimitedLog())
     session.attach(link)

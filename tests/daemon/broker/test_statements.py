@@ -340,7 +340,7 @@ async def test_an_identifier_that_cannot_be_is_refused_with_code_2(wires: Wires,
 
 # 3.1.4-2, 3.1.4-4, 4.1.0-2
 @pytest.mark.parametrize("clean", [True, False])
-async def test_a_client_takes_over_from_one_of_its_name_and_hears(wires: Wires, *, clean: bool) -> None:
+async def test_a_client_takes_over_from_one_of_its_name_and_receives(wires: Wires, *, clean: bool) -> None:
     ear = await wires.subscribed("will", "ear")
     first = await wires.subscribed("a", "c", clean=clean, will=Will("will"))
     second = await wires.connected("c", clean=clean, present=not clean)
@@ -431,7 +431,7 @@ TOPICS = ["a", "/a", "a/b", "a/b/c", "b", "a/", "/", "a//c", "$x", "$x/a", "$x/y
 # 3.3.2-3, 4.7.1-2, 4.7.1-3, 4.7.2-1
 @pytest.mark.parametrize("retain", [False, True])
 @pytest.mark.parametrize("filter_", MATCHES)
-async def test_who_subscribes_hears_what_matches_and_nothing_else(
+async def test_a_subscriber_receives_what_matches_and_nothing_else(
     wires: Wires, filter_: str, *, retain: bool
 ) -> None:
     wire = await wires.connected()

@@ -67,16 +67,16 @@ def check(topic: str, payload: bytes, *, qos: int, retain: bool, base: str = "mo
     if sent is None:
         assert (qos, retain) == (1, False), topic
         messages = [f"{name.removesuffix('_response')}_answer", "refusal"]
-        told = orjson.loads(payload)
-        message = messages[told["status"] != "ok"]
+        data = orjson.loads(payload)
+        message = messages[data["status"] != "ok"]
     else:
         binding = sent["bindings"]["mqtt"]
         assert qos == min(binding["qos"], 1), topic
         assert binding["retain"] or not retain, topic
         if not payload and binding["retain"]:  # what the broker keeps is cleared
             return
-        message, told = name, orjson.loads(payload)
-    validator(message).validate(told)
+        message, data = name, orjson.loads(payload)
+    validator(message).validate(data)
 
 
 def check_request(topic: str, payload: bytes, base: str = "motiond") -> None:

@@ -12,22 +12,10 @@ if TYPE_CHECKING:
 
 
 class Cutter(Link):
-    """Passes connections on to a broker, and cuts one where it is told to.
-
-    Parameters
-    ----------
-    port : int
-        The broker's.
-
-    Attributes
-    ----------
-    swallows : bool
-        Whether what comes from the broker is kept from the clients.
-    """
+    """Passes connections on to a broker, and cuts one at a given text."""
 
     def __init__(self, port: int) -> None:
         super().__init__(port)
-        self.swallows = False
         self._cut_at: tuple[bytes, Way] | None = None
 
     def cut_at(self, text: bytes, way: Way) -> None:
@@ -44,8 +32,6 @@ class Cutter(Link):
         await self.cut()
 
     async def _pass(self, data: bytes, sink: socket.socket, way: Way) -> bool:
-        if self.swallows and way == "from broker":
-            return True
         if self._cut_at is not None and self._cut_at[1] == way and self._cut_at[0] in data:
             self._cut_at = None
             if way == "to broker":

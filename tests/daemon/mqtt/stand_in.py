@@ -333,23 +333,22 @@ class Connection(asyncio.Protocol):
         flags, self._keep_alive_s = fields.byte(), float(fields.number())
         expires_s = 0 if flags & 2 else 1
         if self.version_5:
-            told = fields.properties(PacketTypes.CONNECT)
-            expires_s = getattr(told, "SessionExpiryInterval", 0)
-            self.most_in_flight = min(self.most_in_flight, getattr(told, "ReceiveMaximum", MOST_IN_FLIGHT))
-            self._most_bytes = getattr(told, "MaximumPacketSize", self._most_bytes)
+            asked = fields.properties(PacketTypes.CONNECT)
+            expires_s = getattr(asked, "SessionExpiryInterval", 0)
+            self.most_in_flight = min(self.most_in_flight, getattr(asked, "ReceiveMaximum", MOST_IN_FLIGHT))
+            self._most_bytes = getattr(asked, "MaximumPacketSize", self._most_bytes)
         name = fields.text() or f"auto-{id(self)}"
         if flags & 4:
-            properties = fields.properties(PacketTypes.WILLMESSAGE) if self.version_5 else None
-            del properties
+            if self.version_5:
+                fields.properties(PacketTypes.WILLMESSAGE)
             topic, payload = fields.text(), fields.data()
             self.will = Message(topic, payload, flags >> 3 & 3, bool(flags & 32))
         self.user = fields.text() if flags & 128 else None
         password = fields.data() if flags & 64 else None
         if code := self._refusal(password):
-            will, self.will = self.will, None
+            self.will = None
             if self.version_5 or code == NOT_AUTHORIZED:
                 self.send(0x20, bytes([0, code, 0]) if self.version_5 else bytes([0, 5]))
-            del will
             self.hang_up()
             return
         if self.will is not None and not self._may_write(self.will.topic):
@@ -384,15 +383,15 @@ class Connection(asyncio.Protocol):
             self.send(0x20, bytes([is_present, 0]))
             return
         configuration = self._broker.configuration
-        told = Properties(PacketTypes.CONNACK)  # type: ignore[no-untyped-call] # paho's is untyped
-        told.ReceiveMaximum = configuration.most_in_flight
+        properties = Properties(PacketTypes.CONNACK)  # type: ignore[no-untyped-call] # paho's is untyped
+        properties.ReceiveMaximum = configuration.most_in_flight
         if configuration.most_qos < 2:
-            told.MaximumQoS = configuration.most_qos
+            properties.MaximumQoS = configuration.most_qos
         if not configuration.has_retained:
-            told.RetainAvailable = 0
+            properties.RetainAvailable = 0
         if configuration.most_packet_bytes:
-            told.MaximumPacketSize = configuration.most_packet_bytes
-        self.send(0x20, bytes([is_present, 0]) + told.pack())  # type: ignore[no-untyped-call]
+            properties.MaximumPacketSize = configuration.most_packet_bytes
+        self.send(0x20, bytes([is_present, 0]) + properties.pack())  # type: ignore[no-untyped-call]
 
     def _may_write(self, topic: str) -> bool:
         return self._broker.configuration.permits(self.user, topic, "write")
@@ -477,8 +476,8 @@ class Connection(asyncio.Protocol):
     def _disconnect(self, _first: int, fields: Fields) -> None:
         code = fields.byte() if fields else 0
         if self.session is not None and self.version_5 and fields:
-            told = fields.properties(PacketTypes.DISCONNECT)
-            self.session.lasts = getattr(told, "SessionExpiryInterval", self.session.lasts) > 0
+            properties = fields.properties(PacketTypes.DISCONNECT)
+            self.session.lasts = getattr(properties, "SessionExpiryInterval", self.session.lasts) > 0
         self.hang_up(has_will=code == 4)
 
 

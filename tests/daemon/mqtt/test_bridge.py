@@ -49,11 +49,11 @@ RETAINED: dict[str, Any] = {
 }
 
 
-async def is_told(broker: AnyBroker, topics: dict[str, Any]) -> None:
-    """Hold what a newcomer is told against what is expected."""
-    async with listening(broker.settings) as newcomer:
+async def is_published(broker: AnyBroker, topics: dict[str, Any]) -> None:
+    """Hold what a subscriber receives against what is expected."""
+    async with listening(broker.settings) as subscriber:
         for topic, data in topics.items():
-            message = await newcomer.until(topic)
+            message = await subscriber.until(topic)
             heard = said(message)
             if topic == BRIDGE:
                 assert heard.pop("host") == socket.gethostname()
@@ -70,10 +70,10 @@ async def test_all_that_lasts_comes_back_after_the_broker_was_killed(
     hub.publish(Report("arm", "state", answers.state("paused")))
     await broker.start()
     await is_connected(bridge)
-    await is_told(broker, RETAINED | {"motiond/arm/state": answers.state("paused")})
+    await is_published(broker, RETAINED | {"motiond/arm/state": answers.state("paused")})
 
 
-async def test_what_ends_without_a_broker_is_told_afterwards_and_streams_are_not(
+async def test_results_and_events_without_a_broker_are_published_later_and_streams_are_not(
     broker: AnyBroker, bridge: WatchedBridge, hub: ReportHub
 ) -> None:
     bridge.may_return.clear()
@@ -199,7 +199,7 @@ async def test_on_version_5_the_answer_goes_where_the_request_says(
     assert all(message.topic.value != "motiond/arm/response/stop" for message in ear.heard)
 
 
-async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
+async def test_a_clean_shutdown_publishes_what_is_left_and_then_offline(
     broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear
 ) -> None:
     async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
@@ -208,10 +208,10 @@ async def test_a_clean_shutdown_says_what_is_left_and_then_offline(
     await ear.until("motiond/arm/result", lambda said: said["code"] == "CANCELED")
     await ear.until(BRIDGE, lambda said: said["state"] == "offline")
     gone = {"state": "offline", "bridge": "d1"}
-    await is_told(broker, {BRIDGE: {"state": "offline"}, "motiond/hand/availability": gone})
+    await is_published(broker, {BRIDGE: {"state": "offline"}, "motiond/hand/availability": gone})
 
 
-async def test_the_last_will_says_broken_where_the_connection_breaks(
+async def test_the_last_will_reports_broken_where_the_connection_breaks(
     broker: AnyBroker, bridge: WatchedBridge, ear: Ear
 ) -> None:
     await ear.until(BRIDGE, lambda said: said["state"] == "online")
@@ -219,7 +219,7 @@ async def test_the_last_will_says_broken_where_the_connection_breaks(
     assert bridge._client is not None
     bridge._client.break_off()
     await ear.until(BRIDGE, lambda said: said["state"] == "broken")
-    await is_told(broker, {BRIDGE: {"state": "broken"}})
+    await is_published(broker, {BRIDGE: {"state": "broken"}})
     bridge.may_return.set()
 
 
@@ -229,7 +229,7 @@ async def test_a_will_that_comes_late_does_not_leave_the_daemon_offline(broker: 
     await ear.until(BRIDGE, lambda said: said["state"] == "broken")
     ear.heard.clear()
     await ear.until(BRIDGE, lambda said: said["state"] == "online")
-    await is_told(broker, {BRIDGE: RETAINED[BRIDGE]})
+    await is_published(broker, {BRIDGE: RETAINED[BRIDGE]})
 
 
 async def test_nothing_is_left_when_cancelled_while_a_broker_does_not_answer(
@@ -293,7 +293,7 @@ async def test_a_stop_does_not_wait_for_those_who_ask_too_much(broker: AnyBroker
         robots.gate.set()
 
 
-async def test_a_stop_is_heard_while_somebody_else_has_the_daemons_name(
+async def test_a_stop_is_served_while_another_client_has_the_daemons_name(
     broker: AnyBroker, bridge: WatchedBridge, robots: Robots, ear: Ear
 ) -> None:
     bridge.may_return.clear()
@@ -378,13 +378,13 @@ async def test_a_result_that_is_cut_off_arrives_once(
 
 
 @pytest.mark.usefixtures("bridge")
-async def test_what_others_clear_or_overwrite_is_told_again(broker: AnyBroker, ear: Ear) -> None:
+async def test_what_others_clear_or_overwrite_is_published_again(broker: AnyBroker, ear: Ear) -> None:
     await ear.until("motiond/arm/state")  # what was kept when it came
     for payload in (b"", b'{"state":"playing"}'):
         await ear.client.publish("motiond/arm/state", payload, 1, True)
         ear.heard.clear()
         await ear.until("motiond/arm/state", lambda said: said == answers.state())
-    await is_told(broker, RETAINED)
+    await is_published(broker, RETAINED)
 
 
 async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
@@ -460,7 +460,7 @@ async def test_what_is_kept_of_a_robot_that_is_configured_no_more_is_cleared_and
     assert caplog.messages[1:] == ["old: is not configured any more; what the broker kept of it is cleared"]
 
 
-async def test_a_robot_that_was_let_go_belongs_at_once_to_the_daemon_that_waits_for_it(
+async def test_a_robot_that_was_released_belongs_at_once_to_the_daemon_that_waits_for_it(
     mosquitto: StandIn, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear
 ) -> None:
 
@@ -479,8 +479,8 @@ async def test_a_robot_that_was_let_go_belongs_at_once_to_the_daemon_that_waits_
         assert (await ear.ask("motiond/arm/request/status", b""))["status"] == "ok"
         await asyncio.sleep(FORMER_S + 1.5)
         wanted = {"arm": set(KEPT)}
-        async with asyncio.timeout(PATIENCE_S):  # what the other one cleared late is told again
-            while await kept_of(mosquitto.settings, {"arm"}) != wanted:  # noqa: ASYNC110 - nobody tells
+        async with asyncio.timeout(PATIENCE_S):  # what the other one cleared late is published again
+            while await kept_of(mosquitto.settings, {"arm"}) != wanted:  # noqa: ASYNC110 - nothing reports it
                 await asyncio.sleep(0.05)
     assert robots.verbs() == ["status"]
 

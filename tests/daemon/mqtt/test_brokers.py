@@ -93,22 +93,22 @@ async def freezes(broker: StandIn) -> None:
 
 
 async def is_kept(broker: StandIn, topics: dict[str, Callable[[Any], bool]]) -> None:
-    """Hold what a newcomer is told against what is expected; what comes meanwhile, the next one is told."""
+    """Wait until new subscribers receive what is expected."""
     for topic, holds in topics.items():
         is_retained = False
         while not is_retained:
-            async with listening(broker.settings, checked=False) as newcomer:
-                is_retained = (await newcomer.until(topic, holds)).retain
+            async with listening(broker.settings, checked=False) as subscriber:
+                is_retained = (await subscriber.until(topic, holds)).retain
 
 
-def results_heard(ear: Ear) -> list[str]:
+def results_received(ear: Ear) -> list[str]:
     return [said(one)["goal_id"] for one in ear.heard if one.topic.value == RESULT]
 
 
 # -- from one to the next -----------------------------------------------------------------------------------
 
 
-async def test_where_a_broker_is_killed_the_next_is_told_all_that_lasts_and_takes_requests(
+async def test_after_a_broker_was_killed_the_next_has_all_retained_topics_and_takes_requests(
     pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
     async with (
@@ -153,7 +153,7 @@ async def test_results_arrive_once_each_wherever_the_daemon_is_while_brokers_are
                 await is_connected(bridge)
                 last = f"g{count - 1}"
                 await ear.until(RESULT, lambda said, last=last: said["goal_id"] == last)  # type: ignore[misc]
-                heard += [*results_heard(ear), last]
+                heard += [*results_received(ear), last]
                 assert bridge._client is not None
                 async with asyncio.timeout(PATIENCE_S):  # what is not confirmed when it is killed comes twice
                     await bridge._client.all_delivered()
@@ -162,7 +162,7 @@ async def test_results_arrive_once_each_wherever_the_daemon_is_while_brokers_are
     assert heard == [f"g{number}" for number in range(18)]
 
 
-async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_told_at_the_next_and_at_that_alone(
+async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_published_at_the_next_alone(
     pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
     async with (
@@ -180,13 +180,13 @@ async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_told_at_the_ne
         await is_connected(bridge)
         await at_second.until("motiond/arm/event", lambda said: said == {"what": "cut off"})
         await at_second.until(RESULT, lambda said: said["goal_id"] == "later")
-        assert results_heard(at_second) == ["cut off"]
+        assert results_received(at_second) == ["cut off"]
         pair.first.thaw()
         await at_first.until(BRIDGE, lambda said: said["state"] == "broken")
         await asyncio.sleep(0.5)
         await at_first.client.publish("motiond/last", b"{}", qos=1)
         await at_first.until("motiond/last")
-        assert results_heard(at_first) == []
+        assert results_received(at_first) == []
 
 
 async def test_a_stop_that_waited_at_a_broker_that_was_left_does_not_come_when_the_daemon_is_back(
@@ -320,7 +320,7 @@ def kept_in(folder: Path) -> list[Path]:
     return list(folder.glob("results-*"))
 
 
-async def test_a_result_that_no_broker_took_is_told_by_the_next_daemon_whichever_broker_it_finds(
+async def test_results_that_no_broker_took_are_published_by_the_next_daemon_at_any_broker(
     pair: Pair, robots: Robots, hub: ReportHub, tmp_path: Path
 ) -> None:
     await pair.first.kill()
@@ -337,7 +337,7 @@ async def test_a_result_that_no_broker_took_is_told_by_the_next_daemon_whichever
             for goal_id in ("cut off", "never sent"):
                 assert said(await ear.until(RESULT)) == {"goal_id": goal_id}
         await ear.until(BRIDGE, lambda said: said["state"] == "offline")
-    assert results_heard(ear) == []
+    assert results_received(ear) == []
     assert not kept_in(tmp_path)
 
 

@@ -111,7 +111,7 @@ def test_a_robot_that_its_daemon_releases_is_ours_though_that_daemon_stays(
     claims.hear_daemon("theirs", ONLINE)
     claims.hear_robot("arm", claim("theirs"))
     caplog.clear()
-    claims.hear_robot("arm", {})  # cleared by whomever; its daemon reports it again
+    claims.hear_robot("arm", {})  # cleared by anybody; its daemon reports it again
     assert claims.holder("arm") == "theirs"
     claims.hear_robot("arm", {"state": "offline", "bridge": None})
     assert claims.holder("arm") is None

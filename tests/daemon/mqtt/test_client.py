@@ -115,7 +115,7 @@ async def test_nothing_of_an_earlier_process_comes_also_where_the_first_try_to_c
     async with MqttConnection(broker.settings, "other") as other:
         await other.publish(TOPIC, b"old", 1)
         client = MqttConnection(
-            broker.settings, "c", session_s=60, receive=lambda told: heard.put_nowait(told.payload)
+            broker.settings, "c", session_s=60, receive=lambda message: heard.put_nowait(message.payload)
         )
         with monkeypatch.context() as patched:
             patched.setattr(client, "_dial", not_yet)

@@ -1,4 +1,4 @@
-"""What the log tells of the connection: each trouble by its own message, once; loss and return, once."""
+"""What is logged of the connection: each trouble by its own message, once; loss and return, once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.daemon.conftest import (
     reconfigured,
     running,
 )
-from tests.daemon.mqtt.tries import TRIES, Tries, told_in_vain
+from tests.daemon.mqtt.tries import TRIES, Tries, logged_while_failing
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ if TYPE_CHECKING:
 
     from motiond.daemon.api import Subject
     from tests.daemon.mqtt.stand_in import StandIn
+
+
+LOST = (
+    "connection lost; the broker has hung up or gone, or the network has; it is looked for until it is back"
+)
 
 
 class Trouble(NamedTuple):
@@ -99,7 +104,7 @@ async def test_each_trouble_has_a_message_of_its_own_which_comes_once(
     url = trouble.url.format(mosquitto.port)
     settings = MqttSettings(broker=url, protocol=protocol, reconnect_min_s=0.05, reconnect_max_s=0.1)
     shown = url.replace("arm:secret@", "")
-    assert await told_in_vain(settings, caplog) == [f"{shown}: not connected; {trouble.reason}"]
+    assert await logged_while_failing(settings, caplog) == [f"{shown}: not connected; {trouble.reason}"]
 
 
 @pytest.mark.parametrize(
@@ -115,39 +120,30 @@ async def test_a_broker_without_retained_messages_is_named_as_that(
     await reconfigured(mosquitto, "allow_anonymous true", "retain_available false")
     settings = mosquitto.settings.model_copy(update={"protocol": protocol})
     url = f"mqtt://127.0.0.1:{mosquitto.port}"
-    assert await told_in_vain(settings, caplog) == [f"{url}: not connected; {reason}"]
+    assert await logged_while_failing(settings, caplog) == [f"{url}: not connected; {reason}"]
 
 
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
-async def test_a_broker_that_does_not_let_the_daemon_hear_itself_is_told_once(
-    mosquitto: StandIn, protocol: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    await by_access_list(mosquitto, tmp_path, "motiond/arm/#", "motiond/hand/#")
-    settings = mosquitto.settings.model_copy(update={"protocol": protocol})
-    assert await told_in_vain(settings, caplog) == [
+@pytest.mark.parametrize(
+    ("rules", "topic"),
+    [
+        (("motiond/arm/#", "motiond/hand/#"), "motiond/bridge/d1/heartbeat"),
         (
-            f"{settings.broker}: not connected; what is published on 'motiond/bridge/d1/heartbeat' "
-            "has not come back for 0.3 s; permit it in the broker's access list"
-        )
-    ]
-
-
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
-async def test_a_broker_that_keeps_requests_from_the_daemon_is_told_once_and_no_robot_is_online(
-    mosquitto: StandIn, protocol: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+            ("motiond/#", "deny motiond/hand/request/#"),
+            "motiond/hand/request/heartbeat",
+        ),
+    ],
+)
+async def test_a_broker_that_delivers_nothing_on_a_topic_that_is_needed_is_logged_once(
+    mosquitto_of_any_version: StandIn, rules: tuple[str, ...], topic: str, tmp_path: Path, caplog: Any
 ) -> None:
-    """It grants the subscription, and delivers nothing: no stop would be heard."""
-    await by_access_list(mosquitto, tmp_path, "motiond/#", "deny motiond/hand/request/#")
-    settings = mosquitto.settings.model_copy(update={"protocol": protocol})
-    assert await told_in_vain(settings, caplog, silent_s=3.0, tries=2) == [
-        (
-            f"{settings.broker}: not connected; what is published on 'motiond/hand/request/heartbeat' "
-            "has not come back for 3 s; permit it in the broker's access list"
-        )
-    ]
+    settings = mosquitto_of_any_version.settings
+    await by_access_list(mosquitto_of_any_version, tmp_path, *rules)
+    (line,) = await logged_while_failing(settings, caplog, silent_s=3.0, tries=2)
+    silent = f"what is published on '{topic}' has not come back for 3 s"
+    assert line == f"{settings.broker}: not connected; {silent}; permit it in the broker's access list"
 
 
-async def test_a_broker_that_lets_the_daemon_publish_nothing_is_told_once_also_at_the_end(
+async def test_a_broker_that_lets_the_daemon_publish_nothing_is_logged_once(
     mosquitto: StandIn, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     await by_access_list(mosquitto, tmp_path, "read motiond/#")
@@ -166,7 +162,7 @@ async def test_a_broker_that_lets_the_daemon_publish_nothing_is_told_once_also_a
     ]
 
 
-async def test_connection_loss_and_return_are_told_once_each(
+async def test_connection_loss_and_return_are_logged_once_each(
     mosquitto_of_any_version: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker = mosquitto_of_any_version
@@ -181,17 +177,13 @@ async def test_connection_loss_and_return_are_told_once_each(
             await is_connected(bridge)
             bridge.lost.clear()
     where = broker.settings.broker
-    lost = (
-        "connection lost; the broker has hung up or gone, or the network has; "
-        "it is looked for until it is back"
-    )
     assert caplog.messages == [
         f"{where}: connected",
-        *2 * [f"{where}: {lost}", f"{where}: connected again"],
+        *2 * [f"{where}: {LOST}", f"{where}: connected again"],
     ]
 
 
-async def test_a_broker_that_ends_in_order_tells_the_will_and_nobody_is_accused_of_it(
+async def test_the_will_that_a_broker_publishes_as_it_ends_is_not_logged_as_overwriting(
     mosquitto_of_any_version: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker = mosquitto_of_any_version
@@ -204,14 +196,10 @@ async def test_a_broker_that_ends_in_order_tells_the_will_and_nobody_is_accused_
         await broker.start()
         await is_connected(bridge)
         await asyncio.sleep(SETTLED_S + 1.0)
-    lost = (
-        "connection lost; the broker has hung up or gone, or the network has; "
-        "it is looked for until it is back"
-    )
-    assert caplog.messages == [f"{broker.settings.broker}: {lost}"]
+    assert caplog.messages == [f"{broker.settings.broker}: {LOST}"]
 
 
-async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
+async def test_daemons_of_one_id_throw_each_other_out_and_log_it_once(
     mosquitto_of_any_version: StandIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -221,35 +209,35 @@ async def test_daemons_of_one_id_throw_each_other_out_and_tell_it_once(
     taken, rival = f"connection lost; {reason}", "another daemon of id 'd1', on "
     most_taken = 2 if settings.protocol == "5" else 0  # MQTT 3.1.1 does not say so
 
-    def told(beginning: str) -> list[str]:
+    def logged(beginning: str) -> list[str]:
         lines = (line.removeprefix(f"{settings.broker}: ") for line in caplog.messages)
         return [line for line in lines if line.startswith(beginning)]
 
     async with running(first):
         task = asyncio.create_task(second.run())
-        await comes_true("both name the other", lambda: told(rival), lambda lines: len(lines) >= 2)
+        await comes_true("both name the other", lambda: logged(rival), lambda lines: len(lines) >= 2)
         second.left = TRIES
         second.tried.clear()
         await asyncio.wait_for(second.tried.wait(), PATIENCE_S)
         task.cancel()
         await asyncio.wait((task,), timeout=PATIENCE_S)
-    by_each = Counter(line for line in told("") if line.endswith(f"; {reason}"))
+    by_each = Counter(line for line in logged("") if line.endswith(f"; {reason}"))
     assert max(by_each.values(), default=0) <= most_taken
-    assert len(told(rival)) == 2
+    assert len(logged(rival)) == 2
     assert all(
-        line.endswith("they throw each other out; give each an `id` of its own") for line in told(rival)
+        line.endswith("they throw each other out; give each an `id` of its own") for line in logged(rival)
     )
     # MQTT 3.1.1 does not say why; and who is thrown out while it connects, is not connected.
     gone = "; the broker has hung up or gone, or the network has; it is looked for until it is back"
-    others = [line for line in told("connection lost") + told("not connected") if line != taken]
+    others = [line for line in logged("connection lost") + logged("not connected") if line != taken]
     assert [line for line in others if not line.endswith(gone)] == []
     assert len(others) <= 4
-    assert len(told("connected again")) <= 4 + len(others)
+    assert len(logged("connected again")) <= 4 + len(others)
 
 
-@pytest.mark.parametrize("denied", [("state", "motions"), ("event", "result"), ("result",)])
+@pytest.mark.parametrize("denied", [("state", "motions"), ("event", "result")])
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
-async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
+async def test_topics_of_a_robot_that_an_access_list_swallows_are_logged_once(
     mosquitto: StandIn,
     protocol: Any,
     denied: tuple[Subject, ...],
@@ -278,11 +266,11 @@ async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
     }
     bridge = MqttBridge(settings, "d1", Robots(), Dispatcher(Robots()), hub)
     async with running(bridge):
-        hub.publish(Report("arm", "event", {"kind": "told"}))
-        hub.publish(Report("arm", "result", {"goal_id": "told"}))
-        await comes_true("it is told", lambda: caplog.messages)
+        hub.publish(Report("arm", "event", {"kind": "reconnected"}))
+        hub.publish(Report("arm", "result", {"goal_id": "g1"}))
+        await comes_true("it is logged", lambda: caplog.messages)
         hub.publish(Report("arm", "state", {"state": "idle"}))
-        hub.publish(Report("arm", "result", {"goal_id": "told"}))
+        hub.publish(Report("arm", "result", {"goal_id": "g1"}))
         await asyncio.sleep(10.0)
     assert caplog.messages == expected[protocol]
 
@@ -291,14 +279,14 @@ async def test_topics_of_a_robot_that_an_access_list_swallows_are_told_once(
 
 
 class Watched:
-    """A log of a connection, and what it tells."""
+    """A log of a connection, and what has been logged since the last look."""
 
     def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.INFO)
         self.log = ConnectionLog("here")
         self._caplog = caplog
 
-    def told(self) -> list[str]:
+    def lines(self) -> list[str]:
         lines = self._caplog.messages[:]
         self._caplog.clear()
         return lines
@@ -309,41 +297,40 @@ def watched(caplog: pytest.LogCaptureFixture) -> Watched:
     return Watched(caplog)
 
 
-async def test_a_reason_that_was_told_is_told_again_after_a_connection_that_lasted(watched: Watched) -> None:
-    for lasts_s, told in ((1.0, True), (1.0, False), (STEADY_S + 1.0, True)):
-        watched.log.make()
-        watched.told()
-        await asyncio.sleep(lasts_s)
-        watched.log.lose(ConnectionUseless("it keeps things back; permit it"))
-        assert watched.told() == (["here: connection lost; it keeps things back; permit it"] if told else [])
-
-
-async def test_reasons_that_take_turns_are_told_once_each_and_a_return_always(watched: Watched) -> None:
+async def test_reasons_that_take_turns_are_logged_once_each_and_a_return_always(watched: Watched) -> None:
     for _ in range(3):
         for error in (NotConnected("wrong"), NotConnected("worse"), NotConnected("nobody", absent=True)):
             watched.log.lose(error)
-    assert watched.told() == ["here: not connected; wrong", "here: not connected; worse"]
-    watched.log.make()
-    assert watched.told() == ["here: connected"]
-
-
-async def test_a_rival_that_was_told_of_is_no_news_as_the_reason_of_a_loss(watched: Watched) -> None:
-    taken_over = MqttError("it broke")
-    taken_over.__cause__ = MqttCodeError(TAKEN_OVER)
-    gone = NotConnected("it hung up", absent=True)  # as MQTT 3.1.1 tells it
-    for error, lasts_s, told in ((taken_over, 1.0, False), (gone, 1.0, False), (gone, STEADY_S + 1.0, True)):
-        watched.log.make()
-        watched.log.meet_rival()
-        watched.told()
-        await asyncio.sleep(lasts_s)
-        watched.log.lose(error)
-        assert watched.told() == (["here: connection lost; it hung up"] if told else [])
-
-
-async def test_of_a_connection_that_comes_and_goes_for_one_reason_the_first_time_is_told(
-    watched: Watched,
-) -> None:
+    assert watched.lines() == ["here: not connected; wrong", "here: not connected; worse"]
     for _ in range(5):
         watched.log.make()
         watched.log.lose(ConnectionUseless("no"))
-    assert watched.told() == ["here: connected", "here: connection lost; no", "here: connected again"]
+    assert watched.lines() == ["here: connected", "here: connection lost; no", "here: connected again"]
+
+
+USELESS = ConnectionUseless("it keeps things back; permit it")
+KEPT_BACK = ["here: connection lost; it keeps things back; permit it"]
+TAKEN = MqttError("it broke")
+TAKEN.__cause__ = MqttCodeError(TAKEN_OVER)
+GONE = NotConnected("it hung up", absent=True)  # as MQTT 3.1.1 reports it
+LONG_S = STEADY_S + 1.0
+
+
+@pytest.mark.parametrize(
+    ("rival", "losses"),
+    [
+        (False, [(USELESS, 1.0, KEPT_BACK), (USELESS, 1.0, []), (USELESS, LONG_S, KEPT_BACK)]),
+        (True, [(TAKEN, 1.0, []), (GONE, 1.0, []), (GONE, LONG_S, ["here: connection lost; it hung up"])]),
+    ],
+)
+async def test_a_known_reason_and_a_rival_are_logged_again_after_a_connection_that_lasted(
+    watched: Watched, losses: list[tuple[Exception, float, list[str]]], *, rival: bool
+) -> None:
+    for error, lasts_s, lines in losses:
+        watched.log.make()
+        if rival:
+            watched.log.meet_rival()
+        watched.lines()
+        await asyncio.sleep(lasts_s)
+        watched.log.lose(error)
+        assert watched.lines() == lines

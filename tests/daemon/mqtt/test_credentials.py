@@ -1,4 +1,4 @@
-"""Passwords: read from files and from systemd's credentials, and told to nobody but the broker."""
+"""Passwords: read from files and from systemd's credentials, and shown to nobody but the broker."""
 
 from __future__ import annotations
 

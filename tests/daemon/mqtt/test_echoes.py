@@ -44,7 +44,7 @@ def test_all_that_does_not_come_back_is_counted_also_what_is_said_again_and_agai
     assert caplog.messages == [SWALLOWED.format(others=others)]
 
 
-def test_what_comes_back_late_and_what_is_known_is_not_told(
+def test_what_comes_back_late_and_what_is_known_is_not_logged(
     echoes: Echoes, clock: list[float], caplog: pytest.LogCaptureFixture
 ) -> None:
     echoes.say("late")

@@ -67,8 +67,8 @@ def test_a_report_is_shortened_as_far_as_it_has_to_be(
         contract.check(f"motiond/arm/{subject}", fitted.payload, qos=1, retain=False)
 
 
-def answer(status: str = "ok", **told: Any) -> bytes:
-    return encode({"status": status, **told, "transaction": "t1"})
+def answer(status: str = "ok", **keys: Any) -> bytes:
+    return encode({"status": status, **keys, "transaction": "t1"})
 
 
 @pytest.mark.parametrize(

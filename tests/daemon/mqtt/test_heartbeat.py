@@ -26,7 +26,7 @@ async def test_an_echo_that_comes_while_another_beat_is_sent_is_taken() -> None:
     assert sent == [*["beats", "left", "right"], *(UNANSWERED - 1) * ["beats", "left"]]
 
 
-async def test_it_is_heard_once_a_beat_has_come_back_on_each_topic() -> None:
+async def test_it_is_complete_once_a_beat_has_come_back_on_each_topic() -> None:
     heartbeat = Heartbeat("beats", ["left"], ALLOWED_S)
     heartbeat.hear("beats")
     assert not heartbeat.heard.is_set()

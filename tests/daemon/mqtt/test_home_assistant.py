@@ -1,4 +1,4 @@
-"""What Home Assistant is told: held against its schemas, and each command against motiond's own.
+"""Discovery messages by Home Assistant's schemas, and its commands by motiond's own.
 
 The schema was transcribed from Home Assistant 2026.2.3.
 """
@@ -35,7 +35,7 @@ NAMES = ["nod", "wave", "a \"b\" 'c'", "}} {% raw %} {# ~ #}", "back\\slash", "g
 ENVIRONMENT = ImmutableSandboxedEnvironment()
 
 
-def told(
+def discovery(
     motions: Iterable[str] = NAMES, base: str = "motiond", *, needs_lease: bool = False
 ) -> dict[str, Any]:
     home = HomeAssistant(HomeAssistantSettings(), Topics(base), "d1", ("arm",), lambda _: needs_lease)
@@ -44,7 +44,7 @@ def told(
 
 
 def component(key: str, motions: Iterable[str] = NAMES) -> dict[str, Any]:
-    found: dict[str, Any] = told(motions)["components"][key]
+    found: dict[str, Any] = discovery(motions)["components"][key]
     return found
 
 
@@ -74,21 +74,21 @@ def asked_of(key: str, payload: str) -> tuple[str, dict[str, Any]]:
 @pytest.mark.parametrize("base", ["motiond", "plant_1/cell-2"])
 def test_the_message_is_one_that_home_assistant_takes(motions: list[str], base: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    jsonschema.validate(told(motions, base), SCHEMA)
+    jsonschema.validate(discovery(motions, base), SCHEMA)
 
 
 def test_a_robot_has_all_that_it_is_commanded_and_seen_by() -> None:
-    kinds = {key: one["platform"] for key, one in told()["components"].items()}
+    kinds = {key: one["platform"] for key, one in discovery()["components"].items()}
     buttons = dict.fromkeys(("stop", "estop", "pause", "resume", "reset"), "button")
     sensors = {"state": "sensor", "progress": "sensor", "temperature": "sensor", "problem": "binary_sensor"}
     assert kinds == {"motion": "select", "speed": "number", "torque": "switch"} | buttons | sensors
     assert component("motion")["options"] == NAMES
-    identities = [one["unique_id"] for one in told()["components"].values()]
+    identities = [one["unique_id"] for one in discovery()["components"].values()]
     assert len(set(identities)) == len(identities)
 
 
 def test_a_robot_that_needs_a_lease_is_stopped_and_seen_and_not_offered_what_would_be_refused() -> None:
-    whole, leased = told()["components"], told(needs_lease=True)
+    whole, leased = discovery()["components"], discovery(needs_lease=True)
     jsonschema.validate(leased, SCHEMA)
     kept = {key: one for key, one in whole.items() if "command_topic" not in one or key in ("stop", "estop")}
     assert set(kept) == {"stop", "estop", "state", "progress", "temperature", "problem"}
@@ -112,16 +112,17 @@ def test_a_speed_that_is_set_is_the_speed(speed: float) -> None:
     assert asked_of("speed", commanded("speed", speed)) == ("speed", {"speed": speed})
 
 
-@pytest.mark.parametrize(("payload", "on"), [("payload_on", True), ("payload_off", False)])
-def test_the_switch_is_torque(payload: str, *, on: bool) -> None:
-    assert asked_of("torque", component("torque")[payload]) == ("torque", {"on": on})
-
-
-@pytest.mark.parametrize("verb", ["stop", "estop", "pause", "resume", "reset"])
-def test_a_button_is_its_verb(verb: str) -> None:
-    button = component(verb)
-    assert "command_template" not in button
-    assert asked_of(verb, button["payload_press"]) == (verb, {})
+@pytest.mark.parametrize(
+    ("key", "payload", "request_"),
+    [
+        ("torque", "payload_on", {"on": True}),
+        ("torque", "payload_off", {"on": False}),
+        *((verb, "payload_press", {}) for verb in ("stop", "estop", "pause", "resume", "reset")),
+    ],
+)
+def test_a_switch_or_button_sends_its_verb(key: str, payload: str, request_: dict[str, Any]) -> None:
+    assert "command_template" not in component(key)
+    assert asked_of(key, component(key)[payload]) == (key, request_)
 
 
 # -- what is shown ------------------------------------------------------------------------------------------
@@ -168,7 +169,7 @@ def test_every_state_can_be_shown() -> None:
     ("state", "word"), [("online", "online"), ("offline", "offline"), ("broken", "offline")]
 )
 def test_the_robot_is_available_where_it_and_its_daemon_are_online(state: str, word: str) -> None:
-    message = told()
+    message = discovery()
     assert message["availability_mode"] == "all"
     topics = [one["topic"] for one in message["availability"]]
     assert topics == ["motiond/bridge/d1/availability", "motiond/arm/availability"]
@@ -176,7 +177,7 @@ def test_the_robot_is_available_where_it_and_its_daemon_are_online(state: str, w
         assert ENVIRONMENT.from_string(one["value_template"]).render(value_json={"state": state}) == word
 
 
-# -- what was told before -----------------------------------------------------------------------------------
+# -- what was published before ------------------------------------------------------------------------------
 
 OURS = "homeassistant/device/motiond_arm/config"
 
@@ -197,7 +198,7 @@ OURS = "homeassistant/device/motiond_arm/config"
         (None, None),
     ],
 )
-def test_only_a_topic_that_can_tell_of_the_robot_is_believed_to(said: object, believed: str | None) -> None:
+def test_only_a_discovery_topic_of_the_robot_itself_is_cleared(said: object, believed: str | None) -> None:
     assert discovery_topic(TOPICS, "arm", {"discovery": said}) == believed
 
 
@@ -213,23 +214,14 @@ def test_strangers_cannot_fill_the_memory_with_robots_to_be_cleared() -> None:
 # -- the configuration --------------------------------------------------------------------------------------
 
 
+NO_TOPIC = "is no topic on every broker; letters, digits, _ and - can, with / between; rename it"
+
+
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        (
-            "{prefix: 'home assistant'}",
-            (
-                "'home assistant' is no topic on every broker; "
-                "letters, digits, _ and - can, with / between; rename it"
-            ),
-        ),
-        (
-            "{status_topic: 'homeassistant/#'}",
-            (
-                "'homeassistant/#' is no topic on every broker; "
-                "letters, digits, _ and - can, with / between; rename it"
-            ),
-        ),
+        ("{prefix: 'home assistant'}", f"'home assistant' {NO_TOPIC}"),
+        ("{status_topic: 'homeassistant/#'}", f"'homeassistant/#' {NO_TOPIC}"),
         (
             "{prefix: motiond/ha}",
             (

@@ -1,9 +1,10 @@
-"""When Home Assistant is told, told again and told no more."""
+"""When robots are published to Home Assistant, again, and removed."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -14,14 +15,16 @@ from motiond.daemon.api import Dispatcher, Report, ReportHub
 from motiond.daemon.client.forget import forget
 from motiond.daemon.config.mqtt import HomeAssistantSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
+from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.cli.program import Daemon
-from tests.daemon.conftest import Robots, running, said
-from tests.daemon.mqtt.home import ARM, HAND, home_at, moves_a_robot
-from tests.daemon.mqtt.test_home_assistant import SCHEMA
+from tests.daemon.conftest import Ear, Robots, running, said
+from tests.daemon.mqtt.test_home_assistant import ENVIRONMENT, SCHEMA
 from tests.daemon.programs import use
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from motiond.daemon.config.mqtt import MqttSettings
     from tests.daemon.mqtt.stand_in import StandIn
     from tests.daemon.rig import Rig
@@ -29,6 +32,37 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 ON = HomeAssistantSettings()
+ARM, HAND = (f"homeassistant/device/motiond_{robot}/config" for robot in ("arm", "hand"))
+
+
+@asynccontextmanager
+async def home_at(settings: MqttSettings) -> AsyncIterator[Ear]:
+    """Listen as Home Assistant does."""
+    async with MqttConnection(settings) as client:
+        await client.subscribe("homeassistant/device/+/config", qos=1)
+        await client.subscribe("other/device/+/config", qos=1)
+        yield Ear(client, checked=False)  # the document is of what lies below the base
+
+
+class Home:
+    """Presses what Home Assistant shows of a robot."""
+
+    def __init__(self, ear: Ear, message: dict[str, Any]) -> None:
+        self.ear = ear
+        self._components = message["components"]
+
+    async def sends(self, key: str, value: object = None, *, payload: str = "payload_press") -> Any:
+        """Send what a component sends, and return motiond's answer."""
+        component = self._components[key]
+        template = component.get("command_template")
+        text = ENVIRONMENT.from_string(template).render(value=value) if template else component[payload]
+        return await self.ear.ask(component["command_topic"], text.encode())
+
+    async def shows(self, key: str, text: str) -> None:
+        """Wait until a component shows a text."""
+        component = self._components[key]
+        template = ENVIRONMENT.from_string(component["value_template"])
+        await self.ear.until(component["state_topic"], lambda said: template.render(value_json=said) == text)
 
 
 def with_home(settings: MqttSettings, home: HomeAssistantSettings | None = ON) -> MqttSettings:
@@ -53,7 +87,7 @@ def listing(*names: str) -> dict[str, Any]:
 
 
 async def kept(settings: MqttSettings) -> dict[str, Any]:
-    """Return what a Home Assistant that starts now is told."""
+    """Return what a Home Assistant that starts now receives."""
     async with home_at(settings) as home:
         await home.client.subscribe("kept/last", qos=1)
         await home.client.publish("kept/last", b"{}", qos=1)
@@ -64,12 +98,12 @@ async def kept(settings: MqttSettings) -> dict[str, Any]:
 async def becomes(settings: MqttSettings, wanted: set[str]) -> dict[str, Any]:
     """Wait until just these topics are kept."""
     async with asyncio.timeout(PATIENCE_S):
-        while (now := await kept(settings)).keys() != wanted:  # noqa: ASYNC110 - a newcomer asks anew
+        while (now := await kept(settings)).keys() != wanted:  # noqa: ASYNC110 - a each look is a new subscription
             await asyncio.sleep(0.05)
     return now
 
 
-async def test_each_robot_is_told_of_and_it_is_kept(
+async def test_each_robot_is_published_and_retained(
     mosquitto_of_any_version: StandIn, hub: ReportHub
 ) -> None:
     settings = with_home(mosquitto_of_any_version.settings)
@@ -92,7 +126,9 @@ async def test_new_motions_are_new_choices(mosquitto: StandIn, hub: ReportHub) -
         await home.until(ARM, lambda said: said["components"]["motion"]["options"] == wanted)
 
 
-async def test_it_is_told_again_whenever_it_has_started(mosquitto: StandIn, hub: ReportHub) -> None:
+async def test_robots_are_published_again_whenever_home_assistant_has_started(
+    mosquitto: StandIn, hub: ReportHub
+) -> None:
     settings = with_home(mosquitto.settings)
     async with home_at(settings) as home, running(a_bridge(settings, hub)):
         for topic in (ARM, HAND):
@@ -115,11 +151,11 @@ async def test_who_deletes_the_device_in_home_assistant_is_not_contradicted(
         await becomes(settings, {ARM, HAND})
         async with home_at(settings) as home:
             await home.client.publish(ARM, b"", qos=1, retain=True)
-        await asyncio.sleep(1.5)  # what lasts is told again within that time
+        await asyncio.sleep(1.5)  # what is retained is published again within that time
         assert (await kept(settings)).keys() == {HAND}
 
 
-# -- told no more -------------------------------------------------------------------------------------------
+# -- removed ------------------------------------------------------------------------------------------------
 
 
 async def test_once_switched_off_the_devices_are_removed(
@@ -172,6 +208,34 @@ async def test_what_home_assistant_sends_moves_a_robot_and_what_it_shows_is_what
     use(rig, mosquitto.settings)
     rig.daemon["mqtt"] = {**rig.daemon["mqtt"], "home_assistant": {}}
     daemon = Daemon(rig.config)
-    await moves_a_robot(mosquitto.settings)
+    async with home_at(mosquitto.settings) as ear:
+        await ear.client.subscribe("motiond/#", qos=1)
+        home = Home(ear, said(await ear.until(ARM)))
+        await home.shows("state", "idle")
+        ok: list[Any] = [await home.sends("torque", payload="payload_on")]
+        await home.shows("torque", "ON")
+        ok.append(await home.sends("torque", payload="payload_off"))
+        await home.shows("torque", "OFF")
+        ok.append(await home.sends("motion", "long"))
+        await home.shows("motion", "long")
+        await home.shows("state", "playing")
+        ok.append(await home.sends("speed", 0.5))
+        await home.shows("speed", "0.5")
+        ok.append(await home.sends("pause"))
+        await home.shows("state", "paused")
+        ok.append(await home.sends("resume"))
+        await home.shows("state", "playing")
+        ok.append(await home.sends("motion", "short"))
+        replaced = said(await ear.until("motiond/arm/result", lambda said: said["motion"] == "long"))
+        done = said(await ear.until("motiond/arm/result", lambda said: said["motion"] == "short"))
+        await home.shows("motion", "None")
+        ok.append(await home.sends("stop"))
+        ok.append(await home.sends("estop"))
+        await home.shows("problem", "ON")
+        ok.append(await home.sends("reset"))
+        await home.shows("problem", "OFF")
+        await ear.until("motiond/arm/diagnostics")
+    assert [answer["status"] for answer in ok] == ["ok"] * len(ok), ok
+    assert (replaced["code"], done["code"]) == ("PREEMPTED", "SUCCESSFUL")
     daemon.send_signal(signal.SIGTERM)
     assert (await daemon.end()).code == 0

@@ -21,19 +21,19 @@ async def test_requests_come_in_their_order_with_their_places() -> None:
     ]
 
 
-async def test_what_does_not_fit_is_dropped_counted_and_told_now_and_then(
+async def test_what_does_not_fit_is_dropped_counted_and_logged_now_and_then(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inbox = Inbox()
     for _ in range(MOST_WAITING + 500):
         inbox.put(message(b"{}"), 0)
     assert inbox.refused == 500
-    told = "requests: 1 dropped, 1 since the start; 256 wait already, or 4 MB; send fewer"
-    assert caplog.messages == [told]
+    line = "requests: 1 dropped, 1 since the start; 256 wait already, or 4 MB; send fewer"
+    assert caplog.messages == [line]
     monkeypatch.setattr("motiond.daemon.mqtt.bridge.requests_session.LOG_PERIOD_S", 0.0)
     inbox.put(message(b"{}"), 0)
-    told = "requests: 500 dropped, 501 since the start; 256 wait already, or 4 MB; send fewer"
-    assert caplog.messages[1:] == [told]
+    line = "requests: 500 dropped, 501 since the start; 256 wait already, or 4 MB; send fewer"
+    assert caplog.messages[1:] == [line]
     assert LOG_PERIOD_S == 10.0
 
 

@@ -81,9 +81,9 @@ def test_where_an_authority_is_named_it_is_said_to_be_another_one(
 ) -> None:
     other = Authority(tmp_path / "other")
     error = met(authority.issue(PAST, FUTURE), other.certificate)
-    told = said(error, ca_file=other.certificate)
-    assert told.startswith("the broker's certificate is not trusted (")
-    assert told.endswith("); mqtt.ca_file holds another authority's; name the one that has signed it")
+    line = said(error, ca_file=other.certificate)
+    assert line.startswith("the broker's certificate is not trusted (")
+    assert line.endswith("); mqtt.ca_file holds another authority's; name the one that has signed it")
     assert said(error).endswith("); name the certificate of its authority as mqtt.ca_file")
 
 

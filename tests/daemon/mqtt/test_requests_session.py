@@ -243,10 +243,10 @@ async def test_what_is_refused_again_and_again_is_logged_a_few_times(
     await settled()
     serving.cancel()
     assert len(wire.answers) == MOST_AT_ONCE
-    told = (
+    line = (
         "arm/status: no answer can be sent to the response topic ''; it goes to 'motiond/arm/response/status'"
     )
-    assert caplog.messages == [told] * 10
+    assert caplog.messages == [line] * 10
 
 
 @pytest.mark.parametrize(("most", "remedy"), [(900, "TOO_LARGE is answered"), (50, "it is left out")])

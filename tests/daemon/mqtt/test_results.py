@@ -1,4 +1,4 @@
-"""Results that are kept on disk until they can be told."""
+"""Results that are kept on disk until they can be published."""
 
 import logging
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_the_folder_is_systemd_s_or_the_user_s(
 
 
 @pytest.mark.usefixtures("nameless")
-def test_a_user_without_a_home_has_no_folder_and_is_told_what_is_lost(
+def test_without_a_home_there_is_no_folder_and_the_loss_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     assert default_folder() is None

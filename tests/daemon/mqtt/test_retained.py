@@ -23,7 +23,7 @@ def topics(clock: list[float]) -> RetainedTopics:
 
 
 @pytest.mark.parametrize(("heard", "what"), [(b"", "cleared"), (b"else", "overwritten")])
-def test_what_others_change_is_found_and_told_once_a_minute(
+def test_what_others_change_is_logged_once_a_minute(
     topics: RetainedTopics, clock: list[float], heard: bytes, what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock[0] += 2.0
@@ -32,14 +32,14 @@ def test_what_others_change_is_found_and_told_once_a_minute(
         topics.hear("a", heard)
         assert list(topics.overwritten()) == [("a", b"1")]
         clock[0] += 2.0
-    told = f"a: {what} by another client; it is published again; see who may publish there"
-    assert caplog.messages == [told]
+    line = f"a: {what} by another client; it is published again; see who may publish there"
+    assert caplog.messages == [line]
     clock[0] += 60.0
     list(topics.overwritten())
-    assert caplog.messages == [told, told]
+    assert caplog.messages == [line, line]
 
 
-def test_a_will_that_the_broker_told_is_told_over_and_nobody_is_accused(
+def test_a_will_that_the_broker_published_is_replaced_and_not_logged(
     topics: RetainedTopics, clock: list[float], caplog: pytest.LogCaptureFixture
 ) -> None:
     clock[0] += 2.0
@@ -59,7 +59,7 @@ def test_what_is_on_its_way_is_not_taken_for_overwritten(topics: RetainedTopics,
     assert list(topics.overwritten()) == []
 
 
-def test_late_echoes_of_what_was_said_before_accuse_nobody(
+def test_late_echoes_are_not_logged(
     topics: RetainedTopics, clock: list[float], caplog: pytest.LogCaptureFixture
 ) -> None:
     for said in (b"2", b"3", b"2", b"4"):

@@ -65,7 +65,7 @@ async def connected(settings: MqttSettings) -> AsyncIterator[Ear]:
     async with MqttConnection(settings) as client:
         client.logs_refusals = False  # the test asks for them; they would be logged a second later
         await client.subscribe("motiond/#", qos=1)
-        yield Ear(client, checked=False)  # what is told here is not whole
+        yield Ear(client, checked=False)  # reports here are not whole
 
 
 REPORTED = [f"motiond/arm/{subject}" for subject in (*SUBJECTS, "new")]

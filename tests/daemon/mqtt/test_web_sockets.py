@@ -19,7 +19,7 @@ from motiond.daemon.mqtt.client import MqttConnection, NotConnected
         b"",
     ],
 )
-async def test_whatever_answers_in_place_of_a_web_socket_is_told_and_can_be_tried_again(
+async def test_whatever_answers_in_place_of_a_web_socket_is_one_clear_error_each_time(
     answer: bytes,
 ) -> None:
     async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -35,7 +35,7 @@ class Tries(MqttBridge):
             self.tried.set()
 
 
-async def told_in_vain(
+async def logged_while_failing(
     settings: MqttSettings,
     caplog: pytest.LogCaptureFixture,
     hub: ReportHub | None = None,

@@ -11,7 +11,6 @@ import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
 from tests.daemon.conftest import Mosquitto, listening, started_broker
-from tests.daemon.mqtt.home import moves_a_robot
 from tests.daemon.programs import Daemon, running, use
 from tests.daemon.rig import Rig
 from tests.system.mqtt.listeners import passwords
@@ -26,13 +25,10 @@ def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
 
 
-async def test_home_assistant_moves_a_robot_and_the_last_will_says_broken_when_the_daemon_is_killed(
-    rig: Rig, mosquitto: Mosquitto
-) -> None:
+async def test_the_last_will_reports_broken_when_the_daemon_is_killed(rig: Rig, mosquitto: Mosquitto) -> None:
     use(rig, mosquitto.settings)
-    rig.daemon |= {"id": "d1", "mqtt": {**rig.daemon["mqtt"], "home_assistant": {}}}
+    rig.daemon["id"] = "d1"
     async with listening(mosquitto.settings, checked=False) as ear, running(rig) as daemon:
-        await moves_a_robot(mosquitto.settings)
         await ear.until(BRIDGE, lambda said: said["state"] == "online")
         await daemon.kill()
         await ear.until(BRIDGE, lambda said: said["state"] == "broken")
@@ -71,7 +67,7 @@ async def test_a_password_stands_in_no_log_no_arguments_and_no_environment(
 
 
 def seen_of(daemon: Daemon) -> list[str]:
-    """Return what the system tells of a daemon and its stream processes."""
+    """Return what the system shows of a daemon and its stream processes."""
     process = psutil.Process(daemon.process.pid)
     seen = []
     for one in (process, *process.children(recursive=True)):

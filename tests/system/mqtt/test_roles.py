@@ -95,8 +95,8 @@ async def with_dynamic_security(mosquitto: Mosquitto, folder: Path) -> None:
         for sent in (shipped, orjson.dumps({"commands": clients}), shipped):  # which may be sent again
             await client.publish("$CONTROL/dynamic-security/v1", sent, qos=1)
             async with asyncio.timeout(PATIENCE_S):
-                told = said(await anext(client.messages))
-            errors = [one["error"] for one in told["responses"] if "error" in one]
+                answer = said(await anext(client.messages))
+            errors = [one["error"] for one in answer["responses"] if "error" in one]
             assert set(errors) <= {"Role already exists"}
 
 

@@ -11,7 +11,7 @@ from motiond.daemon.mqtt.client import MqttConnection, NotConnected
 from tests import ports
 from tests.certificates import self_signed
 from tests.daemon.conftest import Mosquitto, started_broker
-from tests.daemon.mqtt.tries import told_in_vain
+from tests.daemon.mqtt.tries import logged_while_failing
 from tests.system.mqtt.listeners import CA, WITH_TLS, passwords
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ async def test_each_trouble_has_a_message_of_its_own_which_comes_once(
             reconnect_max_s=0.1,
             **{option: files[option] for option in trouble.files},  # type: ignore[arg-type] # files all of them
         )
-        told = await told_in_vain(settings, caplog, tries=2)
+        lines = await logged_while_failing(settings, caplog, tries=2)
         if trouble.may_hang_up:
-            told = [line for line in told if "; the broker hung up before it answered; " not in line]
-        assert told == [f"{url}: not connected; {trouble.reason}"], name
+            lines = [line for line in lines if "; the broker hung up before it answered; " not in line]
+        assert lines == [f"{url}: not connected; {trouble.reason}"], name
