@@ -227,7 +227,8 @@ def data_of(answer: dict[str, Any]) -> dict[str, Any]:
     data = answer.get("data")
     data = data if isinstance(data, dict) else {}
     if answer.get("status") != "ok":
-        raise Refused(str(answer.get("code", "INTERNAL")), str(answer.get("error", "refused")), data)
+        code, message = str(answer.get("code", "INTERNAL")), str(answer.get("error", "refused"))
+        raise Refused(code, message, data, answer.get("problems", ()))
     return data
 
 

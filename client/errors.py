@@ -9,7 +9,10 @@ Exception
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class ClientError(Exception):
@@ -32,12 +35,21 @@ class Refused(ClientError):
         For programs: BUSY, UNKNOWN_MOTION, … (docs/mqtt.md).
     data : dict
         What belongs to the code, such as the `holder` of NOT_IN_CONTROL.
+    problems : tuple of dict
+        The message in parts (docs/mqtt.md): `subject`, `problem`, `reason`, `hint`, `field`, where not empty.
     """
 
-    def __init__(self, code: str, message: str, data: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        data: dict[str, Any] | None = None,
+        problems: Sequence[dict[str, str]] = (),
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.data = data or {}
+        self.problems = tuple(problems)
 
     @property
     def is_free(self) -> bool:

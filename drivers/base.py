@@ -41,13 +41,15 @@ class DriverError(Exception):
     ----------
     where : str
         What failed: the port, the family and name, or the actuator.
+    problem, reason, hint : str
+        What is wrong, why that is so, and what helps; `reason` and `hint` may be empty.
     """
 
     exit_code: ClassVar[int] = 2
 
     def __init__(self, where: str, problem: str, reason: str = "", hint: str = "") -> None:
         super().__init__(f"{where}: " + "; ".join(part for part in (problem, reason, hint) if part))
-        self.where = where
+        self.where, self.problem, self.reason, self.hint = where, problem, reason, hint
 
 
 class DriverConfigError(DriverError):

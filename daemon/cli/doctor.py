@@ -46,6 +46,6 @@ def doctor(
     if json:
         print_json(report.model_dump(mode="json"))
     else:
-        for verdict, line in lines_of(report):
-            typer.echo(line.replace(verdict, typer.style(verdict, fg=COLOURS[verdict]), 1))
+        for line in lines_of(report, lambda verdict, text: typer.style(text, fg=COLOURS[verdict])):
+            typer.echo(line)
     return FAILED if report.verdict is Verdict.FAILURE else DONE

@@ -107,14 +107,13 @@ def _out_of_reach(settings: MqttSettings, address: str, error: BaseException) ->
             means="its latency can be measured while the daemon runs",
             hint="start the daemon, and ask again",
         )
-    reason, _, hint = reason_of(error).partition("; ")
     return Check(
         check="broker",
         subject=address,
         verdict=Verdict.FAILURE,
-        found=f"no connection: {reason}",
+        found=f"no connection: {reason_of(error)}",
         means="robots play nothing that is asked for over MQTT, and nobody sees what they do",
-        hint=hint or "look at the broker",
+        hint="look at the broker, and at the section `mqtt`",
     )
 
 

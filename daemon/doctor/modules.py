@@ -45,13 +45,12 @@ async def check_modules(
                 raise missing_modules(wanted, set(present(lookup)), PATIENCE_S)
             await asyncio.sleep(LOOKUP_POLL_S)
     except DriverError as error:
-        problem, _, hint = str(error).removeprefix("driver hebi: ").rpartition("; ")
         return Check(
             check="hebi",
             verdict=Verdict.FAILURE,
-            found=problem,
+            found="; ".join(filter(None, (error.problem, error.reason))),
             means="robots with these modules stay offline until they are there",
-            hint=hint,
+            hint=error.hint,
         )
     return _judged(wanted, present(lookup), now() - begun_s)
 

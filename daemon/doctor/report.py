@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class Verdict(StrEnum):
@@ -84,25 +84,19 @@ def gravest(checks: list[Check]) -> Verdict:
 WIDTH = max(len(verdict) for verdict in Verdict)
 
 
-def lines_of(report: Report) -> Iterator[tuple[Verdict, str]]:
-    """Yield what each check found, with what it means and what to do below, each with its verdict."""
+def _plain(_: Verdict, text: str) -> str:
+    return text
+
+
+def lines_of(report: Report, paint: Callable[[Verdict, str], str] = _plain) -> Iterator[str]:
+    """Yield what each check found, with what it means and what to do below; `paint` colours verdicts."""
     for check in report.checks:
-        for line in _lines(check):
-            yield check.verdict, line
-    yield report.verdict, ""
-    yield report.verdict, summary(report)
-
-
-def _lines(check: Check) -> Iterator[str]:
-    name = check.check if check.subject is None else f"{check.check} {check.subject}"
-    first, *others = check.found.splitlines()
-    yield f"{check.verdict:{WIDTH}}  {name}: {first}"
-    for line in (*others, check.means, *([f"do: {check.hint}"] if check.hint else [])):
-        yield f"{'':{WIDTH}}    {line}"
-
-
-def summary(report: Report) -> str:
-    """Return how many checks came out how."""
+        name = check.check if check.subject is None else f"{check.check} {check.subject}"
+        first, *others = check.found.splitlines()
+        yield f"{paint(check.verdict, check.verdict)}{'':{WIDTH - len(check.verdict)}}  {name}: {first}"
+        for line in (*others, check.means, *([f"do: {check.hint}"] if check.hint else [])):
+            yield f"{'':{WIDTH}}    {line}"
     verdicts = [check.verdict for check in report.checks]
     counts = [(verdict, verdicts.count(verdict)) for verdict in reversed(Verdict)]
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts if count)
+    yield ""
+    yield ", ".join(f"{count} {paint(verdict, verdict)}" for verdict, count in counts if count)

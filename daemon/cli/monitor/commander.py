@@ -158,10 +158,9 @@ class Commander:
                 self._judge(sent, is_bad=True)
             self._judge(sent, is_bad=False, said=_accepted(sent.verb, await asking))
         except (RequestError, Refused) as error:
-            message = str(error).partition("\n")[0]
-            self._judge(sent, is_bad=True, said=_without(sent.robot, sent.verb, message))
+            self._judge(sent, is_bad=True, said=_refusal(sent, error))
         except NoAnswer as error:
-            self._judge(sent, is_bad=True, said=_without(sent.robot, sent.verb, str(error)))
+            self._judge(sent, is_bad=True, said=str(error))
         finally:
             asking.cancel()
 
@@ -215,5 +214,11 @@ def _accepted(verb: str, data: dict[str, Any]) -> str:
     return f"accepted; {data.get('state')}"
 
 
-def _without(robot: str, verb: str, message: str) -> str:
-    return message.removeprefix(f"{robot}/{verb}: ").removeprefix(f"{robot}: ")
+def _refusal(sent: Sent, error: RequestError | Refused) -> str:
+    """Return the first problem, without its subject where that is what the request was to."""
+    for problem in error.problems[:1]:
+        parts = problem if isinstance(problem, dict) else problem._asdict()
+        message = "; ".join(filter(None, map(parts.get, ("problem", "reason", "hint"))))
+        is_about_it = parts.get("subject") in {None, "", sent.robot, f"{sent.robot}/{sent.verb}"}
+        return message if is_about_it else f"{parts['subject']}: {message}"
+    return str(error)

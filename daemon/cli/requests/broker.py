@@ -124,7 +124,7 @@ class Client:
         """Say that the configuration is not read, and who is asked then."""
         from ...mqtt.client import address_of
 
-        what = str(error).partition("\n")[0]
+        what = str(error.problems[0])
         asked = f"{address_of(settings)} is asked"
         if self.broker is not None:
             asked += f", by topics below '{settings.base}'"

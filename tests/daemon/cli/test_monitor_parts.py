@@ -284,13 +284,13 @@ async def test_a_failed_stop_says_what_to_do_on_a_narrow_terminal_too(robots: Ro
     await until(lambda: commander.alarm is not None)
     screen = MonitorScreen(lambda: ("arm",), lambda: (BROKER, True), lambda: None, commander)
     foot = [line.plain.strip() for line in screen.lines(width, 16)[3:-1]]
-    assert " ".join(line for line in foot if line) == f"STOP OF arm HAS FAILED: {reason}"
+    assert " ".join(line for line in foot if line) == f"STOP OF arm HAS FAILED: arm/stop: {reason}"
 
 
 async def test_a_refusal_is_shown_as_the_daemon_words_it(robots: Robots) -> None:
     commander = commander_of(robots)
-    error = "arm/pause: nothing to pause; the robot is idle; play first"
-    robots.answer = RequestError.of("NOT_PLAYING", error)
+    parts = ("arm/pause", "nothing to pause", "the robot is idle", "play first")
+    robots.answer = RequestError("NOT_PLAYING", *parts)
     commander.press("p", "arm")
     assert commander.last is not None
     sent = commander.last

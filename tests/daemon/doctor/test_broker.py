@@ -113,9 +113,9 @@ async def test_a_broker_that_is_not_there_fails(free_port: int) -> None:
             check="broker",
             subject=f"mqtt://127.0.0.1:{free_port}",
             verdict=Verdict.FAILURE,
-            found="no connection: nobody listens there",
+            found="no connection: nobody listens there; start the broker, or correct mqtt.broker",
             means=LOST,
-            hint="start the broker, or correct mqtt.broker",
+            hint="look at the broker, and at the section `mqtt`",
         )
     ]
 
