@@ -1,4 +1,4 @@
-"""Stand-ins for the robots of a group: they answer, report and keep silent as a test tells them."""
+"""Stand-ins for the robots of a group: they answer, report and keep silent as a test sets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Member:
     refusals : dict of str to dict
         What it answers to a verb in place of `ok`, without the transaction.
     silent_at : set of str
-        To which verbs it says nothing.
+        Verbs to which it does not answer.
     ready_in_s : float
         What it needs before a first row.
     lost : str
@@ -70,7 +70,7 @@ class Members:
         return [verb for name, verb, _ in self.asked if robot in {None, name}]
 
     def asked_for(self, verb: str) -> set[str]:
-        """Return of whom a verb was asked, however often: a stop is sent again until its answer comes."""
+        """Return the robots that received a verb, however often: stops are repeated until answered."""
         return {name for name, asked, _ in self.asked if asked == verb}
 
     def bodies(self, verb: str) -> dict[str, dict[str, Any]]:
@@ -84,18 +84,18 @@ class Members:
 
     def daemon(self, state: str, **more: Any) -> None:
         topic = f"{self._base}/bridge/{self._daemon}/availability"
-        told = {"state": state, "host": "bench", "instance": "1", **more}
-        self._client.hand_over(topic, orjson.dumps(told), 1, retain=True)
+        data = {"state": state, "host": "bench", "instance": "1", **more}
+        self._client.hand_over(topic, orjson.dumps(data), 1, retain=True)
 
     def report(self, name: str, subject: str, data: dict[str, Any], *, retain: bool = False) -> None:
         self._client.hand_over(f"{self._base}/{name}/{subject}", orjson.dumps(data), 1, retain=retain)
 
     def forget(self, name: str, subject: str) -> None:
-        """Clear what the broker keeps."""
+        """Clear a retained report."""
         self._client.hand_over(f"{self._base}/{name}/{subject}", b"", 1, retain=True)
 
     async def settle(self) -> None:
-        """Wait until the broker has all that was told."""
+        """Wait until the broker has received all reports."""
         async with asyncio.timeout(PATIENCE_S):
             await self._client.all_delivered()
 
@@ -104,15 +104,15 @@ class Members:
 
     def phase(self, name: str, phase: str | None, reason: str | None = None) -> None:
         start = self.starts[name] if phase is not None else None
-        told = {"start": start, "phase": phase, "reason": reason}
-        self.report(name, "reservation", told, retain=True)
+        data = {"start": start, "phase": phase, "reason": reason}
+        self.report(name, "reservation", data, retain=True)
 
     def result(self, name: str, code: str, message: str = "as asked") -> None:
         details = {"start": self.starts[name]}
-        told = {"goal_id": "g", "motion": "wave", "code": code, "message": message, "details": details}
-        self.report(name, "result", told)
+        data = {"goal_id": "g", "motion": "wave", "code": code, "message": message, "details": details}
+        self.report(name, "result", data)
 
-    async def hear(self) -> None:
+    async def receive(self) -> None:
         async for message in self._client.messages:
             _, robot, _, *verb = message.topic.value.split("/")
             assert isinstance(message.payload, bytes)
@@ -168,16 +168,16 @@ async def members(settings: MqttSettings, daemon: str = "d1") -> AsyncIterator[M
         stand_ins = Members(client, settings.base, daemon)
         await client.subscribe(f"{settings.base}/+/request/#", qos=1)
         stand_ins.daemon("online")
-        hearing = asyncio.create_task(stand_ins.hear(), name="members")
+        receiving = asyncio.create_task(stand_ins.receive(), name="members")
         try:
             yield stand_ins
         finally:
-            hearing.cancel()
-            await asyncio.wait((hearing,))
+            receiving.cancel()
+            await asyncio.wait((receiving,))
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Look again and again until something holds."""
+    """Wait until a condition holds."""
     async with asyncio.timeout(PATIENCE_S):
-        while not holds():  # noqa: ASYNC110 - nobody tells
+        while not holds():  # noqa: ASYNC110 - there is no event
             await asyncio.sleep(0.01)

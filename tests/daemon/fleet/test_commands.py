@@ -105,7 +105,7 @@ async def test_an_absent_robot_has_1_s_longer_than_all_others_to_answer_a_stop(
     ]
 
 
-async def test_a_refusal_is_told_beside_the_answers(broker: Embedded, choir: Members) -> None:
+async def test_a_refusal_is_gathered_beside_the_answers(broker: Embedded, choir: Members) -> None:
     reason = "right: nothing to pause; the robot is idle; play first"
     choir.robots["right"].refusals["pause"] = {"code": "NOT_PLAYING", "error": reason}
     left, right = await command(broker.settings, "choir", "pause")
@@ -115,9 +115,9 @@ async def test_a_refusal_is_told_beside_the_answers(broker: Embedded, choir: Mem
 
 @pytest.mark.usefixtures("choir")
 async def test_a_stop_goes_to_every_broker_of_several(broker: Embedded) -> None:
-    nobody = f"mqtt://127.0.0.1:{NETWORK.free_port()}"
+    unused = f"mqtt://127.0.0.1:{NETWORK.free_port()}"
     there = f"mqtt://{broker.settings.listen}"
-    several = MqttSettings(broker=[nobody, there], protocol="3.1.1")
+    several = MqttSettings(broker=[unused, there], protocol="3.1.1")
     gathered = await command(several, "choir", "stop")
     assert [(one.robot, one.error) for one in gathered] == [("left", None), ("right", None)]
 
@@ -155,9 +155,9 @@ async def test_monitor_and_page_stop_a_robot_wherever_its_daemon_has_gone(
         return settings.each()[0]
 
     monkeypatch.setattr("motiond.daemon.fleet.gateway.uplink.broker_of", the_wrong_one)
-    site = Gateway(several, ReportHub())
-    listening = asyncio.create_task(site.run())
-    await until(lambda: "left" in site.robots.robots)
-    assert await site.robots.handle("left", "stop", VERBS["stop"].request()) == STOPPED
+    gateway = Gateway(several, ReportHub())
+    listening = asyncio.create_task(gateway.run())
+    await until(lambda: "left" in gateway.robots.robots)
+    assert await gateway.robots.handle("left", "stop", VERBS["stop"].request()) == STOPPED
     listening.cancel()
     await asyncio.wait((listening,))

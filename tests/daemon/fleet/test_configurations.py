@@ -15,8 +15,8 @@ ROBOT = Path(__file__).parents[3] / "config" / "fleet" / "robot.conf"
 
 
 def test_each_subject_has_its_line_in_the_bridge() -> None:
-    told = dict(re.findall(r"^topic motiond/arm/(\w+) out (\d)$", ROBOT.read_text(), re.MULTILINE))
-    assert {subject: told.get(subject) for subject in SUBJECTS} == {
+    lines = dict(re.findall(r"^topic motiond/arm/(\w+) out (\d)$", ROBOT.read_text(), re.MULTILINE))
+    assert {subject: lines.get(subject) for subject in SUBJECTS} == {
         subject: str(qos_of(subject)) for subject in SUBJECTS
     }
 

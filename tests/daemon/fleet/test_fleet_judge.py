@@ -1,4 +1,4 @@
-"""What the soak of groups says became of a start."""
+"""How the soak of groups judges a start."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from soak.fleet_judge import ALONE_S, Mishap, Part, judged
 WELL: dict[str, Any] = {"code": "SUCCESSFUL", "played_s": 5.0}
 KILL = Mishap(kills=True)
 IDLE = Part([], [])
+SOME = "only some, and stopped"
 
 
 def part(result: dict[str, Any] | None = None, at_s: float = 100.0) -> Part:
@@ -26,69 +27,25 @@ def daemon_of_b(at_s: float, *, is_reported: bool = True) -> Mishap:
 
 
 @pytest.mark.parametrize(
-    ("parts", "mishap", "kind"),
-    [
-        ([IDLE, IDLE], Mishap(), "none"),
-        ([part(WELL), part(WELL, 100.05)], Mishap(), "all"),
-        ([part(WELL), part(WELL)], KILL, "all"),
-        ([stopped(2.1), stopped(2.4)], KILL, "all, and stopped"),
-        ([stopped(1.0), stopped(1.0 + ALONE_S)], KILL, "all, and stopped"),
-        ([stopped(2.5), IDLE], KILL, "only some, and stopped"),
-        ([stopped(2.5), IDLE], daemon_of_b(99.0), "only some, and stopped"),
-        ([stopped(1.2), part()], daemon_of_b(101.0), "all, and stopped"),
-        ([part(WELL), part()], daemon_of_b(101.0, is_reported=False), "all"),
-        ([part(WELL), part()], daemon_of_b(104.0), "all"),
-    ],
-)
-def test_what_is_as_promised_is_no_finding(parts: list[Part], mishap: Mishap, kind: str) -> None:
-    assert judged(dict(zip("abc", parts, strict=False)), mishap) == (kind, [])
-
-
-@pytest.mark.parametrize(
     ("parts", "mishap", "kind", "problems"),
     [
-        (
-            [stopped(2.1), IDLE],
-            Mishap(),
-            "only some, and stopped",
-            ["1 of 2 robots began, not b"],
-        ),
-        (
-            [stopped(2.1), stopped(2.1)],
-            Mishap(),
-            "all, and stopped",
-            ["all began, and ended with {'CANCELED'}"],
-        ),
-        (
-            [part(WELL), IDLE],
-            KILL,
-            "only some, and stopped",
-            ["a played on alone for 5.000 s"],
-        ),
-        (
-            [stopped(2.9), stopped(2.1), IDLE],
-            KILL,
-            "only some, and stopped",
-            ["a played on alone for 2.900 s"],
-        ),
-        (
-            [stopped(1.0), part(WELL)],
-            KILL,
-            "all, and stopped",
-            ["b played on alone for 4.000 s"],
-        ),
-        (
-            [part(WELL), part()],
-            daemon_of_b(101.0),
-            "all",
-            ["a played on alone for 4.000 s"],
-        ),
-        (
-            [part(WELL), IDLE],
-            daemon_of_b(99.0, is_reported=False),
-            "only some, and stopped",
-            ["a played on alone for 5.000 s"],
-        ),
+        # as promised
+        ([IDLE, IDLE], Mishap(), "none", []),
+        ([part(WELL), part(WELL, 100.05)], Mishap(), "all", []),
+        ([stopped(1.0), stopped(1.0 + ALONE_S)], KILL, "all, and stopped", []),
+        ([stopped(2.5), IDLE], KILL, SOME, []),
+        ([stopped(2.5), IDLE], daemon_of_b(99.0), SOME, []),
+        ([stopped(1.2), part()], daemon_of_b(101.0), "all, and stopped", []),
+        ([part(WELL), part()], daemon_of_b(101.0, is_reported=False), "all", []),
+        ([part(WELL), part()], daemon_of_b(104.0), "all", []),
+        # not as promised
+        ([stopped(2.1), IDLE], Mishap(), SOME, ["1 of 2 robots began, not b"]),
+        ([stopped(2.1)] * 2, Mishap(), "all, and stopped", ["all began, and ended with {'CANCELED'}"]),
+        ([part(WELL), IDLE], KILL, SOME, ["a played on alone for 5.000 s"]),
+        ([stopped(2.9), stopped(2.1), IDLE], KILL, SOME, ["a played on alone for 2.900 s"]),
+        ([stopped(1.0), part(WELL)], KILL, "all, and stopped", ["b played on alone for 4.000 s"]),
+        ([part(WELL), part()], daemon_of_b(101.0), "all", ["a played on alone for 4.000 s"]),
+        ([part(WELL), IDLE], daemon_of_b(99.0, is_reported=False), SOME, ["a played on alone for 5.000 s"]),
         ([part(WELL), part(WELL, 100.2)], Mishap(), "all", ["first rows are 0.200 s apart"]),
         ([part(WELL), Part([100.0, 100.0], [WELL])], Mishap(), "all", ["b played 2 first rows"]),
         ([part(WELL), Part([100.0], [WELL, WELL])], Mishap(), "all", ["b has 2 results"]),
@@ -96,7 +53,7 @@ def test_what_is_as_promised_is_no_finding(parts: list[Part], mishap: Mishap, ki
         ([IDLE, Part([], [WELL])], KILL, "none", ["b claims success and has not played"]),
     ],
 )
-def test_what_is_not_as_promised_is_a_finding(
+def test_each_start_is_judged_by_what_is_promised(
     parts: list[Part], mishap: Mishap, kind: str, problems: list[str]
 ) -> None:
     assert judged(dict(zip("abc", parts, strict=False)), mishap) == (kind, problems)

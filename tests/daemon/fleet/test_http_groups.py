@@ -31,38 +31,38 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
 
 
 @pytest.fixture
-async def desk(broker: Embedded) -> AsyncIterator[HttpGroups]:
-    async with HttpGroups(broker.settings) as desk:
-        yield desk
+async def groups(broker: Embedded) -> AsyncIterator[HttpGroups]:
+    async with HttpGroups(broker.settings) as groups:
+        yield groups
 
 
-async def test_a_play_is_answered_when_all_have_accepted_it(desk: HttpGroups, choir: Members) -> None:
+async def test_a_play_is_answered_when_all_have_accepted_it(groups: HttpGroups, choir: Members) -> None:
     request = GroupPlayRequest.model_validate(
         {"motion": "wave", "motions": {"left": "wave_l"}, "first": {"frame": 3}, "transaction": "t1"}
     )
-    told = await desk.play("choir", request)
+    answer = await groups.play("choir", request)
     prepared, commit = choir.bodies("fleet/prepare"), choir.bodies("fleet/commit")["left"]
-    assert told == {"start": commit["start"], "start_at": commit["start_at"], "robots": ["left", "right"]}
+    assert answer == {"start": commit["start"], "start_at": commit["start_at"], "robots": ["left", "right"]}
     assert {name: body["motion"] for name, body in prepared.items()} == {"left": "wave_l", "right": "wave"}
     keys = {"transaction", "motion", "first", "start", "expires_s", "token_sha256"}
     assert prepared["left"].keys() == keys
     assert prepared["left"]["first"] == {"frame": 3}
 
 
-async def test_without_a_broker_that_is_told() -> None:
+async def test_without_a_broker_each_request_is_refused() -> None:
     port = NETWORK.free_port()
-    async with HttpGroups(MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1")) as desk:
-        for asked in (desk.play("choir", WAVE), desk.command("choir", "stop"), desk.overview()):
+    async with HttpGroups(MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1")) as groups:
+        for request in (groups.play("choir", WAVE), groups.command("choir", "stop"), groups.overview()):
             with pytest.raises(RequestError) as caught:
-                await asked
+                await request
             assert caught.value.code == "OFFLINE"
             assert str(caught.value).startswith(f"mqtt://127.0.0.1:{port}: no connection to the broker; ")
 
 
-async def test_control_that_is_needed_is_kept_to_the_end(desk: HttpGroups, choir: Members) -> None:
+async def test_control_that_is_needed_is_kept_to_the_end(groups: HttpGroups, choir: Members) -> None:
     left = choir.robots["left"]
     left.lease, left.ttl_s = "secret", 0.3
-    await desk.play("choir", WAVE)
+    await groups.play("choir", WAVE)
     renewed = choir.verbs("left").count("lease/renew")
     await until(lambda: choir.verbs("left").count("lease/renew") > renewed + 2)
     assert "lease/release" not in choir.verbs("left")
@@ -73,8 +73,8 @@ async def test_control_that_is_needed_is_kept_to_the_end(desk: HttpGroups, choir
 
 async def test_control_is_returned_where_the_daemon_ends(broker: Embedded, choir: Members) -> None:
     choir.robots["left"].lease = "secret"
-    async with HttpGroups(broker.settings) as desk:
-        await desk.play("choir", WAVE)
+    async with HttpGroups(broker.settings) as groups:
+        await groups.play("choir", WAVE)
         assert "lease/release" not in choir.verbs("left")
     await until(lambda: choir.verbs("left")[-1] == "lease/release")
     assert "stop" not in choir.verbs()
@@ -82,11 +82,11 @@ async def test_control_is_returned_where_the_daemon_ends(broker: Embedded, choir
 
 async def test_of_too_many_starts_at_once_a_further_one_is_refused(broker: Embedded, choir: Members) -> None:
     choir.robots["left"].silent_at.add("fleet/prepare")
-    async with HttpGroups(broker.settings, most_starts=1) as desk:
-        first = asyncio.create_task(desk.play("choir", WAVE))
+    async with HttpGroups(broker.settings, most_starts=1) as groups:
+        first = asyncio.create_task(groups.play("choir", WAVE))
         await until(choir.verbs)
         with pytest.raises(RequestError) as caught:
-            await desk.play("choir", WAVE)
+            await groups.play("choir", WAVE)
         assert (caught.value.code, str(caught.value)) == (
             "BUSY",
             (
@@ -99,20 +99,20 @@ async def test_of_too_many_starts_at_once_a_further_one_is_refused(broker: Embed
         assert (await first)["robots"] == ["left", "right"]
 
 
-async def test_a_command_that_one_does_not_take_is_refused_with_all_answers(
-    desk: HttpGroups, choir: Members
+async def test_a_command_that_one_refuses_is_refused_with_all_answers(
+    groups: HttpGroups, choir: Members
 ) -> None:
     reason = "right: nothing to pause; the robot is idle; play first"
     choir.robots["right"].refusals["pause"] = {"code": "NOT_PLAYING", "error": reason}
     with pytest.raises(RequestError) as caught:
-        await desk.command("choir", "pause")
+        await groups.command("choir", "pause")
     head = "choir/pause: right did not take it, of 2 robots; look at what stands below"
     assert (caught.value.code, str(caught.value)) == ("MEMBER_REFUSED", f"{head}\n{reason}")
     assert [one["ok"] for one in caught.value.data["robots"]] == [True, False]
 
 
-async def test_who_asks_at_once_gets_the_same_overview(desk: HttpGroups, choir: Members) -> None:
-    first, second = await asyncio.gather(desk.overview(), desk.overview())
+async def test_requests_at_the_same_time_share_one_overview(groups: HttpGroups, choir: Members) -> None:
+    first, second = await asyncio.gather(groups.overview(), groups.overview())
     assert first is second
     assert [row["robot"] for row in first] == [*choir.robots]
-    assert await desk.overview() is not first
+    assert await groups.overview() is not first

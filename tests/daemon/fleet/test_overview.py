@@ -38,7 +38,7 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
         yield choir
 
 
-async def test_each_robot_is_told_with_its_groups_and_its_daemon(broker: Embedded, choir: Members) -> None:
+async def test_each_robot_is_listed_with_its_groups_and_its_daemon(broker: Embedded, choir: Members) -> None:
     arm, left = await list_robots(broker.settings)
     assert choir.robots.keys() == {"left"}
     told_utc = "2026-11-22T12:00:00.000Z"
@@ -68,11 +68,11 @@ async def test_each_robot_is_told_with_its_groups_and_its_daemon(broker: Embedde
     }
 
 
-async def test_of_a_group_its_robots_alone_are_told(broker: Embedded, choir: Members) -> None:
+async def test_of_a_group_only_its_robots_are_listed(broker: Embedded, choir: Members) -> None:
     assert [row["robot"] for row in await list_robots(broker.settings, "wind")] == [*choir.robots]
 
 
-async def test_clocks_are_listened_to_where_they_are_asked_for(broker: Embedded, choir: Members) -> None:
+async def test_clocks_are_listed_where_they_are_asked_for(broker: Embedded, choir: Members) -> None:
     # one that is retained stands in for one that comes once a second
     choir.report("left", "diagnostics", {"clock": CLOCK}, retain=True)
     await choir.settle()

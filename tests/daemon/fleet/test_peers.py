@@ -29,13 +29,13 @@ def peers(state: str | None = None, daemon: object = "d1") -> Peers:
         ("broken", "its daemon 'd1' has crashed, or has lost the broker"),
     ],
 )
-def test_a_robot_is_absent_when_its_daemon_says_so(state: str | None, absence: str) -> None:
+def test_a_robot_is_absent_when_its_daemon_is(state: str | None, absence: str) -> None:
     assert peers(state).absence("arm") == absence
     assert peers(state).absence("stranger") == ""
 
 
 @pytest.mark.parametrize("daemon", [None, 7, "d2"])
-def test_a_daemon_that_a_robot_does_not_name_says_nothing_of_it(daemon: object) -> None:
+def test_a_daemon_that_a_robot_does_not_name_does_not_count(daemon: object) -> None:
     assert peers("broken", daemon).absence("arm") == ""
 
 
@@ -49,7 +49,7 @@ def test_the_last_report_of_a_reservation_counts() -> None:
 
 
 @pytest.mark.parametrize("report", [{}, {"start": "s1"}, {"start": 7, "phase": "playing"}, {"start": None}])
-def test_a_report_of_another_shape_is_as_good_as_none(report: dict[str, Any]) -> None:
+def test_a_report_of_another_shape_is_ignored(report: dict[str, Any]) -> None:
     it = peers()
     it.take(RESERVED, report)
     assert it.progress("arm") == NONE

@@ -1,4 +1,4 @@
-"""What is handed on of robots that other daemons have, and who of them is taken for absent."""
+"""Which reports of other daemons' robots are passed on, and which robots are reported absent."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from motiond.daemon.mqtt.topics import Topics
 from tests.daemon import answers
 
 NOON, STAMP = datetime(2026, 11, 22, 12, 30, tzinfo=UTC), "2026-11-22T12:30:00.000Z"
-TOLD_UTC = answers.state()["stamp_utc"]
+LAST_UTC = answers.state()["stamp_utc"]
 SIDE = {"position": [1.0, None], "velocity": [2.0, 3.0], "effort": [None, None]}
 SAMPLE = {"stamp_s": 1.5, "frame": 2.5, "reference": SIDE, "feedback": SIDE, "error": SIDE}
 
 
 class Broker:
-    """Says what a broker would, to the reports under test."""
+    """Delivers messages, as a broker does, to the reports under test."""
 
     def __init__(self, **bounds: int) -> None:
         self.hub = ReportHub()
         self.reports = RemoteReports(Topics("motiond"), self.hub, now=lambda: NOON, **bounds)
 
-    def say(self, topic: str, data: Any, *, retained: bool = False) -> None:
+    def deliver(self, topic: str, data: Any, *, retained: bool = False) -> None:
         payload = data if isinstance(data, bytes) else orjson.dumps(data)
         self.reports.take(f"motiond/{topic}", payload, retained=retained)
 
     def daemon(self, state: str, daemon: str = "d1", *, retained: bool = False) -> None:
-        self.say(f"bridge/{daemon}/availability", {"state": state, "host": "bench"}, retained=retained)
+        self.deliver(f"bridge/{daemon}/availability", {"state": state, "host": "bench"}, retained=retained)
 
     def robot(self, name: str, daemon: str = "d1", *, retained: bool = True) -> None:
-        self.say(f"{name}/availability", {"state": "online", "bridge": daemon}, retained=retained)
-        self.say(f"{name}/state", answers.state("playing", motion="wave"), retained=retained)
+        self.deliver(f"{name}/availability", {"state": "online", "bridge": daemon}, retained=retained)
+        self.deliver(f"{name}/state", answers.state("playing", motion="wave"), retained=retained)
 
     def latest(self, name: str, subject: str = "availability") -> dict[str, Any] | None:
         known = (one.data for one in self.hub.latest() if (one.robot, one.subject) == (name, subject))
@@ -77,54 +77,54 @@ def test_a_robot_comes_with_its_daemon_and_its_machine(broker: Broker) -> None:
     assert broker.latest("left", "state") == answers.state("playing", motion="wave")
 
 
-def test_a_daemon_that_crashes_takes_its_robots_along_from_that_moment_on(broker: Broker) -> None:
+def test_a_daemon_that_crashes_makes_its_robots_absent_since_then(broker: Broker) -> None:
     broker.robot("right", "d2")
     broker.daemon("online", "d2")
     broker.daemon("broken")
     assert broker.latest("left") == absent(CRASHED, STAMP)
     assert broker.latest("right") == {**HERE, "bridge": "d2"}
-    broker.say("left/state", answers.state("offline"))  # says no more about since when
+    broker.deliver("left/state", answers.state("offline"))
     assert broker.latest("left") == absent(CRASHED, STAMP)
     broker.daemon("online")
     assert broker.latest("left") == HERE
 
 
-def test_one_that_was_gone_before_is_gone_since_it_told_its_state_last() -> None:
+def test_one_that_was_absent_before_is_absent_since_its_last_state() -> None:
     broker = Broker()
-    broker.say("left/availability", {"state": "online", "bridge": "d1"}, retained=True)
+    broker.deliver("left/availability", {"state": "online", "bridge": "d1"}, retained=True)
     broker.daemon("broken", retained=True)
     assert broker.latest("left") == absent(CRASHED, None)
-    broker.say("left/state", answers.state("playing"), retained=True)
-    assert broker.latest("left") == absent(CRASHED, TOLD_UTC)
+    broker.deliver("left/state", answers.state("playing"), retained=True)
+    assert broker.latest("left") == absent(CRASHED, LAST_UTC)
 
 
 def test_a_robot_that_is_forgotten_is_there_no_more(broker: Broker) -> None:
-    broker.say("left/availability", b"")
+    broker.deliver("left/availability", b"")
     assert (broker.reports.robots, broker.hub.latest()) == ((), [])
     for subject in ("description", "state"):
-        broker.say(f"left/{subject}", b"")
-    broker.say("left/diagnostics", {"ticks": 1})
+        broker.deliver(f"left/{subject}", b"")
+    broker.deliver("left/diagnostics", {"ticks": 1})
     assert broker.reports.robots == ()
 
 
-def test_who_a_new_broker_says_nothing_of_is_absent_and_later_forgotten(broker: Broker) -> None:
+def test_a_robot_that_a_new_broker_does_not_know_is_absent_and_then_removed(broker: Broker) -> None:
     broker.robot("right")
     broker.reports.begin()
     assert broker.latest("left") == HERE  # it may come in a moment
     broker.daemon("online", retained=True)
     broker.robot("right")
     broker.reports.settle()
-    assert broker.latest("left") == absent("no daemon reports it", TOLD_UTC, bridge=None)
+    assert broker.latest("left") == absent("no daemon reports it", LAST_UTC, bridge=None)
     assert broker.latest("right") == HERE
     broker.reports.drop_unseen()
     assert broker.reports.robots == ("right",)
 
 
-def test_a_daemon_of_which_a_new_broker_says_nothing_is_not_there(broker: Broker) -> None:
+def test_a_daemon_that_a_new_broker_does_not_know_is_absent(broker: Broker) -> None:
     broker.reports.begin()
     broker.robot("left")
     broker.reports.settle()
-    assert broker.latest("left") == absent("its daemon 'd1' is offline", TOLD_UTC) | {"host": None}
+    assert broker.latest("left") == absent("its daemon 'd1' is offline", LAST_UTC) | {"host": None}
     assert broker.reports.is_deserted
 
 
@@ -144,9 +144,9 @@ def test_a_daemon_of_which_a_new_broker_says_nothing_is_not_there(broker: Broker
         ("new/diagnostics", b"{}"),
     ],
 )
-def test_what_nobody_can_use_is_left_out(broker: Broker, topic: str, payload: bytes) -> None:
+def test_invalid_messages_are_ignored(broker: Broker, topic: str, payload: bytes) -> None:
     with broker.hub.subscribe(SUBJECTS | {"samples"}) as reports:
-        broker.say(topic, payload)
+        broker.deliver(topic, payload)
         assert reports.is_empty
     assert broker.reports.robots == ("left",)
 
@@ -164,27 +164,27 @@ def test_strangers_cannot_fill_the_memory_with_reports(caplog: pytest.LogCapture
     broker = with_left(most_bytes_in_all=3_000_000)
     large = {"state": "idle", "message": "x" * 900_000}
     for name in ("a", "b", "c", "d"):
-        broker.say(f"{name}/state", large)
-        broker.say(f"{name}/state", large)  # in place of the one before
+        broker.deliver(f"{name}/state", large)
+        broker.deliver(f"{name}/state", large)  # in place of the one before
     assert [name for name in ("a", "b", "c", "d") if broker.latest(name, "state")] == ["a", "b", "c"]
     hint = "`motiond forget` clears those that are gone"
     assert caplog.messages == [f"d: more than 3 MB of reports; others are not shown; {hint}"]
-    broker.say("a/availability", b"")  # forgotten
-    broker.say("d/state", large)
+    broker.deliver("a/availability", b"")  # forgotten
+    broker.deliver("d/state", large)
     assert broker.latest("d", "state") == large
 
 
-def test_a_daemon_that_tells_more_than_its_availability_is_left_out(broker: Broker) -> None:
-    broker.say("bridge/d2/availability", {"state": "online", "host": "h" * 20_000})
+def test_a_report_of_a_daemon_that_is_too_long_is_ignored(broker: Broker) -> None:
+    broker.deliver("bridge/d2/availability", {"state": "online", "host": "h" * 20_000})
     assert set(broker.reports.roster.daemons) == {"d1"}
 
 
-def test_telemetry_becomes_a_sample_where_somebody_wants_one(broker: Broker) -> None:
-    broker.say("left/telemetry", SAMPLE)
+def test_telemetry_becomes_a_sample_where_a_client_subscribes(broker: Broker) -> None:
+    broker.deliver("left/telemetry", SAMPLE)
     with broker.hub.subscribe(frozenset({"samples"})) as reports:
-        broker.say("left/telemetry", SAMPLE)
+        broker.deliver("left/telemetry", SAMPLE)
         sample = reports.get_now()
-        broker.say("left/telemetry", {**SAMPLE, "feedback": {**SIDE, "effort": [1.0]}})
+        broker.deliver("left/telemetry", {**SAMPLE, "feedback": {**SIDE, "effort": [1.0]}})
         assert reports.get_now() is None
     assert isinstance(sample, Report)
     assert (sample.data["stamp_s"], sample.data["frame"]) == (1.5, 2.5)
@@ -194,9 +194,9 @@ def test_telemetry_becomes_a_sample_where_somebody_wants_one(broker: Broker) -> 
 def test_states_that_only_move_on_replace_each_other_for_a_slow_listener(broker: Broker) -> None:
     with broker.hub.subscribe() as reports:
         for progress in (0.1, 0.2, 0.3):
-            broker.say("left/state", answers.state("playing", motion="wave", progress=progress))
-        broker.say("left/state", answers.state("idle"))
-        heard = []
+            broker.deliver("left/state", answers.state("playing", motion="wave", progress=progress))
+        broker.deliver("left/state", answers.state("idle"))
+        states = []
         while report := reports.get_now():
-            heard.append((report.data["state"], report.data.get("progress")))
-    assert heard == [("playing", 0.3), ("idle", None)]
+            states.append((report.data["state"], report.data.get("progress")))
+    assert states == [("playing", 0.3), ("idle", None)]

@@ -20,22 +20,22 @@ def test_each_table_of_the_page_is_what_the_messages_give(table: traffic.Table) 
 
 @pytest.mark.parametrize("topic", sorted(recorded()))
 def test_each_message_is_as_the_document_says(topic: str) -> None:
-    told = {one.topic: one for one in messages("in motion")}
-    if topic in told:
-        one = told[topic]
+    sent = {one.topic: one for one in messages("in motion")}
+    if topic in sent:
+        one = sent[topic]
         contract.check(one.topic, one.payload, qos=min(one.qos, 1), retain=one.retain)
     else:
         contract.check(topic, orjson.dumps(recorded()[topic]), qos=1, retain=True)
 
 
-def test_what_is_told_is_counted_whole() -> None:
+def test_all_reports_are_counted() -> None:
     rarely = {"availability", "description", "motions", "lease", "reservation"}
     counted = {one.topic.rpartition("/")[2] for one in messages("in motion")}
     assert counted >= SUBJECTS - rarely
     assert {topic.rpartition("/")[2] for topic in recorded()} - counted == rarely
 
 
-def test_every_topic_on_which_a_daemon_tells_was_recorded() -> None:
+def test_every_topic_of_a_daemon_was_recorded() -> None:
     sent = {
         name.removeprefix("send_") for name in contract.closed()["operations"] if name.startswith("send_")
     }

@@ -6,7 +6,6 @@ import asyncio
 import getpass
 import subprocess
 import time
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -22,7 +21,7 @@ from tests.ports import free_port
 from tests.waiting import PATIENCE_S, lines_until, started
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from tests.daemon.conftest import Ear
 
@@ -38,7 +37,7 @@ class Stage:
         self.settings, self.machines = settings, made
 
     async def until_at_rest(self) -> None:
-        """Have every daemon run, and wait until each is online."""
+        """Start every daemon, and wait until each is online."""
         for machine in self.machines:
             machine.start()
             LASTING[machine.pid] = True  # all end together
@@ -51,31 +50,20 @@ class Stage:
             for machine, robot in zip(self.machines, ROBOTS, strict=True)
         }
 
-    async def motiond(self, *words: str) -> tuple[int, str, str]:
+    async def motiond(self, *arguments: str) -> tuple[int, str, str]:
         """Run a subcommand to its end."""
-        async with self.program(*words) as process:
-            out, err = await process.communicate()
-        assert process.returncode is not None
-        return process.returncode, out.decode(), err.decode()
-
-    @asynccontextmanager
-    async def program(self, *words: str) -> AsyncIterator[asyncio.subprocess.Process]:
-        """Run a subcommand beside the test."""
-        process = await asyncio.create_subprocess_exec(
-            MOTIOND,
-            *words,
-            "--broker",
-            self.settings.url,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+        program = await asyncio.create_subprocess_exec(
+            MOTIOND, *arguments, "--broker", self.settings.url, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         try:
             async with asyncio.timeout(PATIENCE_S):
-                yield process
+                out, err = await program.communicate()
         finally:
-            if process.returncode is None:
-                process.kill()
-                await process.communicate()
+            if program.returncode is None:
+                program.kill()
+                await program.communicate()
+        assert program.returncode is not None
+        return program.returncode, out.decode(), err.decode()
 
 
 @pytest.fixture(scope="module")
@@ -93,21 +81,15 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield Stage(settings, made)
 
 
-async def reservations(ear: Ear, phase: str, robots: tuple[str, ...] = ROBOTS) -> None:
-    """Wait until robots come to a phase of a start."""
-    for robot in robots:
-        await ear.until(f"motiond/{robot}/reservation", lambda data: data["phase"] == phase)
-
-
-async def test_they_start_together_and_tell_by_which_clocks(stage: Stage) -> None:
+async def test_they_start_together_and_report_their_clocks(stage: Stage) -> None:
     await stage.until_at_rest()
     begun_s, unix_ahead_s = time.monotonic(), time.time() - time.monotonic()
     code, out, err = await stage.motiond("fleet", "play", GROUP, MOTION, "--json")
-    told = orjson.loads(out)
+    outcome = orjson.loads(out)
     assert (code, err) == (0, "")
-    assert [(one["robot"], one["code"]) for one in told["robots"]] == [(it, "SUCCESSFUL") for it in ROBOTS]
+    assert [(one["robot"], one["code"]) for one in outcome["robots"]] == [(it, "SUCCESSFUL") for it in ROBOTS]
     for robot, rows_s in stage.first_rows(begun_s).items():
-        assert rows_s == pytest.approx([told["start_at"] - unix_ahead_s], abs=TOGETHER_S), robot
+        assert rows_s == pytest.approx([outcome["start_at"] - unix_ahead_s], abs=TOGETHER_S), robot
     code, out, err = await stage.motiond("fleet", "status", GROUP, "--json")
     rows = orjson.loads(out)
     assert (code, err, [row["robot"] for row in rows]) == (0, "", list(ROBOTS))
@@ -122,7 +104,8 @@ async def test_where_a_daemon_is_killed_the_others_stop(stage: Stage, phase: str
         start = Coordinator(conversation, GroupPlay(GROUP, MOTION, start_in=3.0))
         async with start.leases:
             await start.begin()
-            await reservations(ear, phase)
+            for robot in ROBOTS:
+                await ear.until(f"motiond/{robot}/reservation", lambda data: data["phase"] == phase)
             await asyncio.to_thread(stage.machines[0].kill)
             for robot in others:
                 result = await result_of(ear, robot, start.id)
@@ -134,7 +117,7 @@ async def test_where_a_daemon_is_killed_the_others_stop(stage: Stage, phase: str
 
 
 async def result_of(ear: Ear, robot: str, start: str) -> dict[str, Any]:
-    """Wait for what a robot tells of the end of a start."""
+    """Wait for a robot's result of a start."""
     message = await ear.until(f"motiond/{robot}/result", lambda data: data["details"].get("start") == start)
     assert isinstance(message.payload, bytes)
     result: dict[str, Any] = orjson.loads(message.payload)
