@@ -189,11 +189,6 @@ def test_control_is_taken_by_force_and_the_other_one_is_told(lease: Watched) -> 
     assert refused(lease.renew, before)[1] == f"arm/lease/renew: not in control; {whose}"
 
 
-def test_where_nobody_has_control_taking_it_is_acquiring_it(lease: Watched) -> None:
-    assert lease.take("bob")["holder"] == "bob"
-    assert lease.losses == []
-
-
 def test_control_is_not_taken_where_that_is_forbidden() -> None:
     lease = Watched(takeover=False)
     secret = lease.acquire("ana")["lease"]

@@ -32,17 +32,7 @@ if TYPE_CHECKING:
 
 
 class Choir:
-    """Stands in for who coordinates groups: one of two robots, `choir`.
-
-    Attributes
-    ----------
-    asked : list of (str, str, dict)
-        Group, verb and keys of each request.
-    refusal : RequestError or None
-        What it says in place of an answer.
-    gate : asyncio.Event
-        A play is answered only when it is set.
-    """
+    """Stands in for who coordinates groups: one of two robots, `choir`."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, dict[str, Any]]] = []
@@ -73,15 +63,7 @@ class Choir:
 
 
 class Site:
-    """A server that is being run, and a client of it.
-
-    Attributes
-    ----------
-    robots : Robots
-        What it commands.
-    choir : Choir
-        Who coordinates groups.
-    """
+    """A server that is being run, and a client of it."""
 
     def __init__(
         self,
@@ -155,15 +137,7 @@ async def all_of(reader: asyncio.StreamReader) -> bytes:
 
 
 class Page:
-    """A WebSocket client that remembers what it heard.
-
-    Attributes
-    ----------
-    heard : list of dict
-        All texts but those about the daemon.
-    daemon : list of dict
-        What it was told of the daemon.
-    """
+    """A WebSocket client that remembers what it heard."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.socket = socket

@@ -149,29 +149,23 @@ async def test_temperatures_and_voltages_are_by_joint_and_only_where_there_are_a
         assert not [name for name, _ in gone if name.startswith("motiond_joint_")]
 
 
-async def test_a_robot_is_in_one_state_and_online_or_not(site: Site) -> None:
-    tell(site, "state", {"state": "playing"})
-    tell(site, "availability", {"state": "offline"}, robot="hand")
-    samples = await scrape(site)
-    for state in State:
-        assert of(samples, "motiond_robot_state", robot="arm", state=state) == float(state == "playing")
-    assert of(samples, "motiond_robot_online", robot="arm") == 1.0
-    assert of(samples, "motiond_robot_online", robot="hand") == 0.0
-
-
-async def test_it_tells_whether_the_broker_is_there_and_how_many_watch(
+async def test_it_tells_what_robots_do_whether_the_broker_is_there_and_how_many_watch(
     settings: HttpSettings, robots: Robots, hub: ReportHub
 ) -> None:
     connected = asyncio.Event()
     async with serving(settings, robots, hub, is_broker_connected=connected.is_set) as site:
+        tell(site, "state", {"state": "playing"})
+        tell(site, "availability", {"state": "offline"}, robot="hand")
         samples = await scrape(site)
-        assert of(samples, "motiond_broker_connected") == 0.0
-        assert of(samples, "motiond_http_clients") == 0.0
+        for state in State:
+            assert of(samples, "motiond_robot_state", robot="arm", state=state) == float(state == "playing")
+        assert of(samples, "motiond_robot_online", robot="arm") == 1.0
+        assert of(samples, "motiond_robot_online", robot="hand") == 0.0
+        assert of(samples, "motiond_broker_connected") == of(samples, "motiond_http_clients") == 0.0
         connected.set()
         async with site.live():
             samples = await scrape(site)
-            assert of(samples, "motiond_broker_connected") == 1.0
-            assert of(samples, "motiond_http_clients") == 1.0
+            assert of(samples, "motiond_broker_connected") == of(samples, "motiond_http_clients") == 1.0
 
 
 async def test_it_tells_how_good_the_clock_is_and_no_error_that_nobody_knows(

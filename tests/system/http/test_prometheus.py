@@ -56,13 +56,7 @@ def get(url: str, token: str = "") -> str:
 
 
 class Prometheus:
-    """A Prometheus that runs beside a daemon.
-
-    Attributes
-    ----------
-    text : str
-        What the daemon tells it.
-    """
+    """A Prometheus that runs beside a daemon."""
 
     def __init__(self, port: int, motiond: str) -> None:
         self._url = f"http://127.0.0.1:{port}/api/v1"

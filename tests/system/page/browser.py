@@ -191,13 +191,7 @@ def part(what: str) -> Iterator[None]:
 
 
 class Browsed:
-    """The page in a browser.
-
-    Attributes
-    ----------
-    errors : list of str
-        What the browser's console has complained of.
-    """
+    """The page in a browser."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
