@@ -83,22 +83,12 @@ class Subscription(NamedTuple):
 
 @dataclass
 class Session:
-    """What is kept of a client; its connection may come and go.
-
-    Attributes
-    ----------
-    outgoing : dict
-        What is sent and not acknowledged: the message, and whether it is received and to be released.
-    incoming : dict
-        Messages of QoS 2 that are not released.
-    lasts : bool
-        Whether it outlives its connection.
-    """
+    """What is kept of a client; its connection may come and go."""
 
     name: str
     lasts: bool
     subscriptions: dict[str, Subscription] = field(default_factory=dict)
-    outgoing: dict[int, tuple[Message, bool]] = field(default_factory=dict)
+    outgoing: dict[int, tuple[Message, bool]] = field(default_factory=dict)  # whether to be released
     waiting: deque[Message] = field(default_factory=deque)
     incoming: dict[int, Message] = field(default_factory=dict)
     connection: Connection | None = None
@@ -482,16 +472,7 @@ class Connection(asyncio.Protocol):
 
 
 class StandIn:
-    """The broker.
-
-    Attributes
-    ----------
-    settings : MqttSettings
-        By which it is reached.
-    port : int
-    is_frozen : bool
-        Whether it hangs: connections stay, and nothing is served.
-    """
+    """The broker."""
 
     def __init__(self, port: int, protocol: Literal["5", "3.1.1"] = "5") -> None:
         self.settings = MqttSettings(

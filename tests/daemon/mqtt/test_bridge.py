@@ -61,18 +61,6 @@ async def is_published(broker: AnyBroker, topics: dict[str, Any]) -> None:
             assert (topic, heard, message.retain) == (topic, data, True)
 
 
-async def test_all_that_lasts_comes_back_after_the_broker_was_killed(
-    broker: AnyBroker, bridge: WatchedBridge, hub: ReportHub
-) -> None:
-    await broker.kill()
-    await is_lost(bridge)
-    hub.publish(Report("arm", "state", answers.state("playing")))
-    hub.publish(Report("arm", "state", answers.state("paused")))
-    await broker.start()
-    await is_connected(bridge)
-    await is_published(broker, RETAINED | {"motiond/arm/state": answers.state("paused")})
-
-
 async def test_results_and_events_without_a_broker_are_published_later_and_streams_are_not(
     broker: AnyBroker, bridge: WatchedBridge, hub: ReportHub
 ) -> None:

@@ -90,7 +90,6 @@ TROUBLES = {
         "the broker's certificate is not trusted (self-signed certificate); "
         "name the certificate of its authority as mqtt.ca_file",
     ),
-    "a WebSocket to a plain port": Trouble("ws://localhost:{plain}/mqtt", f"{NO_WEB_SOCKET} mqtt://"),
     "a WebSocket with TLS to a port for MQTT with TLS": Trouble(
         "wss://localhost:{tls}/mqtt", f"{NO_WEB_SOCKET} mqtts://", ("ca_file",)
     ),

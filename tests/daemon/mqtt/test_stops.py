@@ -1,0 +1,116 @@
+"""Stops of a flood, of which each acts and none delays another robot's; and what a stop has overtaken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import aiomqtt
+import pytest
+
+from motiond.daemon.api import Pace
+from motiond.daemon.mqtt.bridge import stops as stop_intake
+from motiond.daemon.mqtt.bridge.stops import BURST, LONGEST_S, MERGED_S, StopIntake, StopOrder
+from motiond.daemon.mqtt.topics import RequestTopic
+
+
+def test_a_pace_lets_a_burst_through_and_then_a_rate() -> None:
+    now_s = [10.0]
+    pace = Pace(100.0, 3, lambda: now_s[0])
+    assert [pace.take() for _ in range(5)] == pytest.approx([0.0, 0.0, 0.0, 0.01, 0.02])
+    now_s[0] += 0.03
+    assert pace.take() == 0.0
+    assert pace.take() == pytest.approx(0.01)
+    now_s[0] += 1000.0
+    assert [pace.take() for _ in range(4)] == pytest.approx([0.0, 0.0, 0.0, 0.01])
+
+
+async def test_a_flood_to_one_robot_acts_at_once_and_again_and_leaves_another_robot_its_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stop_intake, "RATE_HZ", 1e-3)  # none of the rate's comes while the flood does
+    served: Counter[str] = Counter()
+    acted: Counter[str] = Counter()
+
+    async def serve(message: aiomqtt.Message) -> None:
+        served[message.topic.value] += 1
+
+    async def act(asked: RequestTopic) -> None:
+        acted[asked.robot] += 1
+
+    def stop(robot: str) -> None:
+        topic = f"motiond/{robot}/request/stop"
+        intake.take(RequestTopic(robot, "stop"), aiomqtt.Message(topic, b"", 0, False, 1, None))
+
+    async with asyncio.TaskGroup() as tasks:
+        intake = StopIntake(serve, act, tasks)
+        for _ in range(10 * BURST):
+            stop("leg")
+        stop("arm")
+        await asyncio.sleep(0)
+        assert served == {"motiond/leg/request/stop": BURST, "motiond/arm/request/stop": 1}
+        await asyncio.sleep(2 * MERGED_S)
+        assert acted == {"leg": 1}
+        stop("leg")
+    assert served.total() + acted.total() == BURST + 3
+
+
+# -- what a stop has overtaken ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock() -> list[float]:
+    return [100.0]
+
+
+@pytest.fixture
+def order(clock: list[float]) -> StopOrder:
+    return StopOrder(lambda: clock[0])
+
+
+def test_what_came_by_before_the_stop_is_overtaken_once_the_stop_is_served(order: StopOrder) -> None:
+    before = order.place("arm")
+    assert not order.is_overtaken("arm", before)
+    order.take("arm")
+    between = order.place("arm")
+    order.pass_by("arm")
+    after = order.place("arm")
+    assert order.is_overtaken("arm", before)
+    assert order.is_overtaken("arm", between)
+    assert not order.is_overtaken("arm", after)
+    assert not order.is_overtaken("hand", 0)
+
+
+def test_a_stop_may_come_by_before_it_is_served(order: StopOrder) -> None:
+    before = order.place("arm")
+    order.pass_by("arm")
+    after = order.place("arm")
+    order.take("arm")
+    assert order.is_overtaken("arm", before)
+    assert not order.is_overtaken("arm", after)
+
+
+def test_of_several_stops_each_counts(order: StopOrder) -> None:
+    order.take("arm")
+    order.take("arm")
+    order.pass_by("arm")
+    between = order.place("arm")
+    order.pass_by("arm")
+    assert order.is_overtaken("arm", between)
+    assert not order.is_overtaken("arm", order.place("arm"))
+
+
+def test_a_stop_that_never_comes_by_holds_nothing_up_for_good(order: StopOrder, clock: list[float]) -> None:
+    before = order.place("arm")
+    order.take("arm")
+    clock[0] += LONGEST_S - 0.1
+    assert order.is_overtaken("arm", order.place("arm"))
+    clock[0] += 0.2
+    assert not order.is_overtaken("arm", order.place("arm"))
+    assert order.is_overtaken("arm", before)
+
+
+def test_on_a_new_connection_no_earlier_stop_is_waited_for(order: StopOrder) -> None:
+    order.take("arm")
+    order.start()
+    assert not order.is_overtaken("arm", order.place("arm"))
