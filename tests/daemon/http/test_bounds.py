@@ -191,15 +191,6 @@ async def test_a_handshake_that_is_no_text_is_refused_like_any_other(
     assert caplog.records == []
 
 
-@pytest.mark.parametrize(
-    "begun", [b"", b"GET /api/robots HTTP/1.1\r\nHost: loc"], ids=["silence", "half a head"]
-)
-async def test_who_does_not_ask_in_time_is_hung_up_on(site: Site, begun: bytes) -> None:
-    began_s = now_s()
-    assert await site.raw(begun) == b""
-    assert now_s() - began_s == pytest.approx(10.0)
-
-
 async def test_a_head_that_comes_byte_by_byte_is_cut_off(site: Site) -> None:
     began_s = now_s()
     reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
@@ -214,16 +205,22 @@ async def test_a_head_that_comes_byte_by_byte_is_cut_off(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("begun", "within_s"),
-    [(b"GET /api/rob", 10.0), (b"", 30.0)],
-    ids=["half a head", "silence"],
+    ("first", "begun", "within_s"),
+    [
+        (b"", b"", 10.0),
+        (b"", b"GET /api/robots HTTP/1.1\r\nHost: loc", 10.0),
+        (b"GET /api/robots HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /api/rob", 10.0),
+        (b"GET /api/robots HTTP/1.1\r\nHost: localhost\r\n\r\n", b"", 30.0),
+    ],
+    ids=["silence", "half a head", "half a second head", "silence after an answer"],
 )
-async def test_a_second_head_on_a_connection_has_its_time_too(
-    site: Site, begun: bytes, within_s: float
+async def test_who_does_not_ask_in_time_is_hung_up_on(
+    site: Site, first: bytes, begun: bytes, within_s: float
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
-    writer.write(b"GET /api/robots HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    assert (await reader.read(65536)).startswith(b"HTTP/1.1 200 ")
+    if first:
+        writer.write(first)
+        assert (await reader.read(65536)).startswith(b"HTTP/1.1 200 ")
     writer.write(begun)
     began_s = now_s()
     assert await all_of(reader) == b""
