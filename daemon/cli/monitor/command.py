@@ -203,9 +203,8 @@ class Monitor:
         """
         from motiond.client import connect
 
-        from ...api import VERBS, RequestError
+        from ...api import VERBS, RequestError, holder_of
         from ...config.client import brokers_of
-        from ..requests.broker import holder_of
         from ..requests.stopping import stopped_at_brokers, stopped_here
 
         stops = VERBS[verb].stops

@@ -50,7 +50,6 @@ CaFile = Annotated[
         help="Certificates that an mqtts:// broker's is checked against.",
     ),
 ]
-LONGEST_HOLDER = 60
 OPTIONS = {"config": Config, "broker": Broker, "base": Base, "ca_file": CaFile}
 
 
@@ -76,6 +75,8 @@ class Client:
         """
         from motiond import local
         from motiond.client import connect
+
+        from ...api import holder_of
 
         holder, config = holder_of(verb), self.own_config
         if is_asked_here and config is not None and local.address_of(config) in local.addresses():
@@ -176,19 +177,6 @@ class Client:
         from ...config.client import load_mqtt_settings
 
         return load_mqtt_settings(config)
-
-
-def holder_of(verb: str) -> str:
-    """Return what others are shown of who is in control: the user, the machine and the subcommand."""
-    import getpass
-    import socket
-
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):  # one that the machine has no name for
-        user = "somebody"
-    holder = f"{user}@{socket.gethostname()} (motiond {verb})"
-    return "".join(one if one.isprintable() else "?" for one in holder)[:LONGEST_HOLDER].strip()
 
 
 def default_config() -> Path | None:

@@ -14,7 +14,7 @@ app = typer.Typer()
 @asks_a_daemon
 def forget(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
     """Clear what the broker keeps of a robot that no daemon has any more."""
-    from ...client.forget import forget as clear
+    from ...mqtt.forget import forget as clear
 
     topics = asyncio.run(clear(client.mqtt(), robot))
     if json:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...api import holder_of
 from ..output import (
     DONE,
     FAILED,
@@ -17,7 +18,7 @@ from ..output import (
     report,
     say,
 )
-from .broker import Client, asks_a_daemon, holder_of
+from .broker import Client, asks_a_daemon
 from .request import ask, place_of, read_speed, unreached
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from motiond.client import NoAnswer
 from motiond.text import listed
 
-from ...api import VERBS, RequestError
-from ...client.session import holder_of
+from ...api import VERBS, RequestError, holder_of
 from ...mqtt.topics import ANY_ROBOT
 from .conversation import conversing
 from .leases import Leases

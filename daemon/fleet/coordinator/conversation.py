@@ -16,16 +16,15 @@ from paho.mqtt.properties import Properties
 from motiond.client import NoAnswer
 
 from ...api import RequestError
-from ...client.connection import at_broker, nobody_at
-from ...client.finding import ALSO_S, NobodyHeard, ask_everywhere, broker_of, first_heard
-from ...mqtt.client import REFUSED, PacketTooLong, address_of
+from ...config.mqtt import MqttSettings
+from ...mqtt.client import REFUSED, PacketTooLong, address_of, at_broker
 from ...mqtt.topics import ANY_ROBOT, ReportTopic, ResponseTopic, Topics
+from ..brokers import ALSO_S, NoneAnswered, broker_of, first_answer, stop_at
 from .roster import Roster
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from ...config.mqtt import MqttSettings
     from ...mqtt.client import MqttConnection
 
 ANSWER_S = 5.0
@@ -146,7 +145,7 @@ class Conversation:
             if self._kept != kept:
                 since_s, kept = loop.time(), self._kept
         if not self.roster.robots:
-            raise NoAnswer(nobody_at(self.topics.base))
+            raise NoAnswer(_nobody_at(self.topics.base))
 
     def _patience_s(self) -> float:
         """Return how long the next retained report may take."""
@@ -205,10 +204,8 @@ class Conversation:
         if not self._others:
             return await here
         try:
-            return await first_heard(
-                [here, ask_everywhere(self._others, robot, "stop", {}, ANSWER_S)], ALSO_S
-            )
-        except NobodyHeard as error:
+            return await first_answer([here, stop_at(self._others, robot, "stop", {}, ANSWER_S)], ALSO_S)
+        except NoneAnswered as error:
             raise NoAnswer("\n".join(map(str, error.failures))) from None
 
     def _send(self, robot: str, verb: str, payload: dict[str, Any], expires_s: float, qos: int = 1) -> None:
@@ -253,3 +250,10 @@ def _data_of(answer: dict[str, Any]) -> dict[str, Any]:
     if answer.get("status") != "ok":
         raise RequestError.of(answer.get("code", "INTERNAL"), answer.get("error", "refused"), data)
     return data
+
+
+def _nobody_at(base: str) -> str:
+    start_it = "start it with `motiond run`"
+    if base == MqttSettings().base:
+        return f"no daemon has been at this broker; {start_it}"
+    return f"no daemon has been at this broker below '{base}'; {start_it}, or correct --base or mqtt.base"

@@ -11,11 +11,13 @@ import aiomqtt
 from motiond.client import NoAnswer
 
 from ...api import RequestError
-from ...client.session import RELEASE_TIMEOUT_S, RENEWALS_A_TTL
 from .conversation import ANSWER_S
 
 if TYPE_CHECKING:
     from .conversation import Conversation
+
+RENEWALS_A_TTL = 3  # so that two of them may be lost
+RELEASE_S = 1.0
 
 
 class Leases:
@@ -88,4 +90,4 @@ class Leases:
     async def _give_back(self, robot: str) -> None:
         with suppress(RequestError, NoAnswer, aiomqtt.MqttError):  # it runs out by itself
             asked = {"lease": self._held[robot]}
-            await self._conversation.ask(robot, "lease/release", asked, RELEASE_TIMEOUT_S)
+            await self._conversation.ask(robot, "lease/release", asked, RELEASE_S)

@@ -21,8 +21,7 @@ import aiomqtt
 from motiond.client import NoAnswer
 from motiond.text import echoed, listed, nearest
 
-from ...api import RequestError
-from ...client.session import holder_of
+from ...api import RequestError, holder_of
 from ...mqtt.topics import ANY_ROBOT
 from .appointment import Appointment, Prepared, appoint
 from .conversation import ANSWER_S

@@ -10,9 +10,8 @@ from uuid import uuid4
 import orjson
 
 from ...api import VERBS, RequestError, unknown_robot
-from ...client.connection import STOP_AGAIN_S
-from ...client.finding import ALSO_S, ask_everywhere, first_heard
 from ...mqtt.topics import ANY_ROBOT, ResponseTopic
+from ..brokers import ALSO_S, first_answer, stop_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from .uplink import Uplink
 
 ANSWER_S = 5.0
+STOP_AGAIN_S = 0.5
+"""So often a stop by QoS 0 is sent again until it is answered: nothing between here and there keeps it."""
 READING_S = 30.0
 """How long where the daemon reads files."""
 ABSENT_S = 1.0
@@ -108,8 +109,8 @@ class RemoteRobots:
         others = self._uplink.others() if stops else []
         if not others:
             return await here
-        elsewhere = ask_everywhere(others, robot, verb, {**body, "transaction": asked[2]}, ANSWER_S)
-        return await first_heard([here, elsewhere], ALSO_S)  # what fails here is the refusal that is raised
+        elsewhere = stop_at(others, robot, verb, {**body, "transaction": asked[2]}, ANSWER_S)
+        return await first_answer([here, elsewhere], ALSO_S)  # what fails here is the refusal that is raised
 
     async def _send_stop(
         self, topic: str, payload: dict[str, Any], within_s: float, answer: asyncio.Future[Any]

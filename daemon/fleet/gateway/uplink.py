@@ -13,8 +13,6 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from ...api import RequestError
-from ...client.connection import asking_qos
-from ...client.finding import broker_of
 from ...mqtt.client import (
     BackOff,
     ConnectionLog,
@@ -23,7 +21,9 @@ from ...mqtt.client import (
     PacketTooLong,
     address_of,
     heed_cancellation,
+    speaks_5,
 )
+from ..brokers import broker_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -79,8 +79,12 @@ class Uplink:
 
     @property
     def qos(self) -> int:
-        """The quality of service of requests and subscriptions there."""
-        return asking_qos(self._present)
+        """The quality of service of requests and subscriptions there.
+
+        By 3.1.1 it is 0: the clusters that speak it alone elect a leader for each subscription of QoS 1 and
+        log each message before they deliver it, so where a node dies, a stop would wait for seconds.
+        """
+        return 1 if speaks_5(self._present) else 0
 
     def others(self) -> list[MqttSettings]:
         """Return the other brokers to which a stop has to go: a daemon may have moved there unnoticed."""

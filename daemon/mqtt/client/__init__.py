@@ -1,7 +1,7 @@
 """Connections to MQTT brokers.
 
 - `address`: where the configured broker is, and how to log in there
-- `connection`: a connection to it
+- `connection`: a connection to it; `asking`: one for a program that asks daemons
 - `dialling`: what an attempt to connect meets, and TLS
 - `packet_limit`: how long a packet may be, by what the broker states or does
 - `certificates`: which of them end soon
@@ -14,6 +14,7 @@
 """
 
 from .address import address_of, speaks_5
+from .asking import at_broker
 from .brokers import EXACTLY_ONCE, Broker, Brokers, MovedOn
 from .certificates import CertificateWatch, files_of
 from .connection import MqttConnection
@@ -42,6 +43,7 @@ __all__ = [
     "NotConnected",
     "PacketTooLong",
     "address_of",
+    "at_broker",
     "files_of",
     "granted_qos",
     "heed_cancellation",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.cli.requests.broker import holder_of
+from motiond.daemon.api import holder_of
 from tests.daemon.cli.program import Program, daemon_of
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from typing import TYPE_CHECKING, Any
 
+import aiomqtt
 import pytest
 
 from motiond.client import Broker, ClientError, ConnectionLost, NoAnswer, Refused, connect
@@ -94,12 +95,63 @@ async def test_without_a_daemon_there_is_no_answer(broker: AnyBroker) -> None:
 
 @pytest.mark.usefixtures("bridge")
 async def test_a_robot_that_no_daemon_has_is_named_with_those_there_are(broker: AnyBroker) -> None:
+    hints = {"arn": "did you mean 'arm'?", "crane": "name one of them, or start the daemon that has it"}
+    async with client_of(broker) as daemon:
+        for robot, hint in hints.items():
+            with pytest.raises(NoAnswer) as caught:
+                await daemon.robot(robot).request("status", timeout_s=SOON_S)
+            reason = "the robots here are arm, hand"
+            assert str(caught.value) == f"{robot}: no answer in 0.3 s; {reason}; {hint}"
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_a_daemon_that_is_too_slow_is_told_from_one_that_is_gone(
+    broker: AnyBroker, robots: Robots
+) -> None:
+    robots.gate.clear()
     async with client_of(broker) as daemon:
         with pytest.raises(NoAnswer) as caught:
-            await daemon.robot("arn").request("status", timeout_s=SOON_S)
+            await daemon.robot("arm").request("play", {"motion": "wave"}, timeout_s=SOON_S)
+    hint = "look at the daemon's log, and at the broker's access list and limits"
+    assert str(caught.value) == f"arm: no answer in 0.3 s; its daemon reports that it is online; {hint}"
+
+
+async def test_a_daemon_that_is_gone_is_reported(broker: AnyBroker, robots: Robots, hub: ReportHub) -> None:
+    async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
+        pass
+    async with client_of(broker) as daemon:
+        with pytest.raises(NoAnswer) as caught:
+            await daemon.robot("arm").request("status", timeout_s=SOON_S)
+    assert str(caught.value) == "arm: no answer in 0.3 s; its daemon is offline; start it with `motiond run`"
+
+
+async def test_a_base_that_nobody_uses_is_named(broker: AnyBroker) -> None:
+    async with connect(str(address_of(broker.settings)), base="lab") as daemon:
+        with pytest.raises(NoAnswer) as caught:
+            await daemon.robot("arm").request("status", timeout_s=SOON_S)
     assert str(caught.value) == (
-        "arn: no answer in 0.3 s; the robots here are arm, hand; did you mean 'arm'?"
+        "arm: no answer in 0.3 s; no daemon has been at this broker below 'lab'; "
+        "start it with `motiond run`, or correct the base"
     )
+
+
+@pytest.mark.parametrize("forgotten", [2, 3])
+async def test_a_subscription_that_is_not_acknowledged_is_sent_three_times(
+    broker: AnyBroker, monkeypatch: pytest.MonkeyPatch, forgotten: int
+) -> None:
+    sent: list[Any] = []
+
+    async def subscribe(_: aiomqtt.Client, topics: Any, **__: Any) -> None:
+        sent.append(topics)
+        if len(sent) <= forgotten:
+            raise aiomqtt.MqttError("Operation timed out")
+
+    async with client_of(broker) as daemon:
+        monkeypatch.setattr(aiomqtt.Client, "subscribe", subscribe)
+        with pytest.raises(NoAnswer):
+            await daemon.robot("arm").request("status", timeout_s=SOON_S)
+        asked = [topics for topics in sent if topics[0][0] == "motiond/+/response/status"]
+    assert len(asked) == 3
 
 
 async def test_a_stop_is_sent_until_it_is_answered_where_no_broker_keeps_it(broker: AnyBroker) -> None:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.daemon.api import VERBS, ReportHub
-from motiond.daemon.client.connection import at_broker
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet.coordinator.commands import command
 from motiond.daemon.fleet.coordinator.conversation import MORE_S, Conversation
 from motiond.daemon.fleet.gateway.gateway import Gateway
-from motiond.daemon.mqtt.client import MqttConnection
+from motiond.daemon.mqtt.client import MqttConnection, at_broker
 from tests.daemon.conftest import Embedded
 from tests.daemon.fleet.members import Members, members, until
 from tests.virtual import NETWORK

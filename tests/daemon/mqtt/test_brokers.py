@@ -14,8 +14,8 @@ import pytest
 
 from motiond.client import NoAnswer
 from motiond.daemon.api import Dispatcher, Report, ReportHub
-from motiond.daemon.client.finding import broker_of
 from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.fleet.brokers import broker_of
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import Brokers
 from tests import ports

@@ -12,10 +12,10 @@ import orjson
 import pytest
 
 from motiond.daemon.api import Dispatcher, Report, ReportHub
-from motiond.daemon.client.forget import forget
 from motiond.daemon.config.mqtt import HomeAssistantSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection
+from motiond.daemon.mqtt.forget import forget
 from tests.daemon.cli.program import Daemon
 from tests.daemon.conftest import Ear, Robots, running, said
 from tests.daemon.mqtt.test_home_assistant import ENVIRONMENT, SCHEMA

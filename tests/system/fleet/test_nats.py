@@ -11,7 +11,8 @@ import aiomqtt
 import orjson
 import pytest
 
-from motiond.daemon.client.connection import Connection, at_broker
+from motiond.client import connect
+from motiond.daemon.config.client import brokers_of
 from motiond.daemon.config.settings import host_name
 from motiond.daemon.fleet.coordinator import Conversation
 from motiond.daemon.mqtt.client import MqttConnection
@@ -182,7 +183,7 @@ async def test_stops_of_one_robot_and_of_a_group_come_while_no_node_can_log_anyt
     settings = cluster.settings(1)
     async with (
         hearing(settings) as ear,
-        at_broker(settings) as alone,
+        connect(brokers_of(settings.each()[0])) as alone,
         MqttConnection(settings) as together,
     ):
         conversation = Conversation(together, settings.each()[0])
@@ -192,7 +193,7 @@ async def test_stops_of_one_robot_and_of_a_group_come_while_no_node_can_log_anyt
             cluster.nodes[number - 1].freeze()
         try:
             asking = [
-                asyncio.create_task(Connection(alone, settings, "solo").ask("stop", {}, PATIENCE_S)),
+                asyncio.create_task(alone.robot("solo").request("stop", timeout_s=PATIENCE_S)),
                 *(asyncio.create_task(conversation.ask(robot, "stop", {}, PATIENCE_S)) for robot in ROBOTS),
             ]
             for robot in ("solo", *ROBOTS):

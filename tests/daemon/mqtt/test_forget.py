@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from motiond.daemon.client.forget import NotForgotten, forget
 from motiond.daemon.config.types import LONGEST_NAME
+from motiond.daemon.mqtt.forget import NotForgotten, forget
 from tests.daemon.cli.program import motiond
 from tests.daemon.conftest import listening, reconfigured
 

@@ -15,15 +15,15 @@ import orjson
 from motiond.client import NoAnswer
 from motiond.text import listed, nearest
 
-from ..mqtt.bridge import discovery_topic
-from ..mqtt.topics import ANY_ROBOT, DaemonTopic, ReportTopic, Topics
-from .finding import reaching
+from .bridge import discovery_topic
+from .client import at_broker
+from .topics import ANY_ROBOT, DaemonTopic, ReportTopic, Topics
 
 if TYPE_CHECKING:
     import aiomqtt
 
     from ..config.mqtt import MqttSettings
-    from ..mqtt.client import MqttConnection
+    from .client import MqttConnection
 
 FIRST_S, MORE_S = 3.0, 0.3
 CLEARED_S = 5.0
@@ -59,7 +59,7 @@ async def forget(settings: MqttSettings, robot: str) -> list[str]:
 
 
 async def _forget_at(settings: MqttSettings, robot: str) -> list[str]:
-    async with reaching(settings) as client:
+    async with at_broker(settings) as client:
         kept = await _Kept(Topics(settings.base), robot).heard(client)
         kept.refuse_if_alive()
         topics = sorted({*kept.topics, *kept.discovery})
