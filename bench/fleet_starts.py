@@ -21,7 +21,7 @@ from bench import cyclictest
 from bench.machines import GROUP, MOTION, RATE_HZ, machines, until_online
 from motiond.client import NoAnswer
 from motiond.daemon.api import RequestError
-from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
+from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, coordinating
 from tests.system.fleet.nats import Cluster
 
 if TYPE_CHECKING:
@@ -120,24 +120,22 @@ async def _start(settings: MqttSettings, robots: list[str]) -> Start:
     """Start all, and wait until they have ended."""
     start = None
     try:
-        async with conversing(settings) as conversation:
-            start = Coordinator(conversation, GroupPlay(GROUP, MOTION, start_in=AHEAD_S))
+        async with coordinating(settings, GroupPlay(GROUP, MOTION, start_in=AHEAD_S)) as start:
             return await _play(start, robots)
     except RequestError as error:
         return Start(reason=str(error).splitlines()[-1])
     except NoAnswer as error:
         if start is not None and start.is_committed:
-            raise  # robots may play, and nobody knows how that ends
+            raise  # robots may play
         return Start(reason=str(error))
 
 
 async def _play(start: Coordinator, robots: list[str]) -> Start:
-    async with start.leases:
-        await start.begin()
-        assert start.start_at is not None
-        due_s = start.start_at - time.time() + time.monotonic()
-        while not await start.outcomes.next():
-            pass
+    await start.begin()
+    assert start.start_at is not None
+    due_s = start.start_at - time.time() + time.monotonic()
+    while not await start.outcomes.next():
+        pass
     ends = start.outcomes.ends()
     if not any(end.code == "SUCCESSFUL" for end in ends):
         return Start(reason=ends[0].message)

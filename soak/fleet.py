@@ -26,7 +26,7 @@ from bench.machines import GROUP, MOTION, RATE_HZ, machines, until_online
 from bench.programs import MOTIOND
 from motiond.client import ClientError, NoAnswer
 from motiond.daemon.api import RequestError
-from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
+from motiond.daemon.fleet.coordinator import GroupPlay, conversing, coordinating
 from motiond.daemon.mqtt.client import MqttConnection
 from soak.fleet_judge import Mishap, Part, Verdict, judged
 from tests.daemon.asking import ask
@@ -196,14 +196,15 @@ async def _go_wrong(site: Site, kind: str, chance: random.Random) -> Mishap:
 async def _begin(site: Site, committed: asyncio.Future[float] | None = None) -> float | None:
     """Start all, and follow them to the end; return the appointed time, None where nobody was to play."""
     try:
-        async with asyncio.timeout(PATIENCE_S), conversing(site.settings) as conversation:
-            start = Coordinator(conversation, GroupPlay(GROUP, MOTION))
-            async with start.leases:
-                await start.begin()
-                if committed is not None and start.start_at is not None:
-                    committed.set_result(start.start_at)
-                while not await start.outcomes.next():
-                    pass
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            coordinating(site.settings, GroupPlay(GROUP, MOTION)) as start,
+        ):
+            await start.begin()
+            if committed is not None and start.start_at is not None:
+                committed.set_result(start.start_at)
+            while not await start.outcomes.next():
+                pass
             return start.start_at
     except (RequestError, NoAnswer, TimeoutError):
         return None

@@ -63,7 +63,7 @@ class FleetRobot(TypedDict):
     """The id of the daemon that reports on it."""
     host: str | None
     """The machine of that daemon."""
-    told_utc: str | None
+    state_utc: str | None
     """When it reported its state last: ISO 8601, in UTC."""
     clock: ClockReport | None
     """How good its clock is."""

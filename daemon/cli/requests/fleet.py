@@ -193,7 +193,7 @@ def status(group: AnyGroupName = None, *, client: Client, json: AsJson = False) 
                 row["state"] or "",
                 row["motion"] or "",
                 f"{row['daemon'] or ''} on {row['host']}" if row["host"] else row["daemon"] or "",
-                "yes" if row["online"] else f"last seen {row['told_utc'] or 'nothing'}",
+                "yes" if row["online"] else f"last seen {row['state_utc'] or 'nothing'}",
                 _clock(row["clock"]),
             )
             for row in rows

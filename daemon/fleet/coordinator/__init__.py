@@ -7,7 +7,7 @@ from .outcomes import End
 from .overview import list_robots
 from .playing import GroupPlaying, Outcome
 from .roster import Robot, Roster
-from .start import Coordinator, GroupPlay
+from .start import Coordinator, GroupPlay, coordinating
 
 __all__ = [
     "Conversation",
@@ -22,6 +22,7 @@ __all__ = [
     "Roster",
     "command",
     "conversing",
+    "coordinating",
     "list_robots",
     "shortfall",
 ]

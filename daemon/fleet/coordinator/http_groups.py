@@ -11,9 +11,8 @@ from motiond.client import NoAnswer
 
 from ...api import RequestError
 from .commands import command, shortfall
-from .conversation import conversing
 from .overview import list_robots
-from .start import Coordinator, GroupPlay
+from .start import GroupPlay, coordinating
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,14 +69,12 @@ class HttpGroups:
     async def _start(self, play: GroupPlay, accepted: asyncio.Future[dict[str, Any]]) -> None:
         """Coordinate a start, and stay in control to its end where that is required."""
         try:
-            async with conversing(self._settings) as conversation:
-                start = Coordinator(conversation, play)
-                async with start.leases:
-                    await start.begin()
-                    if not accepted.done():
-                        accepted.set_result(start.accepted())
-                    while start.leases.are_held and not await start.outcomes.next():
-                        pass
+            async with coordinating(self._settings, play) as start:
+                await start.begin()
+                if not accepted.done():
+                    accepted.set_result(start.accepted())
+                while start.leases.are_held and not await start.outcomes.next():
+                    pass
         except (RequestError, NoAnswer) as error:
             if accepted.done():
                 log.warning("%s: not followed to its end; %s", play.group, error)

@@ -22,7 +22,7 @@ async def list_robots(
     """Return what is known of each robot, by name.
 
     Each has `robot`, `groups`, `online`, `absence` (why it is not), `state`, `motion`, `daemon`, `host`,
-    `told_utc` (the time of its last state) and `clock` (null unless asked for and received).
+    `state_utc` (the time of its last state) and `clock` (null unless asked for and received).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def _row(roster: Roster, name: str) -> dict[str, Any]:
         "motion": None if absence else state.get("motion"),
         "daemon": robot.daemon,
         "host": roster.host(name),
-        "told_utc": state.get("stamp_utc"),
+        "state_utc": state.get("stamp_utc"),
         "clock": None if absence else _clock(robot),
     }
 

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from .conversation import conversing
-from .start import EXPIRES_S, Coordinator
+from .start import EXPIRES_S, coordinating
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from ...config.mqtt import MqttSettings
     from .outcomes import End
-    from .start import GroupPlay
+    from .start import Coordinator, GroupPlay
 
 
 class Interrupted(Exception):
@@ -67,10 +66,8 @@ class GroupPlaying:
         Interrupted
             If Ctrl-C came before the commit.
         """
-        async with conversing(self._settings) as conversation:
-            start = Coordinator(conversation, self._play)
-            async with start.leases:
-                return await self._run(start)
+        async with coordinating(self._settings, self._play) as start:
+            return await self._run(start)
 
     async def _run(self, start: Coordinator) -> Outcome:
         group = self._play.group

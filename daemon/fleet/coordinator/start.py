@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from math import isfinite
@@ -24,13 +25,14 @@ from motiond.text import echoed, listed, nearest
 from ...api import RequestError, holder_of
 from ...mqtt.topics import ANY_ROBOT
 from .appointment import Appointment, Prepared, appoint
-from .conversation import ANSWER_S
+from .conversation import ANSWER_S, conversing
 from .leases import Leases
 from .outcomes import Outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
 
+    from ...config.mqtt import MqttSettings
     from .conversation import Conversation
 
 EXPIRES_S = 10.0
@@ -61,13 +63,30 @@ class GroupPlay:
     start_in: float | None = None
 
 
-class Coordinator:
-    """One start of a group; its `leases` are a context that releases control of the members at its end.
+@asynccontextmanager
+async def coordinating(
+    settings: MqttSettings, play: GroupPlay, fresh_s: float = FRESH_S
+) -> AsyncIterator[Coordinator]:
+    """Connect to the broker for one start; at the end release control of the members.
 
     Parameters
     ----------
     fresh_s : float
         How long after the first reservation the commit may be sent.
+
+    Raises
+    ------
+    NoAnswer
+        If the broker cannot be reached.
+    """
+    async with conversing(settings) as conversation:
+        start = Coordinator(conversation, play, fresh_s)
+        async with start.leases:
+            yield start
+
+
+class Coordinator:
+    """One start of a group.
 
     Attributes
     ----------
@@ -79,7 +98,7 @@ class Coordinator:
         Whether members may still be reserved, for at most `EXPIRES_S`, that no commit will start.
     """
 
-    def __init__(self, conversation: Conversation, play: GroupPlay, fresh_s: float = FRESH_S) -> None:
+    def __init__(self, conversation: Conversation, play: GroupPlay, fresh_s: float) -> None:
         self.id = uuid4().hex[:16]
         self.leases = Leases(conversation, holder_of("fleet play"))
         self.outcomes = Outcomes(conversation, self.id)

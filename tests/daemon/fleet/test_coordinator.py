@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +12,15 @@ import pytest
 from motiond.client import NoAnswer
 from motiond.daemon.api import RequestError
 from motiond.daemon.fleet.coordinator import conversation
-from motiond.daemon.fleet.coordinator.conversation import conversing
-from motiond.daemon.fleet.coordinator.start import FRESH_S, Coordinator, GroupPlay
+from motiond.daemon.fleet.coordinator.start import FRESH_S, GroupPlay, coordinating
 from tests.daemon.fleet.members import Members, members, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractAsyncContextManager
 
     from motiond.daemon.fleet.coordinator.outcomes import End
+    from motiond.daemon.fleet.coordinator.start import Coordinator
     from tests.daemon.conftest import Embedded
 
 DO = "fix this and play again"
@@ -38,13 +38,11 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
         yield choir
 
 
-@asynccontextmanager
-async def starting(broker: Embedded, *, fresh_s: float = FRESH_S, **asked: Any) -> AsyncIterator[Coordinator]:
+def starting(
+    broker: Embedded, *, fresh_s: float = FRESH_S, **asked: Any
+) -> AbstractAsyncContextManager[Coordinator]:
     play = GroupPlay(**{"group": "choir", "motion": "wave"} | asked)
-    async with conversing(broker.settings) as conversation:
-        start = Coordinator(conversation, play, fresh_s)
-        async with start.leases:
-            yield start
+    return coordinating(broker.settings, play, fresh_s)
 
 
 async def ended(start: Coordinator) -> list[End]:

@@ -41,7 +41,7 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
 async def test_each_robot_is_listed_with_its_groups_and_its_daemon(broker: Embedded, choir: Members) -> None:
     arm, left = await list_robots(broker.settings)
     assert choir.robots.keys() == {"left"}
-    told_utc = "2026-11-22T12:00:00.000Z"
+    state_utc = "2026-11-22T12:00:00.000Z"
     assert left == {
         "robot": "left",
         "groups": ["choir", "wind"],
@@ -51,7 +51,7 @@ async def test_each_robot_is_listed_with_its_groups_and_its_daemon(broker: Embed
         "motion": "wave",
         "daemon": "d1",
         "host": "bench",
-        "told_utc": told_utc,
+        "state_utc": state_utc,
         "clock": None,
     }
     assert arm == {
@@ -63,7 +63,7 @@ async def test_each_robot_is_listed_with_its_groups_and_its_daemon(broker: Embed
         "motion": None,
         "daemon": "d2",
         "host": "bench",
-        "told_utc": told_utc,
+        "state_utc": state_utc,
         "clock": None,
     }
 

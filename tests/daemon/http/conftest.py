@@ -54,7 +54,7 @@ class Choir:
     async def overview(self) -> list[dict[str, Any]]:
         self._refuse()
         known = {"absence": "", "state": "idle", "motion": None, "daemon": "d1", "host": "bench"}
-        told = {"told_utc": "2026-11-22T12:00:00.000Z", "clock": None}
+        told = {"state_utc": "2026-11-22T12:00:00.000Z", "clock": None}
         return [{"robot": "left", "groups": ["choir"], "online": True, **known, **told}]
 
     def _refuse(self) -> None:

@@ -14,7 +14,7 @@ import pytest
 from bench.machines import GROUP, MOTION, RATE_HZ, Machine, machines, until_online
 from bench.programs import MOTIOND
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.fleet.coordinator import Coordinator, GroupPlay, conversing
+from motiond.daemon.fleet.coordinator import GroupPlay, coordinating
 from tests.daemon.conftest import listening, mosquitto_program
 from tests.lasting import LASTING
 from tests.ports import free_port
@@ -100,19 +100,18 @@ async def test_they_start_together_and_report_their_clocks(stage: Stage) -> None
 async def test_where_a_daemon_is_killed_the_others_stop(stage: Stage, phase: str) -> None:
     await stage.until_at_rest()
     left, *others = ROBOTS
-    async with listening(stage.settings, checked=False) as ear, conversing(stage.settings) as conversation:
-        start = Coordinator(conversation, GroupPlay(GROUP, MOTION, start_in=3.0))
-        async with start.leases:
-            await start.begin()
-            for robot in ROBOTS:
-                await ear.until(f"motiond/{robot}/reservation", lambda data: data["phase"] == phase)
-            await asyncio.to_thread(stage.machines[0].kill)
-            for robot in others:
-                result = await result_of(ear, robot, start.id)
-                assert result["code"] == "CANCELED"
-                assert (result["played_s"] > 0.0) is (phase == "playing")
-                assert result["details"]["member"] in ROBOTS
-                assert left in result["message"]
+    play = GroupPlay(GROUP, MOTION, start_in=3.0)
+    async with listening(stage.settings, checked=False) as ear, coordinating(stage.settings, play) as start:
+        await start.begin()
+        for robot in ROBOTS:
+            await ear.until(f"motiond/{robot}/reservation", lambda data: data["phase"] == phase)
+        await asyncio.to_thread(stage.machines[0].kill)
+        for robot in others:
+            result = await result_of(ear, robot, start.id)
+            assert result["code"] == "CANCELED"
+            assert (result["played_s"] > 0.0) is (phase == "playing")
+            assert result["details"]["member"] in ROBOTS
+            assert left in result["message"]
     await stage.until_at_rest()
 
 
