@@ -111,21 +111,6 @@ async def test_a_loss_while_the_daemon_ends_keeps_no_robot_from_its_way_home(rig
     assert rig.results() == ["SUCCESSFUL"]
 
 
-async def test_a_play_that_has_not_begun_when_control_is_lost_does_not_begin(rig: Rig) -> None:
-    rig.robot["stop_duration_s"] = 4.0  # in which control is taken, on a busy machine, too
-    async with rig.running() as registry:
-        lease, plays, _ = await start_long(rig, registry)
-        replacing = asyncio.create_task(ask(registry, "play", motion="short", on_busy="replace", lease=lease))
-        await rig.until_state("stopping")
-        await ok(registry, "lease/take", holder="bob")
-        reply = await replacing
-        assert (reply["code"], reply["error"]) == (
-            "CANCELED",
-            "arm: stopped before the motion began; play it again",
-        )
-        assert (await rig.result_of(plays))["code"] == "PREEMPTED"
-
-
 async def test_where_no_control_is_required_everybody_commands_and_there_is_no_lease(rig: Rig) -> None:
     rig.robot["lease"] = {"required": False}
     async with rig.running() as registry:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from motiond.daemon.api import ReportHub, RequestError
-from motiond.daemon.config.settings import load_settings
+from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
-from motiond.daemon.robots.assembly import make_registry
 from motiond.drivers.limits import ActuatorLimits
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.rig import FORKS, Rig, ask
+from tests.daemon.rig import Rig, ask
+from tests.daemon.robots.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,41 +36,30 @@ TOO_FAR = (
 )
 
 
-class Stage:
-    """A robot, a stream process that is played by the test, and the thread that checks motions."""
+class Limited(Stage):
+    """A robot whose motions are checked again only once `may_check` is set.
+
+    Torque comes on as soon as it is asked for, unless `enables` says otherwise.
+    """
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         rig = Rig(folder)
         rig.robot["groups"] = ["duo"]
-        hub = ReportHub()
-        self.registry = make_registry(load_settings(rig.config), hub, FORKS)
-        self.member = self.registry.members["arm"]
-        self.robot = self.member.robot
-        self.robot.library.load_all()
-        self.sent: list[messages.Command] = []
+        super().__init__(rig, monkeypatch)
         self.may_check, self.enables = asyncio.Event(), True
-        self.reports: Subscription
-        self._hub = hub
+        self.subscription: Subscription
         self._check = self.robot.motions.check_again
-        monkeypatch.setattr(self.robot.stream, "send", self._send)
         monkeypatch.setattr(self.robot.motions, "check_again", self._check_when_it_may)
 
-    def _send(self, command: messages.Command, _fds: tuple[int, ...] = ()) -> int:
-        self.sent.append(command)
+    def send(self, command: messages.Command, fds: tuple[int, ...] = ()) -> int:
+        number = super().send(command, fds)
         if self.enables and isinstance(command, messages.Enable):
             asyncio.get_running_loop().call_soon(self.notify, ON)
-        return len(self.sent)
+        return number
 
     async def _check_when_it_may(self) -> None:
         await self.may_check.wait()
         await self._check()
-
-    def notify(self, *notices: messages.Notice) -> None:
-        """Let the stream process report something; it has obeyed all that was sent."""
-        for notice in notices:
-            if isinstance(notice, messages.Changed):
-                notice = replace(notice, after=len(self.sent))  # noqa: PLW2901
-            self.member.listener.on_notice(notice)
 
     def open(self, allowed: ActuatorLimits) -> None:
         """Let the driver be open, with actuators that allow so much."""
@@ -81,35 +68,31 @@ class Stage:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         checking = asyncio.create_task(self.robot.limits.watch())
-        with self._hub.subscribe(frozenset({"motions", "description"})) as self.reports:
+        with self.hub.subscribe(frozenset({"motions", "description"})) as self.subscription:
             yield
         checking.cancel()
         await asyncio.wait((checking,))
 
     async def listed(self, motion: str) -> dict[str, Any]:
         """Wait for the next list of motions and return one of them."""
-        async for report in self.reports:
+        async for report in self.subscription:
             if report.subject == "motions":
                 return next(entry for entry in report.data["motions"] if entry["name"] == motion)
         raise AssertionError
 
-    async def settle(self) -> None:
-        for _ in range(20):
-            await asyncio.sleep(0)
-
 
 @pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    return Stage(tmp_path, monkeypatch)
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Limited:
+    return Limited(tmp_path, monkeypatch)
 
 
-async def refusal(stage: Stage, verb: str, **values: Any) -> tuple[str, str]:
+async def refusal(stage: Limited, verb: str, **values: Any) -> tuple[str, str]:
     with pytest.raises(RequestError) as caught:
         await ask(stage.registry, verb, **values)
     return caught.value.code, str(caught.value)
 
 
-async def test_motions_are_listed_again_with_the_limit_of_the_actuator_as_the_reason(stage: Stage) -> None:
+async def test_motions_are_listed_again_with_the_limit_of_the_actuator_as_the_reason(stage: Limited) -> None:
     async with stage.running():
         stage.may_check.set()
         stage.open(NARROW)
@@ -122,7 +105,7 @@ async def test_motions_are_listed_again_with_the_limit_of_the_actuator_as_the_re
         assert stage.sent == []
 
 
-async def test_a_play_while_motions_are_checked_again_waits_for_that(stage: Stage) -> None:
+async def test_a_play_while_motions_are_checked_again_waits_for_that(stage: Limited) -> None:
     async with stage.running():
         stage.open(NARROW)
         play = asyncio.create_task(refusal(stage, "play", motion="short"))
@@ -134,7 +117,7 @@ async def test_a_play_while_motions_are_checked_again_waits_for_that(stage: Stag
 
 
 async def test_a_play_is_refused_where_checking_takes_too_long(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    stage: Limited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("motiond.daemon.robots.motions.learned_limits.WAIT_S", 0.001)
     async with stage.running():
@@ -148,7 +131,7 @@ async def test_a_play_is_refused_where_checking_takes_too_long(
 
 @pytest.mark.parametrize("verb", ["play", "goto"])
 async def test_what_was_planned_before_actuators_reported_less_does_not_begin(
-    stage: Stage, verb: str
+    stage: Limited, verb: str
 ) -> None:
     """A play waits for torque when the actuators are lost and found again with other limits."""
     async with stage.running():
@@ -168,7 +151,7 @@ async def test_what_was_planned_before_actuators_reported_less_does_not_begin(
 
 
 async def test_actuators_that_come_back_with_other_limits_are_heeded_and_the_same_ones_cost_nothing(
-    stage: Stage,
+    stage: Limited,
 ) -> None:
     async with stage.running():
         stage.may_check.set()
@@ -187,7 +170,7 @@ async def test_actuators_that_come_back_with_other_limits_are_heeded_and_the_sam
         stage.robot.planner.close()
 
 
-async def test_a_start_of_a_group_is_not_prepared_beyond_what_actuators_allow(stage: Stage) -> None:
+async def test_a_start_of_a_group_is_not_prepared_beyond_what_actuators_allow(stage: Limited) -> None:
     async with stage.running():
         stage.open(NARROW)
         prepare = asyncio.create_task(refusal(stage, "fleet/prepare", motion="short", start="s1"))

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.api import ReportHub, RequestError
-from motiond.daemon.config.settings import load_settings
+from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
-from motiond.daemon.robots.assembly import make_registry
-from tests.daemon.rig import FORKS, UNLIMITED, Rig, ask
+from tests.daemon.rig import UNLIMITED, Rig, ask
+from tests.daemon.robots.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from motiond.daemon.api import Subject
 
 READY = messages.Ready(1000.0, [], UNLIMITED)
 HELD = [0.1, 0.1]
@@ -33,59 +30,11 @@ def measured(torque_of_each: list[float | None], *, torque: bool = False) -> mes
     return replace(on() if torque else OFF, found=torque_of_each)
 
 
-class Stage:
-    """A robot, and the stream process that the test plays."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.hub = ReportHub()
-        self.registry = make_registry(load_settings(Rig(folder).config), self.hub, FORKS)
-        self.member = self.registry.members["arm"]
-        self.member.robot.library.load_all()
-        self.sent: list[str] = []
-        monkeypatch.setattr(self.member.robot.stream, "send", self._send)
-
-    def _send(self, command: messages.Command, _fds: tuple[int, ...] = ()) -> int:
-        self.sent.append(type(command).__name__)
-        return len(self.sent)
-
-    def notify(self, *notices: messages.Notice) -> None:
-        """Let the stream process report something; it has obeyed all that was sent."""
-        for notice in notices:
-            if isinstance(notice, messages.Changed):
-                notice = replace(notice, after=len(self.sent))  # noqa: PLW2901
-            self.member.listener.on_notice(notice)
-
-    async def request(self, verb: str, **values: Any) -> asyncio.Task[dict[str, Any]]:
-        """Send a request, and let everybody do what can be done now."""
-        task = asyncio.create_task(ask(self.registry, verb, **values), name=verb)
-        for _ in range(20):
-            await asyncio.sleep(0)
-        return task
-
-    def reports(self, subject: Subject, *notices: messages.Notice) -> list[dict[str, Any]]:
-        with self.hub.subscribe(frozenset({subject})) as reports:
-            self.notify(*notices)
-            return [report.data for report in iter(reports.get_now, None)]
-
-
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    stage = Stage(tmp_path, monkeypatch)
+    stage = Stage(Rig(tmp_path), monkeypatch)
     yield stage
     stage.member.robot.planner.close()
-
-
-async def test_a_play_that_has_not_begun_does_not_begin_after_a_disable(stage: Stage) -> None:
-    stage.notify(READY, OFF)
-    play = await stage.request("play", motion="short")
-    disable = await stage.request("disable")
-    stage.notify(on())
-    with pytest.raises(RequestError) as refusal:
-        await play
-    stage.notify(OFF)
-    await disable
-    assert stage.sent == ["Enable", "Disable"]
-    assert str(refusal.value) == "arm: stopped before the motion began; play it again"
 
 
 @pytest.mark.parametrize(

@@ -189,22 +189,6 @@ async def test_other_users_who_only_connect_keep_nobody_out(
                 assert await ask_here(config, "log-level") is not None
 
 
-async def test_who_has_the_socket_of_a_daemon_without_being_believed_is_named_and_asked_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = tmp_path / "motiond.yaml"
-    with listening_as_other_user(monkeypatch, address_of(config)) as theirs:
-        with pytest.raises(NoAnswer) as impostor:
-            await ask_here(config, "log-level")
-        with theirs.accept()[0] as connection:
-            assert connection.recv(1) == b""
-    assert str(impostor.value) == (
-        f"{config}: process {os.getpid()} of user {OTHER_USER} has the socket of its daemon, and is not "
-        "believed; only root, you and the owners of the configuration and of /var/lib/motiond are; "
-        "end that process, or make its user the owner of the configuration"
-    )
-
-
 async def test_a_second_daemon_of_a_configuration_says_so_once_and_serves_when_the_first_has_gone(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
