@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Configurable = StandIn | Mosquitto
 
 
-class Heard(NamedTuple):
+class Received(NamedTuple):
     topic: str
     payload: bytes
     qos: int
@@ -56,19 +56,19 @@ class Listener:
         self.client = client
         self._marks = 0
 
-    async def heard(self) -> list[Heard]:
+    async def received(self) -> list[Received]:
         """Return what the broker has sent since the last time, up to a mark that is published now."""
         self._marks += 1
         mark = f"mark/{self._marks}"
         await self.client.subscribe(mark, qos=1)
         await self.client.publish(mark, b"", qos=1)
-        messages: list[Heard] = []
+        messages: list[Received] = []
         async with asyncio.timeout(PATIENCE_S):
-            async for one in self.client.messages:
-                if one.topic.value == mark:
+            async for message in self.client.messages:
+                if message.topic.value == mark:
                     break
-                assert isinstance(one.payload, bytes)
-                messages.append(Heard(one.topic.value, one.payload, one.qos, one.retain))
+                assert isinstance(message.payload, bytes)
+                messages.append(Received(message.topic.value, message.payload, message.qos, message.retain))
         return messages
 
 
@@ -101,17 +101,17 @@ class BrokerContract:
             await daemon.client.publish("a/b", b"4", 0, retain=True)
             await daemon.client.publish("a/b", b"5", 1)
             await daemon.client.publish("a/c", b"", 1, retain=True)
-            assert await early.heard() == [
-                Heard("a/b", b"1", 1, retain=False),
-                Heard("a/c", b"2", 1, retain=False),
-                Heard("a/d", b"3", 1, retain=False),
-                Heard("a/b", b"4", 0, retain=False),
-                Heard("a/b", b"5", 1, retain=False),
-                Heard("a/c", b"", 1, retain=False),
+            assert await early.received() == [
+                Received("a/b", b"1", 1, retain=False),
+                Received("a/c", b"2", 1, retain=False),
+                Received("a/d", b"3", 1, retain=False),
+                Received("a/b", b"4", 0, retain=False),
+                Received("a/b", b"5", 1, retain=False),
+                Received("a/c", b"", 1, retain=False),
             ]
             async with client_of(broker) as late:
                 await late.client.subscribe("a/+", qos=1)
-                assert await late.heard() == [Heard("a/b", b"4", 0, retain=True)]
+                assert await late.received() == [Received("a/b", b"4", 0, retain=True)]
 
     async def test_the_quality_of_service_is_the_lower_one_of_message_and_subscription(
         self, broker: AnyBroker
@@ -121,8 +121,8 @@ class BrokerContract:
             for subscribed in range(3):
                 for published in range(3):
                     await publisher.client.publish(f"{subscribed}/{published}", b"x", published)
-            by_topic = {one.topic: one.qos for one in await listener.heard()}
-        assert by_topic == {f"{one}/{other}": min(one, other) for one in range(3) for other in range(3)}
+            by_topic = {message.topic: message.qos for message in await listener.received()}
+        assert by_topic == {f"{qos}/{other}": min(qos, other) for qos in range(3) for other in range(3)}
 
     async def test_a_will_is_published_when_the_connection_breaks_and_is_taken_over_and_no_other_time(
         self, broker: AnyBroker
@@ -132,7 +132,7 @@ class BrokerContract:
             await witness.client.subscribe("will", qos=1)
             async with client_of(broker, "c", will=will):
                 pass
-            assert await witness.heard() == []
+            assert await witness.received() == []
             async with client_of(broker, "c", will=will) as broken:
                 broken.client.break_off()
                 await is_broken(broken.client)
@@ -154,14 +154,14 @@ class BrokerContract:
             await other.client.publish("a", b"kept", 1)
             await other.client.publish("a", b"lost", 0)
             async with client:
-                kept = [one.payload for one in await Listener(client).heard()]
+                kept = [message.payload for message in await Listener(client).received()]
                 assert kept[:1] == [b"kept"]  # QoS 0 may be kept, too
                 await other.client.publish("a", b"next", 1)
-                assert [one.payload for one in await Listener(client).heard()] == [b"next"]
+                assert [message.payload for message in await Listener(client).received()] == [b"next"]
             await other.client.publish("a", b"old", 1)
             async with client_of(broker, "c") as clean:
                 await other.client.publish("a", b"new", 1)
-                assert await clean.heard() == []
+                assert await clean.received() == []
 
     async def test_the_daemon_is_served_and_is_back_after_the_broker_was_killed(
         self, broker: AnyBroker, robots: Robots, hub: ReportHub
@@ -241,7 +241,7 @@ class ConfigurableBrokerContract(BrokerContract):
                     await is_broken(client)
                 else:
                     await client.publish("a", limit.payload, limit.qos)
-                    came = [one.payload for one in await Listener(client).heard()]
+                    came = [message.payload for message in await Listener(client).received()]
                     assert came == [limit.payload] * (not limit.breaks), name
 
     async def test_who_may_not_log_in_read_or_write_is_refused_by_mqtt_5_and_ignored_by_mqtt_3(
@@ -261,7 +261,7 @@ class ConfigurableBrokerContract(BrokerContract):
             assert await try_to_subscribe(listener.client, topics) == []
             for topic in topics:
                 await listener.client.publish(topic, b"x", 1)
-            assert [one.topic for one in await listener.heard()] == ["both/a"]
+            assert [message.topic for message in await listener.received()] == ["both/a"]
             refused = {"see/a", "both/secret", "other"}
             assert listener.client.refused == (refused if speaks_5(broker.settings) else set())
 
@@ -286,10 +286,10 @@ class ConfigurableBrokerContract(BrokerContract):
         await broker.start()
         async with client_of(broker) as late:
             await late.client.subscribe("#", qos=1)
-            kept = [one for one in await late.heard() if one.retain]
+            kept = [message for message in await late.received() if message.retain]
             assert sorted(kept) == [
-                Heard("a", b"kept", 1, retain=True),
-                Heard("will", b"gone", 1, retain=True),
+                Received("a", b"kept", 1, retain=True),
+                Received("will", b"gone", 1, retain=True),
             ]
         await broker.kill()
         await broker.start()

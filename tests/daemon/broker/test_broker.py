@@ -75,14 +75,14 @@ async def test_it_ends_with_clients_connected_and_can_start_again_at_once(free_p
 async def test_what_was_published_before_the_end_is_still_sent_and_wills_too() -> None:
     async with EmbeddedBroker("127.0.0.1:0") as broker:
         wires = Wires(broker.port)
-        ear = await wires.subscribed("#", "ear")
+        subscriber = await wires.subscribed("#", "subscriber")
         wire = await wires.connected("c", will=Will("will"))
         wire.send(*(publish("a", b"%d" % number + bytes(1000)) for number in range(1000)), PINGREQ)
         assert await wire.next() == PINGRESP
-        hearing = asyncio.create_task(ear.until(b""))
-    heard = await asyncio.wait_for(hearing, PATIENCE_S)
-    assert [int(message.payload.rstrip(b"\0")) for message in heard[:-1]] == list(range(1000))
-    assert heard[-1][:2] == ("will", b"gone")
+        receiving = asyncio.create_task(subscriber.until(b""))
+    messages = await asyncio.wait_for(receiving, PATIENCE_S)
+    assert [int(message.payload.rstrip(b"\0")) for message in messages[:-1]] == list(range(1000))
+    assert messages[-1][:2] == ("will", b"gone")
     await wires.close()
 
 
@@ -90,7 +90,7 @@ async def test_who_does_not_read_delays_the_end_for_a_moment_only() -> None:
     loop = asyncio.get_running_loop()
     async with EmbeddedBroker("127.0.0.1:0") as broker:
         wires = Wires(broker.port)
-        await wires.subscribed("#", "ear", reads_little=True)
+        await wires.subscribed("#", "subscriber", reads_little=True)
         wire = await wires.connected()
         wire.send(*[publish("a", bytes(100_000))] * 50, PINGREQ)
         assert await wire.next() == PINGRESP
@@ -119,10 +119,10 @@ async def test_a_thousand_clients_that_publish_and_leave_are_all_served(
     )
     daemon.send(subscribe(*(f"m/{robot}/request/#" for robot in range(robots)), qos=1))
     assert (await daemon.next())[0] == 0x90
-    hearing: list[asyncio.Task[list[Published]]] = []
+    receiving: list[asyncio.Task[list[Published]]] = []
     for number in range(3):
         observer = await wires.subscribed("#", f"observer {number}")
-        hearing.append(asyncio.create_task(observer.until(publish("end"))))
+        receiving.append(asyncio.create_task(observer.until(publish("end"))))
 
     def ask() -> None:
         for number in range(REQUESTS):
@@ -135,10 +135,10 @@ async def test_a_thousand_clients_that_publish_and_leave_are_all_served(
     assert served == list(range(REQUESTS))
     await asking
     daemon.send(publish("end"))
-    for task in hearing:
-        heard = await asyncio.wait_for(task, PATIENCE_S)
-        assert len([one for one in heard if not one.retain]) == REQUESTS
-        assert len([one for one in heard if one.retain]) == 8 * robots
+    for task in receiving:
+        messages = await asyncio.wait_for(task, PATIENCE_S)
+        assert len([message for message in messages if not message.retain]) == REQUESTS
+        assert len([message for message in messages if message.retain]) == 8 * robots
 
 
 # -- one beside others --------------------------------------------------------------------------------------
@@ -187,8 +187,8 @@ async def test_the_event_loop_stays_free_beside_a_flood(
     wires: Wires, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(3):
-        ear = await wires.connected(f"ear {number}", reads_little=True)
-        ear.send(subscribe("#"))
+        subscriber = await wires.connected(f"subscriber {number}", reads_little=True)
+        subscriber.send(subscribe("#"))
     handled, handle = [0], Client.handle
 
     def counting(*given: Any) -> int:
@@ -224,7 +224,7 @@ async def test_a_retained_message_comes_before_a_live_one_of_its_topic(wires: Wi
     wire.send(*(publish(f"a/{number}", b"new", retain=number % 2 == 0) for number in reversed(range(1000))))
     assert await wire.next() == suback(0)
     seen: dict[str, list[tuple[bytes, bool]]] = {}
-    for message in await wire.heard():
+    for message in await wire.received():
         seen.setdefault(message.topic, []).append((message.payload, message.retain))
     assert set(map(tuple, seen.values())) == {((b"old", True), (b"new", False))}
     assert len(seen) == 1000
@@ -396,9 +396,9 @@ async def test_it_listens_where_it_is_configured_to_by_ipv6_too(
     caplog.set_level(logging.WARNING)
     settings = MqttSettings(listen=f"{host}:{free_port}")
     async with EmbeddedBroker(settings.listen):
-        urls = [f"mqtt://{place(one, free_port)}" for one in reached_at]
-        for one in (settings, *(MqttSettings(broker=url, protocol="3.1.1") for url in urls)):
-            async with MqttConnection(one) as client:
+        urls = [f"mqtt://{place(address, free_port)}" for address in reached_at]
+        for settings_ in (settings, *(MqttSettings(broker=url, protocol="3.1.1") for url in urls)):
+            async with MqttConnection(settings_) as client:
                 await client.subscribe("a")
                 await client.publish("a", b"x")
                 async with asyncio.timeout(PATIENCE_S):

@@ -141,10 +141,10 @@ async def test_a_message_of_16_mib_goes_through_and_a_longer_one_is_not_read(
 ) -> None:
     most = Limits().packet_bytes
     async with limited() as wires:
-        ear = await wires.subscribed("a", "ear")
+        observer = await wires.subscribed("a", "observer")
         wire = await wires.connected()
         wire.send(publish("a", bytes(most - 3)))
-        assert len((await ear.message()).payload) == most - 3
+        assert len((await observer.message()).payload) == most - 3
         wire.send(publish("a", bytes(most - 2))[:100])
         assert await wire.ends()
         sizes = f"a packet of {most + 1} bytes; {most} are the most"
@@ -231,23 +231,23 @@ async def test_so_many_messages_are_retained(
     limits: dict[str, int], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with limited(**limits) as wires:
-        ear = await wires.subscribed("#", "ear")
+        observer = await wires.subscribed("#", "observer")
         wire = await wires.connected()
         await publishes(wire, *(publish(topic, bytes(200), retain=True) for topic in "abcb"))
-        assert [message.topic for message in await ear.heard()] == list("abcb")
-        ear.send(subscribe("#"))
-        assert await ear.next() == suback(0)
-        assert sorted(message.topic for message in await ear.heard()) == ["a", "b"]
+        assert [message.topic for message in await observer.received()] == list("abcb")
+        observer.send(subscribe("#"))
+        assert await observer.next() == suback(0)
+        assert sorted(message.topic for message in await observer.received()) == ["a", "b"]
         assert re.fullmatch(
             r"client 'c': the message on 'c' is not retained; the broker keeps \d+, in \d+ bytes; "
             "clear what is not needed",
             caplog.messages[0],
         )
         await publishes(wire, publish("a", retain=True), publish("c", b"1", retain=True))
-        await ear.heard()
-        ear.send(subscribe("c"))
-        assert await ear.next() == suback(0)
-        assert [message[:4] for message in await ear.heard()] == [("c", b"1", 0, True)]
+        await observer.received()
+        observer.send(subscribe("c"))
+        assert await observer.next() == suback(0)
+        assert [message[:4] for message in await observer.received()] == [("c", b"1", 0, True)]
 
 
 # -- what waits ---------------------------------------------------------------------------------------------
@@ -256,26 +256,26 @@ async def test_so_many_messages_are_retained(
 @pytest.mark.parametrize("limits", [{"in_flight": 3}, {"in_flight_bytes": 1000}])
 async def test_so_many_messages_are_sent_without_an_acknowledgement(limits: dict[str, int]) -> None:
     async with limited(**limits) as wires:
-        ear = await wires.subscribed("a", "ear", qos=1)
+        observer = await wires.subscribed("a", "observer", qos=1)
         wire = await wires.connected()
         await publishes(wire, *(publish("a", b"%03d" % number * 40, 1, 1 + number) for number in range(10)))
-        sent = await ear.heard()
+        sent = await observer.received()
         assert [int(message.payload[:3]) for message in sent] == [0, 1, 2]
         payloads = []
         while sent:
             message = sent.pop(0)
             payloads.append(int(message.payload[:3]))
-            ear.send(ack(PUBACK, message.packet_id))
-            sent += await ear.heard()
+            observer.send(ack(PUBACK, message.packet_id))
+            sent += await observer.received()
         assert payloads == list(range(10))
 
 
 async def test_qos_0_goes_on_while_the_window_is_full() -> None:
     async with limited(in_flight=1) as wires:
-        ear = await wires.subscribed("a", "ear", qos=1)
+        observer = await wires.subscribed("a", "observer", qos=1)
         wire = await wires.connected()
         await publishes(wire, publish("a", b"1", 1), publish("a", b"2", 1, 2), publish("a", b"3"))
-        assert [message.payload for message in await ear.heard()] == [b"1", b"3"]
+        assert [message.payload for message in await observer.received()] == [b"1", b"3"]
 
 
 async def gone(wires: Wires, filter_: str) -> None:
@@ -299,7 +299,7 @@ async def test_so_many_messages_wait_for_a_client(
             "let it read faster"
         )
         wire = await wires.connected("away", clean=False, present=True)
-        assert [int(message.payload[:3]) for message in await wire.heard()] == [0, 1, 2]
+        assert [int(message.payload[:3]) for message in await wire.received()] == [0, 1, 2]
 
 
 async def test_where_too_much_waits_it_is_the_flood_that_is_dropped() -> None:
@@ -320,58 +320,58 @@ LARGE = bytes(10_000)
 
 async def stuck(wires: Wires, *filters: str, qos: int = 0, **options: Any) -> Wire:
     """Connect a client that subscribes and then reads nothing, and send it more than the system holds."""
-    ear = await wires.connected("stuck", reads_little=True, **options)
-    ear.send(subscribe(*filters, "fill", qos=qos))
-    assert (await ear.next())[0] == 0x90
+    observer = await wires.connected("stuck", reads_little=True, **options)
+    observer.send(subscribe(*filters, "fill", qos=qos))
+    assert (await observer.next())[0] == 0x90
     wire = await wires.connected("filler")
     await publishes(wire, *[publish("fill", LARGE)] * 40)
-    return ear
+    return observer
 
 
 async def all_of(wire: Wire) -> list[Published]:
     """Give all messages that wait for a client; an answer to PINGREQ overtakes them."""
     messages = []
-    while came := await wire.heard():
+    while came := await wire.received():
         messages += came
     return messages
 
 
 async def test_qos_0_is_dropped_first() -> None:
     async with limited(queued=50) as wires:
-        ear = await stuck(wires, "a", qos=1)
+        observer = await stuck(wires, "a", qos=1)
         one, two = await wires.connected("one"), await wires.connected("two")
         await publishes(one, *[publish("a", b"0")] * 200)
         await publishes(two, *(publish("a", b"1", 1, 1 + number) for number in range(50)))
-        heard = [message.payload for message in await all_of(ear) if message.topic == "a"]
-        assert heard == [b"1"] * 50
+        messages = [message.payload for message in await all_of(observer) if message.topic == "a"]
+        assert messages == [b"1"] * 50
 
 
 async def test_who_does_not_read_holds_up_nobody_and_costs_bounded_memory() -> None:
     async with limited(queued_bytes=300_000) as wires:
         await stuck(wires, "#")
-        ear = await wires.subscribed("a", "ear")
+        observer = await wires.subscribed("a", "observer")
         wire = await wires.connected()
         for number in range(300):
             wire.send(publish("a", b"%03d" % number + LARGE))
-            assert int((await ear.message()).payload[:3]) == number
+            assert int((await observer.message()).payload[:3]) == number
             assert wires.held < 300_000 + 3 * 65_536
 
 
 async def test_who_reads_nothing_for_long_is_disconnected(caplog: pytest.LogCaptureFixture) -> None:
     async with limited(stalled_s=0.3) as wires:
-        ear = await wires.subscribed("will", "ear")
+        observer = await wires.subscribed("will", "observer")
         await stuck(wires, "a", will=Will("will"))
-        assert (await ear.message()).topic == "will"
+        assert (await observer.message()).topic == "will"
         assert "disconnected; it has read nothing for 0.3 s; let it read" in caplog.text
         await eventually(lambda: wires.held == 0)
 
 
 async def test_who_reads_slowly_stays() -> None:
     async with limited(stalled_s=6.0) as wires:
-        ear = await stuck(wires, "a")
+        observer = await stuck(wires, "a")
         for _ in range(28):  # longer than it may read nothing, and each time far less
             await asyncio.sleep(0.25)
-            assert (await ear.message()).topic == "fill"
+            assert (await observer.message()).topic == "fill"
 
 
 async def test_all_that_waits_has_a_bound_and_each_client_a_share_of_its_own() -> None:
@@ -389,7 +389,7 @@ async def test_all_that_waits_has_a_bound_and_each_client_a_share_of_its_own() -
         await publishes(wire, publish("stop", b"now", 1))
         for number in range(20):
             wire = await wires.connected(f"away {number}", clean=False, present=True)
-            assert "stop" in [message.topic for message in await wire.heard()]
+            assert "stop" in [message.topic for message in await wire.received()]
 
 
 async def test_answers_that_nobody_reads_stop_the_reading(caplog: pytest.LogCaptureFixture) -> None:
@@ -456,8 +456,8 @@ async def test_sessions_of_absent_clients_are_kept_for_so_long() -> None:
 
 async def test_the_last_bytes_may_take_so_long(caplog: pytest.LogCaptureFixture) -> None:
     async with limited(close_s=0.3) as wires:
-        ear = await stuck(wires, "a")
-        ear.send(publish("a/#"))
+        observer = await stuck(wires, "a")
+        observer.send(publish("a/#"))
         await eventually(lambda: not wires.broker._registry.connections[1:])
         assert len(caplog.messages) == 1
 

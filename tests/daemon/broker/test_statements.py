@@ -165,7 +165,7 @@ async def test_topics_are_taken_character_by_character(wires: Wires) -> None:
     wire.send(subscribe("\ufeffa", "\u00e9"))
     assert await wire.next() == suback(0, 0)
     wire.send(publish("a"), publish("\ufeffa"), publish("e\u0301"), publish("\u00e9"), publish("\u00c9"))
-    assert [message.topic for message in await wire.heard()] == ["\ufeffa", "\u00e9"]
+    assert [message.topic for message in await wire.received()] == ["\ufeffa", "\u00e9"]
 
 
 # -- 2: the format of packets -------------------------------------------------------------------------------
@@ -177,11 +177,11 @@ async def test_each_message_has_an_identifier_that_no_other_has(wires: Wires) ->
     wire.send(subscribe("a", qos=2), *(publish("a", qos=1, packet_id=7) for _ in range(5)))
     wire.send(*(publish("a", qos=2, packet_id=number) for number in range(1, 6)))
     received = [await wire.next() for _ in range(21)]
-    sent = [one for one in received if one[0] >> 4 == 3]
-    identifiers = {one[5:7] for one in sent}
+    sent = [data for data in received if data[0] >> 4 == 3]
+    identifiers = {data[5:7] for data in sent}
     assert len(identifiers) == 10
     assert short(0) not in identifiers
-    assert {one[0] for one in sent} == {0x32, 0x34}
+    assert {data[0] for data in sent} == {0x32, 0x34}
 
 
 # 2.3.1-6, 2.3.1-7, 3.3.4-1, 3.8.4-1, 3.8.4-2, 3.10.4-4, 3.10.4-5, 3.12.4-1
@@ -220,7 +220,7 @@ async def test_another_level_is_refused_with_code_1_and_what_follows_is_not_serv
     wire.send(sent, publish("a", b"1"))
     assert await wire.next() == connack(1)
     assert await wire.ends()
-    assert await observer.heard() == []
+    assert await observer.received() == []
 
 
 # 3.1.2-4, 3.1.3-2, 3.2.2-2, 3.2.2-3, 3.1.4-3, 4.1.0-1
@@ -237,7 +237,7 @@ async def test_a_session_goes_on_where_it_was_left(wires: Wires) -> None:
     assert await wire.next() == suback(0, packet_id=2)
     assert await wire.next() == ack(PUBREC, 5)
     wire.send(publish("a", b"1"))
-    assert [body(message) for message in await wire.heard()] == [("a", b"1")]
+    assert [body(message) for message in await wire.received()] == [("a", b"1")]
 
 
 # 3.1.2-6, 3.2.2-1, 3.1.4-3
@@ -253,7 +253,7 @@ async def test_a_clean_session_forgets_and_is_forgotten(wires: Wires) -> None:
     ):
         wire = await wires.connected("c", clean=clean, present=present)
         wire.send(publish("a", b"1"))
-        assert await wire.heard() == []
+        assert await wire.received() == []
         if subscribes:
             wire.send(subscribe("a"))
             assert await wire.next() == suback(0)
@@ -267,28 +267,28 @@ async def test_a_clean_session_forgets_and_is_forgotten(wires: Wires) -> None:
 async def test_a_will_is_published_once_its_client_has_vanished(
     wires: Wires, qos: int, *, retain: bool
 ) -> None:
-    ear = await wires.subscribed("#", "ear", qos=2)
+    observer = await wires.subscribed("#", "observer", qos=2)
     for clean in (True, False):
         wire = await wires.connected("c", clean=clean, will=Will("will", b"gone", qos, retain))
-        assert await ear.heard() == []
+        assert await observer.received() == []
         wire.vanish()
-        assert (await ear.message())[:4] == ("will", b"gone", qos, False)
+        assert (await observer.message())[:4] == ("will", b"gone", qos, False)
     wire = await wires.connected("c", clean=False, present=True)
     wire.vanish()
     wire = await wires.subscribed("will", "late", qos=2)
     kept = [("will", b"gone", qos, True)] if retain else []
-    assert [message[:4] for message in await wire.heard()] == kept
-    assert await ear.heard() == []
+    assert [message[:4] for message in await wire.received()] == kept
+    assert await observer.received() == []
 
 
 # 3.1.2-8
 @pytest.mark.parametrize("said", [publish("a/#"), connect("c"), b"\x00\x00"])
 async def test_a_will_is_published_where_the_broker_disconnects(wires: Wires, said: bytes) -> None:
-    ear = await wires.subscribed("will", "ear")
+    observer = await wires.subscribed("will", "observer")
     wire = await wires.connected("c", will=Will("will"))
     wire.send(said)
     assert await wire.ends()
-    assert body(await ear.message()) == ("will", b"gone")
+    assert body(await observer.message()) == ("will", b"gone")
 
 
 # 3.1.2-24
@@ -324,7 +324,7 @@ async def test_clients_without_an_identifier_are_clients_of_their_own(wires: Wir
     assert await first.next() == suback(0)
     second.send(publish("a", b"1"), PINGREQ)
     assert await second.next() == PINGRESP
-    assert [body(message) for message in await first.heard()] == [("a", b"1")]
+    assert [body(message) for message in await first.received()] == [("a", b"1")]
 
 
 # 3.1.3-8, 3.1.3-9, 3.2.2-4, 3.2.2-5
@@ -341,19 +341,19 @@ async def test_an_identifier_that_cannot_be_is_refused_with_code_2(wires: Wires,
 # 3.1.4-2, 3.1.4-4, 4.1.0-2
 @pytest.mark.parametrize("clean", [True, False])
 async def test_a_client_takes_over_from_one_of_its_name_and_receives(wires: Wires, *, clean: bool) -> None:
-    ear = await wires.subscribed("will", "ear")
+    observer = await wires.subscribed("will", "observer")
     first = await wires.subscribed("a", "c", clean=clean, will=Will("will"))
     second = await wires.connected("c", clean=clean, present=not clean)
     assert await first.ends()
-    assert body(await ear.message()) == ("will", b"gone")
+    assert body(await observer.message()) == ("will", b"gone")
     if clean:
         second.send(publish("a"))
-        assert await second.heard() == []
+        assert await second.received() == []
         second.send(subscribe("a"))
         assert await second.next() == suback(0)
-    ear.send(publish("a", b"1"), PINGREQ)
-    assert await ear.next() == PINGRESP
-    assert [body(message) for message in await second.heard()] == [("a", b"1")]
+    observer.send(publish("a", b"1"), PINGREQ)
+    assert await observer.next() == PINGRESP
+    assert [body(message) for message in await second.received()] == [("a", b"1")]
 
 
 # 3.2.0-1, 3.1.4-4
@@ -378,7 +378,9 @@ async def test_what_was_not_acknowledged_is_sent_again_as_it_was(wires: Wires) -
         other.send(publish(f"a/{number}", b"%d" % number, qos=1 + number % 2, packet_id=number))
         await other.next()
     sent = [await wire.message() for _ in range(6)]
-    assert [(one.topic, one.again) for one in sent] == [(f"a/{number}", False) for number in range(1, 7)]
+    assert [(message.topic, message.again) for message in sent] == [
+        (f"a/{number}", False) for number in range(1, 7)
+    ]
     wire.send(ack(PUBACK, sent[1].packet_id))
     wire.send(ack(PUBREC, sent[4].packet_id), ack(PUBREC, sent[0].packet_id))
     assert await wire.next() == ack(PUBREL, sent[4].packet_id)
@@ -386,11 +388,12 @@ async def test_what_was_not_acknowledged_is_sent_again_as_it_was(wires: Wires) -
     wire.vanish()
     wire = await wires.connected("c", clean=False, present=True)
     received = [await wire.next() for _ in range(5)]
-    releases = [one for one in received if one[0] == PUBREL]
+    releases = [data for data in received if data[0] == PUBREL]
     assert releases == [ack(PUBREL, sent[4].packet_id), ack(PUBREL, sent[0].packet_id)]
     again = [sent[index]._replace(again=True) for index in (2, 3, 5)]
-    assert [one for one in received if one[0] != PUBREL] == [
-        publish(one.topic, one.payload, one.qos, one.packet_id, again=True) for one in again
+    assert [data for data in received if data[0] != PUBREL] == [
+        publish(message.topic, message.payload, message.qos, message.packet_id, again=True)
+        for message in again
     ]
     wire.send(*(ack(PUBCOMP, sent[index].packet_id) for index in (4, 0)))
     wire.send(ack(PUBREC, sent[2].packet_id), ack(PUBACK, sent[3].packet_id), ack(PUBACK, sent[5].packet_id))
@@ -399,7 +402,7 @@ async def test_what_was_not_acknowledged_is_sent_again_as_it_was(wires: Wires) -
     assert await wire.next() == PINGRESP
     wire.vanish()
     wire = await wires.connected("c", clean=False, present=True)
-    assert await wire.heard() == []
+    assert await wire.received() == []
 
 
 # 3.3.1-3
@@ -407,7 +410,7 @@ async def test_the_dup_flag_is_not_passed_on(wires: Wires) -> None:
     wire = await wires.subscribed("a", qos=2)
     wire.send(publish("a", qos=1, again=True), publish("a", qos=2, packet_id=2, again=True))
     received = [await wire.next() for _ in range(4)]
-    assert [one[0] for one in received if one[0] >> 4 == 3] == [0x32, 0x34]
+    assert [data[0] for data in received if data[0] >> 4 == 3] == [0x32, 0x34]
 
 
 MATCHES = {
@@ -438,7 +441,7 @@ async def test_a_subscriber_receives_what_matches_and_nothing_else(
     said = [publish(topic, b"1", retain=retain) for topic in TOPICS]
     wire.send(*said, subscribe(filter_)) if retain else wire.send(subscribe(filter_), *said)
     assert await wire.next() == suback(0)
-    assert sorted(message.topic for message in await wire.heard()) == sorted(MATCHES[filter_])
+    assert sorted(message.topic for message in await wire.received()) == sorted(MATCHES[filter_])
 
 
 # 3.3.5-1
@@ -451,7 +454,7 @@ async def test_overlapping_subscriptions_give_one_message_of_the_highest_qos(wir
     other.send(publish("a/b", b"1", qos=qos), PINGREQ)
     while await other.next() != PINGRESP:
         pass
-    assert [message[:3] for message in await wire.heard()] == [("a/b", b"1", qos)]
+    assert [message[:3] for message in await wire.received()] == [("a/b", b"1", qos)]
 
 
 # -- 3.8 to 3.14: SUBSCRIBE, UNSUBSCRIBE, DISCONNECT --------------------------------------------------------
@@ -469,12 +472,12 @@ async def test_a_second_subscription_to_a_filter_takes_the_place_of_the_first(wi
         assert (await wire.message())[:4] == ("a", b"kept", qos, True)
         other.send(publish("a", b"live", qos=2, packet_id=10 + qos))
         assert await other.next() == ack(PUBREC, 10 + qos)
-        assert [message[:4] for message in await wire.heard()] == [("a", b"live", qos, False)]
+        assert [message[:4] for message in await wire.received()] == [("a", b"live", qos, False)]
     wire.send(unsubscribe("a"))
     assert await wire.next() == ack(UNSUBACK, 1)
     other.send(publish("a", b"live"), PINGREQ)
     assert await other.next() == PINGRESP
-    assert await wire.heard() == []
+    assert await wire.received() == []
 
 
 # 3.8.4-4, 3.8.4-5, 3.9.3-1, 3.9.3-2
@@ -486,7 +489,11 @@ async def test_a_suback_has_a_code_for_each_filter_in_their_order(wires: Wires) 
     other = await wires.connected("other")
     other.send(*(publish(topic, qos=1) for topic in ("a", "b", "c")))
     assert [await other.next() for _ in range(3)] == [ack(PUBACK, 1)] * 3
-    assert [(message.topic, message.qos) for message in await wire.heard()] == [("a", 1), ("b", 0), ("c", 1)]
+    assert [(message.topic, message.qos) for message in await wire.received()] == [
+        ("a", 1),
+        ("b", 0),
+        ("c", 1),
+    ]
 
 
 # 3.10.4-1, 3.10.4-2, 3.10.4-6
@@ -497,7 +504,7 @@ async def test_unsubscribing_compares_filters_byte_by_byte(wires: Wires) -> None
     wire.send(unsubscribe("a/#", "+", "c", "C", "d/", "a/b", packet_id=3))
     assert await wire.next() == ack(UNSUBACK, 3)
     wire.send(*(publish(topic) for topic in ("a/b", "a/x", "c", "d")))
-    assert [message.topic for message in await wire.heard()] == ["a/b", "a/x", "d"]
+    assert [message.topic for message in await wire.received()] == ["a/b", "a/x", "d"]
 
 
 # 3.10.4-3
@@ -518,11 +525,11 @@ async def test_what_was_begun_is_completed_after_unsubscribing(wires: Wires) -> 
 
 # 3.14.4-2
 async def test_what_follows_a_disconnect_is_not_served(wires: Wires) -> None:
-    ear = await wires.subscribed("#", "ear")
+    observer = await wires.subscribed("#", "observer")
     wire = await wires.connected("c")
     wire.send(DISCONNECT, publish("a", b"1"))
     assert await wire.ends()
-    assert await ear.heard() == []
+    assert await observer.received() == []
 
 
 # -- 4: delivery --------------------------------------------------------------------------------------------
@@ -530,17 +537,17 @@ async def test_what_follows_a_disconnect_is_not_served(wires: Wires) -> None:
 
 # 4.3.2-2
 async def test_qos_1_by_one_identifier_is_a_new_message_after_its_acknowledgement(wires: Wires) -> None:
-    ear = await wires.subscribed("a", "ear")
+    observer = await wires.subscribed("a", "observer")
     wire = await wires.connected()
     for payload, again in ((b"1", False), (b"2", True), (b"3", False)):
         wire.send(publish("a", payload, qos=1, packet_id=5, again=again))
         assert await wire.next() == ack(PUBACK, 5)
-    assert [message.payload for message in await ear.heard()] == [b"1", b"2", b"3"]
+    assert [message.payload for message in await observer.received()] == [b"1", b"2", b"3"]
 
 
 # 4.3.3-2
 async def test_qos_2_is_delivered_once_until_it_is_released(wires: Wires) -> None:
-    ear = await wires.subscribed("a", "ear")
+    observer = await wires.subscribed("a", "observer")
     wire = await wires.connected()
     for payload, again in ((b"1", False), (b"1", True), (b"1", False)):
         wire.send(publish("a", payload, qos=2, packet_id=5, again=again))
@@ -550,7 +557,7 @@ async def test_qos_2_is_delivered_once_until_it_is_released(wires: Wires) -> Non
         assert await wire.next() == ack(PUBCOMP, 5)
     wire.send(publish("a", b"2", qos=2, packet_id=5))
     assert await wire.next() == ack(PUBREC, 5)
-    assert [message.payload for message in await ear.heard()] == [b"1", b"2"]
+    assert [message.payload for message in await observer.received()] == [b"1", b"2"]
 
 
 # 4.8.0-1
@@ -569,7 +576,7 @@ async def test_an_acknowledgement_of_another_qos_closes(wires: Wires, qos: int, 
 # 4.6.0-2, 4.6.0-3, 4.6.0-4, 4.6.0-5, 4.6.0-6
 @pytest.mark.parametrize("qos", [0, 1, 2])
 async def test_messages_and_acknowledgements_keep_their_order(wires: Wires, qos: int) -> None:
-    ear = await wires.subscribed("a", "ear", qos=2)
+    observer = await wires.subscribed("a", "observer", qos=2)
     wire = await wires.connected()
     numbers = list(range(1, 301))
     wire.send(*(publish("a", b"%d" % number, qos=qos, packet_id=number) for number in numbers))
@@ -578,14 +585,14 @@ async def test_messages_and_acknowledgements_keep_their_order(wires: Wires, qos:
         assert [await wire.next() for _ in numbers] == [ack(answer, number) for number in numbers]
     payloads: list[int] = []
     while len(payloads) < len(numbers):
-        received = await ear.next()
+        received = await observer.next()
         if received[0] == PUBREL:
-            ear.send(ack(PUBCOMP, int.from_bytes(received[2:4])))
+            observer.send(ack(PUBCOMP, int.from_bytes(received[2:4])))
             continue
         message = published(received)
         payloads.append(int(message.payload))
         if qos:
-            ear.send(ack(PUBACK if qos == 1 else PUBREC, message.packet_id))
+            observer.send(ack(PUBACK if qos == 1 else PUBREC, message.packet_id))
     assert payloads == numbers
 
 
@@ -608,4 +615,4 @@ async def test_packets_may_come_byte_by_byte_and_many_at_a_time(wires: Wires) ->
     assert await wire.next() == suback(1)
     assert [body(message) for message in await wire.until(PINGRESP)] == [("a", b"1")]
     wire.send(*(publish("a", b"%d" % number) for number in range(5000)))
-    assert [int(message.payload) for message in await wire.heard()] == list(range(5000))
+    assert [int(message.payload) for message in await wire.received()] == list(range(5000))

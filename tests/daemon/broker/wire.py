@@ -84,7 +84,7 @@ def publish(
 
 
 def subscribe(*filters: str | bytes, qos: int = 0, packet_id: int = 1) -> bytes:
-    return packet(0x82, short(packet_id) + b"".join(text(one) + bytes([qos]) for one in filters))
+    return packet(0x82, short(packet_id) + b"".join(text(filter_) + bytes([qos]) for filter_ in filters))
 
 
 def unsubscribe(*filters: str | bytes, packet_id: int = 1) -> bytes:
@@ -165,7 +165,7 @@ class Wire:
             messages.append(published(received))
         return messages
 
-    async def heard(self) -> list[Published]:
+    async def received(self) -> list[Published]:
         """Give all messages that the broker has sent up to now."""
         self.send(PINGREQ)
         return await self.until(PINGRESP)

@@ -28,11 +28,11 @@ def _close(part: Any) -> None:
     if isinstance(part, dict):
         if part.get("type") == "object" and isinstance(part.get("properties"), dict):
             part.setdefault("additionalProperties", False)
-        for one in part.values():
-            _close(one)
+        for child in part.values():
+            _close(child)
     elif isinstance(part, list):
-        for one in part:
-            _close(one)
+        for child in part:
+            _close(child)
 
 
 @cache

@@ -105,7 +105,7 @@ class Session:
     def pump(self) -> None:
         """Send what waits, as long as the client takes it."""
         while self.connection and self.waiting and len(self.outgoing) < self.connection.most_in_flight:
-            number = next(one for one in self.numbers if one not in self.outgoing)
+            number = next(free for free in self.numbers if free not in self.outgoing)
             message = self.waiting.popleft()
             if self.connection.publish(message, number):
                 self.outgoing[number] = message, False

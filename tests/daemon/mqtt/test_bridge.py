@@ -358,7 +358,9 @@ async def test_a_result_that_is_cut_off_arrives_once(
                 await is_connected(bridge)
             hub.publish(Report("arm", "result", answers.result("last")))
             await ear.until("motiond/arm/result", lambda said: said["goal_id"] == "last")
-    results = [said(one)["goal_id"] for one in ear.heard if one.topic.value == "motiond/arm/result"]
+    results = [
+        said(message)["goal_id"] for message in ear.heard if message.topic.value == "motiond/arm/result"
+    ]
     assert sorted(results) == [f"g{number}" for number in range(6)]
 
 
@@ -389,7 +391,9 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
             await comes_true("all stops come", robots.verbs, lambda verbs: len(verbs) >= 5)
             assert (robots.verbs(), second.verbs()[5:]) == (["stop"] * 5, ["stop"] * 5)
             await ear.ask("motiond/hand/request/status", b"")
-            responses = [one for one in ear.heard if one.topic.value == "motiond/arm/response/stop"]
+            responses = [
+                message for message in ear.heard if message.topic.value == "motiond/arm/response/stop"
+            ]
             assert responses == []  # but for the five that were waited for, of who has the name
             refusal = (
                 f"arm: daemon 'd2' on {socket.gethostname()} has a robot of this name on this broker; "
@@ -397,7 +401,7 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
             )
             assert caplog.messages.count(refusal) == 1
             ear.heard.clear()
-        assert not [one for one in ear.heard if one.topic.value.startswith("motiond/arm/")]
+        assert not [message for message in ear.heard if message.topic.value.startswith("motiond/arm/")]
 
 
 # -- robots that are gone -----------------------------------------------------------------------------------

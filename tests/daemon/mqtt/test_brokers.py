@@ -102,7 +102,7 @@ async def is_kept(broker: StandIn, topics: dict[str, Callable[[Any], bool]]) -> 
 
 
 def results_received(ear: Ear) -> list[str]:
-    return [said(one)["goal_id"] for one in ear.heard if one.topic.value == RESULT]
+    return [said(message)["goal_id"] for message in ear.heard if message.topic.value == RESULT]
 
 
 # -- from one to the next -----------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ async def test_after_a_broker_was_killed_the_next_has_all_retained_topics_and_ta
         a_bridge(pair.settings, robots, hub) as bridge,
         listening(pair.second.settings, checked=False) as ear,
     ):
-        assert not [one for one in ear.heard if one.topic.value == BRIDGE]
+        assert not [message for message in ear.heard if message.topic.value == BRIDGE]
         await moves(bridge, pair.first.kill())
         hub.publish(Report("arm", "state", {"state": "playing"}))
         assert (await ear.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"
@@ -227,7 +227,7 @@ class Watched(Cutter):
 
     def connections(self) -> int:
         """Return how many connections of ours there are here, also half-closed ones."""
-        return sum(one.is_connected_to(self.port) for one in NETWORK.sockets.values())
+        return sum(sock.is_connected_to(self.port) for sock in NETWORK.sockets.values())
 
     def _accept(self, listener: socket.socket) -> None:
         assert self.other is not None
@@ -241,7 +241,7 @@ async def test_there_are_never_connections_to_two_brokers(
 ) -> None:
     async with Watched(pair.first) as first, Watched(pair.second) as second:
         first.other, second.other = second, first
-        urls = [f"mqtt://127.0.0.1:{one.port}" for one in (first, second)]
+        urls = [f"mqtt://127.0.0.1:{broker.port}" for broker in (first, second)]
         settings = (pair.impatient if hangs else pair.settings).model_copy(update={"broker": urls})
         async with a_bridge(settings, robots, hub) as bridge:
             assert (first.connections(), second.connections()) == (2, 0)
@@ -302,7 +302,7 @@ async def test_while_no_broker_is_there_all_are_looked_for(
     bridge = WatchedBridge(pair.settings, robots, hub)
     task = asyncio.create_task(bridge.run())
     absent = "not connected; nobody listens there; start the broker, or correct mqtt.broker"
-    expected = [f"{one.settings.url}: {absent}" for one in (pair.first, pair.second)]
+    expected = [f"{broker.settings.url}: {absent}" for broker in (pair.first, pair.second)]
     await comes_true("both are named", lambda: caplog.messages, lambda lines: len(lines) >= 2)
     await asyncio.sleep(0.5)
     assert caplog.messages == expected
@@ -379,11 +379,11 @@ async def test_a_stop_goes_to_every_broker_and_all_else_to_that_of_the_daemon(
             await ask(pair.settings, "arm", verb, payload)
         await ear.until("motiond/arm/request/stop")
         await ear.until("motiond/arm/request/estop")
-        assert not [one for one in ear.heard if one.topic.value == "motiond/arm/request/play"]
+        assert not [message for message in ear.heard if message.topic.value == "motiond/arm/request/play"]
 
 
 async def test_a_command_for_a_robot_that_does_not_answer_is_not_sent(pair: Pair) -> None:
     async with listening(pair.second.settings, checked=False) as ear:
         with pytest.raises(NoAnswer, match="no answer in 5 s"):
             await ask(pair.settings, "arm", "play", {"motion": "wave"})
-        assert "motiond/arm/request/play" not in {one.topic.value for one in ear.heard}
+        assert "motiond/arm/request/play" not in {message.topic.value for message in ear.heard}

@@ -83,7 +83,7 @@ def test_a_robot_has_all_that_it_is_commanded_and_seen_by() -> None:
     sensors = {"state": "sensor", "progress": "sensor", "temperature": "sensor", "problem": "binary_sensor"}
     assert kinds == {"motion": "select", "speed": "number", "torque": "switch"} | buttons | sensors
     assert component("motion")["options"] == NAMES
-    identities = [one["unique_id"] for one in discovery()["components"].values()]
+    identities = [entity["unique_id"] for entity in discovery()["components"].values()]
     assert len(set(identities)) == len(identities)
 
 
@@ -171,10 +171,10 @@ def test_every_state_can_be_shown() -> None:
 def test_the_robot_is_available_where_it_and_its_daemon_are_online(state: str, word: str) -> None:
     message = discovery()
     assert message["availability_mode"] == "all"
-    topics = [one["topic"] for one in message["availability"]]
+    topics = [entry["topic"] for entry in message["availability"]]
     assert topics == ["motiond/bridge/d1/availability", "motiond/arm/availability"]
-    for one in message["availability"]:
-        assert ENVIRONMENT.from_string(one["value_template"]).render(value_json={"state": state}) == word
+    for entry in message["availability"]:
+        assert ENVIRONMENT.from_string(entry["value_template"]).render(value_json={"state": state}) == word
 
 
 # -- what was published before ------------------------------------------------------------------------------

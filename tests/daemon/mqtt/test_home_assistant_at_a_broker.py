@@ -92,7 +92,7 @@ async def kept(settings: MqttSettings) -> dict[str, Any]:
         await home.client.subscribe("kept/last", qos=1)
         await home.client.publish("kept/last", b"{}", qos=1)
         await home.until("kept/last")
-        return {one.topic.value: said(one) for one in home.heard if one.retain}
+        return {message.topic.value: said(message) for message in home.heard if message.retain}
 
 
 async def becomes(settings: MqttSettings, wanted: set[str]) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def seen_of(daemon: Daemon) -> list[str]:
     """Return what the system shows of a daemon and its stream processes."""
     process = psutil.Process(daemon.process.pid)
     seen = []
-    for one in (process, *process.children(recursive=True)):
+    for child in (process, *process.children(recursive=True)):
         with suppress(psutil.NoSuchProcess):  # chronyc, which a daemon asks now and then
-            seen.append(f"{one.cmdline()} {one.environ()}")
+            seen.append(f"{child.cmdline()} {child.environ()}")
     return seen

@@ -53,7 +53,11 @@ async def die_with_a_will(settings: MqttSettings, topic: str) -> None:
 
 def run(*command: object) -> str:
     done = subprocess.run(
-        [str(one) for one in command], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+        [str(argument) for argument in command],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
     )
     return done.stdout
 
@@ -96,7 +100,7 @@ async def with_dynamic_security(mosquitto: Mosquitto, folder: Path) -> None:
             await client.publish("$CONTROL/dynamic-security/v1", sent, qos=1)
             async with asyncio.timeout(PATIENCE_S):
                 answer = said(await anext(client.messages))
-            errors = [one["error"] for one in answer["responses"] if "error" in one]
+            errors = [response["error"] for response in answer["responses"] if "error" in response]
             assert set(errors) <= {"Role already exists"}
 
 
@@ -135,10 +139,14 @@ async def _holds(rules: Configuration, logins: dict[str, MqttSettings]) -> None:
                 readable = [topic for topic in TOPICS if rules.permits(name, topic, "read")]
                 assert "motiond/arm/state" in readable
                 while readable[-1] not in {
-                    one.topic.value for one in ear.heard if one.payload in reports.values()
+                    message.topic.value for message in ear.heard if message.payload in reports.values()
                 }:
                     await ear.hear()
-                heard = {one.topic.value for one in ear.heard if one.payload == reports[one.topic.value]}
+                heard = {
+                    message.topic.value
+                    for message in ear.heard
+                    if message.payload == reports[message.topic.value]
+                }
                 assert heard == set(readable), name
-                lies = {one.topic.value for one in ear.heard if one.payload == LIE}
+                lies = {message.topic.value for message in ear.heard if message.payload == LIE}
                 assert lies <= {topic for topic in TOPICS if rules.permits(name, topic, "write")}

@@ -62,7 +62,9 @@ async def test_requests_reports_and_stops_go_over_a_web_socket(
         for number in range(300):
             hub.publish(Report("arm", "result", {"goal_id": f"g{number}"}))
         await ear.until("motiond/arm/result", lambda said: said["goal_id"] == "g299")
-        results = [said(one)["goal_id"] for one in ear.heard if one.topic.value == "motiond/arm/result"]
+        results = [
+            said(message)["goal_id"] for message in ear.heard if message.topic.value == "motiond/arm/result"
+        ]
         assert results == [f"g{number}" for number in range(299)]
 
 
@@ -80,4 +82,4 @@ async def test_many_messages_at_once_are_all_read(web: Mosquitto) -> None:
         for number in range(500):
             await other.publish("numbers", b"%d" % number + b" " * (number * 7), qos=1)
         await asyncio.wait_for(all_there.wait(), PATIENCE_S)
-    assert [int(one.split()[0]) for one in taken] == list(range(500))
+    assert [int(payload.split()[0]) for payload in taken] == list(range(500))
