@@ -236,7 +236,7 @@ def test_a_device_is_locked_by_its_name_and_by_the_number_of_what_it_stands_for(
 
 
 @pytest.mark.parametrize(
-    ("kind", "options", "told"),
+    ("kind", "options", "option"),
     [
         ("hebi", {"names": ["a"] * 1001}, "option 'names'"),
         ("hebi", {"families": "f", "interfaces": ["eth0"] * 1001}, "option 'interfaces'"),
@@ -250,10 +250,10 @@ def test_a_device_is_locked_by_its_name_and_by_the_number_of_what_it_stands_for(
     ],
 )
 def test_no_option_takes_more_entries_than_a_robot_can_need(
-    kind: str, options: dict[str, Any], told: str
+    kind: str, options: dict[str, Any], option: str
 ) -> None:
     with pytest.raises(OptionsError) as caught:
         check_options(kind, options)
     assert str(caught.value).partition(": ")[2] == (
-        f"{told} has 1001 entries; it takes at most 1000; remove some"
+        f"{option} has 1001 entries; it takes at most 1000; remove some"
     )

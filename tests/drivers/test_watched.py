@@ -64,9 +64,9 @@ class Rehearsal:
             return "offline"
         except DriverError:
             return "fault"
-        told = [one for one in self.driver.notices if "simulated fault" not in one]
+        notices = [one for one in self.driver.notices if "simulated fault" not in one]
         self.driver.notices.clear()
-        return "event" if told and state == "released" else ""
+        return "event" if notices and state == "released" else ""
 
     def verify(self) -> str:
         """Return whether the driver finds it out when it is asked."""

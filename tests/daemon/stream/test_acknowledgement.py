@@ -40,10 +40,10 @@ def robot(tmp_path: Path) -> Iterator[Robot]:
 
 
 def changes_in(robot: Bench) -> list[messages.Changed]:
-    """Make one tick, and return what was told to have changed in it."""
+    """Make one tick, and return what it reports to have changed."""
     robot.notices.clear()
     robot.step()
-    return robot.told(messages.Changed)
+    return robot.notices_of(messages.Changed)
 
 
 @pytest.mark.parametrize("state", MOVING)
@@ -91,7 +91,7 @@ def test_a_slow_motion_acknowledges_before_its_next_row(tmp_path: Path) -> None:
     slow.bench.channel.send(messages.Speed(1.0, 2.0), number=5)
     slow.bench.step()
     heard = [at_s for at_s, notice in slow.clock.heard if isinstance(notice, messages.Changed)]
-    assert [changed.after for changed in slow.bench.told(messages.Changed)][-1] == 5
+    assert [changed.after for changed in slow.bench.notices_of(messages.Changed)][-1] == 5
     assert slow.row_s <= heard[-1] < slow.row_s + 0.011
     slow.close()
 
@@ -106,7 +106,7 @@ def test_a_loop_that_leaves_acknowledges_what_it_was_asked_for_last(tmp_path: Pa
         if robot.state() is State.STOPPING:
             robot.channel.send(messages.Estop(), number=2)
     robot.hear()
-    last = robot.told(messages.Changed)[-1]
+    last = robot.notices_of(messages.Changed)[-1]
     assert (last.state, last.after) == (State.ESTOPPED, 2)
     robot.driver.close()
     robot.close()

@@ -63,13 +63,25 @@ def test_an_effort_beyond_its_limit_is_allowed_for_a_moment_only() -> None:
     assert failure.details == {"check": "effort", "joint": "elbow", "value": 2.5, "limit": 2.0, "unit": "N·m"}
 
 
-def test_an_effort_that_comes_down_in_between_is_counted_anew() -> None:
+def test_an_effort_that_comes_down_in_between_is_counted_from_zero() -> None:
     bench = Bench()
     for _ in range(5):
         bench.record["effort"][0] = 2.5
         assert bench.look(0.4) is None
         bench.record["effort"][0] = 1.5
         assert bench.look(0.1) is None
+
+
+def test_a_failure_is_over_once_it_has_been_well_below_the_limit_without_a_break() -> None:
+    bench = Bench()
+    bench.record["effort"][0] = 2.5
+    assert bench.look(0.7) is not None
+    for effort in (1.0, 1.96, 1.0):
+        bench.record["effort"][0] = effort
+        bench.look(0.8)
+        assert bench.checks.passed == []
+    bench.look(0.4)
+    assert bench.checks.passed == ["effort"]
 
 
 def test_the_hottest_actuator_is_reported() -> None:

@@ -282,7 +282,7 @@ def _in_words(robot: Robot, failure: Failure, before: tuple[State, bool]) -> str
 def _found(robot: Robot) -> list[tuple[str, ...]]:
     return [
         (one.kind, (one.details or {}).get("check", ""), (one.details or {}).get("code", ""))
-        for one in robot.told(messages.Happened)
+        for one in robot.notices_of(messages.Happened)
         if one.kind in {"check_failed", "deadline_missed"}
     ]
 

@@ -68,7 +68,7 @@ def plain_transmission(reduction: float = 1.0, offset: float = 0.0) -> Transmiss
 
 
 class LateClock(VirtualClock):
-    """Oversleeps once, by what it is told."""
+    """Oversleeps once, by `oversleep_s`."""
 
     oversleep_s = 0.0
 
@@ -123,16 +123,16 @@ class Bench:
         while (received := self.channel.receive()) is not None:
             self.notices.append(received[0])
 
-    def told(self, kind: type[Any]) -> list[Any]:
+    def notices_of(self, kind: type[Any]) -> list[Any]:
         return [notice for notice in self.notices if isinstance(notice, kind)]
 
     def ends(self) -> list[messages.Ended]:
-        return [ended for changed in self.told(messages.Changed) for ended in changed.ended]
+        return [ended for changed in self.notices_of(messages.Changed) for ended in changed.ended]
 
     def enable(self) -> list[float]:
         self.channel.send(messages.Enable())
         self.step()
-        reference: list[float] = self.told(messages.Changed)[-1].reference
+        reference: list[float] = self.notices_of(messages.Changed)[-1].reference
         return reference
 
     def play(
@@ -238,7 +238,7 @@ def test_a_stop_comes_to_rest_on_the_path_and_is_reported_as_canceled(bench: Ben
     bench.step_until(bench.ended)
     (ended,) = bench.ends()
     assert ended.code == "CANCELED"
-    assert bench.told(messages.Changed)[-1].state == "idle"
+    assert bench.notices_of(messages.Changed)[-1].state == "idle"
     path = np.interp(bench.loop.player.position[0], ROWS[:, 0], ROWS[:, 1])
     assert bench.loop.player.position[1] == pytest.approx(path, abs=1e-9)
 
@@ -308,8 +308,8 @@ def test_a_late_tick_skips_no_more_than_it_may_and_the_motion_ends_later_by_the_
     before = bench.loop.player.frame
     late_by(bench, 9.5 / RATE_HZ)
     bench.step()
-    told = bench.loop.record.data[[SCALARS.index("missed"), SCALARS.index("skipped")]]
-    assert (bench.loop.player.frame, told.tolist()) == (before + rows, [9, skipped])
+    late = bench.loop.record.data[[SCALARS.index("missed"), SCALARS.index("skipped")]]
+    assert (bench.loop.player.frame, late.tolist()) == (before + rows, [9, skipped])
     assert bench.step_until(bench.ended) == len(ROWS) - 1 - before - rows
 
 
@@ -376,7 +376,7 @@ def test_a_shutdown_in_the_middle_stops_softly_first(bench: Bench) -> None:
 
 
 class Failing(Driver):
-    """A driver that works until it is told how to fail."""
+    """A driver that works until it has an `error`."""
 
     max_rate_hz = 1000.0
     error: Exception | None = None
@@ -409,7 +409,7 @@ def test_what_the_driver_notices_becomes_events_once(tmp_path: Path) -> None:
     bench = Bench(tmp_path, driver=driver)
     driver.notices.extend(["elbow: at its position limit", "elbow: off its position limit"])
     bench.step(3)
-    assert bench.told(messages.Happened) == [
+    assert bench.notices_of(messages.Happened) == [
         messages.Happened("driver", "elbow: at its position limit"),
         messages.Happened("driver", "elbow: off its position limit"),
     ]
@@ -435,7 +435,7 @@ def test_a_driver_that_fails_ends_the_goal_halts_and_is_counted(
     bench.step(3)
     assert bench.state() is State.FAULT
     assert [(ended.code, ended.message) for ended in bench.ends()] == [(code, message)]
-    assert [happened.message for happened in bench.told(messages.Happened)] == [message]
+    assert [happened.message for happened in bench.notices_of(messages.Happened)] == [message]
     assert driver.halts == 2
     assert bench.loop.record.data[SCALARS.index("errors")] == 3
     bench.close()
@@ -541,10 +541,10 @@ class Hearing(VirtualClock):
         self.heard: list[tuple[float, messages.Command | messages.Notice]] = []
 
     def listen_until(self, fd: int, deadline_s: float) -> None:
-        told = len(self._bench.notices)
+        before = len(self._bench.notices)
         if self.hears:
             self._bench.hear()
-        self.heard += [(self.time_s, notice) for notice in self._bench.notices[told:]]
+        self.heard += [(self.time_s, notice) for notice in self._bench.notices[before:]]
         super().listen_until(fd, deadline_s)
 
 
@@ -616,8 +616,8 @@ def test_a_stop_is_taken_and_reported_at_once_and_slows_down_from_the_next_row_o
     before = slow.bench.loop.player.frame
     slow.bench.channel.send(messages.Stop())
     slow.bench.step()
-    ((told_s, told),) = [one for one in slow.clock.heard if one[0] >= slow.row_s]
-    assert (told_s, getattr(told, "state", "")) == (slow.row_s, "stopping")
+    ((reported_s, notice),) = [one for one in slow.clock.heard if one[0] >= slow.row_s]
+    assert (reported_s, getattr(notice, "state", "")) == (slow.row_s, "stopping")
     assert slow.driver.times_of("write") == [pytest.approx(slow.row_s + 1 / SLOW_HZ)]
     assert before < slow.bench.loop.player.frame < before + 1
     slow.bench.step_until(slow.bench.ended)

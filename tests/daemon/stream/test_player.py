@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,6 +16,9 @@ from motiond.daemon.stream.engine.player import Player
 from motiond.daemon.stream.engine.watch import watch_tolerances
 from motiond.daemon.trajectory.route import Passes, Route
 from motiond.daemon.trajectory.track import Track
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RATE_HZ = 100.0
 APPROACH = [[0.1, 1.0], [0.2, 1.0]]
@@ -131,11 +134,15 @@ def test_a_stop_while_paused_ends_the_goal_where_it_is(player: Player) -> None:
 
 
 @pytest.mark.parametrize("act", ["pause", "resume"])
-def test_without_a_goal_there_is_nothing_to_pause_or_resume(player: Player, act: str) -> None:
+def test_without_a_goal_there_is_nothing_to_pause_or_resume_and_the_next_one_plays_whole(
+    player: Player, act: str
+) -> None:
     getattr(player, act)()
     player.set_speed(0.5, 1.0)
     player.tick(1)
     assert (state_of(player), player.position.tolist()) == (State.IDLE, [0.0, 1.0])
+    player.play(execution_of())
+    assert play_on(player, 7) == APPROACH + MOTION
 
 
 def test_a_stop_in_the_approach_never_reaches_the_motion(player: Player) -> None:
@@ -146,6 +153,19 @@ def test_a_stop_in_the_approach_never_reaches_the_motion(player: Player) -> None
     play_on(player, 100)
     assert player.position[0] < 0.05
     assert [result.played_ticks for result in player.results] == [0]
+
+
+@pytest.mark.parametrize("act", [Player.pause, Player.resume, lambda player: player.set_speed(2.0, 50.0)])
+def test_a_stop_is_not_taken_back(player: Player, act: Callable[[Player], None]) -> None:
+    player.play(execution_of(approach=[], motion=long_motion()))
+    play_on(player, 10)
+    player.stop(ResultCode.CANCELED, "")
+    play_on(player, 1)
+    act(player)
+    steps = np.diff([row[0] for row in play_on(player, 20)])
+    assert (np.diff(steps) < 1e-12).all()
+    assert state_of(player) is State.IDLE
+    assert [result.code for result in player.results] == [ResultCode.CANCELED]
 
 
 def test_the_first_stop_decides_the_code(player: Player) -> None:

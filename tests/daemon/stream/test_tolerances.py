@@ -1,4 +1,4 @@
-"""Behaviour of tolerances: which joint is told."""
+"""Behaviour of tolerances: which joint is reported."""
 
 from __future__ import annotations
 

@@ -78,21 +78,21 @@ def driver(bench: Bench) -> Told:
 
 
 def last(bench: Bench) -> messages.Changed:
-    status: messages.Changed = bench.told(messages.Changed)[-1]
+    status: messages.Changed = bench.notices_of(messages.Changed)[-1]
     return status
 
 
 def events(bench: Bench) -> list[tuple[str, str]]:
-    return [(one.kind, one.message) for one in bench.told(messages.Happened)]
+    return [(one.kind, one.message) for one in bench.notices_of(messages.Happened)]
 
 
 def test_torque_is_reported_as_it_is_found_also_before_it_was_asked_for(bench: Bench) -> None:
     driver(bench).found = [1.0, math.nan]
     bench.step()
     assert (last(bench).torque, last(bench).found) == (False, [1.0, None])
-    told = len(bench.told(messages.Changed))
+    reports = len(bench.notices_of(messages.Changed))
     bench.step(10)
-    assert len(bench.told(messages.Changed)) == told
+    assert len(bench.notices_of(messages.Changed)) == reports
     driver(bench).found = None
     bench.step()
     assert last(bench).found == [0.0, 0.0]

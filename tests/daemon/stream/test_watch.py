@@ -161,7 +161,7 @@ def test_a_resume_goes_back_at_approach_speed_and_then_on_from_where_it_paused(
     (event,) = robot.events("displaced")
     moved = f"joint 'elbow' was moved {displaced['value']:.4g} rad from where it was held"
     assert event.message == f"{moved}; it goes back at approach speed first; look for what moved it"
-    states = [(status.state, bool(status.displaced)) for status in robot.told(messages.Changed)]
+    states = [(status.state, bool(status.displaced)) for status in robot.notices_of(messages.Changed)]
     assert ("approaching", True) in states
     assert states[-1] == ("idle", False)
 
@@ -181,7 +181,7 @@ def test_the_way_back_can_be_stopped(robots: Callable[..., Robot], verb: str) ->
     robot.step_until(robot.ended)
     (ended,) = robot.ends()
     assert ended.code == ("ESTOP" if verb == "estop" else "CANCELED")
-    assert robot.told(messages.Changed)[-1].displaced is None
+    assert robot.notices_of(messages.Changed)[-1].displaced is None
 
 
 def test_a_play_from_where_a_joint_was_moved_approaches_first(robots: Callable[..., Robot]) -> None:

@@ -103,7 +103,7 @@ class Robot(Bench):
             self.hear()
 
     def events(self, kind: str) -> list[Any]:
-        return [notice for notice in self.told(messages.Happened) if notice.kind == kind]
+        return [notice for notice in self.notices_of(messages.Happened) if notice.kind == kind]
 
     def leave(self) -> None:
         """End what plays, as it is in shared memory, and close everything."""

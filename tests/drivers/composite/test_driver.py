@@ -295,15 +295,15 @@ def test_fails_once_no_part_is_left(robot: Robot) -> None:
 
 def test_a_rate_that_one_part_refuses_leaves_all_at_the_former(robot: Robot, monkeypatch: Any) -> None:
     driver = robot.hold(hand={"command_lifetime_s": 0.1, "rate_divisor": 2})
-    told: list[float] = []
-    monkeypatch.setattr(robot.sims["arm"], "set_period", told.append)
+    periods: list[float] = []
+    monkeypatch.setattr(robot.sims["arm"], "set_period", periods.append)
     with pytest.raises(DriverConfigError) as caught:
         driver.set_period(0.02)
     assert str(caught.value) == (
         "part hand: driver sim: a command lifetime of 0.1 s is too short for a tick rate of 25 Hz; "
         "it must last 3 ticks; set `command_lifetime_s` to 0.12 or more"
     )
-    assert told == [0.02, PERIOD_S]
+    assert periods == [0.02, PERIOD_S]
 
 
 def test_rehearses_every_part_and_reports_all_that_is_wrong(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 UNLOCKED, LOCKED_BY_OTHER, LOCKED_BY_SENDER = range(3)
-TOLD = (*FIELDS, "control_strategy", *(f"{loop}_d_on_error" for loop in LOOPS))
+REPORTED = (*FIELDS, "control_strategy", *(f"{loop}_d_on_error" for loop in LOOPS))
 NAN = math.nan
 
 
@@ -151,7 +151,7 @@ class FakeGroup:
         if self.lost_acknowledgements > 0:
             self.lost_acknowledgements -= 1
             return False
-        for name in TOLD:
+        for name in REPORTED:
             for module, value in zip(self._modules, getattr(group_command, name), strict=True):
                 if name not in self.forgets and np.isfinite(value):
                     module.settings[name] = float(value)
@@ -161,9 +161,11 @@ class FakeGroup:
         del timeout_ms, reuse_info
         if self.reticent or any(module.lost or module.mute for module in self._modules):
             return None
-        told = {name: np.array([module.settings.get(name, NAN) for module in self._modules]) for name in TOLD}
+        settings = {
+            name: np.array([module.settings.get(name, NAN) for module in self._modules]) for name in REPORTED
+        }
         limits = np.array([module.limits for module in self._modules])
-        return SimpleNamespace(position_limit_min=limits[:, 0], position_limit_max=limits[:, 1], **told)
+        return SimpleNamespace(position_limit_min=limits[:, 0], position_limit_max=limits[:, 1], **settings)
 
     def send_feedback_request(self) -> bool:
         self._requested = True

@@ -16,7 +16,7 @@ from hebi._internal.lookup import Entry, Lookup
 
 from motiond.drivers.hebi.feedback import GroupState
 from motiond.drivers.testing.rig import Clock
-from tests.drivers.hebi.fake_hebi import TOLD, FakeEntry, FakeGroup, FakeLookup, FakeModule
+from tests.drivers.hebi.fake_hebi import REPORTED, FakeEntry, FakeGroup, FakeLookup, FakeModule
 
 
 def _public(kind: type) -> list[str]:
@@ -41,7 +41,7 @@ def test_its_methods_are_called_as_the_vendors(fake: type, vendors: type) -> Non
         (Lookup, ["entrylist"], False),
         (Group, ["command_lifetime", "feedback_frequency"], True),
         (Entry, FakeEntry.__dataclass_fields__, False),
-        (GroupInfo, [*TOLD, "position_limit_min", "position_limit_max"], False),
+        (GroupInfo, [*REPORTED, "position_limit_min", "position_limit_max"], False),
     ],
 )
 def test_its_attributes_are_the_vendors(vendors: type, names: list[str], *, writable: bool) -> None:

@@ -77,7 +77,7 @@ class Arm:
                 self.tick()
             except kind as error:
                 return str(error)
-        pytest.fail(f"nothing was text in {ticks} ticks")
+        pytest.fail(f"nothing was raised in {ticks} ticks")
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_lost_module_is_named_though_hebi_py_withholds_the_feedback_of_all(arm
     assert arm.base.goal[:2] == (0.5, 0.0)
 
 
-def test_a_module_that_was_cut_off_and_release_does_not_jump_when_it_is_back(arm: Arm) -> None:
+def test_a_module_that_was_cut_off_and_released_does_not_jump_when_it_is_back(arm: Arm) -> None:
     """However long the silence is, the module either still holds or stays limp."""
     for silence_ticks in range(8, 35):
         arm.driver.enable()
@@ -144,7 +144,7 @@ def test_does_not_take_hold_while_a_module_is_lost(arm: Arm) -> None:
     assert np.isnan(arm.base.goal).all()
 
 
-def test_a_module_that_release_is_named_and_not_driven_on(arm: Arm) -> None:
+def test_a_module_that_released_is_named_and_not_driven_on(arm: Arm) -> None:
     arm.elbow.deaf = True
     assert arm.fails(LifetimeExpired) == (
         "driver hebi: Arm/elbow released; they hold no living command, though setpoints were sent; "
@@ -259,16 +259,20 @@ def test_a_module_that_counts_another_turn_is_not_enabled(clock: Clock, position
 
 
 @pytest.mark.parametrize(
-    "position", [-1.6, 1.0, 1.65, 3.0], ids=["overshot", "inside", "overshot", "no turn"]
+    ("furthest", "position"),
+    [(1.5, -1.6), (1.5, 1.65), (3.1, -3.25), (3.1, 3.25), (1.5, 1.0), (1.5, 3.0)],
+    ids=["below", "above", "below a whole turn", "above a whole turn", "inside", "no turn"],
 )
-def test_a_module_that_is_no_turn_off_is_enabled(clock: Clock, position: float) -> None:
-    arm = Arm(clock, position_range={"elbow": [-1.5, 1.5]})
+def test_a_module_that_is_no_turn_off_is_enabled_also_where_it_has_overshot(
+    clock: Clock, furthest: float, position: float
+) -> None:
+    arm = Arm(clock, position_range={"elbow": [-furthest, furthest]})
     arm.elbow.position = position
     arm.driver.enable()
     assert arm.elbow.position == pytest.approx(position, abs=1e-6)
 
 
-def test_the_limits_stored_in_a_module_tell_its_turn(clock: Clock) -> None:
+def test_the_limits_stored_in_a_module_decide_its_turn(clock: Clock) -> None:
     lookup = FakeLookup([FakeModule("base", 6.4, limits=(-1.0, 1.0)), FakeModule("elbow", 6.4)], clock)
     driver = HebiDriver(ARM, HebiOptions(families="Arm"), clock, lambda _: lookup)
     driver.open()

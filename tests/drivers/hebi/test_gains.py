@@ -125,7 +125,7 @@ def test_sends_gains_again_until_they_are_acknowledged(clock: Clock, gains: Path
             ),
         ),
     ],
-    ids=["not acknowledged", "not told", "gain ignored", "several ignored"],
+    ids=["not acknowledged", "not reported", "gain ignored", "several ignored"],
 )
 def test_does_not_open_with_other_gains(
     clock: Clock, gains: Path, group: dict[str, Any], kind: type[DriverError], message: str

@@ -20,8 +20,8 @@ NONE = Mirrors((), 2)
 
 def found(mirrors: Mirrors = NONE, count: int = 2, **info: Any) -> dict[str, list[tuple[float, str]]]:
     modules = MODULES if mirrors is not NONE else MODULES[:2]
-    told = {name: np.array(values[: len(modules)]) for name, values in (UNSET | info).items()}
-    limits = stored_limits(SimpleNamespace(**told), modules, mirrors, count)
+    info_arrays = {name: np.array(values[: len(modules)]) for name, values in (UNSET | info).items()}
+    limits = stored_limits(SimpleNamespace(**info_arrays), modules, mirrors, count)
     return {
         kind: list(zip(getattr(limits, kind).tolist(), limits.sources[kind], strict=True)) for kind in KINDS
     }

@@ -14,7 +14,7 @@ import atexit, socket, sys
 from motiond.daemon.stream.process import process
 
 def stream(channel, machine):
-    atexit.register(print, "the vendor's library was told", flush=True)
+    atexit.register(print, "the vendor's library was notified", flush=True)
     return int(sys.argv[1])
 
 (daemon, channel), (_, requests) = (socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in "ab")
@@ -33,4 +33,4 @@ def test_what_a_driver_has_asked_for_at_the_exit_is_done(code: int) -> None:
         timeout=PATIENCE_S,
         check=False,
     )
-    assert (run.returncode, run.stdout, run.stderr) == (code, "the vendor's library was told\n", "")
+    assert (run.returncode, run.stdout, run.stderr) == (code, "the vendor's library was notified\n", "")
