@@ -185,7 +185,7 @@ class Player:
         event = Event.RESUME if on_motion else Event.RETURN
         if self._sought is not None:
             self._sought = self._sought._replace(goes_on=True)
-        if True:
+        if self._takes(event):
             if back is None:
                 self.clock.aim(self.speed if on_motion else 1.0)
             else:
