@@ -125,6 +125,14 @@ async def test_a_group_none_of_which_has_answered_was_not_stopped(tmp_path: Path
     assert err.splitlines()[-1].startswith("alone: nothing was stopped; ")
 
 
+async def test_a_group_that_nobody_knows_was_not_stopped(daemon: Daemon, tmp_path: Path) -> None:
+    config = tmp_path / "none.yaml"
+    code, out, err = await motiond("fleet", "stop", "chior", "-c", config, "--broker", daemon.broker)
+    assert (code, out) == (1, "")
+    unknown = f"what {config} says of the broker is not known"
+    assert err.splitlines()[-1] == f"chior: nothing was stopped; {unknown}; use the robot's own switch"
+
+
 def test_without_a_configuration_that_can_be_read_the_broker_is_that_of_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
