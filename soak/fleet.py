@@ -69,14 +69,14 @@ class Site:
         self.machines = made
         self.robots = [robot for machine in made for robot in machine.robots]
         self.results: dict[str, list[dict[str, Any]]] = {}
-        self._heard: set[tuple[str, str, int]] = set()
+        self._seen: set[tuple[str, str, int]] = set()
 
     @property
     def settings(self) -> MqttSettings:
         """The broker that is never killed, at which the judge is."""
         return self.cluster.settings(3)
 
-    async def hear(self) -> None:
+    async def receive(self) -> None:
         """Note results until cancelled."""
         while True:
             with suppress(aiomqtt.MqttError):
@@ -88,8 +88,8 @@ class Site:
 
     def _note(self, robot: str, result: dict[str, Any]) -> None:
         report = robot, result["goal_id"], result["sequence"]
-        if "start" in result["details"] and report not in self._heard:
-            self._heard.add(report)
+        if "start" in result["details"] and report not in self._seen:
+            self._seen.add(report)
             self.results.setdefault(robot, []).append(result)
 
     async def until_at_rest(self) -> None:
@@ -118,10 +118,10 @@ class Site:
 
     def parts(self, since_s: float) -> dict[str, Part]:
         """Return what each robot has done since a time, and forget its results."""
-        told, self.results = self.results, {}
+        results, self.results = self.results, {}
         return {
             robot: Part(
-                [float(one) for one in machine.first_rows(robot) if one >= since_s], told.get(robot, [])
+                [float(at_s) for at_s in machine.first_rows(robot) if at_s >= since_s], results.get(robot, [])
             )
             for machine in self.machines
             for robot in machine.robots
@@ -194,7 +194,7 @@ async def _go_wrong(site: Site, kind: str, chance: random.Random) -> Mishap:
 
 
 async def _begin(site: Site, committed: asyncio.Future[float] | None = None) -> float | None:
-    """Start all, and follow them to the end; return the appointed time, None where nobody was to play."""
+    """Start all, and follow them to the end; return the appointed time, None where no robot was to play."""
     try:
         async with (
             asyncio.timeout(PATIENCE_S),
@@ -236,8 +236,8 @@ async def running() -> AsyncIterator[Site]:
         urls = [node.settings.url for node in cluster.nodes]
         rows = round(MOTION_S * RATE_HZ) + 1
         site = Site(cluster, stack.enter_context(machines(folder, MACHINES, ROBOTS, urls, rows)))
-        hearing = asyncio.create_task(site.hear())
-        stack.callback(hearing.cancel)
+        receiving = asyncio.create_task(site.receive())
+        stack.callback(receiving.cancel)
         await site.until_at_rest()
         yield site
 

@@ -1,4 +1,4 @@
-"""Says what became of a start of a group, and whether that is what is promised.
+"""Judges a start of a group by what is promised.
 
 Without a kill all robots play or none does. With one, no robot plays on alone for longer than it takes to
 miss the others and to stop (docs/decisions/all-or-none.md).
@@ -67,7 +67,7 @@ class Verdict(NamedTuple):
 
 
 def judged(parts: Mapping[str, Part], mishap: Mishap = Mishap()) -> Verdict:  # noqa: B008 - it cannot change
-    """Say what became of a start of some robots."""
+    """Return how a start of some robots ended, and what broke the promise."""
     problems = [*_wrong_reports(parts, mishap.robots)]
     first_s = [part.first_s[0] for part in parts.values() if part.first_s]
     if not first_s:

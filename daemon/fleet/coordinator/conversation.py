@@ -145,7 +145,7 @@ class Conversation:
             if self._kept != kept:
                 since_s, kept = loop.time(), self._kept
         if not self.roster.robots:
-            raise NoAnswer(_nobody_at(self.topics.base))
+            raise NoAnswer(_no_robot_at(self.topics.base))
 
     def _patience_s(self) -> float:
         """Return how long the next retained report may take."""
@@ -191,7 +191,7 @@ class Conversation:
         except TimeoutError:
             if (topic := self.topics.request(robot, verb)) in self._client.refused:
                 raise NoAnswer(f"{topic}: {REFUSED}") from None
-            reason = self.roster.absence(robot) or "its daemon says that it is online"
+            reason = self.roster.absence(robot) or "its daemon is reported online"
             hint = "look at the daemon's log"
             raise NoAnswer(f"{robot}: no answer in {timeout_s:.2g} s; {reason}; {hint}") from None
         finally:
@@ -234,7 +234,7 @@ async def conversing(settings: MqttSettings) -> AsyncIterator[Conversation]:
     """
     broker = await broker_of(settings)
     async with at_broker(broker) as client:
-        others = [one for one in settings.each() if one != broker]
+        others = [other for other in settings.each() if other != broker]
         conversation = Conversation(client, broker, others)
         receiving = asyncio.create_task(conversation.receive(), name="fleet.receive")
         try:
@@ -252,7 +252,7 @@ def _data_of(answer: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-def _nobody_at(base: str) -> str:
+def _no_robot_at(base: str) -> str:
     start_it = "start it with `motiond run`"
     if base == MqttSettings().base:
         return f"no daemon has been at this broker; {start_it}"

@@ -1,4 +1,4 @@
-"""Control of the robots that require it: acquired where nobody has it, renewed, and returned in the end."""
+"""Control of the robots that require it: acquired where it is free, renewed, and released at the end."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Leases:
             keeping.cancel()
         if self._keeping:
             await asyncio.wait(self._keeping)
-        await asyncio.gather(*(self._give_back(robot) for robot in self._held))
+        await asyncio.gather(*(self._release(robot) for robot in self._held))
 
     async def ask(
         self, robot: str, verb: str, payload: dict[str, Any], timeout_s: float = ANSWER_S
@@ -87,7 +87,7 @@ class Leases:
                     asked = {"lease": self._held[robot]}
                     await self._conversation.ask(robot, "lease/renew", asked, period_s)
 
-    async def _give_back(self, robot: str) -> None:
+    async def _release(self, robot: str) -> None:
         with suppress(RequestError, NoAnswer, aiomqtt.MqttError):  # it runs out by itself
             asked = {"lease": self._held[robot]}
             await self._conversation.ask(robot, "lease/release", asked, RELEASE_S)

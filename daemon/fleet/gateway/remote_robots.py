@@ -136,7 +136,7 @@ class RemoteRobots:
                 return _data_of(f"{robot}/{verb}", await answer)
         except TimeoutError:
             absence = self._reports.roster.absence(robot)
-            reason = absence or "its daemon says that it is online"
+            reason = absence or "its daemon is reported online"
             hint = "use the robot's own switch" if VERBS[verb].stops else "look at what the robot does"
             problem = f"sent, and not answered in {within_s:g} s"
             code = "OFFLINE" if absence else "TIMEOUT"

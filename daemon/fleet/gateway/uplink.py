@@ -70,7 +70,9 @@ class Uplink:
         self._topics: frozenset[str] = frozenset()
         self._wanted: frozenset[str] = frozenset()
         self._may_send = asyncio.Semaphore(MOST_UNCONFIRMED)
-        self._logs = {str(address_of(one)): ConnectionLog(str(address_of(one))) for one in settings.each()}
+        self._logs = {
+            url: ConnectionLog(url) for url in (str(address_of(broker)) for broker in settings.each())
+        }
 
     @property
     def address(self) -> str:
@@ -88,8 +90,10 @@ class Uplink:
 
     def others(self) -> list[MqttSettings]:
         """Return the other brokers to which a stop has to go: a daemon may have moved there unnoticed."""
-        several = self._settings.each()
-        return [one for one in several if len(several) > 1 and (self._client is None or one != self._present)]
+        brokers = self._settings.each()
+        if len(brokers) == 1:
+            return []
+        return [broker for broker in brokers if self._client is None or broker != self._present]
 
     async def run(self, topics: Iterable[str]) -> NoReturn:
         """Keep a connection until cancelled; subscribe to some topics on each."""

@@ -101,7 +101,7 @@ class GroupMember:
             await start.watch()
         except Exception:
             log.exception("start '%s' failed inside motiond", start.commit.start)
-            start.break_off("it failed inside motiond; the daemon's log says more", None)
+            start.break_off("it failed inside motiond; see the daemon's log", None)
         finally:
             del self._starts[start.commit.start]
 

@@ -142,7 +142,7 @@ async def test_a_stop_that_nobody_answers_is_told_loudly_and_so_is_a_daemon_that
         await monitor.shows("left: offline", reason)
         monitor.type("q")
         code, _, err = await monitor.end()
-    reason = "its daemon says that it is online; use the robot's own switch"
+    reason = "its daemon is reported online; use the robot's own switch"
     assert (code, err) == (1, f"{last}; {reason}\n")
     assert set(crowd.verbs("left")) == {"stop"}
 

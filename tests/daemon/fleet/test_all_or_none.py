@@ -118,7 +118,7 @@ async def test_who_fails_after_its_first_row_stops_the_others_at_once_or_not() -
 
 @pytest.mark.parametrize("commits", [(), ("r1",), ("r1", "r3")], ids=["none", "one", "two"])
 @pytest.mark.parametrize("then", ["stop", "continue"])
-async def test_a_coordinator_that_dies_between_commits_leaves_nobody_playing_alone(
+async def test_a_coordinator_that_dies_between_commits_leaves_no_robot_playing_alone(
     commits: tuple[str, ...], then: str
 ) -> None:
     came = await outcome(commits=commits, then=then)

@@ -155,7 +155,7 @@ CONTROLLED = "right/fleet/prepare: not in control; ana has it; ask them to relea
 EXPIRED = "right: not reserved for start 's1'; it has expired, was released or never was; prepare it first"
 NO_TIME = "right: its answer has ready_in_s -1.0; it must be a time in s; look at the daemon's log"
 IN_1_S, IN_5_S = (
-    f"right: no answer in {time_s} s; its daemon says that it is online; look at the daemon's log"
+    f"right: no answer in {time_s} s; its daemon is reported online; look at the daemon's log"
     for time_s in (1, 5)
 )
 

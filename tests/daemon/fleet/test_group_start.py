@@ -39,7 +39,9 @@ async def test_two_daemons_start_together(tmp_path: Path, mosquitto: StandIn) ->
         assert one.rig.leaves_first_row_s == pytest.approx(start_s, abs=TICK_S)
 
 
-async def test_one_that_ends_well_before_the_others_stops_nobody(tmp_path: Path, mosquitto: StandIn) -> None:
+async def test_one_that_ends_well_before_the_others_stops_no_other(
+    tmp_path: Path, mosquitto: StandIn
+) -> None:
     async with choir(tmp_path, mosquitto.settings) as it:
         await it.start(right={"loop": 4})
         assert (await it.members["left"].result())["code"] == "SUCCESSFUL"
@@ -47,7 +49,7 @@ async def test_one_that_ends_well_before_the_others_stops_nobody(tmp_path: Path,
 
 
 @pytest.mark.parametrize("verb", ["stop", "estop"])
-async def test_one_that_is_stopped_before_the_first_row_lets_nobody_play_it(
+async def test_one_that_is_stopped_before_the_first_row_keeps_all_from_it(
     tmp_path: Path, mosquitto: StandIn, verb: str
 ) -> None:
     async with choir(tmp_path, mosquitto.settings) as it:
@@ -144,6 +146,6 @@ async def test_what_fails_inside_stops_the_robots_and_the_next_start_is_watched(
             patched.setattr("motiond.daemon.fleet.member.group_member._Start.watch", fail)
             await it.start()
             released = await it.members["left"].phase("released")
-        assert released["reason"] == "it failed inside motiond; the daemon's log says more"
+        assert released["reason"] == "it failed inside motiond; see the daemon's log"
         await it.start("s2")
         assert (await it.members["left"].result())["code"] == "SUCCESSFUL"

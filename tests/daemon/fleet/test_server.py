@@ -142,7 +142,7 @@ async def test_an_invalid_request_is_refused_before_it_is_sent(fleet: Fleet, cho
 async def test_a_silent_daemon_is_waited_for_within_bounds(fleet: Fleet, choir: Members) -> None:
     choir.robots["left"].silent_at = {"pause", "stop"}
     status, answer = await fleet.post("/api/robots/left/pause")
-    silent = "sent, and not answered in 5 s; its daemon says that it is online"
+    silent = "sent, and not answered in 5 s; its daemon is reported online"
     assert (status, answer["code"]) == (504, "TIMEOUT")
     assert answer["error"] == f"left/pause: {silent}; look at what the robot does"
     status, answer = await fleet.post("/api/robots/left/stop")

@@ -76,10 +76,10 @@ class Node:
     def _leader(self) -> str:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self._http_port}/jsz", timeout=ANSWER_S) as page:
-                told: dict[str, Any] = orjson.loads(page.read())
+                state: dict[str, Any] = orjson.loads(page.read())
         except OSError:
             return ""
-        return str(told.get("meta_cluster", {}).get("leader", ""))
+        return str(state.get("meta_cluster", {}).get("leader", ""))
 
     def _takes_a_client(self) -> bool:
         try:

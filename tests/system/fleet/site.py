@@ -72,6 +72,6 @@ class Site:
 
 
 def _lines(config: Path, moved: Callable[[str, str], str]) -> list[str]:
-    """Return what a configuration says but of listeners, moved to other ports and folders."""
+    """Return the lines of a configuration without listeners, with other ports and folders."""
     said = re.findall(r"^([a-z_]+) (.*)$", config.read_text(encoding="utf-8"), re.MULTILINE)
     return [moved(key, rest) for key, rest in said if key != "listener"]

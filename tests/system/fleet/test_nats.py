@@ -73,20 +73,17 @@ async def hearing(settings: MqttSettings) -> AsyncIterator[Ear]:
 
 
 async def is_kept(cluster: Cluster, node: int, topic: str, holds: Callable[[Any], bool]) -> Any:
-    """Hold what a newcomer at a node is told against what is expected, and give it.
-
-    One that hears it as it is told cannot know what is kept; the next newcomer can.
-    """
+    """Wait until a node retains a message that holds, and return it: a new client receives it as retained."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            async with hearing(cluster.settings(node)) as newcomer:
-                message = await newcomer.until(topic, holds)
+            async with hearing(cluster.settings(node)) as client:
+                message = await client.until(topic, holds)
             if message.retain:
                 return said(message)
 
 
 async def ask(settings: MqttSettings, verb: str, **keys: Any) -> Any:
-    """Ask the robot, again where a node hangs up or nobody answers, and give the data of the answer.
+    """Ask the robot until it answers, and return the data of the answer.
 
     A node may not know yet that the daemon, just come to another one, takes requests.
     """
@@ -114,7 +111,7 @@ def is_broken(data: Any) -> bool:
     return bool(data["state"] == "broken")
 
 
-async def test_what_is_asked_at_one_node_is_done_at_another_and_told_at_a_third_as_is_the_daemon_s_end(
+async def test_requests_and_reports_of_a_daemon_pass_between_all_nodes_and_so_does_its_will(
     cluster: Cluster, rig: Rig
 ) -> None:
     async with running(rig) as daemon, hearing(cluster.settings(3)) as ear:
@@ -149,8 +146,8 @@ async def test_a_node_is_killed_in_the_middle_of_a_motion_and_the_result_comes_o
             ear.heard.clear()
             moved = said(await ear.until(DAEMON, is_online))
             wills = [said(one) for one in ear.heard if one.topic.value == DAEMON]
-            told = said(await ear.until(STATE, lambda data: data["sequence"] >= before))
-            assert told["goal_id"] in {goal_id, None}  # None where it has ended by now
+            state = said(await ear.until(STATE, lambda data: data["sequence"] >= before))
+            assert state["goal_id"] in {goal_id, None}  # None where it has ended by now
             ended = said(await ear.until(RESULT))
             await ask(cluster.settings(2), "status")
             again = [said(one) for one in ear.heard if one.topic.value == RESULT]
@@ -163,7 +160,7 @@ async def test_a_node_is_killed_in_the_middle_of_a_motion_and_the_result_comes_o
             cluster.nodes[0].kill()
             assert await daemon.end() == 0
     assert (ended["goal_id"], ended["code"], ended["sequence"]) == (goal_id, "SUCCESSFUL", 1)
-    # A killed node tells no will of its clients; one that takes the daemon in and loses it does.
+    # A killed node publishes no will of its clients; one that the daemon went to and lost does.
     assert (tmp_path / "log").read_text().count("not connected") or wills == []
     assert [one for one in wills if not is_broken(one)] == []
     # By QoS 1, what was under way at a loss may come twice; here the only loss was long before.
