@@ -77,7 +77,7 @@ class Mosquitto:
         self._process: subprocess.Popen[str] | None = None
 
     def configure(self, *lines: str) -> None:
-        # told to become another user, mosquitto could not read a folder of root's
+        # as another user, mosquitto could not read a folder of root's
         common = (f"user {getpass.getuser()}", "log_dest stderr", "log_type information")
         self._config.write_text("\n".join((f"listener {self.port} 127.0.0.1", *lines, *common, "")))
 
@@ -219,7 +219,7 @@ async def mosquitto_of_any_version(request: pytest.FixtureRequest) -> AsyncItera
 
 
 class Robots:
-    """Stands in for the registry: notes every request, and does what the tests tell it."""
+    """Stands in for the registry: keeps every request, and answers as a test wants."""
 
     robots: tuple[str, ...] = ("arm", "hand")
 
@@ -288,7 +288,7 @@ def control_of(config: Path, robots: Robots, hub: ReportHub) -> ControlSocket:
 
 
 class WatchedBridge(MqttBridge):
-    """A bridge that tells when it lost its connection, and tries anew only when it may."""
+    """A bridge that shows when its connection is lost, and tries again only when it may."""
 
     def __init__(self, settings: MqttSettings, robots: Robots, hub: ReportHub) -> None:
         super().__init__(settings, "d1", robots, Dispatcher(robots), hub)
@@ -394,9 +394,9 @@ class Ear:
                 while (message := self._take(topic, wanted)) is None:
                     await self.hear()
         except TimeoutError as error:
-            told = [said(message) for message in self.heard if message.topic.value == topic]
+            received = [said(message) for message in self.heard if message.topic.value == topic]
             others = sorted({message.topic.value for message in self.heard})
-            reason = f"{topic}: not in {PATIENCE_S:g} s; heard on it: {told}; heard on: {others}"
+            reason = f"{topic}: not in {PATIENCE_S:g} s; heard on it: {received}; heard on: {others}"
             raise AssertionError(reason) from error
         return message
 

@@ -66,7 +66,7 @@ LONGEST = 20_000  # ticks; what plays on then never ends
 
 
 class LateClock(VirtualClock):
-    """Oversleeps once, by what it is told."""
+    """Oversleeps once, by `oversleep_s`."""
 
     oversleep_s = 0.0
 
@@ -77,7 +77,7 @@ class LateClock(VirtualClock):
 
 
 class WatchedSim(SimDriver):
-    """Simulated actuators that remember the last setpoint, and fail when they are told to."""
+    """Simulated actuators that remember the last setpoint, and fail where a test wants."""
 
     received: list[float] | None = None
     stretch = 0
@@ -285,7 +285,7 @@ class Engine:
             )
         )
 
-    # -- what the loop tells --------------------------------------------------------------------------------
+    # -- what the loop reports ------------------------------------------------------------------------------
 
     def _hear(self) -> None:
         if not self.alive:

@@ -74,7 +74,7 @@ class Link:
                 pass
 
     async def _pass(self, data: bytes, sink: socket.socket, way: Way) -> bool:
-        """Pass on what one side said, and tell whether the connection goes on."""
+        """Pass on what one side sent; return whether the connection goes on."""
         del way  # all the same here
         await asyncio.get_running_loop().sock_sendall(sink, data)
         return True

@@ -200,14 +200,14 @@ class Rig:
     def _first(
         self, subject: str, holds: Callable[[dict[str, Any]], bool], since: int
     ) -> dict[str, Any] | None:
-        told = (report.data for report in self.reports[since:] if report.subject == subject)
-        return next((data for data in told if holds(data)), None)
+        reported = (report.data for report in self.reports[since:] if report.subject == subject)
+        return next((data for data in reported if holds(data)), None)
 
     def _miss(self, subject: str, since: int) -> NoReturn:
-        told = [report.data for report in self.reports[since:] if report.subject == subject]
+        reported = [report.data for report in self.reports[since:] if report.subject == subject]
         states = [report.data["state"] for report in self.reports if report.subject == "state"]
         raise AssertionError(
-            f"no such {subject} in {PATIENCE_S:g} s; {len(told)} came, the last of them {told[-3:]}; "
+            f"no such {subject} in {PATIENCE_S:g} s; {len(reported)} came, the last of them {reported[-3:]}; "
             f"states from the beginning: {states}"
         )
 

@@ -88,7 +88,7 @@ async def world(rig: Rig, mosquitto: StandIn) -> AsyncIterator[World]:
 
 
 async def connected(rig: Rig, session: aiohttp.ClientSession) -> aiohttp.ClientWebSocketResponse:
-    """Connect as soon as the daemon listens; what a broker tells of it may be of the one before."""
+    """Connect as soon as the daemon listens; what a broker has retained may be of the one before."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
@@ -98,7 +98,7 @@ async def connected(rig: Rig, session: aiohttp.ClientSession) -> aiohttp.ClientW
 
 
 def as_reported(lease: dict[str, Any]) -> dict[str, Any]:
-    """Return what all are told of a lease: its end is worked out again each time, from two clocks."""
+    """Return what is reported of a lease: its end is worked out again each time, from two clocks."""
     ends = pytest.approx(lease["expires_at"], abs=0.001)
     return {"holder": lease["holder"], "epoch": lease["epoch"], "expires_at": ends}
 

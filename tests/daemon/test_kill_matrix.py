@@ -48,7 +48,7 @@ MOMENTS: dict[str, list[Act]] = {
 PLUGS: dict[str, Act] = {
     "the daemon is killed": Act(0, "daemon_dies"),
     "the daemon is stopped": Act(0, "daemon_hangs"),
-    "the daemon is told to end": Act(0, "shutdown"),
+    "the daemon is asked to end": Act(0, "shutdown"),
     "the broker is killed or stopped": Act(0, "stop"),
     "the stream process is stopped for a moment": Act(0, "late", {"periods": 5.5}),
     "the stream process is stopped for long": Act(0, "too_late", {"late_s": 2.0}),

@@ -1,4 +1,4 @@
-"""The section `mqtt`: what is refused before anything starts, and that no message tells a password."""
+"""The section `mqtt`: what is refused before anything starts, and that no message contains a password."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def refusals(folder: Path, mqtt: str) -> list[str]:
     return str(caught.value).replace(f"{folder}/", "").splitlines()
 
 
-# -- what is not told ---------------------------------------------------------------------------------------
+# -- what is left out ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

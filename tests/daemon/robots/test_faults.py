@@ -316,7 +316,7 @@ async def go_through(rig: Rig, registry: RobotRegistry, case: Case) -> Story:
 
 
 async def make_ready(rig: Rig, registry: RobotRegistry, at_rest: dict[str, Any], code: str) -> None:
-    since = rig.place_of(at_rest)  # what follows may have been told before this process looks
+    since = rig.place_of(at_rest)  # what follows may have been reported before this process looks
     if at_rest["state"] == "idle":
         if code != "SUCCESSFUL":
             await ask(registry, "disable")
@@ -328,7 +328,7 @@ async def make_ready(rig: Rig, registry: RobotRegistry, at_rest: dict[str, Any],
         await rig.until_state("idle", since)
 
 
-async def tell(folder: Path, cases: list[Case]) -> dict[str, Story]:
+async def story_of(folder: Path, cases: list[Case]) -> dict[str, Story]:
     """Go through cases; each needs the robot that the one before has left ready."""
     rig = make_rig(folder)
     async with rig.running() as registry:
@@ -336,9 +336,9 @@ async def tell(folder: Path, cases: list[Case]) -> dict[str, Story]:
         return {case.name: await go_through(rig, registry, case) for case in cases}
 
 
-async def tell_all(folder: Path) -> dict[str, Story]:
+async def all_stories(folder: Path) -> dict[str, Story]:
     """Go through all cases, with two robots at once."""
-    reported = await asyncio.gather(*(tell(folder / name, cases) for name, cases in GROUPS.items()))
+    reported = await asyncio.gather(*(story_of(folder / name, cases) for name, cases in GROUPS.items()))
     return dict(ChainMap(*reported))
 
 
@@ -348,7 +348,7 @@ def chronicle(tmp_path_factory: pytest.TempPathFactory) -> Chronicle:
     for name in GROUPS:
         (folder / name).mkdir()
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        stories = runner.run(tell_all(folder))
+        stories = runner.run(all_stories(folder))
     traces = [(cases, read_trace(folder / name / "trace.npy")) for name, cases in GROUPS.items()]
     return Chronicle(stories, {case.name: trace for cases, trace in traces for case in cases})
 

@@ -99,7 +99,7 @@ async def test_a_broken_file_leaves_the_motion_of_before_and_a_warning_says_why(
         await until(lambda: not registry.members["arm"].robot.motions._reading)  # by the watch
         listed = await ask(registry, "motions/reload")
         refused = {motion["name"]: motion["ok"] for motion in listed["motions"]}
-        assert refused == {"first": True, "long": True, "short": False}, "as who asks for it is told"
+        assert refused == {"first": True, "long": True, "short": False}
         file.write_text(text)
         await until(lambda: (entry := library.get("short")) and entry.plan)
 
@@ -162,8 +162,8 @@ async def test_names_that_are_no_utf8_end_nothing_and_the_folder_is_followed_on(
         assert (state["goal_id"], rig.results()) == (goal["goal_id"], [])
         await ask(registry, "stop")
     logged = [line for line in caplog.messages if "UTF-8" in line]
-    anew = "each change of that file has the folder watched from the beginning; rename it"
-    assert logged == [f"arm: {folder}: a name is no UTF-8; {anew}"]
+    again = "each change of that file has the folder watched from the beginning; rename it"
+    assert logged == [f"arm: {folder}: a name is no UTF-8; {again}"]
     assert not [record for record in caplog.records if record.exc_info]
 
 

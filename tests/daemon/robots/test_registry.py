@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class FakeRobot:
-    """Fails as often as it is told to, then runs until it leaves."""
+    """Fails by the errors it was given, then runs until it leaves."""
 
     def __init__(self, name: str, *errors: Exception) -> None:
         self.name = name

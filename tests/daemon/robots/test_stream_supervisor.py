@@ -1,4 +1,4 @@
-"""Behaviour of the supervisor of a stream process, with a process that does what the tests tell it."""
+"""Behaviour of the supervisor of a stream process, with a process that the tests play."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATIENCE_S = 30.0
 
 
 class Process:
-    """Stands in for `StreamProcess`: tells what it is given to tell, and notes what it is sent."""
+    """Stands in for `StreamProcess`: sends the notices of a test, and keeps what it is sent."""
 
     pid, refusal = 4711, ""
 
@@ -39,7 +39,7 @@ class Process:
         self.numbers: list[int] = []
         self.killed = self.closed = self.hurried = False
 
-    def tell(self, notice: Notice) -> None:
+    def notify(self, notice: Notice) -> None:
         self._notices.put_nowait(notice)
 
     async def notice(self) -> Notice | None:
@@ -68,7 +68,7 @@ class Process:
 
 
 class Listener:
-    """Notes what it is told, and fails at it when it is asked to."""
+    """Keeps what is reported, and fails at it when it is asked to."""
 
     def __init__(self) -> None:
         self.notices: list[Notice] = []
@@ -160,9 +160,9 @@ async def test_a_process_gets_heartbeats_while_it_is_on_line_and_only_then() -> 
         (process,) = stage.processes
         await asyncio.sleep(0.05)
         assert beats(process) == 0
-        process.tell(READY)
+        process.notify(READY)
         await stage.until(lambda: beats(process) > 2)
-        process.tell(messages.Lost("the bus is lost"))
+        process.notify(messages.Lost("the bus is lost"))
         await stage.until(lambda: len(stage.listener.notices) == 2)
         heard = beats(process)
         await asyncio.sleep(0.05)
@@ -172,7 +172,7 @@ async def test_a_process_gets_heartbeats_while_it_is_on_line_and_only_then() -> 
 async def test_the_numbers_of_commands_ascend_over_all_processes_and_heartbeats_have_none() -> None:
     async with running(beat_s=0.005) as stage:
         first = stage.processes[0]
-        first.tell(READY)
+        first.notify(READY)
         assert [stage.supervisor.send(messages.Stop()) for _ in range(2)] == [1, 2]
         await stage.until(lambda: beats(first) > 0)
         first.kill()
@@ -201,7 +201,7 @@ async def test_a_process_is_hurried_to_its_end_unless_it_has_actuators_to_stop(
     async with running() as stage:
         (process,) = stage.processes
         for notice in notices:
-            process.tell(notice)
+            process.notify(notice)
         await stage.until(lambda: len(stage.listener.notices) == len(notices))
     assert process.hurried is hurried
     assert process.sent == ([messages.Shutdown()] if not hurried or notices else process.sent)
@@ -210,7 +210,7 @@ async def test_a_process_is_hurried_to_its_end_unless_it_has_actuators_to_stop(
 
 async def test_a_process_that_shows_no_life_is_killed_and_another_is_started() -> None:
     async with running(timeout_s=0.1) as stage:
-        stage.processes[0].tell(READY)
+        stage.processes[0].notify(READY)
         stage.processes[0].writer.beat()
         await stage.until(lambda: len(stage.processes) == 2)
         assert stage.processes[0].killed
@@ -222,7 +222,7 @@ async def test_a_process_that_shows_no_life_is_killed_and_another_is_started() -
 async def test_a_process_that_has_no_records_but_beats_is_let_be() -> None:
     async with running(timeout_s=2.0) as stage:
         (process,) = stage.processes
-        process.tell(READY)
+        process.notify(READY)
         for _ in range(300):  # one and a half times as long as it may be silent
             process.writer.beat()
             await asyncio.sleep(0.01)
@@ -233,7 +233,7 @@ async def test_a_process_that_has_no_records_but_beats_is_let_be() -> None:
 async def test_the_watch_goes_on_after_an_error(caplog: pytest.LogCaptureFixture) -> None:
     async with running(timeout_s=3.0) as stage:
         process, record = stage.processes[0], ring.Record(1)
-        process.tell(READY)
+        process.notify(READY)
         stage.listener.fail_at = int
         for expected in (1, 2):
             process.writer.put(record.data)
@@ -245,11 +245,11 @@ async def test_the_watch_goes_on_after_an_error(caplog: pytest.LogCaptureFixture
 async def test_an_error_in_a_notice_ends_that_process_and_another_is_started() -> None:
     async with running() as stage:
         stage.listener.fail_at = messages.Ready
-        stage.processes[0].tell(READY)
+        stage.processes[0].notify(READY)
         await stage.until(lambda: len(stage.processes) == 2)
         assert stage.processes[0].closed
         stage.listener.fail_at = None
-        stage.processes[1].tell(READY)
+        stage.processes[1].notify(READY)
         await stage.until(lambda: stage.listener.notices == [READY])
 
 
@@ -265,5 +265,5 @@ async def test_a_process_that_cannot_be_started_is_told_of_and_tried_again() -> 
             )
             for reason in ("Too many open files", "no memory")
         ]
-        stage.processes[0].tell(READY)
+        stage.processes[0].notify(READY)
         await stage.until(lambda: stage.listener.notices == [READY])

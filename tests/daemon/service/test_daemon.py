@@ -46,7 +46,7 @@ def rig(tmp_path: Path, programs: None) -> Rig:
 
 
 async def heard(systemd: socket.socket) -> str:
-    """Return what systemd is told next, besides what it shows to people."""
+    """Return the next notification of systemd, but for those that are shown to people."""
     async with asyncio.timeout(PATIENCE_S):
         while (line := await shown(systemd)).startswith("STATUS="):
             pass

@@ -48,7 +48,7 @@ def under(systemd: socket.socket, **more: str) -> dict[str, str]:
 
 
 def heard(systemd: socket.socket) -> str:
-    """Return what systemd is told next, besides what it shows to people."""
+    """Return the next notification of systemd, but for those that are shown to people."""
     while (line := systemd.recv(1000).decode()).startswith("STATUS="):
         pass
     return line
@@ -92,7 +92,7 @@ def test_a_systemd_that_does_not_read_holds_nothing_up(
 ) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
     assert notify("READY=1")
-    eventually("nothing more can be told", lambda: notify("WATCHDOG=1"), lambda line: not line)
+    eventually("the queue is full", lambda: notify("WATCHDOG=1"), lambda line: not line)
     assert heard(systemd) == "READY=1"
     assert notify("WATCHDOG=1")
 
