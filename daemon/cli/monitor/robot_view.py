@@ -102,8 +102,7 @@ class RobotView:
     @property
     def message(self) -> str:
         """Why it is offline or in fault, as it says."""
-        message = printable(str(self._latest.get("state", {}).get("message") or ""))
-        return message.removeprefix(f"{self.robot}: ")
+        return printable(str(self._latest.get("state", {}).get("message") or ""))
 
     def doing(self) -> str:
         """Return the state, the motion and how far it is, in words."""

@@ -234,7 +234,7 @@ def status(
     print_table(columns, [(*_cells(row), motions) for row, motions in zip(rows, playable, strict=True)])
     for row in rows:
         if row["message"]:
-            typer.echo(f"{row['robot']}: {row['message'].removeprefix(row['robot'] + ': ')}")
+            typer.echo(f"{row['robot']}: {row['state']}; {row['message']}")
 
 
 async def _overview(client: Client, name: str | None) -> list[dict[str, Any]]:
