@@ -91,8 +91,6 @@ class Hold(Enum):
     HALTED = 3
 
 
-# Members of enums are slow to look up in every tick.
-STOPPING = State.STOPPING
 NONE, MOVING, HELD, HALTED = Hold.NONE, Hold.MOVING, Hold.HELD, Hold.HALTED
 PASSES = {
     "effort": "no joint is beyond its effort limit any more",

@@ -254,7 +254,7 @@ def test_does_not_drop_a_part_that_held_when_another_cannot_be_enabled_again(rob
     assert robot.holds("arm")
 
 
-def test_leaves_a_failed_part_out_where_reported_to(robot: Robot) -> None:
+def test_leaves_a_failed_part_out_where_configured_so(robot: Robot) -> None:
     driver = robot.hold(on_part_failure="leave_out")
     robot.write(1, 1, 1)
     robot.sims["hand"].lost = True
@@ -322,14 +322,12 @@ def test_rehearses_every_part_and_reports_all_that_is_wrong(
     assert str(caught.value) == "part arm: shoulder: has no gains\npart hand: finger: has no gains"
 
 
-def test_reports_how_every_part_understood_its_options(robot: Robot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passes_on_notes_warnings_and_notices_with_the_parts_name(
+    robot: Robot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     driver = robot.make()
     monkeypatch.setattr(FragileSim, "notes", property(lambda sim: (f"{sim.actuators[0]} has a mirror",)))
     assert driver.notes == ("part arm: shoulder has a mirror", "part hand: finger has a mirror")
-
-
-def test_passes_on_warnings_and_notices_with_the_parts_name(robot: Robot) -> None:
-    driver = robot.make()
     robot.sims["arm"].warnings.append("the bus is slow")
     driver.open()
     robot.sims["hand"].notices.append("finger is at its limit")

@@ -81,7 +81,7 @@ def test_a_script_runs_by_the_time_since_the_first_opening(clock: Clock) -> None
     assert np.isfinite(bench.play(0, 0.3)).all()
 
 
-def test_reports_of_each_fault(clock: Clock) -> None:
+def test_reports_each_fault(clock: Clock) -> None:
     bench = Bench(clock, fault("stuck", actuator="elbow", for_s=0.02))
     bench.play(0, 0.05)
     bench.driver.inject(fault("delay", delay_s=0.01))
@@ -220,7 +220,7 @@ def test_a_power_cycle_brings_the_joint_back_a_turn_off_and_without_torque(clock
     np.testing.assert_allclose(bench.state.position, [0.5 - FULL_TURN, 0.5], atol=1e-6)
 
 
-def test_who_is_release_is_reported_times_that_can_be_read(clock: Clock) -> None:
+def test_actuators_whose_commands_end_are_reported_as_released_with_rounded_times(clock: Clock) -> None:
     bench = Bench(clock, command_lifetime_s=0.1 + 0.2)
     bench.play(0.5, 0.1)
     clock.now_s += 1.0

@@ -55,7 +55,7 @@ def test_dry_friction_stops_a_joint_short_of_its_goal_and_holds_it_there(clock: 
     np.testing.assert_allclose(joints.state.position[1], 1, atol=1e-6)
 
 
-def test_a_load_makes_a_joint_sag_work_and_sink_when_it_lets_go(clock: Clock) -> None:
+def test_a_load_makes_a_joint_sag_work_and_sink_when_it_is_released(clock: Clock) -> None:
     joints = Joints(clock, load={"elbow": -8.0})
     joints.play(0, 1)
     np.testing.assert_allclose(joints.state.position, [-8 / (0.1 * FREQUENCY**2), 0], rtol=1e-6)
