@@ -45,7 +45,6 @@ NOT_RUN = {
     "docs/cli.md": 9,
     "docs/doctor.md": 3,
     "docs/fleet.md": 1,
-    "docs/home_assistant.md": 2,
     "docs/howto/hebi-arm.md": 5,
     "docs/init.md": 2,
     "docs/install.md": 7,
