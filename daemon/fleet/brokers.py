@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from math import ceil
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import orjson
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
 
 from motiond.client import NoAnswer, Refused, connect
 
 from ..api import RequestError
 from ..config.client import brokers_of
-from ..mqtt.client import address_of, at_broker, speaks_5
+from ..mqtt.client import address_of, at_broker
 from ..mqtt.topics import ANY_ROBOT, ReportTopic, ResponseTopic, Topics
+from .answers import json_object
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Sequence
@@ -129,10 +127,6 @@ async def _looked_at(broker: MqttSettings, reached: list[MqttSettings]) -> MqttS
         If none does soon.
     """
     topics, transaction, asked = Topics(broker.base), uuid4().hex, set[str]()
-    properties = None
-    if speaks_5(broker):
-        properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
-        properties.MessageExpiryInterval = ceil(LOOK_S)
     with suppress(TimeoutError):
         async with asyncio.timeout(LOOK_S), at_broker(broker) as client:
             reached.append(broker)
@@ -140,7 +134,7 @@ async def _looked_at(broker: MqttSettings, reached: list[MqttSettings]) -> MqttS
             await client.subscribe([(topics.response(ANY_ROBOT, "status"), 0)])
             await client.subscribe([(topics.report(ANY_ROBOT, "availability"), 0)])
             async for message in client.messages:
-                data = _decode(message.payload)
+                data = json_object(message.payload) or {}
                 match topics.meaning(message.topic.value):
                     case ResponseTopic() if data.get("transaction") == transaction:
                         return broker
@@ -148,16 +142,5 @@ async def _looked_at(broker: MqttSettings, reached: list[MqttSettings]) -> MqttS
                         if data.get("state") == "online":
                             asked.add(str(data.get("bridge")))
                             payload = orjson.dumps({"transaction": transaction})
-                            await client.publish(
-                                topics.request(name, "status"), payload, qos=0, properties=properties
-                            )
+                            client.hand_over(topics.request(name, "status"), payload, 0, expires_s=LOOK_S)
     raise NoAnswer(f"{address_of(broker)}: no robot answers there; start its daemon with `motiond run`")
-
-
-def _decode(payload: object) -> dict[str, Any]:
-    """Read a message; anything but a JSON object is as good as none."""
-    try:
-        data = orjson.loads(payload) if isinstance(payload, bytes) else None
-    except orjson.JSONDecodeError:
-        return {}
-    return data if isinstance(data, dict) else {}

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
-from math import ceil
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import aiomqtt
 import orjson
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
 
 from motiond.client import NoAnswer
 
-from ...api import RequestError
 from ...config.mqtt import MqttSettings
 from ...mqtt.client import REFUSED, PacketTooLong, address_of, at_broker
 from ...mqtt.topics import ANY_ROBOT, ReportTopic, ResponseTopic, Topics
+from ..answers import data_of, json_object
 from ..brokers import ALSO_S, NoneAnswered, broker_of, first_answer, stop_at
 from .roster import Roster
 
@@ -81,11 +78,8 @@ class Conversation:
 
     def _take(self, message: aiomqtt.Message) -> None:
         meaning = self.topics.meaning(message.topic.value)
-        try:
-            data = orjson.loads(message.payload or b"{}")
-        except orjson.JSONDecodeError:
-            return
-        if meaning is None or not isinstance(data, dict):
+        data = json_object(message.payload)
+        if meaning is None or data is None:
             return
         if isinstance(meaning, ResponseTopic):
             asked = self._asked.get(str(data.get("transaction")))
@@ -196,7 +190,7 @@ class Conversation:
             raise NoAnswer(f"{robot}: no answer in {timeout_s:.2g} s; {reason}; {hint}") from None
         finally:
             del self._asked[transaction]
-        return _data_of(data)
+        return data_of(f"{robot}/{verb}", data)
 
     async def stop(self, robot: str) -> dict[str, Any]:
         """Stop a robot softly, at every broker at once: its daemon may have gone on to another."""
@@ -212,13 +206,9 @@ class Conversation:
         """Hand a request over, which expires after so long."""
         if self._lost is not None:
             raise self._lost
-        properties = None
-        if self._client.version_5:
-            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
-            properties.MessageExpiryInterval = ceil(expires_s)
         topic = self.topics.request(robot, verb)
         try:
-            self._client.hand_over(topic, orjson.dumps(payload), qos, properties=properties)
+            self._client.hand_over(topic, orjson.dumps(payload), qos, expires_s=expires_s)
         except PacketTooLong as error:
             raise NoAnswer(str(error)) from error
 
@@ -242,14 +232,6 @@ async def conversing(settings: MqttSettings) -> AsyncIterator[Conversation]:
         finally:
             receiving.cancel()
             await asyncio.wait((receiving,))
-
-
-def _data_of(answer: dict[str, Any]) -> dict[str, Any]:
-    data = answer.get("data")
-    data = data if isinstance(data, dict) else {}
-    if answer.get("status") != "ok":
-        raise RequestError.of(answer.get("code", "INTERNAL"), answer.get("error", "refused"), data)
-    return data
 
 
 def _no_robot_at(base: str) -> str:

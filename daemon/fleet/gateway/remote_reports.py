@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import orjson
 
 from ...api import RETAINED, SUBJECTS, Report
 from ...config.section import SettingError
 from ...config.types import topic_safe
 from ...mqtt.topics import DaemonTopic, ReportTopic, Topics
+from ..answers import json_object
 from ..coordinator import Robot, Roster
 
 if TYPE_CHECKING:
@@ -110,11 +110,8 @@ class RemoteReports:
             if meaning.subject == "availability":
                 self._forget(meaning.robot)
             return
-        try:
-            data = orjson.loads(payload or b"{}")
-        except orjson.JSONDecodeError:
-            return
-        if not isinstance(data, dict):
+        data = json_object(payload)
+        if data is None:
             return
         match meaning:
             case DaemonTopic(daemon_id) if len(payload) <= MOST_DAEMON_BYTES:

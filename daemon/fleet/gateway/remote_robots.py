@@ -7,10 +7,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import uuid4
 
-import orjson
-
 from ...api import VERBS, RequestError, unknown_robot
 from ...mqtt.topics import ANY_ROBOT, ResponseTopic
+from ..answers import data_of, json_object
 from ..brokers import ALSO_S, first_answer, stop_at
 
 if TYPE_CHECKING:
@@ -68,11 +67,8 @@ class RemoteRobots:
         """Take an answer; ignore one to another client's request."""
         if not self._asked or len(payload) > MOST_BYTES:
             return
-        try:
-            data = orjson.loads(payload)
-        except orjson.JSONDecodeError:
-            return
-        if not isinstance(data, dict):
+        data = json_object(payload)
+        if data is None:
             return
         for waiting in self._asked.get((answer.robot, answer.verb, str(data.get("transaction"))), ()):
             if not waiting.done():
@@ -133,7 +129,7 @@ class RemoteRobots:
                     await self._send_stop(topic, payload, within_s, answer)
                 else:
                     await self._uplink.send_in_turn(topic, payload, within_s)
-                return _data_of(f"{robot}/{verb}", await answer)
+                return data_of(f"{robot}/{verb}", await answer)
         except TimeoutError:
             absence = self._reports.roster.absence(robot)
             reason = absence or "its daemon is reported online"
@@ -175,16 +171,3 @@ class RemoteFiles:
         at = f" on {host}" if host else ""
         problem, reason = "not served here", f"only {daemon}{at} has the robot's files"
         raise RequestError("NOT_ALLOWED", f"{robot}/{path}", problem, reason, "ask its page")
-
-
-def _data_of(where: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of an answer; raise the RequestError of a refusal."""
-    data = answer.get("data")
-    data = data if isinstance(data, dict) else {}
-    if answer.get("status") == "ok":
-        return data
-    code, error = answer.get("code"), answer.get("error")
-    if not isinstance(code, str) or not isinstance(error, str):
-        problem, hint = "its answer cannot be understood", "look at the daemon's log"
-        raise RequestError("INTERNAL", where, problem, "it has neither ok nor a refusal", hint)
-    raise RequestError.of(code, error, data)  # type: ignore[arg-type] # a newer daemon may have further codes

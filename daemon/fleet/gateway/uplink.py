@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
-from math import ceil
 from typing import TYPE_CHECKING, NoReturn
 
 import aiomqtt
 import orjson
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
 
 from ...api import RequestError
 from ...mqtt.client import (
@@ -172,12 +169,8 @@ class Uplink:
         if self._client is None:
             problem, reason = "no connection to the broker", "nothing was sent"
             raise RequestError("OFFLINE", self.address, problem, reason, "it is tried again; ask again")
-        properties = None
-        if self._client.version_5:
-            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
-            properties.MessageExpiryInterval = ceil(within_s)
         try:
-            return self._client.hand_over(topic, orjson.dumps(payload), qos, properties=properties)
+            return self._client.hand_over(topic, orjson.dumps(payload), qos, expires_s=within_s)
         except PacketTooLong as error:
             raise RequestError.of("TOO_LARGE", error) from error
 

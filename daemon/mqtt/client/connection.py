@@ -12,7 +12,7 @@ import socket
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from math import inf
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import aiomqtt
@@ -520,8 +520,11 @@ class MqttConnection:
         *,
         retain: bool = False,
         properties: Properties | None = None,
+        expires_s: float | None = None,
     ) -> int:
         """Have a message delivered, on this connection or, with a session, a later one; return its number.
+
+        `expires_s`, in place of properties, is how long the broker may keep it (MQTT 5).
 
         What is handed over with QoS 1 or 2 is published in this order; with QoS 0 it is published now, or
         not at all.
@@ -531,6 +534,9 @@ class MqttConnection:
         PacketTooLong
             If it is longer than the broker takes.
         """
+        if expires_s is not None and self.version_5:
+            properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
+            properties.MessageExpiryInterval = ceil(expires_s)
         number, _ = self._hand_over(Outgoing(topic, payload, qos, retain, properties))
         return number
 
