@@ -64,6 +64,7 @@ class Members:
         self.robots: dict[str, Member] = {}
         self.asked: list[tuple[str, str, dict[str, Any]]] = []
         self.asked_by: set[tuple[str, int]] = set()
+        self.expires_s: dict[str, int | None] = {}
         self.starts: dict[str, str] = {}
 
     def verbs(self, robot: str | None = None) -> list[str]:
@@ -117,6 +118,7 @@ class Members:
             _, robot, _, *verb = message.topic.value.split("/")
             assert isinstance(message.payload, bytes)
             self.asked_by.add(("/".join(verb), message.qos))
+            self.expires_s["/".join(verb)] = getattr(message.properties, "MessageExpiryInterval", None)
             self.take(robot, "/".join(verb), orjson.loads(message.payload or b"{}"))
 
     def take(self, robot: str, verb: str, body: dict[str, Any]) -> None:

@@ -193,6 +193,17 @@ async def test_a_stop_over_mqtt_5_is_sent_once_unless_a_daemon_asks_for_qos_0(
         assert choir.asked_by == {("stop", 0)}
 
 
+async def test_requests_over_mqtt_5_expire_when_their_answer_is_waited_for_no_longer(
+    mosquitto: StandIn,
+) -> None:
+    async with members(mosquitto.settings) as choir, serving(mosquitto.settings) as fleet:
+        choir.add("left", "choir", code=None)
+        await fleet.until_robots("left")
+        for path in ("robots/left/pause", "robots/left/stop", "fleet/choir/estop", "fleet/choir/resume"):
+            await fleet.post(f"/api/{path}")
+        assert choir.expires_s == dict.fromkeys(("pause", "stop", "estop", "resume"), 5)
+
+
 async def test_a_stop_waits_for_no_request_whatever_is_on_its_way(
     fleet: Fleet, choir: Members, monkeypatch: pytest.MonkeyPatch
 ) -> None:
