@@ -25,7 +25,7 @@ class Link:
         self._carriers: set[asyncio.Task[None]] = set()
         self._listener: socket.socket | None = None
 
-    async def hint(self) -> None:
+    async def repair(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", self.port), backlog=100)
         self._listener.setblocking(False)
         asyncio.get_running_loop().add_reader(self._listener, self._accept, self._listener)

@@ -93,7 +93,7 @@ async def settings(
 async def link(mosquitto: Mosquitto) -> AsyncIterator[Link]:
     """A way to the mosquitto that can be cut."""
     link = Link(mosquitto.port)
-    await link.hint()
+    await link.repair()
     yield link
     await link.cut()
 
@@ -187,7 +187,7 @@ async def test_when_the_broker_is_killed_the_robot_stops_softly_and_tells_it_aft
         await link.cut()  # the result comes once, and somebody shall be there
         await mosquitto.start()
         async with listening(mosquitto.settings) as ear:
-            await link.hint()
+            await link.repair()
             ended = await result(ear, goal_id)
             assert (await state(ear, "idle"))["torque"] is True
             await ear.until("motiond/arm/availability", lambda data: data["state"] == "online")

@@ -144,7 +144,7 @@ async def test_ctrl_c_before_the_commit_says_so_where_the_broker_hangs(
 ) -> None:
     choir.robots["right"].silent_at.add("fleet/prepare")
     link = HangingLink(int(broker.settings.listen.rpartition(":")[2]))
-    await link.hint()
+    await link.repair()
     play = Program("fleet", "play", "choir", "wave", "--broker", f"mqtt://127.0.0.1:{link.port}")
     await until(lambda: len(choir.verbs()) == 2)
     link.hangs = True

@@ -65,7 +65,7 @@ async def test_messages_that_come_back_are_timed(  # noqa: PLR0917 - a table
     port: int, there_s: float, back_s: float, messages: int, verdict: Verdict, hint: str | None
 ) -> None:
     line = LongLine(port, there_s, back_s)
-    await line.hint()
+    await line.repair()
     (found,) = await check_brokers(at(line.port), "bench")
     await line.cut()
     took_ms = 1e3 * (there_s + back_s)
@@ -84,7 +84,7 @@ async def test_messages_that_come_back_are_timed(  # noqa: PLR0917 - a table
 
 async def test_messages_that_do_not_come_back_in_time_are_a_failure(port: int) -> None:
     line = LongLine(port, 1.0, 1.5)
-    await line.hint()
+    await line.repair()
     (found,) = await check_brokers(at(line.port), "bench")
     await line.cut()
     topic = found.found.split("'")[1]

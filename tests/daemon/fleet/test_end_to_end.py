@@ -195,7 +195,7 @@ async def test_ctrl_c_stops_both_softly_and_waits_for_their_results(stage: Stage
 
 async def test_a_coordinator_that_is_cut_off_leaves_reservations_that_expire(stage: Stage) -> None:
     link = Link(stage.port)
-    await link.hint()
+    await link.repair()
     async with a_third(stage, "trio") as others:
         play = Program("fleet", "play", "trio", "long", "--broker", f"mqtt://127.0.0.1:{link.port}")
         await stage.until_phase("reserved", "right")

@@ -112,7 +112,7 @@ async def test_a_daemon_that_is_cut_off_before_the_first_row_keeps_the_others_fr
     tmp_path: Path, mosquitto: StandIn
 ) -> None:
     link = Link(mosquitto.port)
-    await link.hint()
+    await link.repair()
     linked = mosquitto.settings.model_copy(update={"broker": f"mqtt://127.0.0.1:{link.port}"})
     async with (
         member(MemberRig(tmp_path / "left", "left"), mosquitto.settings) as left,

@@ -23,7 +23,7 @@ class Cutter(Link):
         self._cut_at = text, way
 
     async def __aenter__(self) -> Self:
-        await self.hint()
+        await self.repair()
         return self
 
     async def __aexit__(

@@ -60,7 +60,7 @@ class Site:
         }
         self.broker.configure(*_lines(SITE, lambda key, rest: f"{key} {moved.get(key, rest)}"))
         await self.broker.start()
-        await self.link.hint()
+        await self.link.repair()
         near = {"address": f"127.0.0.1:{self.link.port}", "persistence_location": f"{self._folder}/robot/"}
         self.robot.configure(*_lines(ROBOT, lambda key, rest: f"{key} {near.get(key, rest)}"))
         await self.robot.start()

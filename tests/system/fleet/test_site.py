@@ -114,7 +114,7 @@ async def test_where_the_link_is_cut_results_arrive_once_when_it_is_back_and_req
         for number in range(3):
             hub.publish(Report("arm", "result", {"goal_id": f"g{number}"}))
         await at_robot.until(RESULT, lambda data: data["goal_id"] == "g2")
-        await site.link.hint()
+        await site.link.repair()
         await is_up(ear)
         hub.publish(Report("arm", "result", {"goal_id": "last"}))
         await ear.until(RESULT, lambda data: data["goal_id"] == "last")
@@ -151,7 +151,7 @@ async def test_a_robot_at_its_own_broker_plays_on_while_the_site_is_down(site: S
         await site.link.cut()  # what the robot's broker keeps comes once, and somebody shall be there
         await site.broker.start()
         async with operator(site) as ear:
-            await site.link.hint()
+            await site.link.repair()
             late = said(await ear.until(RESULT))
     assert (ended["goal_id"], ended["code"]) == (goal_id, "SUCCESSFUL")
     assert late == ended
@@ -171,7 +171,7 @@ async def test_a_robot_at_the_site_s_broker_stops_softly_where_the_link_is_cut(
         await site.link.cut()
         await ear.until(DAEMON, lambda data: data["state"] == "broken")
         await asyncio.to_thread(trace_at_rest, rig)
-        await site.link.hint()
+        await site.link.repair()
         ended = said(await ear.until(RESULT))
     reason = "the broker has been away for more than 5 s; nobody could stop it"
     assert (ended["code"], ended["message"]) == ("CANCELED", reason)
