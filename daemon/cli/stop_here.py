@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from contextlib import ExitStack
@@ -23,14 +24,16 @@ def is_stopped_here(arguments: list[str]) -> bool:
     It is not where a broker or another configuration is named, where no daemon here has the robot, or where
     there is more to report than that it stops: the stop is then sent again by the full program.
     """
-    if len(arguments) != 2 or arguments[1].startswith("-") or os.environ.get("MOTIOND_BROKER"):
+    verb, *words = [word for word in arguments if word != "--json"]
+    if len(words) != 1 or words[0].startswith("-") or os.environ.get("MOTIOND_BROKER"):
         return False
-    verb, robot = arguments
+    robot = words[0]
     try:
-        lines = [_line(verb, robot, answer) for answer in _answers(verb, robot)]
+        answers = _answers(verb, robot)
+        lines = [_line(verb, robot, answer) for answer in answers]
         if not any(lines):
             return False
-        sys.stdout.write("".join(lines))
+        sys.stdout.write(_as_json(answers) if "--json" in arguments else "".join(lines))
         sys.stdout.flush()
     except (Impostor, OSError, ValueError, KeyError):
         return False
@@ -62,6 +65,12 @@ def _daemons() -> list[tuple[str, ...]]:
         return [(address,) for address in addresses()]
     own = address_of(config)
     return [(own, config)] if own in addresses() else []
+
+
+def _as_json(answers: list[dict[str, Any]]) -> str:
+    """Return the data of the robot that takes longest to stop, where several daemons have one of the name."""
+    stopped = [answer["data"] for answer in answers if answer["status"] == "ok"]
+    return json.dumps(max(stopped, key=lambda data: data.get("stops_within_s", 0.0)), indent=2) + "\n"
 
 
 def _line(verb: str, robot: str, answer: dict[str, Any]) -> str:

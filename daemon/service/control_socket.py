@@ -137,22 +137,26 @@ class ControlSocket:
 
     async def answer(self, request: Mapping[str, Any], line: bytes) -> bytes:
         """Return the answer to a request."""
-        verb, body = request.get("verb"), request.get("body", {})
-        if not isinstance(verb, str) or not isinstance(body, dict):
-            return refused(_invalid("verb must be a text, and body an object"), None)
+        verb, body = request.get("verb"), request.get("body") or {}
+        if not isinstance(verb, str):
+            return refused(_invalid("verb must be a text"), None)
         for kind, serve in (("robot", self._dispatcher.answer), ("group", self._groups.answer)):
             if (name := request.get(kind)) is not None:
                 if not isinstance(name, str):
                     return refused(_invalid(f"{kind} must be a text"), None)
                 return await serve(RawRequest(name, verb, orjson.dumps(body), "control", message=line))
-        if verb not in self._acts:
-            problem, reason = f"no verb '{shortened(verb, 60)}'", f"there are {listed(self._acts)}"
-            unknown = RequestError("UNKNOWN_VERB", "control", problem, reason, nearest(verb, self._acts))
-            return refused(unknown, None)
         try:
-            return accepted(await self._acts[verb](body), None)
+            return accepted(await self._act(verb, body), None)
         except RequestError as error:
             return refused(error, None)
+
+    async def _act(self, verb: str, body: object) -> dict[str, Any]:
+        if verb not in self._acts:
+            problem, reason = f"no verb '{shortened(verb, 60)}'", f"there are {listed(self._acts)}"
+            raise RequestError("UNKNOWN_VERB", "control", problem, reason, nearest(verb, self._acts))
+        if not isinstance(body, dict):
+            raise _invalid("body must be an object")
+        return await self._acts[verb](body)
 
 
 class _Client:

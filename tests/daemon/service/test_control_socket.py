@@ -69,7 +69,7 @@ async def test_motiond_log_level_says_and_sets_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sent", "code", "refusal"),
     [
-        (b"{}", "INVALID_REQUEST", "control: verb must be a text, and body an object; correct it"),
+        (b"{}", "INVALID_REQUEST", "control: verb must be a text; correct it"),
         (
             b'{"verb":"log-levle"}',
             "UNKNOWN_VERB",
@@ -80,6 +80,7 @@ async def test_motiond_log_level_says_and_sets_it(tmp_path: Path) -> None:
             "INVALID_REQUEST",
             "log-level: no level 'loud'; there are debug, info, warning, error",
         ),
+        (b'{"verb":"log-level","body":3}', "INVALID_REQUEST", "control: body must be an object; correct it"),
         (b'{"robot":1,"verb":"stop"}', "INVALID_REQUEST", "control: robot must be a text; correct it"),
         (
             b'{"robot":"arn","verb":"stop"}',
@@ -106,6 +107,14 @@ async def test_what_cannot_be_served_is_refused_and_the_next_is_served(
         answer = await answer_to(config, sent + b"\n")
         assert (answer["status"], answer["code"], answer["error"]) == ("error", code, refusal)
         assert (await answer_to(config, b'{"verb":"log-level"}\n'))["status"] == "ok"
+
+
+@pytest.mark.parametrize("body", [b"null", b"[]", b"3", b'"now"'])
+async def test_a_stop_is_served_whatever_its_body(tmp_path: Path, body: bytes) -> None:
+    config = tmp_path / "motiond.yaml"
+    async with served(config):
+        answer = await answer_to(config, b'{"robot":"arm","verb":"stop","body":%s}\n' % body)
+    assert answer["status"] == "ok"
 
 
 async def test_more_clients_than_are_served_have_their_stops_served_alone(tmp_path: Path) -> None:
