@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import socket
 import ssl
 from contextlib import suppress
@@ -40,6 +41,9 @@ _REASONS: tuple[tuple[type[OSError], str], ...] = (
     (socket.gaierror, "the host's name cannot be found; correct the URL, or look at the name service"),
     (TimeoutError, "nobody answers there; correct the URL, or look at the network"),
 )
+# aiomqtt logs a traceback for each acknowledgement that comes after its call was cancelled or timed out.
+_AIOMQTT_LOG = logging.getLogger(f"{__name__}.aiomqtt")
+_AIOMQTT_LOG.setLevel(logging.CRITICAL)
 _NO_DELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
@@ -161,6 +165,7 @@ class MqttTransport(Transport):
             tls_context=tls,
             socket_options=[_NO_DELAY],
             websocket_path=broker.path or None,
+            logger=_AIOMQTT_LOG,
         )
         client.pending_calls_threshold = MOST_IN_FLIGHT
         return client
