@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,8 +58,8 @@ async def test_it_asks_the_system_for_what_makes_it_punctual_and_reports_what_is
 @pytest.mark.parametrize(
     ("number", "reason"),
     [
-        (signal.SIGKILL, "the stream process ended unasked (killed by signal 9)"),
-        (signal.SIGSTOP, "the stream process did not tick for 2.0 s and was killed"),
+        (signal.SIGKILL, r"the stream process ended unasked \(killed by signal 9\)"),
+        (signal.SIGSTOP, r"the stream process did not tick for \d+\.\d s and was killed"),
     ],
 )
 async def test_one_that_is_killed_or_hangs_ends_the_motion_and_is_replaced(
@@ -79,4 +80,4 @@ async def test_one_that_is_killed_or_hangs_ends_the_motion_and_is_replaced(
         goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
         assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
     assert result["code"] == "COMM_LOST"
-    assert lost["message"] == reason
+    assert re.fullmatch(reason, lost["message"])
