@@ -23,7 +23,7 @@ import orjson
 from bench.programs import ended, running_daemon
 from motiond.daemon.mqtt.client import MqttConnection
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.conftest import Mosquitto, listening, said
+from tests.daemon.conftest import Mosquitto, data_of, listening
 from tests.daemon.programs import use
 from tests.daemon.rig import JOINTS, Rig, sweep, write_seq
 from tests.ports import free_port
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from motiond.daemon.config.mqtt import MqttSettings
-    from tests.daemon.conftest import Ear
+    from tests.daemon.conftest import MqttObserver
 
     Trace = np.ndarray[tuple[int], np.dtype[np.void]]
 
@@ -126,23 +126,23 @@ async def _play_times(folder: Path, settings: MqttSettings) -> tuple[list[float]
         write_seq(folder / "motions" / f"{name}.seq", np.full((5, len(JOINTS)), place), JOINTS, RATE_HZ)
     asked: list[float] = []
     with running_daemon(rig.config) as daemon:
-        async with listening(settings, checked=False) as ear:
-            await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
-            await _play(ear, "low")
+        async with listening(settings, checked=False) as observer:
+            await observer.until("motiond/arm/state", lambda data: data["state"] == "idle")
+            await _play(observer, "low")
             echo_s = await echo_times(settings)
             for turn in range(TIMES):
                 asked.append(time.monotonic())
-                await _play(ear, "low" if turn % 2 else "high")
+                await _play(observer, "low" if turn % 2 else "high")
         await ended(daemon)
     return echo_s, _first_steps(read_trace(folder / "trace.npy"), asked)
 
 
-async def _play(ear: Ear, motion: str) -> None:
-    answer = await ear.ask("motiond/arm/request/play", orjson.dumps({"motion": motion}))
+async def _play(observer: MqttObserver, motion: str) -> None:
+    answer = await observer.ask("motiond/arm/request/play", orjson.dumps({"motion": motion}))
     goal_id = answer["data"]["goal_id"]
-    result = said(await ear.until("motiond/arm/result", lambda data: data["goal_id"] == goal_id))
+    result = data_of(await observer.until("motiond/arm/result", lambda data: data["goal_id"] == goal_id))
     assert result["code"] == "SUCCESSFUL", result
-    ear.heard.clear()
+    observer.received.clear()
     await asyncio.sleep(0.05)
 
 
@@ -158,26 +158,26 @@ async def _estop_times(folder: Path, settings: MqttSettings) -> list[float]:
     write_seq(folder / "motions" / "swing.seq", sweep(20.0, RATE_HZ, swings=10), JOINTS, RATE_HZ)
     asked: list[float] = []
     with running_daemon(rig.config) as daemon:
-        async with listening(settings, checked=False) as ear:
-            await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+        async with listening(settings, checked=False) as observer:
+            await observer.until("motiond/arm/state", lambda data: data["state"] == "idle")
             for _ in range(TIMES):
-                await _ask(ear, "play", {"motion": "swing", "loop": "forever"})
-                await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
+                await _ask(observer, "play", {"motion": "swing", "loop": "forever"})
+                await observer.until("motiond/arm/state", lambda data: data["state"] == "playing")
                 await asyncio.sleep(random.uniform(0.1, 0.5))
                 asked.append(time.monotonic())
-                await _ask(ear, "estop", {})
-                result = said(await ear.until("motiond/arm/result"))
+                await _ask(observer, "estop", {})
+                result = data_of(await observer.until("motiond/arm/result"))
                 if result["code"] != "ESTOP":
                     raise RuntimeError(f"the motion ended by itself: {result}")
                 await asyncio.sleep(2 * SILENCE_S)
-                await _ask(ear, "reset", {})
-                ear.heard.clear()
+                await _ask(observer, "reset", {})
+                observer.received.clear()
         await ended(daemon)
     return halt_times(read_trace(folder / "trace.npy"), asked, RATE_HZ)
 
 
-async def _ask(ear: Ear, verb: str, body: dict[str, Any]) -> None:
-    answer = await ear.ask(f"motiond/arm/request/{verb}", orjson.dumps(body))
+async def _ask(observer: MqttObserver, verb: str, body: dict[str, Any]) -> None:
+    answer = await observer.ask(f"motiond/arm/request/{verb}", orjson.dumps(body))
     if answer["status"] != "ok":
         raise RuntimeError(f"{verb}: {answer['error']}")
 

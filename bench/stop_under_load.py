@@ -25,7 +25,7 @@ from bench.request import SILENCE_S, echo_times, halt_times
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.client import MqttConnection
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.conftest import Ear, Mosquitto, said
+from tests.daemon.conftest import Mosquitto, MqttObserver, data_of
 from tests.daemon.programs import use
 from tests.daemon.rig import JOINTS, Rig, write_seq
 from tests.ports import free_port
@@ -104,7 +104,7 @@ async def _measure(broker: str, name: str) -> Times:
         http_port = free_port()
         rig.daemon["http"] = {"listen": f"127.0.0.1:{http_port}"} if name == "hostile" else None
         daemon = stack.enter_context(running_daemon(rig.config))
-        ear = Ear(await stack.enter_async_context(_connected(settings)), checked=False)
+        observer = MqttObserver(await stack.enter_async_context(_connected(settings)), checked=False)
         for topic in (
             "state",
             "result",
@@ -113,11 +113,11 @@ async def _measure(broker: str, name: str) -> Times:
             "response/estop",
             "response/reset",
         ):
-            await ear.client.subscribe(f"motiond/arm/{topic}", qos=1)
-        await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+            await observer.client.subscribe(f"motiond/arm/{topic}", qos=1)
+        await observer.until("motiond/arm/state", lambda data: data["state"] == "idle")
         for number in range(OTHERS if name == "others" else 0):
             play = orjson.dumps({"motion": "common", "loop": "forever", "seam": "approach"})
-            await ear.client.publish(f"motiond/other{number}/request/play", play, 1)
+            await observer.client.publish(f"motiond/other{number}/request/play", play, 1)
         used = "" if name == "others" else name
         with load(used, settings, http_port):
             await asyncio.sleep(LONG_WARM_UPS_S.get(name, WARM_UP_S))
@@ -125,8 +125,8 @@ async def _measure(broker: str, name: str) -> Times:
         before = _memory(daemon)
         with load(used, settings, http_port) as up:
             echo_s = await echo_times(settings)
-            stopped = [await _stop(ear, "stop", turn, up) for turn in range(STOPS)]
-            halted = [await _stop(ear, "estop", turn, up) for turn in range(STOPS, STOPS + ESTOPS)]
+            stopped = [await _stop(observer, "stop", turn, up) for turn in range(STOPS)]
+            halted = [await _stop(observer, "estop", turn, up) for turn in range(STOPS, STOPS + ESTOPS)]
         await asyncio.sleep(WARM_UP_S)
         growth = _memory(daemon) / before - 1.0
         trace = read_trace(folder / "trace.npy")
@@ -180,39 +180,39 @@ def _rig(folder: Path, settings: MqttSettings, name: str) -> Rig:
     return rig
 
 
-async def _stop(ear: Ear, verb: str, turn: int, up: Load) -> float:
+async def _stop(observer: MqttObserver, verb: str, turn: int, up: Load) -> float:
     """Play a stretch, stop at a random moment beside the load, and return when that was published."""
     with up.suspended():  # as it would displace this request, which is no stop
-        await _ask_until_taken(ear, "play", {"motion": "ramp", "first": {"frame": turn * STRETCH}}, turn)
-        await ear.until("motiond/arm/state", lambda data: data["state"] == "playing")
+        await _ask_until_taken(observer, "play", {"motion": "ramp", "first": {"frame": turn * STRETCH}}, turn)
+        await observer.until("motiond/arm/state", lambda data: data["state"] == "playing")
     await asyncio.sleep(random.uniform(0.3, 0.8))
-    ear.heard.clear()
+    observer.received.clear()
     stopped_s = time.monotonic()
-    answer = await ear.ask(f"motiond/arm/request/{verb}", b"")
+    answer = await observer.ask(f"motiond/arm/request/{verb}", b"")
     assert answer["status"] == "ok"
-    ended = said(await ear.until("motiond/arm/result"))
+    ended = data_of(await observer.until("motiond/arm/result"))
     if ended["code"] != ENDS_WITH[verb]:
         raise RuntimeError(f"the motion ended by itself: {ended}")
-    await ear.until("motiond/arm/state", lambda data: data["state"] in {"idle", "estopped"})
+    await observer.until("motiond/arm/state", lambda data: data["state"] in {"idle", "estopped"})
     if verb == "estop":
         await asyncio.sleep(2 * SILENCE_S)
         with up.suspended():
-            await _ask_until_taken(ear, "reset", {}, turn)
-            await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+            await _ask_until_taken(observer, "reset", {}, turn)
+            await observer.until("motiond/arm/state", lambda data: data["state"] == "idle")
     return stopped_s
 
 
-async def _ask_until_taken(ear: Ear, verb: str, body: dict[str, Any], turn: int) -> None:
+async def _ask_until_taken(observer: MqttObserver, verb: str, body: dict[str, Any], turn: int) -> None:
     """Ask until there is an answer: what is left of a flood may displace the first ones."""
     deadline_s = time.monotonic() + PATIENCE_S
     tries, answer = 0, None
     while time.monotonic() < deadline_s:
         transaction = f"{verb} {turn}.{tries}"
         request = {**body, "transaction": transaction}
-        await ear.client.publish(f"motiond/arm/request/{verb}", orjson.dumps(request), 1)
+        await observer.client.publish(f"motiond/arm/request/{verb}", orjson.dumps(request), 1)
         with suppress(TimeoutError):
             async with asyncio.timeout(1.0):
-                answer = said(await ear.until(f"motiond/arm/response/{verb}", _answers(transaction)))
+                answer = data_of(await observer.until(f"motiond/arm/response/{verb}", _answers(transaction)))
             if answer["status"] == "ok":
                 return
             tries += 1  # the same one would be answered in the same way

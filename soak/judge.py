@@ -21,7 +21,7 @@ from paho.mqtt.properties import Properties
 from motiond.daemon.http.routes.robots import KNOWN
 from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.robots.group_start.reservation import NOTHING
-from tests.daemon.conftest import said
+from tests.daemon.conftest import data_of
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ async def _kept(settings: MqttSettings, expected: int) -> dict[str, dict[str, An
             async with asyncio.timeout(KEPT_WITHIN_S):
                 async for message in client.messages:
                     if message.retain:
-                        kept[message.topic.value] = said(message)
+                        kept[message.topic.value] = data_of(message)
                     if len(kept) >= expected:
                         break
     return kept

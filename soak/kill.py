@@ -28,7 +28,7 @@ import psutil
 
 from bench.programs import MOTIOND, user_environment
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.conftest import Ear, Mosquitto, listening, said
+from tests.daemon.conftest import Mosquitto, MqttObserver, data_of, listening
 from tests.daemon.programs import streams_of, use
 from tests.daemon.rig import RATE_HZ, Rig
 from tests.ports import free_port
@@ -77,12 +77,12 @@ class Bench:
             await self.mosquitto.start()
         if self.daemon is None or self.daemon.poll() is not None:
             self.daemon = started_daemon(self.rig)
-        async with listening(self.mosquitto.settings) as ear, asyncio.timeout(PATIENCE_S):
-            while (state := await self._state(ear)) != "idle":
+        async with listening(self.mosquitto.settings) as observer, asyncio.timeout(PATIENCE_S):
+            while (state := await self._state(observer)) != "idle":
                 if state in {"estopped", "fault"}:
-                    await self._send(ear, "reset", {})
+                    await self._send(observer, "reset", {})
                 elif state not in {None, "offline"}:
-                    await self._send(ear, "stop", {})
+                    await self._send(observer, "stop", {})
                 await asyncio.sleep(0.1)
 
     def process(self, target: str) -> psutil.Process | None:
@@ -95,26 +95,28 @@ class Bench:
 
     async def play_to(self, moment: str) -> None:
         """Bring the robot to a moment of a motion."""
-        async with listening(self.mosquitto.settings) as ear:
+        async with listening(self.mosquitto.settings) as observer:
             for verb, body, wait_s in STEPS[moment]:
-                await self._send(ear, verb, body)
+                await self._send(observer, verb, body)
                 if verb == "play" and wait_s:
                     with suppress(TimeoutError):  # it is refused where the last plug still shows
                         async with asyncio.timeout(BEGINS_S):
-                            await ear.until("motiond/arm/state", lambda data: data["state"] == "approaching")
+                            await observer.until(
+                                "motiond/arm/state", lambda data: data["state"] == "approaching"
+                            )
                 await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))
 
     @staticmethod
-    async def _send(ear: Ear, verb: str, body: dict[str, Any]) -> None:
-        await ear.client.publish(f"motiond/arm/request/{verb}", orjson.dumps(body), 1)
+    async def _send(observer: MqttObserver, verb: str, body: dict[str, Any]) -> None:
+        await observer.client.publish(f"motiond/arm/request/{verb}", orjson.dumps(body), 1)
 
     @staticmethod
-    async def _state(ear: Ear) -> str | None:
+    async def _state(observer: MqttObserver) -> str | None:
         """Ask for the state; None without an answer."""
-        ear.heard.clear()
+        observer.received.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(1.0):
-                answer = await ear.ask("motiond/arm/request/status", b"{}")
+                answer = await observer.ask("motiond/arm/request/status", b"{}")
                 return str(answer["data"]["state"])
         return None
 
@@ -128,10 +130,10 @@ class Bench:
         """Count the results of each goal, for ever."""
         while True:
             with suppress(aiomqtt.MqttError):
-                async with listening(self.mosquitto.settings) as ear:
-                    async for message in ear.client.messages:
+                async with listening(self.mosquitto.settings) as observer:
+                    async for message in observer.client.messages:
                         if message.topic.value == "motiond/arm/result":
-                            self.results[said(message)["goal_id"]] += 1
+                            self.results[data_of(message)["goal_id"]] += 1
             await asyncio.sleep(0.05)
 
     async def end(self) -> None:

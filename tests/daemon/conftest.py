@@ -1,4 +1,4 @@
-"""Brokers, a robot to command, and an ear on the wire, for the tests of everything that speaks MQTT."""
+"""Brokers, a robot to command, and a client that observes, for the tests of everything that speaks MQTT."""
 
 from __future__ import annotations
 
@@ -361,14 +361,14 @@ async def bridge(broker: AnyBroker, robots: Robots, hub: ReportHub) -> AsyncIter
         yield bridge
 
 
-class Ear:
-    """A client that hears everything below the base, and holds what others say to the document."""
+class MqttObserver:
+    """A client that receives everything below the base, and checks it against the AsyncAPI document."""
 
     of_tests: ClassVar[set[tuple[str, bytes]]] = set()
 
     def __init__(self, client: MqttConnection, base: str = "motiond", *, checked: bool = True) -> None:
         self.client = client
-        self.heard: list[aiomqtt.Message] = []
+        self.received: list[aiomqtt.Message] = []
         self._base = base
         self._checked = checked
         self._publish = client.publish
@@ -378,62 +378,62 @@ class Ear:
         self.of_tests.add((topic, payload))
         await self._publish(topic, payload, *args, **options)
 
-    async def hear(self) -> None:
-        """Wait for the next message, and hold it to the document unless a test has published it."""
+    async def receive(self) -> None:
+        """Wait for the next message, and check it against the document unless a test has published it."""
         message = await anext(self.client.messages)
         topic, payload = message.topic.value, message.payload
         assert isinstance(payload, bytes)
         if self._checked and (topic, payload) not in self.of_tests:
             contract.check(topic, payload, qos=message.qos, retain=message.retain, base=self._base)
-        self.heard.append(message)
+        self.received.append(message)
 
     async def until(self, topic: str, wanted: Callable[[Any], bool] = lambda _: True) -> aiomqtt.Message:
         """Wait for a message (or find one that has come and was not asked for yet)."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 while (message := self._take(topic, wanted)) is None:
-                    await self.hear()
+                    await self.receive()
         except TimeoutError as error:
-            received = [said(message) for message in self.heard if message.topic.value == topic]
-            others = sorted({message.topic.value for message in self.heard})
-            reason = f"{topic}: not in {PATIENCE_S:g} s; heard on it: {received}; heard on: {others}"
+            received = [data_of(message) for message in self.received if message.topic.value == topic]
+            others = sorted({message.topic.value for message in self.received})
+            reason = f"{topic}: not in {PATIENCE_S:g} s; received on it: {received}; received on: {others}"
             raise AssertionError(reason) from error
         return message
 
     def _take(self, topic: str, wanted: Callable[[Any], bool]) -> aiomqtt.Message | None:
-        for message in self.heard:
-            if message.topic.value == topic and wanted(said(message)):
-                self.heard.remove(message)
+        for message in self.received:
+            if message.topic.value == topic and wanted(data_of(message)):
+                self.received.remove(message)
                 return message
         return None
 
     async def ask(self, topic: str, payload: bytes) -> Any:
         await self.client.publish(topic, payload, qos=1)
-        answer = said(await self.until(topic.replace("/request/", "/response/")))
+        answer = data_of(await self.until(topic.replace("/request/", "/response/")))
         if self._checked and answer["status"] == "ok" and "ignored" not in answer["data"]:
             contract.check_request(topic, payload, self._base)
         return answer
 
 
-def said(message: aiomqtt.Message) -> Any:
+def data_of(message: aiomqtt.Message) -> Any:
     assert isinstance(message.payload, bytes)
     return orjson.loads(message.payload) if message.payload else None
 
 
 @asynccontextmanager
-async def listening(settings: MqttSettings, *, checked: bool = True) -> AsyncIterator[Ear]:
+async def listening(settings: MqttSettings, *, checked: bool = True) -> AsyncIterator[MqttObserver]:
     async with MqttConnection(settings) as client:
         await client.subscribe(f"{settings.base}/#", qos=1)
-        yield Ear(client, settings.base, checked=checked)
+        yield MqttObserver(client, settings.base, checked=checked)
 
 
 @pytest.fixture
-async def ear(broker: AnyBroker) -> AsyncIterator[Ear]:
-    async with listening(broker.settings) as ear:
-        yield ear
+async def observer(broker: AnyBroker) -> AsyncIterator[MqttObserver]:
+    async with listening(broker.settings) as observer:
+        yield observer
 
 
 @pytest.fixture
-async def ear_at_mosquitto(mosquitto: Mosquitto) -> AsyncIterator[Ear]:
-    async with listening(mosquitto.settings) as ear:
-        yield ear
+async def observer_at_mosquitto(mosquitto: Mosquitto) -> AsyncIterator[MqttObserver]:
+    async with listening(mosquitto.settings) as observer:
+        yield observer

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from tests.daemon.cli.program import daemon_of
-from tests.daemon.conftest import listening, said
+from tests.daemon.conftest import data_of, listening
 from tests.daemon.http.conftest import Page
 from tests.daemon.programs import use
 from tests.daemon.rig import Rig
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from tests.daemon.conftest import Ear
+    from tests.daemon.conftest import MqttObserver
     from tests.daemon.mqtt.stand_in import StandIn
 
 pytestmark = pytest.mark.slow
@@ -45,16 +45,16 @@ def rig(tmp_path: Path, mosquitto: StandIn, programs: None) -> Rig:
 class World:
     """Every way to a daemon."""
 
-    def __init__(self, rig: Rig, ear: Ear, session: aiohttp.ClientSession, page: Page) -> None:
+    def __init__(self, rig: Rig, observer: MqttObserver, session: aiohttp.ClientSession, page: Page) -> None:
         self.rig = rig
-        self.ear = ear
+        self.observer = observer
         self.session = session
         self.page = page
         self.url = f"http://{rig.daemon['http']['listen']}/api/robots/arm"
         self._count = 0
 
     async def by_mqtt(self, verb: str, **body: Any) -> Any:
-        return await self.ear.ask(f"motiond/arm/request/{verb}", orjson.dumps(body))
+        return await self.observer.ask(f"motiond/arm/request/{verb}", orjson.dumps(body))
 
     async def by_http(self, verb: str, **body: Any) -> Any:
         async with self.session.post(f"{self.url}/{verb}", json=body) as response:
@@ -79,12 +79,12 @@ class World:
 async def world(rig: Rig, mosquitto: StandIn) -> AsyncIterator[World]:
     async with (
         daemon_of(rig),
-        listening(mosquitto.settings) as ear,
+        listening(mosquitto.settings) as observer,
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE_S)) as session,
     ):
-        await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+        await observer.until("motiond/arm/state", lambda data: data["state"] == "idle")
         async with await connected(rig, session) as socket:
-            yield World(rig, ear, session, Page(socket))
+            yield World(rig, observer, session, Page(socket))
 
 
 async def connected(rig: Rig, session: aiohttp.ClientSession) -> aiohttp.ClientWebSocketResponse:
@@ -149,13 +149,13 @@ async def test_who_loses_control_while_a_file_comes_in_does_not_keep_it(rig: Rig
 async def test_who_is_in_control_is_retained_and_the_secret_is_not(rig: Rig, mosquitto: StandIn) -> None:
     async with world(rig, mosquitto) as it:
         lease = (await it.by_http("lease/acquire", holder="ana"))["data"]
-        await it.ear.until("motiond/arm/lease", lambda data: data["holder"] == "ana")
+        await it.observer.until("motiond/arm/lease", lambda data: data["holder"] == "ana")
         async with listening(mosquitto.settings) as late:
             message = await late.until("motiond/arm/lease")
         assert message.retain
-        reply = said(message)
+        reply = data_of(message)
         assert reply == as_reported(lease) | {"required": True, "ttl_s": LONG_S, "takeover": True}
         async with it.session.get(f"{it.url}/lease") as response:
             assert await response.json() == reply
-        seen = [message.payload for message in it.ear.heard]
+        seen = [message.payload for message in it.observer.received]
         assert not [payload for payload in seen if lease["lease"].encode() in payload]

@@ -19,7 +19,7 @@ from motiond.daemon.config.settings import host_name
 from motiond.drivers.sim.command_log import read_trace
 from motiond.drivers.sim.plant_file import read_plant
 from tests import ports
-from tests.daemon.conftest import Mosquitto, listening, said
+from tests.daemon.conftest import Mosquitto, data_of, listening
 from tests.daemon.link import Link
 from tests.daemon.programs import gone, motiond, running, use
 from tests.daemon.rig import FULL_SWING, Rig, comes_to_rest_softly, sweep, write_seq
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import psutil
 
     from motiond.formats.arrays import Floats
-    from tests.daemon.conftest import Ear
+    from tests.daemon.conftest import MqttObserver
 
 WALK_JOINTS = tuple(f"joint{number}" for number in range(29))
 FASTEST_STEP = 0.05
@@ -46,28 +46,28 @@ DAEMON = f"motiond/bridge/{host_name()}/availability"
 """Where a daemon tells its availability that was given no id."""
 
 
-async def play(ear: Ear, motion: str) -> str:
-    answer = await ear.ask("motiond/arm/request/play", orjson.dumps({"motion": motion}))
+async def play(observer: MqttObserver, motion: str) -> str:
+    answer = await observer.ask("motiond/arm/request/play", orjson.dumps({"motion": motion}))
     assert answer["status"] == "ok", answer
     goal_id: str = answer["data"]["goal_id"]
     return goal_id
 
 
-async def play_into_full_swing(ear: Ear) -> str:
+async def play_into_full_swing(observer: MqttObserver) -> str:
     """Play the long motion until it is at its fastest, where a hard stop would show."""
-    goal_id = await play(ear, "long")
-    await ear.until("motiond/arm/telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
-    ear.heard.clear()
+    goal_id = await play(observer, "long")
+    await observer.until("motiond/arm/telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
+    observer.received.clear()
     return goal_id
 
 
-async def state(ear: Ear, wanted: str) -> Any:
+async def state(observer: MqttObserver, wanted: str) -> Any:
     """Wait for a state and give its report."""
-    return said(await ear.until("motiond/arm/state", lambda payload: payload["state"] == wanted))
+    return data_of(await observer.until("motiond/arm/state", lambda payload: payload["state"] == wanted))
 
 
-async def result(ear: Ear, goal_id: str) -> Any:
-    return said(await ear.until("motiond/arm/result", lambda payload: payload["goal_id"] == goal_id))
+async def result(observer: MqttObserver, goal_id: str) -> Any:
+    return data_of(await observer.until("motiond/arm/result", lambda payload: payload["goal_id"] == goal_id))
 
 
 @pytest.fixture
@@ -99,17 +99,17 @@ async def link(mosquitto: Mosquitto) -> AsyncIterator[Link]:
 
 
 @asynccontextmanager
-async def hearing(settings: MqttSettings) -> AsyncIterator[Ear]:
+async def subscribed(settings: MqttSettings) -> AsyncIterator[MqttObserver]:
     """Connect as soon as there is a broker."""
     async with AsyncExitStack() as stack:
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 try:
-                    ear = await stack.enter_async_context(listening(settings))
+                    observer = await stack.enter_async_context(listening(settings))
                     break
                 except aiomqtt.MqttError:
                     await asyncio.sleep(0.05)
-        yield ear
+        yield observer
 
 
 def walk(rig: Rig) -> Floats:
@@ -133,10 +133,10 @@ async def test_one_request_through_the_broker_plays_every_row_of_a_29_joint_walk
     use(rig, settings)
     rows = walk(rig)
     rig.robot["on_late"] = "stretch"  # where the machine stands still, the walk ends later and skips no row
-    async with running(rig) as daemon, hearing(settings) as ear:
-        await state(ear, "idle")
+    async with running(rig) as daemon, subscribed(settings) as observer:
+        await state(observer, "idle")
         for _attempt in range(3):
-            ended = await result(ear, await play(ear, "walk"))
+            ended = await result(observer, await play(observer, "walk"))
             assert ended["code"] == "SUCCESSFUL"
             if ended["timing"]["missed_deadlines"] == 0:
                 break
@@ -151,17 +151,19 @@ async def test_what_the_robot_does_is_told_while_it_plays_and_kept_for_those_who
     rig: Rig, settings: MqttSettings
 ) -> None:
     use(rig, settings)
-    async with running(rig) as daemon, hearing(settings) as ear:
-        assert said(await ear.until("motiond/arm/availability"))["bridge"] == host_name()
-        await state(ear, "idle")
-        description = said(await ear.until("motiond/arm/description", lambda data: data["rates"]["max_hz"]))
-        motions = said(await ear.until("motiond/arm/motions"))
-        goal_id = await play(ear, "long")
-        playing = await state(ear, "playing")
-        telemetry = said(await ear.until("motiond/arm/telemetry", lambda data: data["frame"]))
-        diagnostics = said(await ear.until("motiond/arm/diagnostics"))
-        await ear.ask("motiond/arm/request/stop", b"")
-        assert (await result(ear, goal_id))["code"] == "CANCELED"
+    async with running(rig) as daemon, subscribed(settings) as observer:
+        assert data_of(await observer.until("motiond/arm/availability"))["bridge"] == host_name()
+        await state(observer, "idle")
+        description = data_of(
+            await observer.until("motiond/arm/description", lambda data: data["rates"]["max_hz"])
+        )
+        motions = data_of(await observer.until("motiond/arm/motions"))
+        goal_id = await play(observer, "long")
+        playing = await state(observer, "playing")
+        telemetry = data_of(await observer.until("motiond/arm/telemetry", lambda data: data["frame"]))
+        diagnostics = data_of(await observer.until("motiond/arm/diagnostics"))
+        await observer.ask("motiond/arm/request/stop", b"")
+        assert (await result(observer, goal_id))["code"] == "CANCELED"
         assert await daemon.end() == 0
     assert [joint["name"] for joint in description["joints"]] == ["shoulder", "elbow"]
     assert [(motion["name"], motion["ok"]) for motion in motions["motions"]] == [
@@ -179,19 +181,19 @@ async def test_when_the_broker_is_killed_the_robot_stops_softly_and_tells_it_aft
     by_the_link = mosquitto.settings.model_copy(update={"broker": f"mqtt://127.0.0.1:{link.port}"})
     use(rig, by_the_link, stop_when_lost_s=LOST_S)
     async with running(rig) as daemon:
-        async with listening(mosquitto.settings) as ear:
-            await state(ear, "idle")
-            goal_id = await play_into_full_swing(ear)
+        async with listening(mosquitto.settings) as observer:
+            await state(observer, "idle")
+            goal_id = await play_into_full_swing(observer)
         await mosquitto.kill()
         stopped = await asyncio.to_thread(trace_at_rest, rig)
         await link.cut()  # the result comes once, and somebody shall be there
         await mosquitto.start()
-        async with listening(mosquitto.settings) as ear:
+        async with listening(mosquitto.settings) as observer:
             await link.repair()
-            ended = await result(ear, goal_id)
-            assert (await state(ear, "idle"))["torque"] is True
-            await ear.until("motiond/arm/availability", lambda data: data["state"] == "online")
-            again = await result(ear, await play(ear, "short"))
+            ended = await result(observer, goal_id)
+            assert (await state(observer, "idle"))["torque"] is True
+            await observer.until("motiond/arm/availability", lambda data: data["state"] == "online")
+            again = await result(observer, await play(observer, "short"))
         assert await daemon.end() == 0
     reason = f"the broker has been away for more than {LOST_S:g} s; nobody could stop it"
     assert (ended["code"], ended["message"], again["code"]) == ("CANCELED", reason, "SUCCESSFUL")
@@ -212,7 +214,7 @@ async def test_when_a_broker_is_killed_the_motion_plays_on_and_is_stopped_by_way
             async with listening(mosquitto.settings) as at_first:
                 await state(at_first, "idle")
                 goal_id = await play_into_full_swing(at_first)
-                before = said(await at_first.until("motiond/arm/state"))["sequence"]
+                before = data_of(await at_first.until("motiond/arm/state"))["sequence"]
             await mosquitto.kill()
             playing = await state(at_second, "playing")
             stopped = await asyncio.to_thread(motiond, "stop", "arm", "-c", rig.config)
@@ -242,20 +244,20 @@ async def test_when_the_daemon_is_killed_the_stream_stops_softly_ends_and_a_fres
     rig: Rig, mosquitto: Mosquitto
 ) -> None:
     use(rig, mosquitto.settings)
-    async with listening(mosquitto.settings) as ear:
+    async with listening(mosquitto.settings) as observer:
         async with running(rig) as daemon:
-            await state(ear, "idle")
-            await play_into_full_swing(ear)
+            await state(observer, "idle")
+            await play_into_full_swing(observer)
             streams = daemon.streams()
             await daemon.kill()
             await gone(streams)
-            await ear.until(DAEMON, lambda data: data["state"] == "broken")
+            await observer.until(DAEMON, lambda data: data["state"] == "broken")
         stopped = read_trace(rig.folder / "trace.npy")["position"]
-        ear.heard.clear()
+        observer.received.clear()
         async with running(rig) as daemon:
-            await ear.until(DAEMON, lambda data: data["state"] == "online")
-            await ear.until("motiond/arm/availability", lambda data: data["state"] == "online")
-            assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
+            await observer.until(DAEMON, lambda data: data["state"] == "online")
+            await observer.until("motiond/arm/availability", lambda data: data["state"] == "online")
+            assert (await result(observer, await play(observer, "short")))["code"] == "SUCCESSFUL"
             assert await daemon.end() == 0
     assert len(streams) == 1
     assert comes_to_rest_softly(stopped)
@@ -266,17 +268,19 @@ async def test_when_the_stream_process_is_killed_the_actuators_let_go_and_the_ro
 ) -> None:
     use(rig, mosquitto.settings)
     rig.driver["command_lifetime_s"] = LIFETIME_S
-    async with running(rig) as daemon, listening(mosquitto.settings) as ear:
-        await state(ear, "idle")
-        goal_id = await play_into_full_swing(ear)
+    async with running(rig) as daemon, listening(mosquitto.settings) as observer:
+        await state(observer, "idle")
+        goal_id = await play_into_full_swing(observer)
         (stream,) = daemon.streams()
         stream.kill()
-        ended = await result(ear, goal_id)
-        offline = await state(ear, "offline")
+        ended = await result(observer, goal_id)
+        offline = await state(observer, "offline")
         reading = read_plant(rig.folder / "plant.bin", time.monotonic() + LIFETIME_S)
-        await ear.until("motiond/arm/state", lambda data: (data["state"], data["torque"]) == ("idle", False))
+        await observer.until(
+            "motiond/arm/state", lambda data: (data["state"], data["torque"]) == ("idle", False)
+        )
         assert not reading.torque
-        assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
+        assert (await result(observer, await play(observer, "short")))["code"] == "SUCCESSFUL"
         assert await daemon.end() == 0
     reason = "the stream process ended unasked (killed by signal 9)"
     assert (ended["code"], ended["message"], offline["message"]) == ("COMM_LOST", reason, reason)
@@ -286,14 +290,14 @@ async def test_sigterm_in_the_middle_of_a_motion_stops_softly_and_exits_cleanly(
     rig: Rig, mosquitto: Mosquitto
 ) -> None:
     use(rig, mosquitto.settings)
-    async with running(rig) as daemon, listening(mosquitto.settings) as ear:
-        await state(ear, "idle")
-        goal_id = await play_into_full_swing(ear)
+    async with running(rig) as daemon, listening(mosquitto.settings) as observer:
+        await state(observer, "idle")
+        goal_id = await play_into_full_swing(observer)
         streams = daemon.streams()
         assert await daemon.end() == 0
-        ended = await result(ear, goal_id)
+        ended = await result(observer, goal_id)
         await gone(streams)
-        await ear.until(DAEMON, lambda data: data["state"] == "offline")
+        await observer.until(DAEMON, lambda data: data["state"] == "offline")
     assert (ended["code"], ended["message"]) == ("CANCELED", "the daemon shuts down")
     assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
 
@@ -303,16 +307,16 @@ async def test_when_the_daemon_hangs_the_robot_stops_softly_and_plays_again_once
 ) -> None:
     use(rig, mosquitto.settings)
     rig.robot["daemon_timeout_s"] = 4.0
-    async with running(rig) as daemon, listening(mosquitto.settings) as ear:
-        await state(ear, "idle")
-        goal_id = await play_into_full_swing(ear)
+    async with running(rig) as daemon, listening(mosquitto.settings) as observer:
+        await state(observer, "idle")
+        goal_id = await play_into_full_swing(observer)
         daemon.process.send_signal(signal.SIGSTOP)
         try:
             stopped = await asyncio.to_thread(trace_at_rest, rig)
         finally:
             daemon.process.send_signal(signal.SIGCONT)
-        ended = await result(ear, goal_id)
-        assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
+        ended = await result(observer, goal_id)
+        assert (await result(observer, await play(observer, "short")))["code"] == "SUCCESSFUL"
         assert await daemon.end() == 0
     assert comes_to_rest_softly(stopped)
     reason = "nothing was received from the daemon for more than 4 s (daemon_timeout_s)"
@@ -334,30 +338,30 @@ async def test_after_a_kill_in_mid_motion_the_next_daemon_waits_until_nobody_els
     use(rig, mosquitto.settings)
     rig.driver["command_lifetime_s"] = None
     plant = rig.folder / "plant.bin"
-    async with listening(mosquitto.settings) as ear, AsyncExitStack() as stack:
+    async with listening(mosquitto.settings) as observer, AsyncExitStack() as stack:
         resume = stack.enter_context(ExitStack())
         async with running(rig) as daemon:
-            await state(ear, "idle")
-            await play_into_full_swing(ear)
+            await state(observer, "idle")
+            await play_into_full_swing(observer)
             (old,) = daemon.streams()
             old.suspend()  # in full swing, until the next daemon has come
             resume.callback(old.resume)
             await daemon.kill()
-        ear.heard.clear()  # what the first daemon said of the robot's state
+        observer.received.clear()  # what the first daemon reported of the robot's state
         async with running(rig) as daemon:
-            lost = await ear.until("motiond/arm/event", lambda data: data["kind"] == "stream_lost")
+            lost = await observer.until("motiond/arm/event", lambda data: data["kind"] == "stream_lost")
             (new,) = daemon.streams()
             for _ in range(50):
                 assert (drives(old, plant), drives(new, plant)) == (True, False)
                 await asyncio.sleep(0.02)
             resume.close()
-            await ear.until("motiond/arm/event", lambda data: data["kind"] == "back")
+            await observer.until("motiond/arm/event", lambda data: data["kind"] == "back")
             assert (drives(old, plant), drives(new, plant)) == (False, True)
-            await state(ear, "idle")
-            ear.heard.clear()
-            assert (await result(ear, await play(ear, "short")))["code"] == "SUCCESSFUL"
+            await state(observer, "idle")
+            observer.received.clear()
+            assert (await result(observer, await play(observer, "short")))["code"] == "SUCCESSFUL"
             assert await daemon.end() == 0
-    assert said(lost)["message"] == (
+    assert data_of(lost)["message"] == (
         f"plant:{plant}: held by process {old.pid} (motiond stream of robot 'arm'); "
         "one device has one master; waiting until that process ends"
     )

@@ -70,10 +70,10 @@ async def test_it_is_served_over_mqtt(robots: RobotRegistry, broker: AnyBroker) 
     dispatcher = Dispatcher(robots, robots.verbs)
     async with (
         running(MqttBridge(broker.settings, "d1", robots, dispatcher, ReportHub())),
-        listening(broker.settings, checked=False) as ear,
+        listening(broker.settings, checked=False) as observer,
     ):
-        await ear.client.publish("motiond/arm/request/nod", b"{}", qos=1)
-        message = await ear.until("motiond/arm/response/nod")
+        await observer.client.publish("motiond/arm/request/nod", b"{}", qos=1)
+        message = await observer.until("motiond/arm/response/nod")
         assert orjson.loads(bytes(message.payload)) == NODDED
 
 

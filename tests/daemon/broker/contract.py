@@ -23,12 +23,12 @@ from tests.daemon.conftest import (
     Robots,
     WatchedBridge,
     by_access_list,
+    data_of,
     is_connected,
     is_lost,
     listening,
     reconfigured,
     running,
-    said,
 )
 from tests.waiting import PATIENCE_S
 
@@ -169,21 +169,21 @@ class BrokerContract:
         bridge = WatchedBridge(broker.settings, robots, hub)
         async with running(bridge):
             for number in range(2):
-                async with listening(broker.settings) as ear:
-                    assert said(await ear.until("motiond/arm/state")) == answers.state()
+                async with listening(broker.settings) as observer:
+                    assert data_of(await observer.until("motiond/arm/state")) == answers.state()
                     for verb in ("status", "stop"):
-                        answer = await ear.ask(f"motiond/arm/request/{verb}", b"{}")
+                        answer = await observer.ask(f"motiond/arm/request/{verb}", b"{}")
                         assert answer["status"] == "ok"
                     hub.publish(Report("arm", "result", answers.result(f"g{number}")))
-                    assert said(await ear.until("motiond/arm/result")) == answers.result(f"g{number}")
+                    assert data_of(await observer.until("motiond/arm/result")) == answers.result(f"g{number}")
                 bridge.lost.clear()
                 await broker.kill()
                 await is_lost(bridge)
                 await broker.start()
                 await is_connected(bridge)
-        async with listening(broker.settings) as ear:
+        async with listening(broker.settings) as observer:
             offline = {"state": "offline"}
-            assert offline.items() <= said(await ear.until("motiond/bridge/d1/availability")).items()
+            assert offline.items() <= data_of(await observer.until("motiond/bridge/d1/availability")).items()
         assert robots.verbs() == ["status", "stop"] * 2
 
 

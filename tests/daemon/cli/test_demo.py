@@ -19,7 +19,7 @@ from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import Settings, load_settings
 from motiond.daemon.tools.example import example_config
 from tests.daemon.cli.program import OnTerminal, Program, motiond
-from tests.daemon.conftest import listening, said
+from tests.daemon.conftest import data_of, listening
 from tests.daemon.rig import make_clock
 from tests.daemon.virtual_forks import VirtualForks
 
@@ -75,15 +75,15 @@ def commands(demo: Program) -> list[list[str]]:
 
 @pytest.mark.usefixtures("forks")
 async def test_the_first_line_to_paste_takes_the_robot_until_its_motion_has_ended() -> None:
-    async with running() as demo, listening(MqttSettings()) as ear:
+    async with running() as demo, listening(MqttSettings()) as observer:
         (_, *by_motiond), _ = commands(demo)
         await demo.writes("playing")
         told = "arm: nod ended with SUCCESSFUL; the last row is out and held\n"
         assert await motiond(*by_motiond) == (0, told, "")
         # The demonstration's own requests have no transaction.
-        result = said(await ear.until(RESULT, lambda data: data["transaction"] is not None))
-        ear.heard.clear()  # all of it came before
-        await ear.until(
+        result = data_of(await observer.until(RESULT, lambda data: data["transaction"] is not None))
+        observer.received.clear()  # all of it came before
+        await observer.until(
             STATE,
             lambda state: state["state"] == "playing" and state["goal_id"] not in {None, result["goal_id"]},
         )
@@ -92,12 +92,12 @@ async def test_the_first_line_to_paste_takes_the_robot_until_its_motion_has_ende
 
 @pytest.mark.usefixtures("forks")
 async def test_the_second_line_to_paste_is_a_request_to_any_mqtt_client() -> None:
-    async with running() as demo, listening(MqttSettings()) as ear:
+    async with running() as demo, listening(MqttSettings()) as observer:
         _, (program, *options) = commands(demo)
         given = dict(zip(options[::2], options[1::2], strict=True))
         assert (program, given["-h"], given["-p"]) == ("mosquitto_pub", "127.0.0.1", "1883")
-        goal_id = (await ear.ask(given["-t"], given["-m"].encode()))["data"]["goal_id"]
-        result = said(await ear.until(RESULT, lambda data: data["goal_id"] == goal_id))
+        goal_id = (await observer.ask(given["-t"], given["-m"].encode()))["data"]["goal_id"]
+        result = data_of(await observer.until(RESULT, lambda data: data["goal_id"] == goal_id))
     assert (result["motion"], result["code"]) == ("wave", "SUCCESSFUL")
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from motiond.daemon.config.mqtt import MqttSettings
     from motiond.daemon.robots.registry import RobotRegistry
-    from tests.daemon.conftest import Ear
+    from tests.daemon.conftest import MqttObserver
 
 MARGIN_S = 1.5
 """Between the commits and the slowest approach."""
@@ -111,8 +111,8 @@ async def until(what: str, holds: Callable[[], bool]) -> None:
 class Choir:
     """Members, and who asks them, at one broker."""
 
-    def __init__(self, ear: Ear, members: dict[str, Member]) -> None:
-        self.ear = ear
+    def __init__(self, observer: MqttObserver, members: dict[str, Member]) -> None:
+        self.observer = observer
         self.members = members
 
     async def prepare(self, start: str = "s1", **bodies: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -141,7 +141,7 @@ class Choir:
         return await self.commit(await self.prepare(start, **bodies), on_member_failure=then)
 
     async def ask(self, robot: str, verb: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        answer: dict[str, Any] = await self.ear.ask(
+        answer: dict[str, Any] = await self.observer.ask(
             f"motiond/{robot}/request/{verb}", orjson.dumps(body or {})
         )
         return answer

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.daemon.config.mqtt import MqttSettings
-    from tests.daemon.conftest import Ear
+    from tests.daemon.conftest import MqttObserver
     from tests.daemon.mqtt.stand_in import StandIn
 
 pytestmark = pytest.mark.slow
@@ -46,8 +46,8 @@ class Stage:
         Names the broker.
     """
 
-    def __init__(self, settings: MqttSettings, http: str, ear: Ear, config: Path) -> None:
-        self.settings, self.http, self.ear, self.config = settings, http, ear, config
+    def __init__(self, settings: MqttSettings, http: str, observer: MqttObserver, config: Path) -> None:
+        self.settings, self.http, self.observer, self.config = settings, http, observer, config
 
     @property
     def port(self) -> int:
@@ -80,13 +80,13 @@ class Stage:
     async def until_phase(self, phase: str, *robots: str) -> None:
         """Wait until both, or those that are named, come to a phase of a start."""
         for robot in robots or BOTH:
-            await self.ear.until(f"motiond/{robot}/reservation", lambda data: data["phase"] == phase)
+            await self.observer.until(f"motiond/{robot}/reservation", lambda data: data["phase"] == phase)
 
     async def play(self, *arguments: object) -> Program:
         """Start the group, and wait until it plays."""
         play = self.program("fleet", "play", *arguments)
         for robot in BOTH:
-            await self.ear.until(f"motiond/{robot}/state", lambda data: data["state"] == "playing")
+            await self.observer.until(f"motiond/{robot}/state", lambda data: data["state"] == "playing")
         return play
 
 
@@ -112,12 +112,12 @@ async def stage(tmp_path: Path, programs: None, mosquitto: StandIn) -> AsyncIter
         configure(tmp_path / "right", "d2", "right", broker, None),
     ]
     async with AsyncExitStack() as stack:
-        ear = await stack.enter_async_context(listening(mosquitto.settings, checked=False))
-        stage = Stage(mosquitto.settings, http, ear, configs[0])
+        observer = await stack.enter_async_context(listening(mosquitto.settings, checked=False))
+        stage = Stage(mosquitto.settings, http, observer, configs[0])
         for config in configs:
             await stack.enter_async_context(running(Daemon(config)))
         for robot in BOTH:
-            await ear.until(f"motiond/{robot}/state", lambda data: data["state"] == "idle")
+            await observer.until(f"motiond/{robot}/state", lambda data: data["state"] == "idle")
         yield stage
 
 

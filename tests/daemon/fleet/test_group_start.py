@@ -117,9 +117,9 @@ async def test_a_daemon_that_is_cut_off_before_the_first_row_keeps_the_others_fr
     async with (
         member(MemberRig(tmp_path / "left", "left"), mosquitto.settings) as left,
         member(MemberRig(tmp_path / "right", "right"), linked) as right,
-        listening(mosquitto.settings) as ear,
+        listening(mosquitto.settings) as observer,
     ):
-        await Choir(ear, {"left": left, "right": right}).start(right={"motion": "long"})
+        await Choir(observer, {"left": left, "right": right}).start(right={"motion": "long"})
         for one in (left, right):
             await one.phase("ready")
         await link.cut()

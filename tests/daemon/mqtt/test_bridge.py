@@ -20,15 +20,15 @@ from motiond.daemon.mqtt.bridge.main_session import FORMER_S
 from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon import answers
 from tests.daemon.conftest import (
-    Ear,
+    MqttObserver,
     Robots,
     WatchedBridge,
     comes_true,
+    data_of,
     is_connected,
     is_lost,
     listening,
     running,
-    said,
 )
 from tests.daemon.mqtt.cutter import Cutter
 from tests.waiting import PATIENCE_S
@@ -54,11 +54,11 @@ async def is_published(broker: AnyBroker, topics: dict[str, Any]) -> None:
     async with listening(broker.settings) as subscriber:
         for topic, data in topics.items():
             message = await subscriber.until(topic)
-            heard = said(message)
+            received = data_of(message)
             if topic == BRIDGE:
-                assert heard.pop("host") == socket.gethostname()
-                assert len(heard.pop("instance")) == 8
-            assert (topic, heard, message.retain) == (topic, data, True)
+                assert received.pop("host") == socket.gethostname()
+                assert len(received.pop("instance")) == 8
+            assert (topic, received, message.retain) == (topic, data, True)
 
 
 async def test_results_and_events_without_a_broker_are_published_later_and_streams_are_not(
@@ -71,49 +71,49 @@ async def test_results_and_events_without_a_broker_are_published_later_and_strea
     hub.publish(Report("arm", "result", answers.result("g1")))
     hub.publish(Report("arm", "event", answers.event("reconnected")))
     await broker.start()
-    async with listening(broker.settings) as ear:
+    async with listening(broker.settings) as observer:
         bridge.may_return.set()
-        assert said(await ear.until("motiond/arm/result")) == answers.result("g1")
-        assert said(await ear.until("motiond/arm/event")) == answers.event("reconnected")
+        assert data_of(await observer.until("motiond/arm/result")) == answers.result("g1")
+        assert data_of(await observer.until("motiond/arm/event")) == answers.event("reconnected")
         hub.publish(Report("arm", "telemetry", answers.telemetry([2.0])))
-        assert said(await ear.until("motiond/arm/telemetry")) == answers.telemetry([2.0])
+        assert data_of(await observer.until("motiond/arm/telemetry")) == answers.telemetry([2.0])
 
 
 @pytest.mark.usefixtures("bridge")
-async def test_streams_come_once_with_null_for_nan(ear: Ear, hub: ReportHub) -> None:
+async def test_streams_come_once_with_null_for_nan(observer: MqttObserver, hub: ReportHub) -> None:
     hub.publish(Report("arm", "telemetry", answers.telemetry(np.array([0.5, np.nan]))))
-    message = await ear.until("motiond/arm/telemetry")
-    assert said(message) == answers.telemetry([0.5, None])
+    message = await observer.until("motiond/arm/telemetry")
+    assert data_of(message) == answers.telemetry([0.5, None])
     assert not message.retain
 
 
 @pytest.mark.usefixtures("bridge")
 async def test_a_report_that_is_not_json_is_left_out(
-    ear: Ear, hub: ReportHub, caplog: pytest.LogCaptureFixture
+    observer: MqttObserver, hub: ReportHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     hub.publish(Report("arm", "event", {"kind": "driver", "message": object()}))
     hub.publish(Report("arm", "event", answers.event("next")))
-    assert said(await ear.until("motiond/arm/event")) == answers.event("next")
+    assert data_of(await observer.until("motiond/arm/event")) == answers.event("next")
     assert "motiond/arm/event: the report is not JSON and was left out" in caplog.text
 
 
 @pytest.mark.usefixtures("bridge")
-async def test_a_request_reaches_its_robot_and_is_answered(ear: Ear, robots: Robots) -> None:
-    answer = await ear.ask("motiond/hand/request/motions/reload", b"")
+async def test_a_request_reaches_its_robot_and_is_answered(observer: MqttObserver, robots: Robots) -> None:
+    answer = await observer.ask("motiond/hand/request/motions/reload", b"")
     assert answer == {"status": "ok", "data": answers.MOTIONS, "transaction": None}
     assert robots.handled.pop() == ("hand", "motions/reload", {})
-    answer = await ear.ask("motiond/arm/request/play", b'{"motion":"wave","transaction":"t1"}')
+    answer = await observer.ask("motiond/arm/request/play", b'{"motion":"wave","transaction":"t1"}')
     assert answer == {"status": "ok", "data": {"goal_id": "g1"}, "transaction": "t1"}
     assert robots.handled == [("arm", "play", {"motion": "wave", "transaction": "t1"})]
 
 
 async def test_a_retained_request_is_refused_on_every_connection(
-    broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear
+    broker: AnyBroker, robots: Robots, hub: ReportHub, observer: MqttObserver
 ) -> None:
-    await ear.client.publish("motiond/arm/request/play", b'{"motion":"wave","transaction":"t"}', 1, True)
+    await observer.client.publish("motiond/arm/request/play", b'{"motion":"wave","transaction":"t"}', 1, True)
     for _ in range(2):
         async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
-            assert said(await ear.until("motiond/arm/response/play")) == {
+            assert data_of(await observer.until("motiond/arm/response/play")) == {
                 "status": "error",
                 "code": "RETAINED",
                 "error": "arm/play: retained; it would act at every reconnect; "
@@ -137,12 +137,14 @@ async def test_on_version_5_a_request_is_refused_when_it_is_sent_with_the_retain
 ) -> None:
     async with (
         running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)),
-        listening(mosquitto.settings) as ear,
+        listening(mosquitto.settings) as observer,
     ):
-        await ear.client.publish("motiond/arm/request/reset", b"{}", 1, True)
-        assert said(await ear.until("motiond/arm/response/reset"))["code"] == "RETAINED"
-        await ear.client.publish("motiond/arm/request/reset", b"", 1, True)  # clears it, and asks nothing
-        await ear.ask("motiond/arm/request/status", b"")
+        await observer.client.publish("motiond/arm/request/reset", b"{}", 1, True)
+        assert data_of(await observer.until("motiond/arm/response/reset"))["code"] == "RETAINED"
+        await observer.client.publish(
+            "motiond/arm/request/reset", b"", 1, True
+        )  # clears it, and asks nothing
+        await observer.ask("motiond/arm/request/status", b"")
     assert robots.verbs() == ["status"]
 
 
@@ -151,16 +153,16 @@ async def test_what_was_begun_outlives_the_connection_and_its_answer_can_be_had_
 ) -> None:
     robots.gate.clear()
     play = b'{"motion":"wave","transaction":"t"}'
-    async with listening(broker.settings) as ear:
-        await ear.client.publish("motiond/arm/request/play", play, 1)
-        await ear.ask("motiond/arm/request/status", b"")
+    async with listening(broker.settings) as observer:
+        await observer.client.publish("motiond/arm/request/play", play, 1)
+        await observer.ask("motiond/arm/request/status", b"")
         await broker.kill()
         await is_lost(bridge)
         robots.gate.set()
     await broker.start()
-    async with listening(broker.settings) as ear:
+    async with listening(broker.settings) as observer:
         await is_connected(bridge)
-        answer = await ear.ask("motiond/arm/request/play", play)
+        answer = await observer.ask("motiond/arm/request/play", play)
     assert answer == {"status": "ok", "data": {"goal_id": "g1"}, "transaction": "t"}
     assert robots.verbs() == ["play", "status"]
 
@@ -174,49 +176,51 @@ async def test_on_version_5_the_answer_goes_where_the_request_says(
     properties.MessageExpiryInterval = 60
     async with (
         running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)),
-        listening(mosquitto.settings) as ear,
+        listening(mosquitto.settings) as observer,
     ):
-        await ear.client.publish("motiond/arm/request/stop", b"{}", 1, properties=properties)
-        answer = await ear.until("motiond/arm/response/mine")
-        await ear.ask("motiond/arm/request/status", b"")
+        await observer.client.publish("motiond/arm/request/stop", b"{}", 1, properties=properties)
+        answer = await observer.until("motiond/arm/response/mine")
+        await observer.ask("motiond/arm/request/status", b"")
         properties.ResponseTopic = "motiond/arm/state"  # not the client's own
-        await ear.client.publish("motiond/arm/request/estop", b"{}", 1, properties=properties)
-        assert said(await ear.until("motiond/arm/response/estop"))["status"] == "ok"
-    assert said(answer)["status"] == "ok"
+        await observer.client.publish("motiond/arm/request/estop", b"{}", 1, properties=properties)
+        assert data_of(await observer.until("motiond/arm/response/estop"))["status"] == "ok"
+    assert data_of(answer)["status"] == "ok"
     assert getattr(answer.properties, "CorrelationData", None) == b"\x01\x02"
-    assert all(message.topic.value != "motiond/arm/response/stop" for message in ear.heard)
+    assert all(message.topic.value != "motiond/arm/response/stop" for message in observer.received)
 
 
 async def test_a_clean_shutdown_publishes_what_is_left_and_then_offline(
-    broker: AnyBroker, robots: Robots, hub: ReportHub, ear: Ear
+    broker: AnyBroker, robots: Robots, hub: ReportHub, observer: MqttObserver
 ) -> None:
     async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
-        await ear.until(BRIDGE, lambda said: said["state"] == "online")
+        await observer.until(BRIDGE, lambda data: data["state"] == "online")
         hub.publish(Report("arm", "result", answers.result("g1", "CANCELED")))
-    await ear.until("motiond/arm/result", lambda said: said["code"] == "CANCELED")
-    await ear.until(BRIDGE, lambda said: said["state"] == "offline")
+    await observer.until("motiond/arm/result", lambda data: data["code"] == "CANCELED")
+    await observer.until(BRIDGE, lambda data: data["state"] == "offline")
     gone = {"state": "offline", "bridge": "d1"}
     await is_published(broker, {BRIDGE: {"state": "offline"}, "motiond/hand/availability": gone})
 
 
 async def test_the_last_will_reports_broken_where_the_connection_breaks(
-    broker: AnyBroker, bridge: WatchedBridge, ear: Ear
+    broker: AnyBroker, bridge: WatchedBridge, observer: MqttObserver
 ) -> None:
-    await ear.until(BRIDGE, lambda said: said["state"] == "online")
+    await observer.until(BRIDGE, lambda data: data["state"] == "online")
     bridge.may_return.clear()
     assert bridge._client is not None
     bridge._client.break_off()
-    await ear.until(BRIDGE, lambda said: said["state"] == "broken")
+    await observer.until(BRIDGE, lambda data: data["state"] == "broken")
     await is_published(broker, {BRIDGE: {"state": "broken"}})
     bridge.may_return.set()
 
 
 @pytest.mark.usefixtures("bridge")
-async def test_a_will_that_comes_late_does_not_leave_the_daemon_offline(broker: AnyBroker, ear: Ear) -> None:
-    await ear.client.publish(BRIDGE, b'{"state":"broken"}', 1, True)
-    await ear.until(BRIDGE, lambda said: said["state"] == "broken")
-    ear.heard.clear()
-    await ear.until(BRIDGE, lambda said: said["state"] == "online")
+async def test_a_will_that_comes_late_does_not_leave_the_daemon_offline(
+    broker: AnyBroker, observer: MqttObserver
+) -> None:
+    await observer.client.publish(BRIDGE, b'{"state":"broken"}', 1, True)
+    await observer.until(BRIDGE, lambda data: data["state"] == "broken")
+    observer.received.clear()
+    await observer.until(BRIDGE, lambda data: data["state"] == "online")
     await is_published(broker, {BRIDGE: RETAINED[BRIDGE]})
 
 
@@ -261,8 +265,8 @@ async def test_a_broker_that_hangs_is_lost_in_time_and_found_again(
         assert bridge.heard_s - heard_s < 3.0
         mosquitto.thaw()
         await is_connected(bridge)
-        async with listening(settings) as ear:
-            assert (await ear.ask("motiond/arm/request/status", b""))["status"] == "ok"
+        async with listening(settings) as observer:
+            assert (await observer.ask("motiond/arm/request/status", b""))["status"] == "ok"
 
 
 # -- stops and floods ---------------------------------------------------------------------------------------
@@ -274,20 +278,20 @@ async def test_a_stop_does_not_wait_for_those_who_ask_too_much(broker: AnyBroker
     async with MqttConnection(broker.settings) as flood:
         for number in range(1000):
             await flood.publish("motiond/arm/request/play", b'{"motion":"wave%d"}' % number)
-        await flood.subscribe("motiond/arm/response/stop", qos=1)  # an ear for all would be flooded itself
-        stopped = await Ear(flood).ask("motiond/arm/request/stop", b"")
+        await flood.subscribe("motiond/arm/response/stop", qos=1)  # one for all would be flooded itself
+        stopped = await MqttObserver(flood).ask("motiond/arm/request/stop", b"")
         assert stopped["status"] == "ok"
         assert robots.verbs()[-1] == "stop"
         robots.gate.set()
 
 
 async def test_a_stop_is_served_while_another_client_has_the_daemons_name(
-    broker: AnyBroker, bridge: WatchedBridge, robots: Robots, ear: Ear
+    broker: AnyBroker, bridge: WatchedBridge, robots: Robots, observer: MqttObserver
 ) -> None:
     bridge.may_return.clear()
     async with MqttConnection(broker.settings, "motiond-d1"):
         await is_lost(bridge)
-        assert (await ear.ask("motiond/arm/request/stop", b""))["status"] == "ok"
+        assert (await observer.ask("motiond/arm/request/stop", b""))["status"] == "ok"
     assert robots.verbs() == ["stop"]
     bridge.may_return.set()
     await is_connected(bridge)
@@ -343,7 +347,7 @@ async def test_a_result_that_is_cut_off_arrives_once(
     mosquitto_of_any_version: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     mosquitto = mosquitto_of_any_version
-    async with listening(mosquitto.settings) as ear, Cutter(mosquitto.port) as cutter:
+    async with listening(mosquitto.settings) as observer, Cutter(mosquitto.port) as cutter:
         settings = mosquitto.settings.model_copy(update={"broker": f"mqtt://127.0.0.1:{cutter.port}"})
         bridge = WatchedBridge(settings, robots, hub)
         async with running(bridge):
@@ -357,9 +361,11 @@ async def test_a_result_that_is_cut_off_arrives_once(
                 await is_lost(bridge)
                 await is_connected(bridge)
             hub.publish(Report("arm", "result", answers.result("last")))
-            await ear.until("motiond/arm/result", lambda said: said["goal_id"] == "last")
+            await observer.until("motiond/arm/result", lambda data: data["goal_id"] == "last")
     results = [
-        said(message)["goal_id"] for message in ear.heard if message.topic.value == "motiond/arm/result"
+        data_of(message)["goal_id"]
+        for message in observer.received
+        if message.topic.value == "motiond/arm/result"
     ]
     assert sorted(results) == [f"g{number}" for number in range(6)]
 
@@ -368,31 +374,33 @@ async def test_a_result_that_is_cut_off_arrives_once(
 
 
 @pytest.mark.usefixtures("bridge")
-async def test_what_others_clear_or_overwrite_is_published_again(broker: AnyBroker, ear: Ear) -> None:
-    await ear.until("motiond/arm/state")  # what was kept when it came
+async def test_what_others_clear_or_overwrite_is_published_again(
+    broker: AnyBroker, observer: MqttObserver
+) -> None:
+    await observer.until("motiond/arm/state")  # what was kept when it came
     for payload in (b"", b'{"state":"playing"}'):
-        await ear.client.publish("motiond/arm/state", payload, 1, True)
-        ear.heard.clear()
-        await ear.until("motiond/arm/state", lambda said: said == answers.state())
+        await observer.client.publish("motiond/arm/state", payload, 1, True)
+        observer.received.clear()
+        await observer.until("motiond/arm/state", lambda data: data == answers.state())
     await is_published(broker, RETAINED)
 
 
 async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
-    mosquitto: StandIn, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear, caplog: Any
+    mosquitto: StandIn, robots: Robots, hub: ReportHub, observer_at_mosquitto: MqttObserver, caplog: Any
 ) -> None:
-    ear, second = ear_at_mosquitto, Robots()
+    observer, second = observer_at_mosquitto, Robots()
     async with running(MqttBridge(mosquitto.settings, "d2", second, Dispatcher(second), hub)):
         async with running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)):
             for _ in range(5):
-                await ear.ask("motiond/arm/request/status", b"")
+                await observer.ask("motiond/arm/request/status", b"")
             assert (robots.verbs(), second.verbs()) == ([], ["status"] * 5)
             for _ in range(5):
-                await ear.ask("motiond/arm/request/stop", b"")
+                await observer.ask("motiond/arm/request/stop", b"")
             await comes_true("all stops come", robots.verbs, lambda verbs: len(verbs) >= 5)
             assert (robots.verbs(), second.verbs()[5:]) == (["stop"] * 5, ["stop"] * 5)
-            await ear.ask("motiond/hand/request/status", b"")
+            await observer.ask("motiond/hand/request/status", b"")
             responses = [
-                message for message in ear.heard if message.topic.value == "motiond/arm/response/stop"
+                message for message in observer.received if message.topic.value == "motiond/arm/response/stop"
             ]
             assert responses == []  # but for the five that were waited for, of who has the name
             refusal = (
@@ -400,8 +408,10 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
                 "ours publishes nothing and takes nothing but stops; rename one of the two"
             )
             assert caplog.messages.count(refusal) == 1
-            ear.heard.clear()
-        assert not [message for message in ear.heard if message.topic.value.startswith("motiond/arm/")]
+            observer.received.clear()
+        assert not [
+            message for message in observer.received if message.topic.value.startswith("motiond/arm/")
+        ]
 
 
 # -- robots that are gone -----------------------------------------------------------------------------------
@@ -434,18 +444,18 @@ async def kept_of(settings: MqttSettings, robots: set[str]) -> dict[str, set[str
 
 
 async def test_what_is_kept_of_a_robot_that_is_configured_no_more_is_cleared_and_of_no_other(
-    broker: AnyBroker, hub: ReportHub, ear: Ear, caplog: Any
+    broker: AnyBroker, hub: ReportHub, observer: MqttObserver, caplog: Any
 ) -> None:
     caplog.set_level("INFO")
     for robot, bridge in (("old", "d1"), ("other", "d2"), ("gone", "d3")):
-        await keep(ear.client, robot, bridge)
-    await ear.until("motiond/gone/state")
-    ear.heard.clear()
+        await keep(observer.client, robot, bridge)
+    await observer.until("motiond/gone/state")
+    observer.received.clear()
     async with running(MqttBridge(broker.settings, "d1", Robots(), Dispatcher(Robots()), hub)):
         released = {"state": "offline", "bridge": None}
-        await ear.until("motiond/old/availability", lambda said: said == released)
+        await observer.until("motiond/old/availability", lambda data: data == released)
         for subject in KEPT:
-            await ear.until(f"motiond/old/{subject}", lambda said: said is None)
+            await observer.until(f"motiond/old/{subject}", lambda data: data is None)
         await asyncio.sleep(FORMER_S)
         expected = {"old": set(), "other": set(KEPT), "gone": set(KEPT), "arm": set(KEPT)}
         assert await kept_of(broker.settings, set(expected)) == expected
@@ -453,22 +463,22 @@ async def test_what_is_kept_of_a_robot_that_is_configured_no_more_is_cleared_and
 
 
 async def test_a_robot_that_was_released_belongs_at_once_to_the_daemon_that_waits_for_it(
-    mosquitto: StandIn, robots: Robots, hub: ReportHub, ear_at_mosquitto: Ear
+    mosquitto: StandIn, robots: Robots, hub: ReportHub, observer_at_mosquitto: MqttObserver
 ) -> None:
 
     class OfAnother(Robots):
         robots = ("leg",)
 
-    ear = ear_at_mosquitto
-    await keep(ear.client, "arm", "d2")
+    observer = observer_at_mosquitto
+    await keep(observer.client, "arm", "d2")
     waiting = MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)
     async with (
         running(MqttBridge(mosquitto.settings, "d2", OfAnother(), Dispatcher(OfAnother()), ReportHub())),
         running(waiting),
     ):
         ours = {"state": "online", "bridge": "d1"}
-        await ear.until("motiond/arm/availability", lambda said: said == ours)
-        assert (await ear.ask("motiond/arm/request/status", b""))["status"] == "ok"
+        await observer.until("motiond/arm/availability", lambda data: data == ours)
+        assert (await observer.ask("motiond/arm/request/status", b""))["status"] == "ok"
         await asyncio.sleep(FORMER_S + 1.5)
         wanted = {"arm": set(KEPT)}
         async with asyncio.timeout(PATIENCE_S):  # what the other one cleared late is published again

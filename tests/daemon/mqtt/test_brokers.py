@@ -24,11 +24,11 @@ from tests.daemon.asking import ask
 from tests.daemon.conftest import (
     WatchedBridge,
     comes_true,
+    data_of,
     is_connected,
     is_lost,
     listening,
     running,
-    said,
     started_broker,
 )
 from tests.daemon.mqtt.cutter import Cutter
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from tests.daemon.conftest import Ear, Robots
+    from tests.daemon.conftest import MqttObserver, Robots
 
 pytestmark = pytest.mark.slow
 
@@ -101,8 +101,8 @@ async def is_kept(broker: StandIn, topics: dict[str, Callable[[Any], bool]]) -> 
                 is_retained = (await subscriber.until(topic, holds)).retain
 
 
-def results_received(ear: Ear) -> list[str]:
-    return [said(message)["goal_id"] for message in ear.heard if message.topic.value == RESULT]
+def results_received(observer: MqttObserver) -> list[str]:
+    return [data_of(message)["goal_id"] for message in observer.received if message.topic.value == RESULT]
 
 
 # -- from one to the next -----------------------------------------------------------------------------------
@@ -113,21 +113,21 @@ async def test_after_a_broker_was_killed_the_next_has_all_retained_topics_and_ta
 ) -> None:
     async with (
         a_bridge(pair.settings, robots, hub) as bridge,
-        listening(pair.second.settings, checked=False) as ear,
+        listening(pair.second.settings, checked=False) as observer,
     ):
-        assert not [message for message in ear.heard if message.topic.value == BRIDGE]
+        assert not [message for message in observer.received if message.topic.value == BRIDGE]
         await moves(bridge, pair.first.kill())
         hub.publish(Report("arm", "state", {"state": "playing"}))
-        assert (await ear.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"
-        assert (await ear.ask("motiond/arm/request/stop", b"{}"))["status"] == "ok"
+        assert (await observer.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"
+        assert (await observer.ask("motiond/arm/request/stop", b"{}"))["status"] == "ok"
         await is_kept(
             pair.second,
             {
-                BRIDGE: lambda said: said["state"] == "online",
-                "motiond/arm/availability": lambda said: said == {"state": "online", "bridge": "d1"},
-                "motiond/arm/description": lambda said: said == answers.DESCRIPTION,
-                "motiond/arm/motions": lambda said: said == answers.MOTIONS,
-                "motiond/arm/state": lambda said: said == {"state": "playing"},
+                BRIDGE: lambda data: data["state"] == "online",
+                "motiond/arm/availability": lambda data: data == {"state": "online", "bridge": "d1"},
+                "motiond/arm/description": lambda data: data == answers.DESCRIPTION,
+                "motiond/arm/motions": lambda data: data == answers.MOTIONS,
+                "motiond/arm/state": lambda data: data == {"state": "playing"},
             },
         )
     assert robots.verbs() == ["status", "stop"]
@@ -136,12 +136,12 @@ async def test_after_a_broker_was_killed_the_next_has_all_retained_topics_and_ta
 async def test_results_arrive_once_each_wherever_the_daemon_is_while_brokers_are_killed_in_turn(
     pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
-    heard: list[str] = []
+    received: list[str] = []
     present, other = pair.first, pair.second
     count = 0
     async with a_bridge(pair.settings, robots, hub) as bridge:
         for _ in range(6):
-            async with listening(other.settings, checked=False) as ear:
+            async with listening(other.settings, checked=False) as observer:
                 bridge.may_return.clear()
                 bridge.lost.clear()
                 await present.kill()
@@ -152,14 +152,14 @@ async def test_results_arrive_once_each_wherever_the_daemon_is_while_brokers_are
                 bridge.may_return.set()
                 await is_connected(bridge)
                 last = f"g{count - 1}"
-                await ear.until(RESULT, lambda said, last=last: said["goal_id"] == last)  # type: ignore[misc]
-                heard += [*results_received(ear), last]
+                await observer.until(RESULT, lambda data, last=last: data["goal_id"] == last)  # type: ignore[misc]
+                received += [*results_received(observer), last]
                 assert bridge._client is not None
                 async with asyncio.timeout(PATIENCE_S):  # what is not confirmed when it is killed comes twice
                     await bridge._client.all_delivered()
             await present.start()
             present, other = other, present
-    assert heard == [f"g{number}" for number in range(18)]
+    assert received == [f"g{number}" for number in range(18)]
 
 
 async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_published_at_the_next_alone(
@@ -170,7 +170,7 @@ async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_published_at_t
         listening(pair.second.settings, checked=False) as at_second,
         a_bridge(pair.impatient, robots, hub) as bridge,
     ):
-        await at_first.until(BRIDGE, lambda said: said["state"] == "online")
+        await at_first.until(BRIDGE, lambda data: data["state"] == "online")
         bridge.lost.clear()
         pair.first.freeze()
         hub.publish(Report("arm", "result", {"goal_id": "cut off"}))
@@ -178,11 +178,11 @@ async def test_a_result_that_a_frozen_broker_has_not_confirmed_is_published_at_t
         await is_lost(bridge)
         hub.publish(Report("arm", "result", {"goal_id": "later"}))
         await is_connected(bridge)
-        await at_second.until("motiond/arm/event", lambda said: said == {"what": "cut off"})
-        await at_second.until(RESULT, lambda said: said["goal_id"] == "later")
+        await at_second.until("motiond/arm/event", lambda data: data == {"what": "cut off"})
+        await at_second.until(RESULT, lambda data: data["goal_id"] == "later")
         assert results_received(at_second) == ["cut off"]
         pair.first.thaw()
-        await at_first.until(BRIDGE, lambda said: said["state"] == "broken")
+        await at_first.until(BRIDGE, lambda data: data["state"] == "broken")
         await asyncio.sleep(0.5)
         await at_first.client.publish("motiond/last", b"{}", qos=1)
         await at_first.until("motiond/last")
@@ -195,11 +195,11 @@ async def test_a_stop_that_waited_at_a_broker_that_was_left_does_not_come_when_t
     async with a_bridge(pair.impatient, robots, hub) as bridge:
         await moves(bridge, freezes(pair.first))
         pair.first.thaw()
-        async with listening(pair.first.settings, checked=False) as ear:
-            await ear.until(BRIDGE, lambda said: said["state"] == "broken")
-            await ear.client.publish("motiond/arm/request/stop", b"{}", qos=1)
+        async with listening(pair.first.settings, checked=False) as observer:
+            await observer.until(BRIDGE, lambda data: data["state"] == "broken")
+            await observer.client.publish("motiond/arm/request/stop", b"{}", qos=1)
             await moves(bridge, pair.second.kill())
-            assert (await ear.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"
+            assert (await observer.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"
     assert robots.verbs() == ["status"]
 
 
@@ -210,7 +210,7 @@ async def test_what_another_run_has_left_at_the_next_broker_is_no_other_daemon_o
         pass
     async with a_bridge(pair.settings, robots, hub) as bridge:
         await moves(bridge, pair.first.kill())
-        await is_kept(pair.second, {BRIDGE: lambda said: said["state"] == "online"})
+        await is_kept(pair.second, {BRIDGE: lambda data: data["state"] == "online"})
     assert not [line for line in caplog.messages if "another daemon of id" in line]
 
 
@@ -332,12 +332,12 @@ async def test_results_that_no_broker_took_are_published_by_the_next_daemon_at_a
         hub.publish(Report("arm", "result", {"goal_id": "never sent"}))
     pair.second.thaw()
     swapped = pair.settings.model_copy(update={"broker": [*reversed(pair.settings.broker)]})
-    async with listening(pair.second.settings, checked=False) as ear:
+    async with listening(pair.second.settings, checked=False) as observer:
         async with running(MqttBridge(swapped, "d1", robots, Dispatcher(robots), hub, state_folder=tmp_path)):
             for goal_id in ("cut off", "never sent"):
-                assert said(await ear.until(RESULT)) == {"goal_id": goal_id}
-        await ear.until(BRIDGE, lambda said: said["state"] == "offline")
-    assert results_received(ear) == []
+                assert data_of(await observer.until(RESULT)) == {"goal_id": goal_id}
+        await observer.until(BRIDGE, lambda data: data["state"] == "offline")
+    assert results_received(observer) == []
     assert not kept_in(tmp_path)
 
 
@@ -347,12 +347,12 @@ async def test_results_that_no_broker_took_are_published_by_the_next_daemon_at_a
 async def comes_back_with_old_news(broker: StandIn) -> None:
     """Start a broker that says `online` of a daemon that is elsewhere, as one does that keeps it on disk."""
     await broker.start()
-    async with listening(broker.settings, checked=False) as ear:
+    async with listening(broker.settings, checked=False) as observer:
         for topic, data in (
             (BRIDGE, b'{"state":"online"}'),
             ("motiond/arm/availability", b'{"state":"online","bridge":"d1"}'),
         ):
-            await ear.client.publish(topic, data, 1, True)
+            await observer.client.publish(topic, data, 1, True)
 
 
 async def test_a_daemon_that_has_moved_on_is_found_however_seldom_its_heart_beats(
@@ -374,16 +374,21 @@ async def test_a_daemon_that_has_moved_on_is_found_however_seldom_its_heart_beat
 async def test_a_stop_goes_to_every_broker_and_all_else_to_that_of_the_daemon(
     pair: Pair, robots: Robots, hub: ReportHub
 ) -> None:
-    async with a_bridge(pair.settings, robots, hub), listening(pair.second.settings, checked=False) as ear:
+    async with (
+        a_bridge(pair.settings, robots, hub),
+        listening(pair.second.settings, checked=False) as observer,
+    ):
         for verb, payload in (("play", {"motion": "wave"}), ("stop", {}), ("estop", {})):
             await ask(pair.settings, "arm", verb, payload)
-        await ear.until("motiond/arm/request/stop")
-        await ear.until("motiond/arm/request/estop")
-        assert not [message for message in ear.heard if message.topic.value == "motiond/arm/request/play"]
+        await observer.until("motiond/arm/request/stop")
+        await observer.until("motiond/arm/request/estop")
+        assert not [
+            message for message in observer.received if message.topic.value == "motiond/arm/request/play"
+        ]
 
 
 async def test_a_command_for_a_robot_that_does_not_answer_is_not_sent(pair: Pair) -> None:
-    async with listening(pair.second.settings, checked=False) as ear:
+    async with listening(pair.second.settings, checked=False) as observer:
         with pytest.raises(NoAnswer, match="no answer in 5 s"):
             await ask(pair.settings, "arm", "play", {"motion": "wave"})
-        assert "motiond/arm/request/play" not in {message.topic.value for message in ear.heard}
+        assert "motiond/arm/request/play" not in {message.topic.value for message in observer.received}

@@ -15,28 +15,32 @@ from tests.daemon.conftest import listening, reconfigured
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.daemon.conftest import AnyBroker, Ear
+    from tests.daemon.conftest import AnyBroker, MqttObserver
     from tests.daemon.mqtt.stand_in import StandIn
 
 KEPT = [f"motiond/old/{subject}" for subject in ("availability", "description", "motions", "state")]
 
 
-async def keep(ear: Ear, robot: str, daemon: str, state: str) -> None:
+async def keep(observer: MqttObserver, robot: str, daemon: str, state: str) -> None:
     """Let the broker keep what a daemon has said of a robot, and of itself."""
     for topic in KEPT:
         data = {"state": "offline", "bridge": daemon}
-        await ear.client.publish(topic.replace("old", robot), orjson.dumps(data), 1, True)
-    await ear.client.publish(f"motiond/bridge/{daemon}/availability", orjson.dumps({"state": state}), 1, True)
+        await observer.client.publish(topic.replace("old", robot), orjson.dumps(data), 1, True)
+    await observer.client.publish(
+        f"motiond/bridge/{daemon}/availability", orjson.dumps({"state": state}), 1, True
+    )
 
 
-async def test_what_is_kept_of_a_robot_whose_daemon_is_gone_is_cleared(broker: AnyBroker, ear: Ear) -> None:
-    await keep(ear, "old", "d1", "offline")
-    await keep(ear, "arm", "d2", "online")
+async def test_what_is_kept_of_a_robot_whose_daemon_is_gone_is_cleared(
+    broker: AnyBroker, observer: MqttObserver
+) -> None:
+    await keep(observer, "old", "d1", "offline")
+    await keep(observer, "arm", "d2", "online")
     assert await forget(broker.settings, "old") == KEPT
     async with listening(broker.settings) as newcomer:
         for topic in KEPT:
             await newcomer.until(topic.replace("old", "arm"))
-        assert not [one for one in newcomer.heard if one.topic.value in KEPT]
+        assert not [one for one in newcomer.received if one.topic.value in KEPT]
 
 
 async def refusal(broker: AnyBroker, robot: str) -> str:
@@ -45,8 +49,10 @@ async def refusal(broker: AnyBroker, robot: str) -> str:
     return str(caught.value)
 
 
-async def test_a_robot_that_a_daemon_tells_of_is_not_forgotten(broker: AnyBroker, ear: Ear) -> None:
-    await keep(ear, "old", "d1", "online")
+async def test_a_robot_that_a_daemon_tells_of_is_not_forgotten(
+    broker: AnyBroker, observer: MqttObserver
+) -> None:
+    await keep(observer, "old", "d1", "online")
     assert await refusal(broker, "old") == (
         "old: daemon 'd1' is online and tells of it; take it out of that daemon's configuration "
         "and start it again; it clears it then itself"
@@ -56,17 +62,19 @@ async def test_a_robot_that_a_daemon_tells_of_is_not_forgotten(broker: AnyBroker
             await newcomer.until(topic)
 
 
-async def test_a_robot_that_is_not_known_is_told_with_those_that_are(broker: AnyBroker, ear: Ear) -> None:
+async def test_a_robot_that_is_not_known_is_told_with_those_that_are(
+    broker: AnyBroker, observer: MqttObserver
+) -> None:
     assert await refusal(broker, "odl") == "odl: the broker keeps nothing of it; it knows no robot"
-    await keep(ear, "old", "d1", "offline")
+    await keep(observer, "old", "d1", "offline")
     assert await refusal(broker, "odl") == (
         "odl: the broker keeps nothing of it; the robots here are old; did you mean 'old'?"
     )
 
 
-async def test_a_long_name_that_is_known_is_told_whole(broker: AnyBroker, ear: Ear) -> None:
+async def test_a_long_name_that_is_known_is_told_whole(broker: AnyBroker, observer: MqttObserver) -> None:
     name = "n" * LONGEST_NAME
-    await keep(ear, name, "d1", "offline")
+    await keep(observer, name, "d1", "offline")
     assert await refusal(broker, "odl") == (
         f"odl: the broker keeps nothing of it; the robots here are {name}"
     )
@@ -77,8 +85,8 @@ async def test_an_access_list_that_keeps_what_is_to_be_cleared_is_told(
 ) -> None:
     keeps = ("allow_anonymous true", "persistence true", f"persistence_location {tmp_path}/")
     await reconfigured(mosquitto, *keeps)
-    async with listening(mosquitto.settings) as ear:
-        await keep(ear, "old", "d1", "offline")
+    async with listening(mosquitto.settings) as observer:
+        await keep(observer, "old", "d1", "offline")
         (tmp_path / "acl").write_text("topic read motiond/#\n")
     await mosquitto.end()
     mosquitto.configure(*keeps, f"acl_file {tmp_path / 'acl'}")
@@ -90,8 +98,8 @@ async def test_an_access_list_that_keeps_what_is_to_be_cleared_is_told(
 
 
 @pytest.mark.usefixtures("programs")
-async def test_the_command_tells_what_it_did(mosquitto: StandIn, ear_at_mosquitto: Ear) -> None:
-    await keep(ear_at_mosquitto, "old", "d1", "offline")
+async def test_the_command_tells_what_it_did(mosquitto: StandIn, observer_at_mosquitto: MqttObserver) -> None:
+    await keep(observer_at_mosquitto, "old", "d1", "offline")
     asked = ("--broker", mosquitto.settings.broker)
     told = "old: forgotten; 4 retained topics are cleared\n"
     assert await motiond("forget", "old", *asked) == (0, told, "")

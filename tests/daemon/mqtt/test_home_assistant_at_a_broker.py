@@ -17,7 +17,7 @@ from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.mqtt.forget import forget
 from tests.daemon.cli.program import Daemon
-from tests.daemon.conftest import Ear, Robots, running, said
+from tests.daemon.conftest import MqttObserver, Robots, data_of, running
 from tests.daemon.mqtt.test_home_assistant import ENVIRONMENT, SCHEMA
 from tests.daemon.programs import use
 from tests.waiting import PATIENCE_S
@@ -36,19 +36,19 @@ ARM, HAND = (f"homeassistant/device/motiond_{robot}/config" for robot in ("arm",
 
 
 @asynccontextmanager
-async def home_at(settings: MqttSettings) -> AsyncIterator[Ear]:
+async def home_at(settings: MqttSettings) -> AsyncIterator[MqttObserver]:
     """Listen as Home Assistant does."""
     async with MqttConnection(settings) as client:
         await client.subscribe("homeassistant/device/+/config", qos=1)
         await client.subscribe("other/device/+/config", qos=1)
-        yield Ear(client, checked=False)  # the document is of what lies below the base
+        yield MqttObserver(client, checked=False)  # the document is of what lies below the base
 
 
 class Home:
     """Presses what Home Assistant shows of a robot."""
 
-    def __init__(self, ear: Ear, message: dict[str, Any]) -> None:
-        self.ear = ear
+    def __init__(self, observer: MqttObserver, message: dict[str, Any]) -> None:
+        self.observer = observer
         self._components = message["components"]
 
     async def sends(self, key: str, value: object = None, *, payload: str = "payload_press") -> Any:
@@ -56,13 +56,15 @@ class Home:
         component = self._components[key]
         template = component.get("command_template")
         text = ENVIRONMENT.from_string(template).render(value=value) if template else component[payload]
-        return await self.ear.ask(component["command_topic"], text.encode())
+        return await self.observer.ask(component["command_topic"], text.encode())
 
     async def shows(self, key: str, text: str) -> None:
         """Wait until a component shows a text."""
         component = self._components[key]
         template = ENVIRONMENT.from_string(component["value_template"])
-        await self.ear.until(component["state_topic"], lambda said: template.render(value_json=said) == text)
+        await self.observer.until(
+            component["state_topic"], lambda data: template.render(value_json=data) == text
+        )
 
 
 def with_home(settings: MqttSettings, home: HomeAssistantSettings | None = ON) -> MqttSettings:
@@ -92,7 +94,7 @@ async def kept(settings: MqttSettings) -> dict[str, Any]:
         await home.client.subscribe("kept/last", qos=1)
         await home.client.publish("kept/last", b"{}", qos=1)
         await home.until("kept/last")
-        return {message.topic.value: said(message) for message in home.heard if message.retain}
+        return {message.topic.value: data_of(message) for message in home.received if message.retain}
 
 
 async def becomes(settings: MqttSettings, wanted: set[str]) -> dict[str, Any]:
@@ -123,7 +125,7 @@ async def test_new_motions_are_new_choices(mosquitto: StandIn, hub: ReportHub) -
         await home.until(ARM)
         hub.publish(Report("arm", "motions", listing("nod", "stretch")))
         wanted = ["nod", "stretch"]
-        await home.until(ARM, lambda said: said["components"]["motion"]["options"] == wanted)
+        await home.until(ARM, lambda data: data["components"]["motion"]["options"] == wanted)
 
 
 async def test_robots_are_published_again_whenever_home_assistant_has_started(
@@ -139,8 +141,8 @@ async def test_robots_are_published_again_whenever_home_assistant_has_started(
                 for topic in (ARM, HAND):
                     assert not (await home.until(topic)).retain
         await home.client.publish(ARM, b"{}", qos=1)
-        await home.until(ARM, lambda said: said == {})
-        assert home.heard == []
+        await home.until(ARM, lambda data: data == {})
+        assert home.received == []
 
 
 async def test_who_deletes_the_device_in_home_assistant_is_not_contradicted(
@@ -208,9 +210,9 @@ async def test_what_home_assistant_sends_moves_a_robot_and_what_it_shows_is_what
     use(rig, mosquitto.settings)
     rig.daemon["mqtt"] = {**rig.daemon["mqtt"], "home_assistant": {}}
     daemon = Daemon(rig.config)
-    async with home_at(mosquitto.settings) as ear:
-        await ear.client.subscribe("motiond/#", qos=1)
-        home = Home(ear, said(await ear.until(ARM)))
+    async with home_at(mosquitto.settings) as observer:
+        await observer.client.subscribe("motiond/#", qos=1)
+        home = Home(observer, data_of(await observer.until(ARM)))
         await home.shows("state", "idle")
         ok: list[Any] = [await home.sends("torque", payload="payload_on")]
         await home.shows("torque", "ON")
@@ -226,15 +228,15 @@ async def test_what_home_assistant_sends_moves_a_robot_and_what_it_shows_is_what
         ok.append(await home.sends("resume"))
         await home.shows("state", "playing")
         ok.append(await home.sends("motion", "short"))
-        replaced = said(await ear.until("motiond/arm/result", lambda said: said["motion"] == "long"))
-        done = said(await ear.until("motiond/arm/result", lambda said: said["motion"] == "short"))
+        replaced = data_of(await observer.until("motiond/arm/result", lambda data: data["motion"] == "long"))
+        done = data_of(await observer.until("motiond/arm/result", lambda data: data["motion"] == "short"))
         await home.shows("motion", "None")
         ok.append(await home.sends("stop"))
         ok.append(await home.sends("estop"))
         await home.shows("problem", "ON")
         ok.append(await home.sends("reset"))
         await home.shows("problem", "OFF")
-        await ear.until("motiond/arm/diagnostics")
+        await observer.until("motiond/arm/diagnostics")
     assert [answer["status"] for answer in ok] == ["ok"] * len(ok), ok
     assert (replaced["code"], done["code"]) == ("PREEMPTED", "SUCCESSFUL")
     daemon.send_signal(signal.SIGTERM)

@@ -9,7 +9,7 @@ import pytest
 from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.mqtt.client import MqttConnection, granted_qos
 from tests import ports
-from tests.daemon.conftest import Ear, WatchedBridge, listening, running, said, started_broker
+from tests.daemon.conftest import MqttObserver, WatchedBridge, data_of, listening, running, started_broker
 from tests.daemon.mqtt.stand_in import StandIn
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ async def test_results_go_out_with_qos_2_or_the_highest_that_the_broker_takes(
     bridge = WatchedBridge(settings, robots, hub)
     async with running(bridge), MqttConnection(settings) as client:
         await client.subscribe(RESULT, qos=2)
-        ear = Ear(client, checked=False)
+        observer = MqttObserver(client, checked=False)
         for number in range(3):
             hub.publish(Report("arm", "result", {"goal_id": f"g{number}"}))
-        results = [await ear.until(RESULT) for _ in range(3)]
+        results = [await observer.until(RESULT) for _ in range(3)]
         assert not bridge.lost.is_set()
-    assert [said(result)["goal_id"] for result in results] == ["g0", "g1", "g2"]
+    assert [data_of(result)["goal_id"] for result in results] == ["g0", "g1", "g2"]
     assert {result.qos for result in results} == {1 + limited.takes_qos_2}
-    assert not [message for message in ear.heard if message.topic.value == RESULT]
+    assert not [message for message in observer.received if message.topic.value == RESULT]
 
 
 async def test_the_daemon_subscribes_with_qos_0_where_the_broker_takes_no_more_than_qos_1(
@@ -70,11 +70,11 @@ async def test_answers_go_out_with_qos_0_where_the_broker_takes_no_more_than_qos
 ) -> None:
     """Otherwise an answer waits until a cluster has logged what was answered before."""
     qos, settings = int(limited.takes_qos_2), limited.broker.settings
-    async with running(WatchedBridge(settings, robots, hub)), listening(settings, checked=False) as ear:
+    async with running(WatchedBridge(settings, robots, hub)), listening(settings, checked=False) as observer:
         for verb in ("status", "stop"):  # on the one connection and on the other
-            await ear.client.publish(f"motiond/arm/request/{verb}", b"{}", 1)
-            assert (await ear.until(f"motiond/arm/response/{verb}")).qos == qos
-        assert said(await ear.until("motiond/bridge/d1/availability"))["requests_qos"] == qos
+            await observer.client.publish(f"motiond/arm/request/{verb}", b"{}", 1)
+            assert (await observer.until(f"motiond/arm/response/{verb}")).qos == qos
+        assert data_of(await observer.until("motiond/bridge/d1/availability"))["requests_qos"] == qos
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ class Granting:
 
 
 def subscriptions_of(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """Return by which quality of service each topic is subscribed to from now on, but by ears."""
+    """Return by which quality of service each topic is subscribed to from now on, but by observers."""
     asked: dict[str, int] = {}
     subscribe = MqttConnection.subscribe
 

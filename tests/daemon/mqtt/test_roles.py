@@ -17,7 +17,7 @@ from motiond.daemon.api import SUBJECTS, VERBS, Dispatcher, Report
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.asking import ask
-from tests.daemon.conftest import Ear, Robots, running, started_broker
+from tests.daemon.conftest import MqttObserver, Robots, running, started_broker
 from tests.daemon.mqtt.stand_in import Configuration, StandIn
 from tests.waiting import PATIENCE_S
 
@@ -60,12 +60,12 @@ async def guarded(free_port: int, tmp_path: Path) -> AsyncIterator[dict[str, Mqt
 
 
 @asynccontextmanager
-async def connected(settings: MqttSettings) -> AsyncIterator[Ear]:
+async def connected(settings: MqttSettings) -> AsyncIterator[MqttObserver]:
     """Connect, and hear all that one is let hear."""
     async with MqttConnection(settings) as client:
         client.logs_refusals = False  # the test asks for them; they would be logged a second later
         await client.subscribe("motiond/#", qos=1)
-        yield Ear(client, checked=False)  # reports here are not whole
+        yield MqttObserver(client, checked=False)  # reports here are not whole
 
 
 REPORTED = [f"motiond/arm/{subject}" for subject in (*SUBJECTS, "new")]

@@ -15,12 +15,12 @@ from tests.daemon.asking import ask
 from tests.daemon.conftest import (
     Robots,
     WatchedBridge,
+    data_of,
     is_connected,
     is_lost,
     listening,
     reconfigured,
     running,
-    said,
 )
 from tests.daemon.mqtt.stand_in import StandIn
 
@@ -60,18 +60,18 @@ async def test_a_robot_is_usable_and_its_list_of_motions_is_cut(
     caplog.set_level(logging.WARNING, "motiond")
     broker = mosquitto_of_any_version
     await reconfigured(broker, f"{option} {most}")
-    async with running(WatchedBridge(broker.settings, robots, hub)), listening(broker.settings) as ear:
-        assert said(await ear.until("motiond/arm/availability"))["state"] == "online"
-        heard = await ear.until(MOTIONS)
-        assert fits(MOTIONS, heard.payload, most, broker)
-        cut = said(heard)
+    async with running(WatchedBridge(broker.settings, robots, hub)), listening(broker.settings) as observer:
+        assert data_of(await observer.until("motiond/arm/availability"))["state"] == "online"
+        message = await observer.until(MOTIONS)
+        assert fits(MOTIONS, message.payload, most, broker)
+        cut = data_of(message)
         assert cut["motions"] == MANY["motions"][: len(cut["motions"])]
         assert len(cut["motions"]) > 5
         assert cut["more"] == 150 - len(cut["motions"])
-        accepted = await ear.ask("motiond/arm/request/play", b'{"motion":"wave"}')
+        accepted = await observer.ask("motiond/arm/request/play", b'{"motion":"wave"}')
         assert accepted["status"] == "ok"
         hub.publish(Report("arm", "motions", MANY))  # the next is reported no more
-        await ear.until(MOTIONS)
+        await observer.until(MOTIONS)
     lines = reported(caplog)
     assert len(lines) == 1
     assert lines[0].startswith(f"{MOTIONS}: ")
@@ -84,8 +84,8 @@ async def test_a_limit_that_is_lowered_while_the_daemon_runs_is_kept_to(
     broker = mosquitto_of_any_version
     bridge = WatchedBridge(broker.settings, robots, hub)
     async with running(bridge):
-        async with listening(broker.settings) as ear:
-            assert said(await ear.until(MOTIONS)) == MANY
+        async with listening(broker.settings) as observer:
+            assert data_of(await observer.until(MOTIONS)) == MANY
         bridge.may_return.clear()
         await reconfigured(broker, "max_packet_size 5000")
         await is_lost(bridge)
@@ -94,9 +94,11 @@ async def test_a_limit_that_is_lowered_while_the_daemon_runs_is_kept_to(
             Report("arm", "event", answers.event(LONG * 10))
         )  # kept by the session, and too long by then
         bridge.may_return.set()
-        async with listening(broker.settings) as ear:
-            assert said(await ear.until(MOTIONS))["more"] > 100
-            assert said(await ear.until("motiond/arm/event"))["message"].startswith("the elbow stands")
+        async with listening(broker.settings) as observer:
+            assert data_of(await observer.until(MOTIONS))["more"] > 100
+            assert data_of(await observer.until("motiond/arm/event"))["message"].startswith(
+                "the elbow stands"
+            )
         await is_connected(bridge)
 
 

@@ -23,7 +23,7 @@ from tests.waiting import PATIENCE_S, lines_until, started
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.daemon.conftest import Ear
+    from tests.daemon.conftest import MqttObserver
 
 MOTION_S = 3.0
 TOGETHER_S = 0.1
@@ -101,13 +101,16 @@ async def test_where_a_daemon_is_killed_the_others_stop(stage: Stage, phase: str
     await stage.until_at_rest()
     left, *others = ROBOTS
     play = GroupPlay(GROUP, MOTION, start_in=3.0)
-    async with listening(stage.settings, checked=False) as ear, coordinating(stage.settings, play) as start:
+    async with (
+        listening(stage.settings, checked=False) as observer,
+        coordinating(stage.settings, play) as start,
+    ):
         await start.begin()
         for robot in ROBOTS:
-            await ear.until(f"motiond/{robot}/reservation", lambda data: data["phase"] == phase)
+            await observer.until(f"motiond/{robot}/reservation", lambda data: data["phase"] == phase)
         await asyncio.to_thread(stage.machines[0].kill)
         for robot in others:
-            result = await result_of(ear, robot, start.id)
+            result = await result_of(observer, robot, start.id)
             assert result["code"] == "CANCELED"
             assert (result["played_s"] > 0.0) is (phase == "playing")
             assert result["details"]["member"] in ROBOTS
@@ -115,9 +118,11 @@ async def test_where_a_daemon_is_killed_the_others_stop(stage: Stage, phase: str
     await stage.until_at_rest()
 
 
-async def result_of(ear: Ear, robot: str, start: str) -> dict[str, Any]:
+async def result_of(observer: MqttObserver, robot: str, start: str) -> dict[str, Any]:
     """Wait for a robot's result of a start."""
-    message = await ear.until(f"motiond/{robot}/result", lambda data: data["details"].get("start") == start)
+    message = await observer.until(
+        f"motiond/{robot}/result", lambda data: data["details"].get("start") == start
+    )
     assert isinstance(message.payload, bytes)
     result: dict[str, Any] = orjson.loads(message.payload)
     return result

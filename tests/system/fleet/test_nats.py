@@ -17,7 +17,7 @@ from motiond.daemon.config.settings import host_name
 from motiond.daemon.fleet.coordinator import Conversation
 from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.mqtt.topics import ANY_ROBOT, DaemonTopic
-from tests.daemon.conftest import Ear, said
+from tests.daemon.conftest import MqttObserver, data_of
 from tests.daemon.programs import running, use
 from tests.daemon.rig import Rig
 from tests.system.fleet.nats import NODES, Cluster
@@ -57,7 +57,7 @@ def rig(cluster: Cluster, tmp_path: Path) -> Rig:
 
 
 @asynccontextmanager
-async def hearing(settings: MqttSettings) -> AsyncIterator[Ear]:
+async def subscribed(settings: MqttSettings) -> AsyncIterator[MqttObserver]:
     """Listen as soon as there is a leader: nodes refuse clients while they elect one."""
     async with AsyncExitStack() as stack:
         async with asyncio.timeout(PATIENCE_S):
@@ -69,17 +69,17 @@ async def hearing(settings: MqttSettings) -> AsyncIterator[Ear]:
                     break
                 except aiomqtt.MqttError:
                     await asyncio.sleep(0.1)
-        yield Ear(client, checked=False)
+        yield MqttObserver(client, checked=False)
 
 
 async def is_kept(cluster: Cluster, node: int, topic: str, holds: Callable[[Any], bool]) -> Any:
     """Wait until a node retains a message that holds, and return it: a new client receives it as retained."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            async with hearing(cluster.settings(node)) as client:
+            async with subscribed(cluster.settings(node)) as client:
                 message = await client.until(topic, holds)
             if message.retain:
-                return said(message)
+                return data_of(message)
 
 
 async def ask(settings: MqttSettings, verb: str, **keys: Any) -> Any:
@@ -91,16 +91,16 @@ async def ask(settings: MqttSettings, verb: str, **keys: Any) -> Any:
     async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
-                async with hearing(settings) as ear, asyncio.timeout(AGAIN_S):
-                    answer = await ear.ask(f"motiond/arm/request/{verb}", request)
+                async with subscribed(settings) as observer, asyncio.timeout(AGAIN_S):
+                    answer = await observer.ask(f"motiond/arm/request/{verb}", request)
             except (aiomqtt.MqttError, TimeoutError):
                 continue
             assert answer["status"] == "ok", answer
             return answer["data"]
 
 
-async def is_in(ear: Ear, state: str) -> Any:
-    return said(await ear.until(STATE, lambda data: data["state"] == state))
+async def is_in(observer: MqttObserver, state: str) -> Any:
+    return data_of(await observer.until(STATE, lambda data: data["state"] == state))
 
 
 def is_online(data: Any) -> bool:
@@ -114,11 +114,11 @@ def is_broken(data: Any) -> bool:
 async def test_requests_and_reports_of_a_daemon_pass_between_all_nodes_and_so_does_its_will(
     cluster: Cluster, rig: Rig
 ) -> None:
-    async with running(rig) as daemon, hearing(cluster.settings(3)) as ear:
-        await ear.until(DAEMON, is_online)
-        await is_in(ear, "idle")
+    async with running(rig) as daemon, subscribed(cluster.settings(3)) as observer:
+        await observer.until(DAEMON, is_online)
+        await is_in(observer, "idle")
         goal_id = (await ask(cluster.settings(2), "play", motion="short"))["goal_id"]
-        ended = said(await ear.until(RESULT))
+        ended = data_of(await observer.until(RESULT))
         assert (ended["goal_id"], ended["code"]) == (goal_id, "SUCCESSFUL")
         motions = [
             await is_kept(cluster, node, "motiond/arm/motions", lambda data: data["motions"])
@@ -129,7 +129,7 @@ async def test_requests_and_reports_of_a_daemon_pass_between_all_nodes_and_so_do
             await is_kept(cluster, node, DAEMON, is_online)
             await is_kept(cluster, node, STATE, lambda data: data["state"] == "idle")
         await daemon.kill()
-        await ear.until(DAEMON, is_broken)
+        await observer.until(DAEMON, is_broken)
     for node in NODES:
         await is_kept(cluster, node, DAEMON, is_broken)
 
@@ -138,19 +138,19 @@ async def test_a_node_is_killed_in_the_middle_of_a_motion_and_the_result_comes_o
     cluster: Cluster, rig: Rig, tmp_path: Path
 ) -> None:
     with (tmp_path / "log").open("w") as log:
-        async with running(rig, log.fileno()) as daemon, hearing(cluster.settings(3)) as ear:
-            await is_in(ear, "idle")
+        async with running(rig, log.fileno()) as daemon, subscribed(cluster.settings(3)) as observer:
+            await is_in(observer, "idle")
             goal_id = (await ask(cluster.settings(3), "play", motion="long"))["goal_id"]
-            before = (await is_in(ear, "playing"))["sequence"]
+            before = (await is_in(observer, "playing"))["sequence"]
             cluster.nodes[0].kill()
-            ear.heard.clear()
-            moved = said(await ear.until(DAEMON, is_online))
-            wills = [said(one) for one in ear.heard if one.topic.value == DAEMON]
-            state = said(await ear.until(STATE, lambda data: data["sequence"] >= before))
+            observer.received.clear()
+            moved = data_of(await observer.until(DAEMON, is_online))
+            wills = [data_of(one) for one in observer.received if one.topic.value == DAEMON]
+            state = data_of(await observer.until(STATE, lambda data: data["sequence"] >= before))
             assert state["goal_id"] in {goal_id, None}  # None where it has ended by now
-            ended = said(await ear.until(RESULT))
+            ended = data_of(await observer.until(RESULT))
             await ask(cluster.settings(2), "status")
-            again = [said(one) for one in ear.heard if one.topic.value == RESULT]
+            again = [data_of(one) for one in observer.received if one.topic.value == RESULT]
             for node in (2, 3):
                 assert await is_kept(cluster, node, DAEMON, is_online) == moved
             cluster.nodes[0].start()
@@ -179,7 +179,7 @@ async def test_stops_of_one_robot_and_of_a_group_come_while_no_node_can_log_anyt
         await asyncio.to_thread(node.start_again)
     settings = cluster.settings(1)
     async with (
-        hearing(settings) as ear,
+        subscribed(settings) as observer,
         connect(brokers_of(settings.each()[0])) as alone,
         MqttConnection(settings) as together,
     ):
@@ -194,7 +194,7 @@ async def test_stops_of_one_robot_and_of_a_group_come_while_no_node_can_log_anyt
                 *(asyncio.create_task(conversation.ask(robot, "stop", {}, PATIENCE_S)) for robot in ROBOTS),
             ]
             for robot in ("solo", *ROBOTS):
-                await ear.until(f"motiond/{robot}/request/stop")
+                await observer.until(f"motiond/{robot}/request/stop")
         finally:
             for number in (2, 3):
                 cluster.nodes[number - 1].thaw()

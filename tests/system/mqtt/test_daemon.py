@@ -28,10 +28,10 @@ def rig(tmp_path: Path) -> Rig:
 async def test_the_last_will_reports_broken_when_the_daemon_is_killed(rig: Rig, mosquitto: Mosquitto) -> None:
     use(rig, mosquitto.settings)
     rig.daemon["id"] = "d1"
-    async with listening(mosquitto.settings, checked=False) as ear, running(rig) as daemon:
-        await ear.until(BRIDGE, lambda said: said["state"] == "online")
+    async with listening(mosquitto.settings, checked=False) as observer, running(rig) as daemon:
+        await observer.until(BRIDGE, lambda data: data["state"] == "online")
         await daemon.kill()
-        await ear.until(BRIDGE, lambda said: said["state"] == "broken")
+        await observer.until(BRIDGE, lambda data: data["state"] == "broken")
 
 
 @pytest.mark.parametrize("way", ["credential", "url"])
@@ -50,8 +50,8 @@ async def test_a_password_stands_in_no_log_no_arguments_and_no_environment(
     rig.daemon["mqtt"] = {**login, "reconnect_min_s": 0.05, "reconnect_max_s": 0.2}
     async with started_broker(broker), running(rig, asyncio.subprocess.PIPE) as daemon:
         ours = MqttSettings(broker=address, username="arm", password_file=password_file)
-        async with listening(ours) as ear:
-            await ear.until("motiond/arm/state", lambda data: data["state"] == "idle")
+        async with listening(ours) as observer:
+            await observer.until("motiond/arm/state", lambda data: data["state"] == "idle")
             seen = seen_of(daemon)
             await broker.kill()
         (tmp_path / "passwords").write_text("")  # now nobody is let in

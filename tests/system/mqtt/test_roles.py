@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from motiond.daemon.mqtt.client import MqttConnection
-from tests.daemon.conftest import Ear, Mosquitto, mosquitto_program, said
+from tests.daemon.conftest import Mosquitto, MqttObserver, data_of, mosquitto_program
 from tests.daemon.mqtt.stand_in import Configuration
 from tests.daemon.mqtt.test_roles import (
     CONFIG,
@@ -36,11 +36,11 @@ PLUGIN = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
 LIE = b'{"state":"a lie"}'
 
 
-async def is_let(ear: Ear, topic: str, payload: bytes = b"{}", *, retain: bool = False) -> bool:
+async def is_let(reader: MqttObserver, topic: str, payload: bytes = b"{}", *, retain: bool = False) -> bool:
     """Publish, and return whether the broker has accepted it."""
-    vars(ear.client)["refused"].clear()  # of which it keeps so many
-    await ear.client.publish(topic, payload, qos=1, retain=retain)
-    return topic not in vars(ear.client)["refused"]
+    vars(reader.client)["refused"].clear()  # of which it keeps so many
+    await reader.client.publish(topic, payload, qos=1, retain=retain)
+    return topic not in vars(reader.client)["refused"]
 
 
 async def die_with_a_will(settings: MqttSettings, topic: str) -> None:
@@ -99,7 +99,7 @@ async def with_dynamic_security(mosquitto: Mosquitto, folder: Path) -> None:
         for sent in (shipped, orjson.dumps({"commands": clients}), shipped):  # which may be sent again
             await client.publish("$CONTROL/dynamic-security/v1", sent, qos=1)
             async with asyncio.timeout(PATIENCE_S):
-                answer = said(await anext(client.messages))
+                answer = data_of(await anext(client.messages))
             errors = [response["error"] for response in answer["responses"] if "error" in response]
             assert set(errors) <= {"Role already exists"}
 
@@ -125,11 +125,11 @@ async def _holds(rules: Configuration, logins: dict[str, MqttSettings]) -> None:
         for name in ("operator", "observer"):
             for topic in ("motiond/bridge/d1/availability", "motiond/arm/state"):
                 await die_with_a_will(logins[name], topic)
-            async with connected(logins[name]) as ear:
-                await ear.client.subscribe("#", qos=1)
+            async with connected(logins[name]) as reader:
+                await reader.client.subscribe("#", qos=1)
                 for topic in TOPICS:
                     for retain in (False, True):
-                        let = await is_let(ear, topic, LIE, retain=retain)
+                        let = await is_let(reader, topic, LIE, retain=retain)
                         assert let == rules.permits(name, topic, "write"), (name, topic)
                         if let and retain:
                             await daemon.client.publish(topic, b"", qos=1, retain=True)
@@ -139,14 +139,14 @@ async def _holds(rules: Configuration, logins: dict[str, MqttSettings]) -> None:
                 readable = [topic for topic in TOPICS if rules.permits(name, topic, "read")]
                 assert "motiond/arm/state" in readable
                 while readable[-1] not in {
-                    message.topic.value for message in ear.heard if message.payload in reports.values()
+                    message.topic.value for message in reader.received if message.payload in reports.values()
                 }:
-                    await ear.hear()
+                    await reader.receive()
                 heard = {
                     message.topic.value
-                    for message in ear.heard
+                    for message in reader.received
                     if message.payload == reports[message.topic.value]
                 }
                 assert heard == set(readable), name
-                lies = {message.topic.value for message in ear.heard if message.payload == LIE}
+                lies = {message.topic.value for message in reader.received if message.payload == LIE}
                 assert lies <= {topic for topic in TOPICS if rules.permits(name, topic, "write")}

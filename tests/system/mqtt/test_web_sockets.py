@@ -14,9 +14,9 @@ from tests.daemon import answers
 from tests.daemon.conftest import (
     Mosquitto,
     WatchedBridge,
+    data_of,
     listening,
     running,
-    said,
     started_broker,
     web_sockets,
 )
@@ -51,19 +51,21 @@ async def test_requests_reports_and_stops_go_over_a_web_socket(
 ) -> None:
     async with (
         running(WatchedBridge(web.settings, robots, hub)),
-        listening(web.settings, checked=False) as ear,
+        listening(web.settings, checked=False) as observer,
     ):
-        assert said(await ear.until("motiond/arm/state")) == answers.state()
+        assert data_of(await observer.until("motiond/arm/state")) == answers.state()
         for verb in ("status", "stop"):
-            assert (await ear.ask(f"motiond/arm/request/{verb}", b"{}"))["status"] == "ok"
+            assert (await observer.ask(f"motiond/arm/request/{verb}", b"{}"))["status"] == "ok"
         long = "x" * 10_000  # mosquitto 2.0 takes 4 KiB of a WebSocket in each tenth of a second
         hub.publish(Report("arm", "motions", {"motions": [long]}))
-        await ear.until("motiond/arm/motions", lambda said: said == {"motions": [long]})
+        await observer.until("motiond/arm/motions", lambda data: data == {"motions": [long]})
         for number in range(300):
             hub.publish(Report("arm", "result", {"goal_id": f"g{number}"}))
-        await ear.until("motiond/arm/result", lambda said: said["goal_id"] == "g299")
+        await observer.until("motiond/arm/result", lambda data: data["goal_id"] == "g299")
         results = [
-            said(message)["goal_id"] for message in ear.heard if message.topic.value == "motiond/arm/result"
+            data_of(message)["goal_id"]
+            for message in observer.received
+            if message.topic.value == "motiond/arm/result"
         ]
         assert results == [f"g{number}" for number in range(299)]
 
