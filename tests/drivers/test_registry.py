@@ -8,26 +8,21 @@ import pytest
 
 from motiond.drivers import registry
 from motiond.drivers.base import Driver, DriverConfigError, DriverOptions
-from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import (
-    check_options,
     driver_class,
     driver_names,
     lock_names,
     make_driver,
     refuse_shared_devices,
 )
-from motiond.drivers.sim.driver import SimDriver, SimOptions
+from motiond.drivers.sim.driver import SimDriver
+from tests.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-    from typing import Any
 
     from motiond.drivers.base import ActuatorCommand, ActuatorState
-
-SIM_OPTIONS = ", ".join(sorted(SimOptions.model_fields))
-OWN = ", ".join(sorted(registry.OWN))
 
 
 @pytest.fixture
@@ -57,33 +52,7 @@ def test_keeps_its_own_drivers_when_another_package_takes_their_name(entry_point
     assert driver_class("sim") is SimDriver
 
 
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        (
-            "no_such_package:Crane",
-            (
-                "driver crane: cannot be imported; No module named 'no_such_package'; "
-                "install or update the package that it comes from"
-            ),
-        ),
-        (
-            "motiond.drivers.sim.driver:Crane",
-            (
-                "driver crane: cannot be imported; "
-                "module 'motiond.drivers.sim.driver' has no attribute 'Crane'; "
-                "install or update the package that it comes from"
-            ),
-        ),
-        (
-            "motiond.drivers.sim.driver:SimOptions",
-            (
-                "driver crane: motiond.drivers.sim.driver:SimOptions is no driver; "
-                "it is not a subclass of Driver"
-            ),
-        ),
-    ],
-)
+@table("target, message")
 def test_reports_why_another_packages_driver_cannot_be_used(
     entry_points: list[EntryPoint], target: str, message: str
 ) -> None:
@@ -91,71 +60,6 @@ def test_reports_why_another_packages_driver_cannot_be_used(
     with pytest.raises(DriverConfigError) as caught:
         driver_class("crane")
     assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("sin", f"driver sin: there is no such driver; there are {OWN}; did you mean 'sim'?"),
-        ("crane", f"driver crane: there is no such driver; there are {OWN}"),
-    ],
-)
-@pytest.mark.usefixtures("entry_points")
-def test_names_the_nearest_driver(name: str, message: str) -> None:
-    with pytest.raises(DriverConfigError) as caught:
-        check_options(name, {})
-    assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"dampng_ratio": 1},
-            (
-                f"driver sim: unknown option 'dampng_ratio'; it takes {SIM_OPTIONS}; "
-                "did you mean 'damping_ratio'?"
-            ),
-        ),
-        (
-            {"noise": -1, "inertia": {"elbow": 0}, "seed": "many"},
-            (
-                "driver sim: option 'inertia.elbow' is 0; it should be greater than 0; correct it\n"
-                "driver sim: option 'noise' is -1; it should be greater than or equal to 0; correct it\n"
-                "driver sim: option 'seed' is 'many'; "
-                "it should be a valid integer, unable to parse string as an integer; correct it"
-            ),
-        ),
-        (
-            {"natural_frequency_hz": 600},
-            (
-                "driver sim: option 'natural_frequency_hz' is 600; "
-                "it should be less than or equal to 500; correct it"
-            ),
-        ),
-        (
-            {"initial": float("nan")},
-            "driver sim: option 'initial' is nan; it should be a finite number; correct it",
-        ),
-        (
-            {"initial": {"elbo": 1}},
-            (
-                "driver sim: option 'initial' names an unknown actuator 'elbo'; there are elbow, wrist; "
-                "did you mean 'elbow'?"
-            ),
-        ),
-    ],
-)
-def test_refuses_wrong_options_all_at_once(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionsError) as caught:
-        check_options("sim", options, ["elbow", "wrist"])
-    assert str(caught.value) == message
-
-
-def test_reports_a_program_which_option_is_wrong() -> None:
-    with pytest.raises(OptionsError) as caught:
-        check_options("sim", {"inertia": {"elbow": 0}, "sed": 1})
-    assert [problem.option for problem in caught.value.problems] == [("inertia", "elbow"), ("sed",)]
 
 
 # -- devices ------------------------------------------------------------------------------------------------
@@ -233,27 +137,3 @@ def test_a_device_is_locked_by_its_name_and_by_the_number_of_what_it_stands_for(
     assert lock_names(f"serial:{node}") == (f"serial:{node}", "device:1:5")
     for device in (f"serial:{tmp_path / 'gone'}", f"serial:{tmp_path}", "hebi:Arm/base", "x", "serial:/a\0b"):
         assert lock_names(device) == (device,)
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "option"),
-    [
-        ("hebi", {"names": ["a"] * 1001}, "option 'names'"),
-        ("hebi", {"families": "f", "interfaces": ["eth0"] * 1001}, "option 'interfaces'"),
-        ("sim", {"faults": [{"fault": "clear"}] * 1001}, "option 'faults'"),
-        ("sim", {"initial": dict.fromkeys(map(str, range(1001)), 0.0)}, "option 'initial'"),
-        (
-            "dynamixel",
-            {"ports": [{"port": "/dev/ttyUSB0", "ids": dict.fromkeys(range(1001), 1)}]},
-            "option 'ports.0.ids'",
-        ),
-    ],
-)
-def test_no_option_takes_more_entries_than_a_robot_can_need(
-    kind: str, options: dict[str, Any], option: str
-) -> None:
-    with pytest.raises(OptionsError) as caught:
-        check_options(kind, options)
-    assert str(caught.value).partition(": ")[2] == (
-        f"{option} has 1001 entries; it takes at most 1000; remove some"
-    )

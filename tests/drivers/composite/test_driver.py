@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from motiond.drivers.base import (
 )
 from motiond.drivers.composite.driver import CompositeDriver, SetpointDelay
 from motiond.drivers.composite.options import CompositeOptions
-from motiond.drivers.options import OptionsError, check, resolved
+from motiond.drivers.options import check, resolved
 from motiond.drivers.registry import check_options
 from motiond.drivers.sim.driver import SimOptions
 from tests.contract.fragile_sim import FragileSim
@@ -380,70 +379,6 @@ def test_refuses_a_fault_of_what_is_not_there(robot: Robot, fault: dict[str, str
 
 
 ARM = {"type": "sim", "actuators": ["shoulder", "elbow"]}
-
-
-@pytest.mark.parametrize(
-    ("options", "paths", "message"),
-    [
-        ({}, [("parts",)], "driver composite: option 'parts' is missing; set it"),
-        (
-            {"parts": {}},
-            [("parts",)],
-            (
-                "driver composite: option 'parts' is {}; "
-                "it should have at least 1 item after validation, not 0; correct it"
-            ),
-        ),
-        (
-            {"parts": {"arm": ARM | {"nois": 1, "rate_divisor": 0}, "hand": {"actuators": ["finger"]}}},
-            [("parts", "arm", "rate_divisor"), ("parts", "arm", "nois"), ("parts", "hand", "type")],
-            (
-                "part arm: option 'rate_divisor' is 0; it should be greater than or equal to 1; correct it\n"
-                "part arm: driver sim: unknown option 'nois'; it takes ...; did you mean 'noise'?\n"
-                "part hand: option 'type' is missing; set it"
-            ),
-        ),
-        (
-            {"parts": {"arm": ARM | {"type": "sin"}}, "on_part_failur": "stop_all"},
-            [("parts", "arm", "type"), ("on_part_failur",)],
-            (
-                "part arm: driver sin: there is no such driver; there are ...; did you mean 'sim'?\n"
-                "driver composite: unknown option 'on_part_failur'; it takes on_part_failure, parts; "
-                "did you mean 'on_part_failure'?"
-            ),
-        ),
-        (
-            {"parts": {"arm": ARM, "hand": {"type": "sim", "actuators": ["finger", "elbow"]}}},
-            [("parts", "hand", "actuators")],
-            "part hand: actuator 'elbow' is driven by part arm already; name it once",
-        ),
-        (
-            {"parts": {"arm": ARM, "hand": {"type": "sim", "actuators": ["fingr"], "noise": {"finger": 1}}}},
-            [("parts", "hand", "actuators"), ("parts",), ("parts", "hand", "noise", "finger")],
-            (
-                "part hand: unknown actuator 'fingr'; there are shoulder, finger, elbow; "
-                "did you mean 'finger'?\n"
-                "driver composite: no part drives finger; add them to a part's `actuators`\n"
-                "part hand: driver sim: option 'noise' names an unknown actuator 'finger'; there are fingr; "
-                "did you mean 'fingr'?"
-            ),
-        ),
-    ],
-)
-def test_refuses_wrong_options_all_at_once_each_with_its_path(
-    options: dict[str, Any], paths: list[tuple[str, ...]], message: str
-) -> None:
-    with pytest.raises(OptionsError) as caught:
-        check_options("composite", options, ACTUATORS)
-    lines = [_without_lists(line) for line in str(caught.value).splitlines()]
-    assert "\n".join(lines) == message
-    assert [problem.option for problem in caught.value.problems] == paths
-
-
-def _without_lists(line: str) -> str:
-    """Remove the names of other drivers and their options from a message."""
-    line = re.sub(r"(driver sim: .*; it takes )[^;]+", r"\1...", line)
-    return re.sub(r"(there are )composite[^;]+", r"\1...", line)
 
 
 def test_finds_the_paths_in_the_options_of_its_parts() -> None:

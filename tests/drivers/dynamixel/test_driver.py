@@ -28,6 +28,7 @@ from motiond.drivers.registry import make_driver
 from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.bench import XM430, Bench, servo
 from tests.drivers.dynamixel.memory_port import MemoryPort
+from tests.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -69,66 +70,7 @@ def test_names_all_that_is_missing_and_what_is_there_instead() -> None:
     )
 
 
-BY_WIZARD = "; set it with DYNAMIXEL Wizard, or let `write_eeprom` do it"
-UNSUITABLE: list[tuple[dict[str, int], dict[str, Any], str]] = [
-    ({}, {"models": "XM540-W270"}, "is XM430-W350; `models` says XM540-W270; correct `models` or `ids`"),
-    (
-        {"operating_mode": 1},
-        {},
-        f"is in mode 1, which takes no positions, and must be in position{BY_WIZARD}",
-    ),
-    (
-        {},
-        {"operating_mode": "extended_position"},
-        f"is in position, and must be in extended_position{BY_WIZARD}",
-    ),
-    ({"drive_mode": 8}, {}, f"switches torque on by itself with any goal (drive mode, bit 3){BY_WIZARD}"),
-    (
-        {"homing_offset": 5},
-        {"homing_offset_ticks": -7},
-        f"its homing offset is 5, and -7 is configured{BY_WIZARD}",
-    ),
-    (
-        {"return_delay": 250},
-        {"return_delay_us": 0},
-        f"its return delay is 500 µs, and 0 is configured{BY_WIZARD}",
-    ),
-    (
-        {"max_position_limit": 3072},
-        {"lower_rad": -1.0, "upper_rad": 2.0},
-        (
-            "takes goals from -3.142 to 1.571 rad; -1 to 2 rad is configured; it would ignore goals beyond; "
-            "narrow `lower_rad` and `upper_rad`, or widen its limits with DYNAMIXEL Wizard"
-        ),
-    ),
-    (
-        {"firmware": 37},
-        {},
-        (
-            "its firmware 37 has no bus watchdog; nothing would stop it when setpoints end; "
-            "update it to 38 or newer with DYNAMIXEL Wizard"
-        ),
-    ),
-    (
-        {"status_return_level": 1},
-        {},
-        (
-            "answers only some instructions (status return level 1); its settings cannot be verified; "
-            "set it to 2 with DYNAMIXEL Wizard"
-        ),
-    ),
-    (
-        {"operating_mode": 4},
-        {"lower_rad": -7.0, "upper_rad": -5.5},
-        (
-            "is at 0.00 rad, a whole turn above its range; -7 to -5.5 rad is configured; "
-            "turn it back by hand, or correct `zero_ticks`, `lower_rad` and `upper_rad`"
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(("registers", "options", "message"), UNSUITABLE)
+@table("registers, options, message")
 def test_refuses_a_servo_that_is_not_as_configured(
     registers: dict[str, int], options: dict[str, Any], message: str
 ) -> None:
@@ -555,50 +497,6 @@ def test_a_servo_that_hesitates_lowers_the_rate() -> None:
         bench.driver.open()
         assert 1 / bench.driver.max_rate_hz == pytest.approx(1 / at_best_hz + 500e-6 * 2, abs=600e-6)
         assert bench.driver.max_rate_hz < at_best_hz
-
-
-PORT = {"port": "/dev/ttyUSB0", "ids": {"base": 1, "elbow": 2}}
-WRONG: list[tuple[dict[str, Any], str]] = [
-    ({}, "option 'ports' is missing; set it"),
-    (
-        {"ports": [{**PORT, "ids": {"base": 1, "elbow": 1}}]},
-        (
-            "base, elbow have one id, 1, on /dev/ttyUSB0; servos with one id answer at once and are not "
-            "understood; give each an id of its own"
-        ),
-    ),
-    (
-        {"ports": [{**PORT, "ids": {"base": 1}}, {**PORT, "ids": {"elbow": 2}}]},
-        "port /dev/ttyUSB0 stands there 2 times; put its servos together",
-    ),
-    ({"ports": [{**PORT, "ids": {"base": 1}}]}, "no id for elbow; name them under `ids` of a port"),
-    (
-        {"ports": [PORT], "direction": {"elbo": -1}},
-        "option 'direction' names an unknown actuator 'elbo'; there are base, elbow; did you mean 'elbow'?",
-    ),
-    (
-        {"ports": [PORT], "models": "XM430-W35"},
-        "unknown model 'XM430-W35'; docs/dynamixel.md lists them; did you mean 'XM430-W350'?",
-    ),
-    (
-        {"ports": [PORT], "lower_rad": {"elbow": -1.0}},
-        (
-            "'elbow' has only one end of its range; its turns cannot be checked so; "
-            "give both `lower_rad` and `upper_rad`"
-        ),
-    ),
-    (
-        {"ports": [PORT], "command_lifetime_s": 3.0},
-        "option 'command_lifetime_s' is 3.0; it should be less than or equal to 2.54; correct it",
-    ),
-]
-
-
-@pytest.mark.parametrize(("options", "message"), WRONG)
-def test_refuses_wrong_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DriverConfigError) as caught:
-        make_driver("dynamixel", options, ["base", "elbow"])
-    assert str(caught.value) == f"driver dynamixel: {message}"
 
 
 def test_reports_that_there_is_no_port() -> None:

@@ -14,6 +14,7 @@ from motiond.drivers.hebi.sender import Mirror
 from motiond.drivers.hebi.setup import DynamicsSetup, HebiSetup, set_up
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import describe_robot
+from tests.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,124 +160,11 @@ def test_the_second_module_of_a_joint_that_is_not_driven_is_left_alone(write: An
     )
 
 
-KNOWN = (
-    "motiond knows GravityCompensationEffort, DynamicsCompensationEffort, EffortOffset, DoubledJointMirror, "
-    "DoubledJoint"
+@table(
+    "text, message",
+    ("user_data: " + "[" * 100_000, ":4: nests too deeply; 64 levels do; flatten it"),
+    ("#" * 1_000_001, ": cannot be read; it has more than 1000000 bytes; correct `config`"),
 )
-NO_MODEL = "compensation needs a model; there is none; set `hrdf`"
-ONE_OF_A_TYPE = "HEBI's library takes one of a type"
-IMPEDANCE = (
-    "plugin ImpedanceController cannot be applied; its spring needs a fast and steady loop of its own, "
-    "and motiond sends a motion's rows; set its `enabled: false`"
-)
-KEYS = (
-    "it takes command_lifetime, families, feedback_frequency, gains, hrdf, names, plugins, user_data, version"
-)
-TURN = "it should be a rotation by rows: of length 1, at right angles, right-handed"
-
-
-def plugins(*kinds: str) -> str:
-    """Return the line with plugins, which is the fourth of the file."""
-    return f"plugins: [{', '.join(f'{{type: {kind}}}' for kind in kinds)}]"
-
-
-REFUSED = [
-    pytest.param(
-        plugins("ImpedanceController, gains_in_end_effector_frame: true, kp: [1, 1, 1, 0, 0, 0]"),
-        ":4: " + IMPEDANCE,
-        id="impedance",
-    ),
-    pytest.param(
-        plugins("DynamicCompensationEffort"),
-        f":4: plugin DynamicCompensationEffort cannot be applied; {KNOWN}; "
-        "did you mean 'DynamicsCompensationEffort'?",
-        id="unknown",
-    ),
-    pytest.param(
-        plugins("EffortOffset, offset: 1", "EffortOffset, offset: 2"),
-        f":4: a second plugin EffortOffset; {ONE_OF_A_TYPE}; join them, or set its `enabled: false`",
-        id="second",
-    ),
-    pytest.param(
-        plugins(
-            "DoubledJointMirror, group_family: Arm, group_name: b, index: 0",
-            "DoubledJoint, group_family: Arm, group_name: c, index: 1",
-        ),
-        f":4: a second plugin DoubledJoint; {ONE_OF_A_TYPE}; set its `enabled: false`",
-        id="second mirror",
-    ),
-    pytest.param(
-        plugins("EffortOffset, offset: [1, 2, 3]"),
-        ":4: plugin EffortOffset has 3 efforts for 2 modules; "
-        "it takes one for all of them, or one for each; correct `offset`",
-        id="offsets",
-    ),
-    pytest.param(
-        plugins("EffortOffset, offset: [1, 1000]"),
-        ":4: option 'offset.1' is 1000; it should be less than or equal to 160; correct it",
-        id="strong",
-    ),
-    pytest.param(
-        plugins("DoubledJointMirror, group_Family: Arm, group_name: b, index: 1"),
-        ":4: option 'group_family' is missing; set it\n"
-        "{path}:4: unknown option 'group_Family'; it takes enabled, group_family, group_name, index, "
-        "mirror, name, ramp_time, type; did you mean 'group_family'?",
-        id="key",
-    ),
-    pytest.param(
-        plugins("DoubledJointMirror, group_family: Arm, group_name: b, index: 2"),
-        ":4: plugin DoubledJointMirror doubles module 2; there are 2 modules, counted from 0; "
-        "correct `index`",
-        id="index",
-    ),
-    pytest.param(
-        plugins("DoubledJointMirror, group_family: Arm, group_name: elbow, index: 0"),
-        ":4: plugin DoubledJointMirror lets Arm/elbow follow; it is a module of the arm "
-        "itself, and would get two commands; correct `group_name`, or take it out of `names`",
-        id="itself",
-    ),
-    pytest.param(
-        plugins("GravityCompensationEffort, imu_rotation_offset: [1, 0, 0, 0, 1, 0, 0, 0, -1]"),
-        f":4: option 'imu_rotation_offset' is [1, 0, 0, 0, 1, 0, 0, 0, -1]; {TURN}",
-        id="no turn",
-    ),
-    pytest.param(
-        "plugins: GravityCompensationEffort",
-        ":4: option 'plugins' is 'GravityCompensationEffort'; it should be a valid list; correct it",
-        id="no list",
-    ),
-    pytest.param(
-        plugins("EffortOffset, offset: 1, offset: 9"),
-        ":4: key 'offset' stands twice; first on line 4; remove one of them",
-        id="twice in a mapping",
-    ),
-    pytest.param(
-        'hrdf: "a\\e[31mb"',
-        ":4: option 'hrdf' is 'a\\x1b[31mb'; it should have no control characters",
-        id="control",
-    ),
-    pytest.param(
-        "hrdf: 2001-99-99",
-        ": cannot be read; '2001-99-99' is no timestamp "
-        'in "<byte string>", line 4, column 7; correct `config`',
-        id="date",
-    ),
-    pytest.param(
-        "feedback_frequncy: 9\nplugins:\n- {type: ImpedanceController}",
-        f":4: unknown option 'feedback_frequncy'; {KEYS}; did you mean 'feedback_frequency'?\n"
-        f"{{path}}:6: {IMPEDANCE}",
-        id="all at once",
-    ),
-    pytest.param(
-        "user_data: " + "[" * 100_000, ":4: nests too deeply; 64 levels do; flatten it", id="brackets"
-    ),
-    pytest.param(
-        "#" * 1_000_001, ": cannot be read; it has more than 1000000 bytes; correct `config`", id="large"
-    ),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), REFUSED)
 def test_refuses_a_file_that_cannot_be_applied_and_names_the_line(
     write: Any, text: str, message: str
 ) -> None:
@@ -286,49 +174,7 @@ def test_refuses_a_file_that_cannot_be_applied_and_names_the_line(
     assert str(caught.value) == str(path) + message.replace("{path}", str(path))
 
 
-@pytest.mark.parametrize(
-    ("line", "actuators", "options", "message"),
-    [
-        (plugins("DynamicsCompensationEffort"), None, {}, f"dynamics {NO_MODEL}"),
-        ("", None, {"gravity_compensation": True}, f"gravity {NO_MODEL}"),
-        pytest.param(
-            plugins("GravityCompensationEffort, imu_feedback_index: 2") + "\nhrdf: a.hrdf",
-            None,
-            {},
-            "the sensor of module 2 cannot show which way is down; there are 2 modules, "
-            "counted from 0; correct `imu_feedback_index`",
-        ),
-        pytest.param(
-            "hrdf: two.hrdf",
-            ["elbow"],
-            {"gravity_compensation": True},
-            "gravity compensation needs all modules of the arm; 1 of 2 are driven; "
-            "map all of them to joints, or set `gravity_compensation: false`",
-        ),
-        pytest.param(
-            "",
-            None,
-            {"position_range": {"elbw": [0, 1]}},
-            "option 'position_range' names an unknown actuator 'elbw'; "
-            "there are base, elbow; did you mean 'elbow'?",
-        ),
-        pytest.param(
-            "",
-            None,
-            {"feedback_timeout_s": 0.5},
-            "a feedback timeout of 0.5 s is too long for a command lifetime of 0.25 s; "
-            "a module that was cut off for longer than half of that may have released, and would jump; "
-            "set `feedback_timeout_s` to 0.125 or less",
-        ),
-        pytest.param(
-            "feedback_frequency: 10",
-            None,
-            {},
-            "a feedback timeout of 0.125 s is too short for reports at 10 Hz; "
-            "it must last 3 reports; set `feedback_frequency_hz` to 24 or more",
-        ),
-    ],
-)
+@table("line, actuators, options, message")
 def test_refuses_what_cannot_be_driven(
     write: Any, line: str, actuators: list[str] | None, options: dict[str, Any], message: str
 ) -> None:
@@ -380,31 +226,7 @@ def test_a_home_position_of_another_kind_is_warned_of(write: Any, home: str) -> 
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        pytest.param(
-            "wrong_values.cfg.yaml",
-            "{path}:3: option 'names' is []; "
-            "it should have at least 1 item after validation, not 0; correct it\n"
-            "{path}:6: option 'feedback_frequency' is 'fast'; "
-            "it should be a valid number, unable to parse string as a number; correct it\n"
-            "{path}:5: option 'command_lifetime' is 0; "
-            "0 means forever, and nothing would stop the modules when setpoints end\n"
-            f"{{path}}:4: unknown option 'comand_lifetime'; {KEYS}; did you mean 'command_lifetime'?",
-        ),
-        pytest.param(
-            "families.cfg.yaml",
-            "{path}:3: 2 families do not go with 3 names; "
-            "one family holds for all names, or each name has its own; correct `families` or `names`",
-        ),
-        pytest.param(
-            "a_list.cfg.yaml",
-            "{path}: is no robot configuration of HEBI's; it is no mapping; correct `config`",
-        ),
-        ("missing.cfg.yaml", "{path}: cannot be read; No such file or directory; correct `config`"),
-    ],
-)
+@table("name, message")
 def test_refuses_a_wrong_robot_configuration(name: str, message: str) -> None:
     path = FILES / "bad" / name
     with pytest.raises(DriverConfigError) as caught:

@@ -14,7 +14,7 @@ from motiond.drivers.hebi.config import load_hebi_config
 from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.lookup import Module, missing_modules
 from motiond.drivers.hebi.options import HebiOptions
-from motiond.drivers.registry import check_options, make_driver
+from motiond.drivers.registry import make_driver
 from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
 
 if TYPE_CHECKING:
@@ -129,47 +129,6 @@ def test_reports_how_to_install_what_it_needs(monkeypatch: pytest.MonkeyPatch) -
         "driver hebi: hebi-py cannot be imported; import of hebi halted; None in sys.modules; "
         "pip install 'motiond[hebi]'"
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "driver hebi: give either `config` or `families`"),
-        (
-            {"config": "arm.cfg.yaml", "names": ["base"]},
-            "driver hebi: `names` stand in the file that `config` names; remove them here",
-        ),
-        (
-            {"families": "Arm", "command_lifetime_s": 0},
-            (
-                "driver hebi: option 'command_lifetime_s' is 0; "
-                "0 means forever, and nothing would stop the modules when setpoints end"
-            ),
-        ),
-        (
-            {"families": "Arm", "command_lifetime_s": 250},
-            "driver hebi: option 'command_lifetime_s' is 250; modules take more than 0 and at most 5 s",
-        ),
-        (
-            {"families": "Arm", "names": ["J1", "J2", "J3"]},
-            (
-                "driver hebi: 3 modules do not go with 2 actuators; "
-                "they are matched by name, or else by order; name as many modules as there are actuators"
-            ),
-        ),
-        (
-            {"families": ["Arm", "Hand", "Leg"]},
-            (
-                "driver hebi: 3 families do not go with 2 names; "
-                "one family holds for all names, or each name has its own; correct `families` or `names`"
-            ),
-        ),
-    ],
-)
-def test_refuses_wrong_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DriverConfigError) as caught:
-        check_options("hebi", options, ARM)
-    assert str(caught.value) == message
 
 
 def test_matches_modules_by_name_where_all_are_named() -> None:

@@ -145,15 +145,6 @@ def test_does_not_take_hold_without_knowing_which_way_is_down(clock: Clock) -> N
     assert np.isnan(arm.efforts()).all()
 
 
-def test_refuses_a_base_orientation_that_is_no_rotation(clock: Clock) -> None:
-    with pytest.raises(DriverConfigError) as caught:
-        Arm(clock, base_orientation=[1, 1, 0, 0])
-    assert str(caught.value) == (
-        "driver hebi: option 'base_orientation' is [1, 1, 0, 0]; "
-        "it should be a quaternion of length 1: w, x, y, z"
-    )
-
-
 @pytest.mark.parametrize(
     ("joints", "frame_index", "message"),
     [

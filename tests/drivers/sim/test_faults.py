@@ -17,6 +17,7 @@ from motiond.drivers.base import (
 )
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import make_driver
+from tests.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -287,37 +288,7 @@ def test_a_driver_that_blocks_is_held_up_once_in_real_time(
     assert pauses == [0.1]
 
 
-KNOWN = (
-    "there are blocks, bus_lost, clear, crash, delay, displaced, lifetime_expiry, lost_feedback, m_stop, "
-    "overheating, packet_loss, power_cycle, reset, slipping, stale_feedback, stuck, torque_drop, "
-    "watchdog_trip"
-)
-KEYS = "it takes actuator, at_s, fault, for_s"
-BAD_FAULTS: list[tuple[dict[str, Any], str]] = [
-    (fault("stuk"), f"there is no fault 'stuk'; {KNOWN}; did you mean 'stuck'?"),
-    ({"actuator": "elbow"}, f"a fault needs its name under 'fault'; {KNOWN}"),
-    (
-        fault("stuck", actuator="elbo"),
-        "fault stuck: there is no actuator 'elbo'; there are elbow, wrist; did you mean 'elbow'?",
-    ),
-    (
-        fault("stuck", acuator="elbow"),
-        f"fault stuck: unknown option 'acuator'; {KEYS}; did you mean 'actuator'?",
-    ),
-    (
-        fault("bus_lost", actuator="elbow"),
-        "fault bus_lost: unknown option 'actuator'; it takes at_s, fault, for_s",
-    ),
-    (fault("stuck", for_s=-1), "fault stuck: option 'for_s' is -1; it should be greater than 0; correct it"),
-    (fault("blocks"), "fault blocks: option 'for_s' is missing; set it"),
-    (
-        fault("packet_loss", probability=2),
-        "fault packet_loss: option 'probability' is 2; it should be less than or equal to 1; correct it",
-    ),
-]
-
-
-@pytest.mark.parametrize(("bad", "message"), BAD_FAULTS)
+@table("bad, message")
 def test_refuses_a_wrong_fault(clock: Clock, bad: dict[str, Any], message: str) -> None:
     bench = Bench(clock)
     with pytest.raises(OptionsError) as caught:
@@ -325,18 +296,3 @@ def test_refuses_a_wrong_fault(clock: Clock, bad: dict[str, Any], message: str) 
     assert str(caught.value) == f"driver sim: {message}"
     bench.play(0, 0.1)
     assert not bench.driver.notices
-
-
-def test_refuses_a_wrong_script(clock: Clock) -> None:
-    script = [fault("stuck"), fault("stuck", fr_s=1)]
-    with pytest.raises(OptionsError) as caught:
-        make_driver("sim", {"faults": script}, PAIR, clock)
-    assert str(caught.value) == (
-        "driver sim: option 'faults.1' is {'fault': 'stuck', 'fr_s': 1}; fault stuck: unknown option 'fr_s'; "
-        "it takes actuator, at_s, fault, for_s; did you mean 'for_s'?"
-    )
-    with pytest.raises(OptionsError) as caught:
-        make_driver("sim", {"faults": [fault("stuck", actuator="wirst")]}, PAIR, clock)
-    assert str(caught.value) == (
-        "driver sim: fault stuck: there is no actuator 'wirst'; there are elbow, wrist; did you mean 'wrist'?"
-    )

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverConfigError
-from motiond.drivers.options import OptionsError, check
+from motiond.drivers.base import ActuatorCommand, ActuatorState
+from motiond.drivers.options import check
 from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.gravity import Gravity, Weights
 
@@ -71,51 +71,3 @@ def test_an_arm_without_torque_falls_and_comes_to_rest_hanging(clock: Clock) -> 
     state = play(clock, 10, hold=False)
     np.testing.assert_allclose(state.position, [np.pi / 2, 0, 0], atol=0.1)
     np.testing.assert_allclose(state.velocity, 0, atol=0.1)
-
-
-BAD_BODIES: list[tuple[list[dict[str, Any]], str]] = [
-    ([], "driver sim: gravity: there are no bodies; name one"),
-    (
-        [{**UPPER, "actuator": "sholder"}],
-        (
-            "driver sim: gravity: there is no actuator 'sholder' with a body; "
-            "there are shoulder, elbow, lift; did you mean 'shoulder'?"
-        ),
-    ),
-    (
-        [{**LOWER, "carried_by": "lift"}],
-        "driver sim: gravity: there is no actuator 'lift' with a body; there are elbow",
-    ),
-    ([UPPER, UPPER], "driver sim: gravity: two bodies are moved by 'shoulder'; join them"),
-    (
-        [{**UPPER, "carried_by": "elbow"}, LOWER, LIFT],
-        (
-            "driver sim: gravity: the bodies of shoulder, elbow carry each other in a loop; "
-            "let one be carried by the base"
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize(("bodies", "message"), BAD_BODIES)
-def test_refuses_bodies_that_make_no_robot(bodies: list[dict[str, Any]], message: str) -> None:
-    with pytest.raises(OptionsError) as caught:
-        weights(*bodies)
-    assert str(caught.value) == message
-
-
-def test_refuses_a_reduction_of_nothing(clock: Clock) -> None:
-    with pytest.raises(OptionsError) as caught:
-        make_driver("sim", {"gravity": {"bodies": [{**UPPER, "reduction": 0}]}}, ARM, clock)
-    assert str(caught.value) == (
-        "driver sim: option 'gravity.bodies.0.reduction' is 0; it divides positions; write 1 for none"
-    )
-
-
-def test_a_plant_file_has_no_bodies(clock: Clock, tmp_path: Any) -> None:
-    options = {"gravity": {"bodies": [UPPER]}, "plant": tmp_path / "arm.plant"}
-    with pytest.raises(DriverConfigError) as caught:
-        make_driver("sim", options, ARM, clock)
-    assert str(caught.value) == (
-        "driver sim: `gravity` and `plant` exclude each other; the file has no bodies; leave one out"
-    )

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState
-from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import make_driver
 from motiond.drivers.testing.rig import Clock
 
@@ -105,14 +104,6 @@ def test_a_joint_that_was_put_beyond_a_stop_comes_back_and_goes_no_further_out(
     assert arm.run(1.0, 3.0).T[0].max() == 1.6
     arm.run(1.0, 0.5)
     assert arm.run(1.0, 3.0).T[0].max() == UPPER
-
-
-def test_crossed_stops_are_refused(clock: Clock) -> None:
-    with pytest.raises(OptionsError) as caught:
-        Arm(clock, lower_stop=1.5)
-    assert str(caught.value) == (
-        "driver sim: elbow: `lower_stop` is 1.5, above `upper_stop`, 1; exchange them"
-    )
 
 
 @given(
