@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from motiond.drivers.base import DriverConfigError
 from motiond.drivers.options import OptionsError
-from motiond.drivers.registry import DriverConfigError, check_options
+from motiond.drivers.registry import check_options
 from tests.tables import table
 
 ACTUATORS = {
