@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from .interfaces import Commands
     from .parsing import RawRequest
-    from .verbs.verb import Request, Verb
+    from .verbs.verb import Request
 
 log = logging.getLogger(__name__)
 
@@ -45,8 +45,6 @@ class Dispatcher:
     ----------
     commands : Commands
         The one who acts.
-    verbs : mapping of str to Verb
-        What robots can be asked for.
     now : callable
         Returns Unix time in seconds, against which `expires_at` and deadlines are held.
     handle_timeout_s : float
@@ -56,11 +54,10 @@ class Dispatcher:
     def __init__(
         self,
         commands: Commands,
-        verbs: Mapping[str, Verb] = VERBS,
         now: Callable[[], float] = time.time,
         handle_timeout_s: float = HANDLE_TIMEOUT_S,
     ) -> None:
-        self.commands, self.verbs = commands, verbs
+        self.commands = commands
         self._now = now
         self._handle_timeout_s = handle_timeout_s
         self._running: Counter[str] = Counter()
@@ -69,9 +66,9 @@ class Dispatcher:
     async def answer(self, raw: RawRequest) -> bytes:
         """Serve one request; raises nothing but cancellation."""
         try:
-            request = parse(raw, self.verbs)
+            request = parse(raw)
         except RequestError as error:
-            if (stop := stop_without_keys(raw, error, self.verbs)) is None:
+            if (stop := stop_without_keys(raw, error)) is None:
                 return refused(error, error.transaction)
             if raw.robot in self.commands.robots:
                 return await self._act(raw, stop, ignored=str(error))
@@ -89,7 +86,7 @@ class Dispatcher:
 
         A stop acts each time: a client that sends one text for every stop means each of them.
         """
-        verb, transaction = self.verbs[raw.verb], request.transaction
+        verb, transaction = VERBS[raw.verb], request.transaction
         if transaction is None or verb.stops:
             self._refuse_unwanted(raw, request)
             return await self._act(raw, request)
@@ -147,7 +144,7 @@ class Dispatcher:
     def _refuse_unwanted(self, raw: RawRequest, request: Request) -> None:
         """Refuse what comes too late, or from somebody who is not in control; it uses up no transaction."""
         refuse_expired(raw, request.expires_at, self._now())
-        if self.verbs[raw.verb].needs_lease:
+        if VERBS[raw.verb].needs_lease:
             self.admit(raw.robot, raw.where, request.lease)
 
     async def _act(self, raw: RawRequest, request: Request, **besides: str) -> bytes:
@@ -163,7 +160,7 @@ class Dispatcher:
             return refused(error, request.transaction)
 
     def _refuse_flood(self, raw: RawRequest) -> None:
-        if self._running[raw.robot] >= MOST_RUNNING and not self.verbs[raw.verb].stops:
+        if self._running[raw.robot] >= MOST_RUNNING and not VERBS[raw.verb].stops:
             problem, reason = f"{MOST_RUNNING} requests are being served", "a robot takes no more at once"
             raise RequestError("BUSY", raw.where, problem, reason, "wait for their answers")
 

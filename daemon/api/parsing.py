@@ -82,16 +82,14 @@ def parse(raw: RawRequest, verbs: Mapping[str, Verb] = VERBS) -> Request:
         raise
 
 
-def stop_without_keys(
-    raw: RawRequest, error: RequestError, verbs: Mapping[str, Verb] = VERBS
-) -> Request | None:
+def stop_without_keys(raw: RawRequest, error: RequestError) -> Request | None:
     """Return the stop that a request asks for although `parse` refused it; None where there is none.
 
     A transport's refusal stands: what was retained or overtaken is not what somebody wants now.
     """
     if error.code != "INVALID_REQUEST" or raw.refusal is not None:
         return None
-    verb = verbs.get(raw.verb)
+    verb = VERBS.get(raw.verb)
     return verb.request(transaction=error.transaction) if verb is not None and verb.stops else None
 
 

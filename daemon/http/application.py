@@ -20,9 +20,6 @@ from .security.guard import Guard
 from .security.login import Login
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..api import Verb
     from ..config.http import HttpSettings
     from .metrics.totals import Tally
     from .security.tokens import Token
@@ -48,7 +45,7 @@ def make_application(
     application.on_response_prepare.append(add_headers)
     application.add_routes(open_to_all)
     application.add_routes(motion_routes(MotionRoutes(served.motions, dispatcher)))
-    application.add_routes(_observer_routes(metrics, live, _Description(dispatcher.verbs)))
+    application.add_routes(_observer_routes(metrics, live, _Description()))
     application.add_routes(_robot_routes(RobotRoutes(served), looks, GroupRoutes(served.groups)))
     return application, live
 
@@ -78,15 +75,15 @@ def _robot_routes(robots: RobotRoutes, looks: ModelRoutes, fleet: GroupRoutes) -
 class _Description:
     """Serves the document on the interface, which takes a while to make."""
 
-    def __init__(self, verbs: Mapping[str, Verb]) -> None:
-        self._verbs = verbs
+    def __init__(self) -> None:
         self._document: dict[str, Any] = {}
 
     async def serve(self, _request: web.Request) -> web.Response:
-        self._document = self._document or await asyncio.to_thread(self._made)
+        self._document = self._document or await asyncio.to_thread(_made)
         return answered(self._document)
 
-    def _made(self) -> dict[str, Any]:
-        from .openapi import openapi  # noqa: PLC0415 - models of all answers, seldom asked for
 
-        return openapi(self._verbs)
+def _made() -> dict[str, Any]:
+    from .openapi import openapi  # noqa: PLC0415 - models of all answers, seldom asked for
+
+    return openapi()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import TypedDict
 
@@ -23,11 +23,6 @@ from ..api import (
 from .routes.motions import LEASE_HEADER
 from .routes.robots import KNOWN
 from .security.login import LoginRequest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ..api import Verb
 
 
 class ListedRobot(TypedDict):
@@ -103,8 +98,8 @@ METRICS = {"text/plain": {"schema": {"type": "string", "description": "See docs/
 MODEL = {"application/json": {"schema": {"type": "object", "description": "See docs/looks.md."}}}
 
 
-def openapi(verbs: Mapping[str, Verb] = VERBS) -> dict[str, Any]:
-    """Return the document of a server of some verbs."""
+def openapi() -> dict[str, Any]:
+    """Return the document."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -115,7 +110,7 @@ def openapi(verbs: Mapping[str, Verb] = VERBS) -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{}, {"token": []}, {"cookie": []}],
-        "paths": _reading() | _looks() | _verbs(verbs) | _motions() | _fleet() | _login(),
+        "paths": _reading() | _looks() | _verbs() | _motions() | _fleet() | _login(),
         "components": {
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
@@ -129,7 +124,7 @@ def openapi(verbs: Mapping[str, Verb] = VERBS) -> dict[str, Any]:
             "responses": {
                 "Refused": {"description": "Refused, with the reason.", "content": _json(Refusal)},
             },
-            "schemas": _schemas(verbs),
+            "schemas": _schemas(),
         },
     }
 
@@ -157,9 +152,9 @@ def _looks() -> dict[str, Any]:
     }
 
 
-def _verbs(verbs: Mapping[str, Verb]) -> dict[str, Any]:
+def _verbs() -> dict[str, Any]:
     paths = {}
-    for name, verb in verbs.items():
+    for name, verb in VERBS.items():
         content = _answer(verb.answer)
         operation = _operation(verb.summary, re.sub(r"\W", "_", name), content)
         body = {"requestBody": {"content": _json(verb.request)}}
@@ -228,9 +223,9 @@ def _reference(kind: type) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
 
-def _schemas(verbs: Mapping[str, Verb]) -> dict[str, Any]:
+def _schemas() -> dict[str, Any]:
     of_verbs = [
-        kind for verb in (*verbs.values(), *GROUP_VERBS.values()) for kind in (verb.request, verb.answer)
+        kind for verb in (*VERBS.values(), *GROUP_VERBS.values()) for kind in (verb.request, verb.answer)
     ]
     reports = (REPORTS[subject].model for subject in KNOWN)
     return schemas_of([*of_verbs, *reports, Answer, Refusal, RobotList, FleetList, LoginRequest])

@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING, Any
 from ..api import REPORTS, STOPS, VERBS, Refusal, schemas_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from ..api import Verb
 
 HEAD = "/** Reports, requests and answers (docs/mqtt.md); made by scripts/make_protocol.py. */\n"
 SHOWN = [subject for subject in REPORTS if subject not in {"telemetry", "reservation"}]
 PLAIN = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
 
 
-def typescript(verbs: Mapping[str, Verb] = VERBS) -> str:
-    """Return the module of a daemon of some verbs."""
-    of_verbs = [kind for verb in verbs.values() for kind in (verb.request, verb.answer)]
+def typescript() -> str:
+    """Return the module."""
+    of_verbs = [kind for verb in VERBS.values() for kind in (verb.request, verb.answer)]
     schemas = schemas_of([*(REPORTS[subject].model for subject in SHOWN), *of_verbs, Refusal])
     reports = [
         f'  | {{ robot: string; subject: "{name}"; data: {REPORTS[name].model.__name__} }}' for name in SHOWN
     ]
     pairs = [
         f'  "{name}": {{ request: {verb.request.__name__}; answer: {verb.answer.__name__} }};'
-        for name, verb in verbs.items()
+        for name, verb in VERBS.items()
     ]
     stops = ", ".join(f'"{name}"' for name in sorted(STOPS))
     return "\n".join(

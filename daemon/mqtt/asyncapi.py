@@ -25,7 +25,7 @@ from .bridge import qos_of
 from .topics import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from ..api import Verb
 
@@ -74,9 +74,9 @@ MODELS: dict[str, type] = {
 }
 
 
-def asyncapi(verbs: Mapping[str, Verb] = VERBS) -> dict[str, Any]:
-    """Return the document of a daemon of some verbs."""
-    operations = dict([*_daemon(), *_reports(), *_requests(verbs)])
+def asyncapi() -> dict[str, Any]:
+    """Return the document."""
+    operations = dict([*_daemon(), *_reports(), *_requests()])
     channels = {name: channel for one in operations.values() for name, channel in one.pop("channels").items()}
     messages = {name: message for one in channels.values() for name, message in one.pop("said").items()}
     return {
@@ -94,7 +94,7 @@ def asyncapi(verbs: Mapping[str, Verb] = VERBS) -> dict[str, Any]:
         "components": {
             "messages": messages,
             "parameters": PARAMETERS,
-            "schemas": _schemas(verbs),
+            "schemas": _schemas(),
             "securitySchemes": {
                 "password": {"type": "userPassword", "description": "`mqtt.username` and its password."},
                 "certificate": {"type": "X509", "description": "`mqtt.cert_file` and `mqtt.key_file`."},
@@ -156,8 +156,8 @@ def _sent(name: str, address: str, model: type, qos: int, *, lasts: bool) -> dic
     }
 
 
-def _requests(verbs: Mapping[str, Verb]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, verb in verbs.items():
+def _requests() -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, verb in VERBS.items():
         description = (
             f"At most {MOST_BYTES} bytes; an empty payload is an empty object. It must not be retained."
         )
@@ -242,7 +242,7 @@ def _answer(kind: type) -> dict[str, Any]:
     return {key: value for key, value in answer.items() if key not in {"title", "description"}}
 
 
-def _schemas(verbs: Mapping[str, Verb]) -> dict[str, Any]:
-    of_verbs = [kind for verb in verbs.values() for kind in (verb.request, verb.answer)]
+def _schemas() -> dict[str, Any]:
+    of_verbs = [kind for verb in VERBS.values() for kind in (verb.request, verb.answer)]
     of_daemon = (DaemonAvailability, Heartbeat, RequestHeartbeat, Refusal)
     return schemas_of([*of_daemon, *MODELS.values(), *of_verbs])

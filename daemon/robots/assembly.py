@@ -12,7 +12,6 @@ import numpy as np
 
 from motiond.drivers import make_driver, refuse_shared_devices
 
-from ..api import VERBS
 from ..clock import ClockMonitor
 from ..config.robot import JointSettings
 from ..ipc.messages import CheckLimits, Setup, WayBounds
@@ -34,11 +33,9 @@ from .robot import Robot
 from .telemetry_reporter import TelemetryRates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from motiond.drivers import ActuatorLimits, Driver
 
-    from ..api import ReportHub, Verb
+    from ..api import ReportHub
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..ipc.stream_forks import StreamForks
@@ -55,7 +52,6 @@ def make_registry(
     hub: ReportHub,
     forks: StreamForks,
     clock: ClockMonitor | None = None,
-    verbs: Mapping[str, Verb] = VERBS,
 ) -> RobotRegistry:
     """Load every robot's description and put the robots together; nothing is started.
 
@@ -68,8 +64,6 @@ def make_registry(
         Who forks their stream processes; it has to last as long as they do.
     clock : ClockMonitor, optional
         Of the machine; by default one of its real clock.
-    verbs : mapping of str to Verb
-        What the robots can be asked for.
 
     Raises
     ------
@@ -97,9 +91,9 @@ def make_registry(
             hub=hub,
             clock=clock,
         )
-        members.append(Member(member, model, joint_map, verbs))
+        members.append(Member(member, model, joint_map))
     refuse_shared_devices(drivers)
-    return RobotRegistry(members, clock, verbs)
+    return RobotRegistry(members, clock)
 
 
 def _make_library(name: str, robot: RobotSettings, joint_map: JointMap, driver: Driver) -> MotionLibrary:

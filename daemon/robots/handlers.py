@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from motiond.drivers import DriverError, make_driver
@@ -28,7 +27,6 @@ from ..api import (
     SpeedAnswer,
     StopAnswer,
     TorqueAnswer,
-    Verb,
 )
 from ..ipc import messages
 from ..ipc.states import HALTED, ResultCode, State
@@ -64,7 +62,7 @@ log = logging.getLogger(__name__)
 
 
 class RequestHandlers:
-    """Takes or refuses the requests to one robot; `VERBS` names the method for each verb.
+    """Takes or refuses the requests to one robot; each verb of `VERBS` has a method.
 
     - `control`: who commands it
     - `reservation`: for which start of its group it is reserved
@@ -72,27 +70,21 @@ class RequestHandlers:
     - `uploads`: the folder for motions of clients
     """
 
-    def __init__(
-        self, robot: Robot, control: Control, reservation: Reservation, verbs: Mapping[str, Verb] = VERBS
-    ) -> None:
-        self._verbs = verbs
+    def __init__(self, robot: Robot, control: Control, reservation: Reservation) -> None:
         self._robot, self._session = robot, robot.session
-        self.acquire_lease, self.renew_lease = control.acquire, control.renew
-        self.release_lease, self.take_lease = control.release, control.take
-        self._reservation, self.prepare = reservation, reservation.prepare
-        self.commit, self.release_start = reservation.commit, reservation.release
+        self.lease_acquire, self.lease_renew = control.acquire, control.renew
+        self.lease_release, self.lease_take = control.release, control.take
+        self._reservation, self.fleet_prepare = reservation, reservation.prepare
+        self.fleet_commit, self.fleet_release = reservation.commit, reservation.release
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
-        self._handlers: dict[str, Handler] = {
-            name: partial(verb.handler, self) if callable(verb.handler) else getattr(self, verb.handler)
-            for name, verb in verbs.items()
-        }
+        self._handlers: dict[str, Handler] = {name: getattr(self, name.replace("/", "_")) for name in VERBS}
 
     async def handle(self, verb: str, request: Request) -> Mapping[str, Any]:
         """Act on a request.
 
         Raises RequestError if it is refused.
         """
-        if self._verbs[verb].interferes:
+        if VERBS[verb].interferes:
             self._reservation.refuse(verb)
         return await self._handlers[verb](request)
 
@@ -147,7 +139,7 @@ class RequestHandlers:
     def _torque(self) -> TorqueAnswer:
         return {"state": self._session.state, "torque": self._session.is_on}
 
-    async def switch_torque(self, request: TorqueRequest) -> TorqueAnswer:
+    async def torque(self, request: TorqueRequest) -> TorqueAnswer:
         """Switch torque on or off."""
         return await (self.enable(request) if request.on else self.disable(request))
 
@@ -181,7 +173,7 @@ class RequestHandlers:
         await self._robot.obeyed(self._session.resume(), "the end of the pause")
         return self._progress(goal)
 
-    async def set_speed(self, request: SpeedRequest) -> SpeedAnswer:
+    async def speed(self, request: SpeedRequest) -> SpeedAnswer:
         """Play at another speed from now on."""
         goal = self._playing("change the speed of")
         refuse_speed(goal.playback.track, request.speed)
@@ -201,16 +193,16 @@ class RequestHandlers:
 
     # -- queue ----------------------------------------------------------------------------------------------
 
-    async def list_queue(self, _request: Request) -> QueueAnswer:
+    async def queue(self, _request: Request) -> QueueAnswer:
         """List the goals that wait."""
         return self._queue_payload()
 
-    async def remove_from_queue(self, request: RemoveFromQueueRequest) -> QueueAnswer:
+    async def queue_remove(self, request: RemoveFromQueueRequest) -> QueueAnswer:
         """End one goal that waits, and list the others."""
         self._session.take_out(request.goal_id, "it was taken out of the queue on request")
         return self._queue_payload()
 
-    async def move_in_queue(self, request: MoveInQueueRequest) -> QueueAnswer:
+    async def queue_move(self, request: MoveInQueueRequest) -> QueueAnswer:
         """Let a goal that waits have another place, report that, and list all."""
         self._session.move(request.goal_id, request.place)
         places = {goal.goal_id: (place, goal.motion) for place, goal in enumerate(self._session.queue, 1)}
@@ -222,7 +214,7 @@ class RequestHandlers:
     def _queue_payload(self) -> QueueAnswer:
         return {"queue": [{"goal_id": goal.goal_id, "motion": goal.motion} for goal in self._session.queue]}
 
-    async def clear_queue(self, _request: Request) -> ClearQueueAnswer:
+    async def queue_clear(self, _request: Request) -> ClearQueueAnswer:
         """End the goals that wait."""
         return {"cleared": self._session.clear_queue(ResultCode.CANCELED, "the queue was cleared on request")}
 
@@ -283,7 +275,7 @@ class RequestHandlers:
             raise RequestError("OFFLINE", robot.name, problem, session.message, fix)
         return {"state": session.state}
 
-    async def reboot_servos(self, request: RebootServosRequest) -> RebootAnswer:
+    async def servo_reboot(self, request: RebootServosRequest) -> RebootAnswer:
         """Restart servos of a robot that is offline, in fault, or at rest without torque."""
         robot, session = self._robot, self._session
         if session.begin or session.goal:
@@ -318,7 +310,7 @@ class RequestHandlers:
 
     # -- simulated faults -----------------------------------------------------------------------------------
 
-    async def inject_fault(self, request: FaultRequest) -> FaultAnswer:
+    async def fault(self, request: FaultRequest) -> FaultAnswer:
         """Check a fault on a driver that is not open, then hand it over."""
         robot = self._robot
         if not robot.settings.fault_requests:
@@ -341,13 +333,13 @@ class RequestHandlers:
         """Say what the robot does."""
         return self._robot.state_payload()
 
-    async def delete_motion(self, request: DeleteMotionRequest) -> DeletedAnswer:
+    async def motions_delete(self, request: DeleteMotionRequest) -> DeletedAnswer:
         """Remove a motion's file; what plays of it plays on."""
         deleted = await asyncio.to_thread(self.uploads.delete, request.motion)
         await self._robot.motions.load_again()
         return {"deleted": deleted}
 
-    async def reload_motions(self, _request: Request) -> dict[str, Any]:
+    async def motions_reload(self, _request: Request) -> dict[str, Any]:
         """Read the motion folders again."""
         await self._robot.motions.load()
         return self._robot.library.payload()

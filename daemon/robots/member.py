@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from motiond.text import shortened
 
-from ..api import VERBS
 from .control import Control
 from .group_start import Reservation
 from .handlers import RequestHandlers
@@ -18,11 +17,8 @@ from .motions import MotionWatch
 from .stream_listener import StreamListener
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from motiond.formats import RobotModel
 
-    from ..api import Verb
     from ..joints import JointMap
     from .robot import Robot
 
@@ -39,16 +35,14 @@ class Member:
     - `joint_map`: the columns of its telemetry
     """
 
-    def __init__(
-        self, robot: Robot, model: RobotModel | None, joint_map: JointMap, verbs: Mapping[str, Verb] = VERBS
-    ) -> None:
+    def __init__(self, robot: Robot, model: RobotModel | None, joint_map: JointMap) -> None:
         self.robot = robot
         self.model = model
         self.joint_map = joint_map
         self.listener = StreamListener(robot)
         self.control = Control(robot)
         self.reservation = Reservation(robot, self.control.tenure)
-        self.handlers = RequestHandlers(robot, self.control, self.reservation, verbs)
+        self.handlers = RequestHandlers(robot, self.control, self.reservation)
 
     @property
     def in_use(self) -> bool:

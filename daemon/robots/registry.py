@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from ..api import VERBS, PlannedMotion, unknown_robot
+from ..api import PlannedMotion, unknown_robot
 from ..clock import ClockMonitor
 from ..planning import curves, preview
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from motiond.formats import RobotModel
     from motiond.formats.arrays import Floats
 
-    from ..api import Lease, Request, Verb
+    from ..api import Lease, Request
     from ..joints import JointMap
     from .group_start import Reservation
     from .member import Member
@@ -33,8 +33,6 @@ class RobotRegistry:
     members : iterable of Member
     clock : ClockMonitor, optional
         Of the machine; kept fresh while the robots run.
-    verbs : mapping of str to Verb
-        What the robots can be asked for.
 
     Attributes
     ----------
@@ -46,10 +44,8 @@ class RobotRegistry:
         For which starts of their groups the robots are reserved.
     """
 
-    def __init__(
-        self, members: Iterable[Member], clock: ClockMonitor | None = None, verbs: Mapping[str, Verb] = VERBS
-    ) -> None:
-        self.clock, self.verbs = clock or ClockMonitor(), verbs
+    def __init__(self, members: Iterable[Member], clock: ClockMonitor | None = None) -> None:
+        self.clock = clock or ClockMonitor()
         self.members: dict[str, Member] = {member.robot.name: member for member in members}
         self.models: dict[str, tuple[RobotModel | None, JointMap]] = {
             name: (member.model, member.joint_map) for name, member in self.members.items()

@@ -88,7 +88,7 @@ async def serve(
     TokenError, HttpError
         If the page cannot be served as it is configured.
     """
-    dispatcher = Dispatcher(robots, robots.verbs)
+    dispatcher = Dispatcher(robots)
     member = GroupMember(robots.reservations)
     bridge = MqttBridge(
         settings.mqtt,

@@ -62,9 +62,9 @@ class FaultAnswer(TypedDict):
 
 
 ACTUATORS_VERBS = (
-    Verb("enable", EnableRequest, TorqueAnswer, "enable", begins=True, interferes=True),
-    Verb("disable", DisableRequest, TorqueAnswer, "disable", interferes=True),
-    Verb("torque", TorqueRequest, TorqueAnswer, "switch_torque", begins=True, interferes=True),
-    Verb("servo/reboot", RebootServosRequest, RebootAnswer, "reboot_servos", interferes=True),
-    Verb("fault", FaultRequest, FaultAnswer, "inject_fault", most_bytes=MOST_BYTES),
+    Verb("enable", EnableRequest, TorqueAnswer, begins=True, interferes=True),
+    Verb("disable", DisableRequest, TorqueAnswer, begins=False, interferes=True),
+    Verb("torque", TorqueRequest, TorqueAnswer, begins=True, interferes=True),
+    Verb("servo/reboot", RebootServosRequest, RebootAnswer, begins=False, interferes=True),
+    Verb("fault", FaultRequest, FaultAnswer, begins=False, interferes=False, most_bytes=MOST_BYTES),
 )

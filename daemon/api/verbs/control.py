@@ -54,13 +54,12 @@ class LeaseAnswer(TypedDict):
     """What requests have to carry."""
 
 
-CONTROL_VERBS = (
-    Verb(
-        "lease/acquire", AcquireLeaseRequest, LeaseAnswer, "acquire_lease", needs_lease=False, has_secret=True
-    ),
-    Verb("lease/renew", RenewLeaseRequest, LeaseAnswer, "renew_lease", needs_lease=False, has_secret=True),
-    Verb(
-        "lease/release", ReleaseLeaseRequest, LeaseAnswer, "release_lease", needs_lease=False, has_secret=True
-    ),
-    Verb("lease/take", TakeLeaseRequest, LeaseAnswer, "take_lease", needs_lease=False, has_secret=True),
+CONTROL_VERBS = tuple(
+    Verb(name, request, LeaseAnswer, begins=False, interferes=False, needs_lease=False, has_secret=True)
+    for name, request in (
+        ("lease/acquire", AcquireLeaseRequest),
+        ("lease/renew", RenewLeaseRequest),
+        ("lease/release", ReleaseLeaseRequest),
+        ("lease/take", TakeLeaseRequest),
+    )
 )

@@ -111,13 +111,13 @@ GROUPS_VERBS = (
         "fleet/prepare",
         PrepareRequest,
         PrepareAnswer,
-        "prepare",
         begins=True,
+        interferes=False,
         has_secret=True,
         most_bytes=MOST_BYTES,
     ),
-    Verb("fleet/commit", CommitRequest, CommitAnswer, "commit", begins=True, most_bytes=MOST_BYTES),
-    Verb("fleet/release", ReleaseStartRequest, ReleaseStartAnswer, "release_start"),
+    Verb("fleet/commit", CommitRequest, CommitAnswer, begins=True, interferes=False, most_bytes=MOST_BYTES),
+    Verb("fleet/release", ReleaseStartRequest, ReleaseStartAnswer, begins=False, interferes=False),
 )
 
 
@@ -161,10 +161,12 @@ class GroupAnswer(TypedDict):
 
 
 GROUP_VERBS = {
-    "play": Verb("play", GroupPlayRequest, GroupPlayAnswer, most_bytes=MOST_BYTES),
-    "stop": Verb("stop", stopping.StopRequest, GroupAnswer, stops=True),
-    "estop": Verb("estop", stopping.EstopRequest, GroupAnswer, stops=True),
-    "pause": Verb("pause", playing.PauseRequest, GroupAnswer),
-    "resume": Verb("resume", playing.ResumeRequest, GroupAnswer),
+    "play": Verb(
+        "play", GroupPlayRequest, GroupPlayAnswer, begins=True, interferes=False, most_bytes=MOST_BYTES
+    ),
+    "stop": Verb("stop", stopping.StopRequest, GroupAnswer, begins=False, interferes=False, stops=True),
+    "estop": Verb("estop", stopping.EstopRequest, GroupAnswer, begins=False, interferes=False, stops=True),
+    "pause": Verb("pause", playing.PauseRequest, GroupAnswer, begins=False, interferes=False),
+    "resume": Verb("resume", playing.ResumeRequest, GroupAnswer, begins=True, interferes=False),
 }
 """What a group of robots can be asked for by HTTP."""

@@ -29,7 +29,7 @@ class ReloadMotionsRequest(Request):
 
 
 LOOKING_VERBS = (
-    Verb("status", StatusRequest, RobotStatus, "status", needs_lease=False),
-    Verb("motions/delete", DeleteMotionRequest, DeletedAnswer, "delete_motion"),
-    Verb("motions/reload", ReloadMotionsRequest, MotionsReport, "reload_motions"),
+    Verb("status", StatusRequest, RobotStatus, begins=False, interferes=False, needs_lease=False),
+    Verb("motions/delete", DeleteMotionRequest, DeletedAnswer, begins=False, interferes=False),
+    Verb("motions/reload", ReloadMotionsRequest, MotionsReport, begins=False, interferes=False),
 )

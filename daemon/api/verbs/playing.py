@@ -145,10 +145,10 @@ class SpeedAnswer(TypedDict):
 
 
 PLAYING_VERBS = (
-    Verb("play", PlayRequest, GoalAnswer, "play", begins=True, interferes=True, most_bytes=MOST_BYTES),
-    Verb("goto", GotoRequest, GoalAnswer, "goto", begins=True, interferes=True, most_bytes=MOST_BYTES),
-    Verb("pause", PauseRequest, ProgressAnswer, "pause"),
-    Verb("resume", ResumeRequest, ProgressAnswer, "resume", begins=True, interferes=True),
-    Verb("speed", SpeedRequest, SpeedAnswer, "set_speed", begins=True, interferes=True),
-    Verb("seek", SeekRequest, ProgressAnswer, "seek", begins=True, interferes=True),
+    Verb("play", PlayRequest, GoalAnswer, begins=True, interferes=True, most_bytes=MOST_BYTES),
+    Verb("goto", GotoRequest, GoalAnswer, begins=True, interferes=True, most_bytes=MOST_BYTES),
+    Verb("pause", PauseRequest, ProgressAnswer, begins=False, interferes=False),
+    Verb("resume", ResumeRequest, ProgressAnswer, begins=True, interferes=True),
+    Verb("speed", SpeedRequest, SpeedAnswer, begins=True, interferes=True),
+    Verb("seek", SeekRequest, ProgressAnswer, begins=True, interferes=True),
 )

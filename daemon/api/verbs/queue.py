@@ -51,8 +51,8 @@ class ClearQueueAnswer(TypedDict):
 
 
 QUEUE_VERBS = (
-    Verb("queue", QueueRequest, QueueAnswer, "list_queue", needs_lease=False),
-    Verb("queue/remove", RemoveFromQueueRequest, QueueAnswer, "remove_from_queue"),
-    Verb("queue/move", MoveInQueueRequest, QueueAnswer, "move_in_queue"),
-    Verb("queue/clear", ClearQueueRequest, ClearQueueAnswer, "clear_queue"),
+    Verb("queue", QueueRequest, QueueAnswer, begins=False, interferes=False, needs_lease=False),
+    Verb("queue/remove", RemoveFromQueueRequest, QueueAnswer, begins=False, interferes=False),
+    Verb("queue/move", MoveInQueueRequest, QueueAnswer, begins=False, interferes=False),
+    Verb("queue/clear", ClearQueueRequest, ClearQueueAnswer, begins=False, interferes=False),
 )

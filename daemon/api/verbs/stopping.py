@@ -55,7 +55,7 @@ class ResetAnswer(TypedDict):
 
 
 STOPPING_VERBS = (
-    Verb("stop", StopRequest, StopAnswer, "stop", stops=True, needs_lease=False),
-    Verb("estop", EstopRequest, EstopAnswer, "estop", stops=True, needs_lease=False),
-    Verb("reset", ResetRequest, ResetAnswer, "reset", begins=True, interferes=True),
+    Verb("stop", StopRequest, StopAnswer, begins=False, interferes=False, stops=True, needs_lease=False),
+    Verb("estop", EstopRequest, EstopAnswer, begins=False, interferes=False, stops=True, needs_lease=False),
+    Verb("reset", ResetRequest, ResetAnswer, begins=True, interferes=True),
 )

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from ..errors import ErrorCode
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    Handler: TypeAlias = Callable[[Any, Any], Awaitable[Mapping[str, Any]]]
 
 MOST_BYTES, MOST_BYTES_WITHOUT_JOINTS = 65_536, 16_384
 LATEST_UNIX_S = 1e10  # in the year 2286
@@ -60,21 +55,18 @@ class Verb:
     Attributes
     ----------
     name : str
-        A part of topics and paths.
+        A part of topics and paths; with `_` for `/`, the method of the robot's request handlers.
     request : type of Request
         What its JSON object holds; the first line of its docstring describes the verb.
     answer : type
         The dictionary that the answer's `data` holds.
-    handler : str or callable
-        The method of the robot's request handlers that acts on it; or, of a verb from outside motiond, a
-        coroutine function of these and the request.
-    stops : bool
-        Whether it stops the robot: served however many requests are being served, as often as it is sent,
-        and whatever it carries, since whoever sends it wants the robot to stop.
     begins : bool
         Whether it may set the robot going, so that a stop that was sent later must not find it done.
     interferes : bool
         Whether it is refused while the robot is reserved for a start of its group.
+    stops : bool
+        Whether it stops the robot: served however many requests are being served, as often as it is sent,
+        and whatever it carries, since whoever sends it wants the robot to stop.
     needs_lease : bool
         Whether only who is in control may ask for it, where a lease is required.
     has_secret : bool
@@ -86,10 +78,10 @@ class Verb:
     name: str
     request: type[Request]
     answer: type
-    handler: str | Handler = ""
+    _: KW_ONLY
+    begins: bool
+    interferes: bool
     stops: bool = False
-    begins: bool = False
-    interferes: bool = False
     needs_lease: bool = True
     has_secret: bool = False
     most_bytes: int = MOST_BYTES_WITHOUT_JOINTS

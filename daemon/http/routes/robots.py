@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...api import MOST_BYTES, STOPS, RawRequest, most_bytes, unknown_robot
+from ...api import MOST_BYTES, STOPS, VERBS, RawRequest, most_bytes, unknown_robot
 from .exchange import Refused, answered, passed_on, read_body
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class RobotRoutes:
 
     async def act(self, request: web.Request) -> web.Response:
         """Pass a request on, and its answer back; a stop acts whatever its body is."""
-        raw = await raw_request(request, request.match_info["robot"], self._dispatcher.verbs)
+        raw = await raw_request(request, request.match_info["robot"], VERBS)
         return passed_on(await self._dispatcher.answer(raw))
 
 

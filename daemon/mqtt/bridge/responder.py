@@ -10,7 +10,7 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from ...api import RawRequest, RequestError
+from ...api import VERBS, RawRequest, RequestError
 from ...log import RateLimitedLog
 from ..client import RAISE_IT
 from ..topics import RequestTopic
@@ -49,7 +49,7 @@ class Responder:
     ) -> None:
         """Answer one request; where the answer cannot be sent, its transaction may be asked for again."""
         raw = self._raw_request(message)
-        verb = self._dispatcher.verbs.get(raw.verb)
+        verb = VERBS.get(raw.verb)
         if raw.refusal is None and verb is not None and verb.begins:
             if overtaken:
                 raw = replace(raw, refusal=_overtaken(raw.where))

@@ -10,7 +10,7 @@ import aiohttp
 import orjson
 import pytest
 
-from motiond.daemon.api import VERBS, Dispatcher, ReportHub
+from motiond.daemon.api import Dispatcher, ReportHub
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.settings import load_settings
@@ -221,7 +221,7 @@ async def serving(
     broker_is_connected.set()
     choir = Choir()
     served = Served(
-        dispatcher=Dispatcher(robots, VERBS if isinstance(robots, Robots) else robots.verbs),
+        dispatcher=Dispatcher(robots),
         motions=robots,
         groups=choir,
         hub=hub,
