@@ -15,7 +15,7 @@ help:
 	@echo "make lint    ruff, mypy and the import contract"
 	@echo "make documents  write openapi.json, asyncapi.json and protocol.ts, after a change of verbs or reports"
 	@echo "make page    build the page into daemon/http/static; it needs node 20"
-	@echo "make page-check  check the page's types, and that what is committed is what its sources make"
+	@echo "make page-check  check and test the page's sources, and that what is committed is made of them"
 	@echo "make docs    build the documentation as a site, into site/"
 	@echo "make bench   print each figure beside its yardstick; \`make bench rate stop\` prints those two alone"
 	@echo "make fuzz    feed each reader broken files for ten minutes, or SECONDS=…; READERS=\"seq sdf\" picks"
@@ -73,7 +73,7 @@ page: page/node_modules/.ready
 
 # npm ci takes what the lock file says, whatever lies in node_modules.
 page-check:
-	cd page && npm ci --no-audit --no-fund && npx --no-install tsc --noEmit
+	cd page && npm ci --no-audit --no-fund && npx --no-install tsc --noEmit && npm test --silent
 	@touch page/node_modules/.ready
 	built="$$(mktemp -d)" && trap 'rm -rf "$$built"' EXIT && node page/build.mjs "$$built" && \
 		diff -rq "$$built" daemon/http/static || \

@@ -8,7 +8,8 @@ import { STOPS } from "./protocol";
 export type Link = "connecting" | "connected" | "lost" | "login";
 
 export interface Listener {
-  link(link: Link): void;
+  /** `sinceMs` is the Unix time in ms of the last message, where the connection is lost. */
+  link(link: Link, sinceMs: number): void;
   hello(hello: Hello): void;
   daemon(daemon: Daemon): void;
   report(report: Report): void;
@@ -17,26 +18,32 @@ export interface Listener {
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 3000;
-const SILENT_MS = 6000; // diagnostics come each second
+const WATCH_MS = 250;
+const STOOD_STILL_MS = 1000; // the page itself, busy or asleep: what waits in the socket comes first
+const SILENT_MS = 2500; // something comes each second
 const BEAT_MS = 400; // several within the shortest time that a daemon commonly waits
 const STOP_AGAIN_MS = 700;
 const STOP_FAILED_MS = 3000; // then whoever pressed it has to know that it was not received
 const ANSWER_MS = 35_000;
-
-
+const LOGIN_MS = 3000;
 
 /** Keeps a WebSocket open, and opens another when it is lost. */
 export class Connection {
   private socket: WebSocket | null = null;
   private waitMs = FIRST_WAIT_MS;
   private receivedMs = 0;
+  private watchedMs = Date.now();
+  private judgedMs = 0;
+  private wasConnected = false;
+  /** How far the daemon's clock is ahead of this one, in ms; null until the daemon has sent its time. */
+  private aheadMs: number | null = null;
   private count = 0;
   private timer = 0;
   private looksAt = "";
   private readonly waiting = new Map<number, (answer: Answer) => void>();
 
   constructor(private readonly listener: Listener) {
-    setInterval(() => this.watch(), 1000);
+    setInterval(() => this.watch(), WATCH_MS);
     setInterval(() => this.beat(), BEAT_MS);
     // A phone that wakes up does not wait for the next try.
     addEventListener("online", () => this.connect());
@@ -49,7 +56,7 @@ export class Connection {
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/ws`);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
-    this.receivedMs = performance.now();
+    this.receivedMs = Date.now();
     socket.onmessage = ({ data }) => this.receive(data);
     socket.onclose = () => this.close(socket);
   }
@@ -57,10 +64,11 @@ export class Connection {
   /**
    * Send a request and wait for its answer.
    *
-   * A stop that is not answered at once is sent again by HTTP; each of the two stops.
+   * A stop that is not answered at once is sent again by HTTP; each of the two stops. What is no stop expires
+   * when the connection would be marked as lost: a daemon that stood still does not act on it afterwards.
    */
   async ask(robot: string, verb: string, body: object = {}): Promise<Answer> {
-    const whole = { ...body, transaction: newTransaction() };
+    const whole = { ...body, transaction: newTransaction(), ...(STOPS.has(verb) ? {} : this.expiry()) };
     if (this.socket?.readyState !== WebSocket.OPEN) return post(robot, verb, whole);
     const answer = this.askBySocket(robot, verb, whole);
     if (!STOPS.has(verb)) return answer;
@@ -69,6 +77,11 @@ export class Connection {
       answer.then(({ code }) => code !== "OFFLINE" && clearTimeout(timer));
     });
     return Promise.race([answer.then((first) => (first.code === "OFFLINE" ? again : first)), again]);
+  }
+
+  /** When a request that is sent now is no longer to be acted on, by the daemon's clock. */
+  expiry(): { expires_at?: number } {
+    return this.aheadMs === null ? {} : { expires_at: (Date.now() + this.aheadMs + SILENT_MS) / 1000 };
   }
 
   private askBySocket(robot: string, verb: string, body: object): Promise<Answer> {
@@ -86,7 +99,7 @@ export class Connection {
   }
 
   private receive(data: string | ArrayBuffer): void {
-    this.receivedMs = performance.now();
+    this.receivedMs = Date.now();
     if (typeof data !== "string") {
       const telemetry = readTelemetry(data);
       if (telemetry) this.listener.telemetry(telemetry);
@@ -95,19 +108,27 @@ export class Connection {
     const message = JSON.parse(data) as Message;
     if ("hello" in message) {
       this.waitMs = FIRST_WAIT_MS;
+      this.wasConnected = true;
       this.listener.hello(message.hello);
-      this.listener.link("connected");
+      this.listener.link("connected", this.receivedMs);
     } else if ("answer" in message) {
       this.waiting.get(Number(message.id))?.(message.answer);
     } else if ("daemon" in message) {
+      this.aheadMs = 1000 * message.daemon.time - this.receivedMs;
       this.listener.daemon(message.daemon);
     } else {
       this.listener.report(message);
     }
   }
 
+  /** Mark a silent connection as lost; where this page stood still itself, only after another look. */
   private watch(): void {
-    if (this.socket && performance.now() - this.receivedMs > SILENT_MS) this.close(this.socket);
+    const now = Date.now();
+    const passed = now - this.watchedMs;
+    this.watchedMs = now;
+    if (passed < 0) this.receivedMs = this.judgedMs = now; // the clock was set back
+    if (passed > STOOD_STILL_MS) this.judgedMs = now + WATCH_MS;
+    if (this.socket && now >= this.judgedMs && now - this.receivedMs > SILENT_MS) this.close(this.socket);
   }
 
   /** Without a broker, motions play on only while somebody looks on who could stop them. */
@@ -128,18 +149,24 @@ export class Connection {
     this.socket = null;
     socket.onmessage = null;
     socket.close();
+    if (this.wasConnected) this.listener.link("lost", this.receivedMs);
     for (const done of [...this.waiting.values()]) done(unanswered("request", "the connection was lost"));
-    void this.findOut();
-  }
-
-  /** A browser does not report why a WebSocket failed; an HTTP request does. */
-  private async findOut(): Promise<void> {
-    const status = await fetch("/api/robots").then((response) => response.status, () => 0);
-    if (this.socket) return;
-    this.listener.link(status === 401 ? "login" : "lost");
-    if (status === 401) return;
     this.timer = window.setTimeout(() => this.connect(), this.waitMs);
     this.waitMs = Math.min(2 * this.waitMs, LONGEST_WAIT_MS);
+    void this.askForLogin();
+  }
+
+  /** A browser does not report that a WebSocket was refused for want of a token; an HTTP request does. */
+  private async askForLogin(): Promise<void> {
+    const signal = AbortSignal.timeout(LOGIN_MS);
+    const status = await fetch("/api/robots", { signal }).then((response) => response.status, () => 0);
+    if (status !== 401 || this.socket?.readyState === WebSocket.OPEN) return;
+    clearTimeout(this.timer);
+    if (this.socket) this.socket.onclose = null;
+    this.socket?.close();
+    this.socket = null;
+    this.wasConnected = false;
+    this.listener.link("login", this.receivedMs);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { computed } from "@preact/signals";
 import type { Answer } from "./messages";
-import { command, fleet, notify, robots } from "./store";
+import { command, connection, fleet, notify, robots } from "./store";
 import type { Robot } from "./store";
 
 export interface Group {
@@ -45,7 +45,7 @@ async function postGroup(group: string, verb: string, body: object): Promise<Ans
     const response = await fetch(`/api/fleet/${encodeURIComponent(group)}/${verb}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
+      body: JSON.stringify({ ...body, ...connection.expiry() }),
       signal: AbortSignal.timeout(PLAY_MS),
     });
     return (await response.json()) as Answer;

@@ -63,7 +63,7 @@ function ConnectionState({ robot }: { robot: Robot | null }) {
     return (
       <p class="connection lost">
         <span role="alert">{link.value === "connecting" ? "Connecting…" : "Connection lost; trying again"}</span>
-        {link.value === "lost" && lost.value && <span class="num"> for {lost}</span>}
+        {link.value === "lost" && lost.value && <span class="num"> What is shown is {lost} old</span>}
       </p>
     );
   }

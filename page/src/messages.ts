@@ -20,10 +20,11 @@ export interface Answer<Data = Record<string, unknown>> {
   data: Data;
 }
 
-/** Who else looks on, by address, and whether requests come by MQTT, too. */
+/** Who else looks on, by address, whether requests come by MQTT, too, and the daemon's clock: Unix time in s. */
 export interface Daemon {
   clients: string[];
   broker: "connected" | "lost";
+  time: number;
 }
 
 /** `instance` is another after each start of the program that serves the page. */

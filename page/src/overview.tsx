@@ -15,7 +15,7 @@ export function Overview() {
   const wanted = useSignal("");
   const shown = robots.value.filter((robot) => fits(robot, wanted.value));
   return (
-    <main class={robots.value.length > MANY ? "all many" : "all"}>
+    <main class={`all${robots.value.length > MANY ? " many" : ""}${heard.value ? "" : " stale"}`}>
       {heard.value && robotName.value !== "" && <p class="unknown" role="alert">No robot here is called {robotName.value}. {robots.value.length > 0 && "These are:"}</p>}
       {fleet.value && <Groups />}
       {fleet.value && <Filter wanted={wanted} shown={shown.length} />}

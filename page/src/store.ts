@@ -158,6 +158,7 @@ const GRAVE = new Set(["fault", "deadline_missed", "stream_lost", "not_parked", 
 const FINE = new Set(["SUCCESSFUL", "CANCELED", "PREEMPTED"]);
 
 export const link = signal<Link>("connecting");
+/** When the last message came of a connection that is lost. */
 export const lostSince = signal<Date | null>(null);
 export const daemonId = signal("");
 /** Null until the daemon has reported it. */
@@ -186,9 +187,9 @@ export function dismiss(number: number): void {
 }
 
 export const connection = new Connection({
-  link(now) {
+  link(now, sinceMs) {
     if (now === "connected") lostSince.value = null;
-    else if (link.peek() === "connected") lostSince.value = new Date();
+    else if (link.peek() === "connected") lostSince.value = new Date(sinceMs);
     link.value = now;
   },
   hello(hello) {

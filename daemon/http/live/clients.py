@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 from uuid import uuid4
@@ -30,6 +31,8 @@ QUEUE_LENGTH, QUEUED_A_ROBOT = 200, 8
 PING_S = 10.0
 CLOSE_S = 1.0
 LOOK_S = 0.5
+BEAT_S = 1.0
+"""So often each client receives a message at least; who receives none for longer has lost the connection."""
 LOOKED_AT_S = 3.0
 VERSION = 1
 SENT: frozenset[Subject] = SUBJECTS - {"telemetry"} | {"samples"}
@@ -47,7 +50,7 @@ class Live:
         self._places: dict[str, int] = {}
         self._robots: tuple[str, ...] | None = None
         self._hello = b""
-        self._sent_connected = served.is_broker_connected()
+        self._sent_connected, self._sent_s = served.is_broker_connected(), -math.inf
         self._encoded: dict[tuple[str, Subject], tuple[Report, bytes]] = {}
         self._served = 0
         self.watched_s = -math.inf
@@ -117,22 +120,28 @@ class Live:
         ) - {""}
 
     async def watch_broker(self) -> NoReturn:
-        """Notify all clients when the broker, or a robot, comes and goes, until cancelled."""
+        """Notify all clients each second, and when the broker or a robot comes or goes; until cancelled."""
         greeting = self._greeting()
+        now = asyncio.get_running_loop().time
         while True:
             await asyncio.sleep(LOOK_S)
             if self._greeting() is not greeting:
                 greeting = self._greeting()
                 for client in self._clients:
                     client.send(greeting)  # a robot that is removed sends no other report
-            if self._is_broker_connected() != self._sent_connected:
+            if self._is_broker_connected() != self._sent_connected or now() - self._sent_s >= BEAT_S:
                 self._send_clients()
 
     def _send_clients(self) -> None:
-        """Send all clients who is connected, and whether the broker is."""
+        """Send all clients who is connected, whether the broker is, and the daemon's clock."""
         self._sent_connected = self._is_broker_connected()
+        self._sent_s = asyncio.get_running_loop().time()
         broker = "connected" if self._sent_connected else "lost"
-        daemon = {"clients": sorted(client.caller for client in self._clients), "broker": broker}
+        daemon = {
+            "clients": sorted(client.caller for client in self._clients),
+            "broker": broker,
+            "time": time.time(),
+        }
         message = orjson.dumps({"daemon": daemon})
         for client in self._clients:
             client.send(message)

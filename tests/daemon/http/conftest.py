@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -148,9 +149,8 @@ class Page:
         """Wait for a message that is not about the daemon."""
         while True:
             told = await self._next()
-            if not isinstance(told, dict) or "daemon" not in told:
+            if not self._is_of_daemon(told):
                 break
-            self.daemon.append(told["daemon"])
         if isinstance(told, dict):
             self.heard.append(told)
         return told
@@ -158,9 +158,15 @@ class Page:
     async def until_daemon(self, expected: dict[str, Any] | None = None) -> None:
         """Wait until it was told something of the daemon, or anything."""
         while expected not in self.daemon if expected else not self.daemon:
-            told = await self._next()
-            if isinstance(told, dict) and "daemon" in told:
-                self.daemon.append(told["daemon"])
+            self._is_of_daemon(await self._next())
+
+    def _is_of_daemon(self, message: dict[str, Any] | bytes) -> bool:
+        """Keep a message about the daemon, without its clock; return whether it is one."""
+        if not isinstance(message, dict) or "daemon" not in message:
+            return False
+        assert message["daemon"].pop("time") == pytest.approx(time.time(), abs=60.0)
+        self.daemon.append(message["daemon"])
+        return True
 
     async def _next(self) -> dict[str, Any] | bytes:
         async with asyncio.timeout(PATIENCE_S):

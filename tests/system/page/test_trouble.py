@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,6 +50,25 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
             )
             await browsed.page.click("button[aria-label='Play long']")
             await browsed.until_state("playing")
+
+
+async def test_a_daemon_that_stands_still_is_reported_and_acts_on_nothing_that_was_asked_meanwhile(
+    rig: ArmRig,
+) -> None:
+    async with running(rig) as daemon, browsing_once_it_listens(rig, "#/arm/health") as browsed:
+        daemon.process.send_signal(signal.SIGSTOP)
+        try:
+            await browsed.page.click("button[aria-label='Play long']")
+            await browsed.until_says("request: the connection was lost")
+            await browsed.until_state("unknown")
+            await browsed.until("/What is shown is 0:\\d\\d\\.\\d old/.test(document.body.innerText)")
+            opacity = "getComputedStyle(document.querySelector('.panel')).opacity"
+            assert await browsed.until(f"{opacity} < 1 && {opacity}") == "0.5"
+        finally:
+            daemon.process.send_signal(signal.SIGCONT)
+        await browsed.until_state("idle")
+        assert (await rig.ask("play", motion="wave"))["status"] == "ok"  # it would be refused beside another
+        await browsed.until_says("wave: SUCCESSFUL")
 
 
 async def test_a_broker_that_goes_is_told_and_motions_play_on_while_somebody_watches(rig: ArmRig) -> None:
