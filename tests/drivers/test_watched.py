@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
-from motiond.drivers.hebi.driver import HebiDriver
-from motiond.drivers.hebi.options import HebiOptions
 from motiond.drivers.registry import make_driver
 from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.bench import Bench, servo
-from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
+from tests.drivers.hebi.arm import Arm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,10 +117,7 @@ def emulated(_kind: str, failure: str) -> Iterator[tuple[Rehearsal, Callable[[],
 @contextmanager
 def imitated(_kind: str, failure: str) -> Iterator[tuple[Rehearsal, Callable[[], None]]]:
     pytest.importorskip("hebi", reason="hebi-py is not installed")
-    clock = Clock()
-    module = FakeModule("b")
-    lookup = FakeLookup([FakeModule("a"), module], clock)
-    driver = HebiDriver(("a", "b"), HebiOptions.model_validate({"families": "Arm"}), clock, lambda _: lookup)
+    arm = Arm(Clock())
     failures: dict[str, dict[str, Any]] = {
         "m-stop pressed": {"mstop_state": 0},
         "too hot": {"temperature_state": 2},
@@ -133,10 +128,10 @@ def imitated(_kind: str, failure: str) -> Iterator[tuple[Rehearsal, Callable[[],
 
     def fail() -> None:
         for name, value in failures[failure].items():
-            setattr(module, name, value)
+            setattr(arm.elbow, name, value)
 
-    yield Rehearsal(driver, clock), fail
-    driver.close()
+    yield Rehearsal(arm.driver, arm.clock), fail
+    arm.driver.close()
 
 
 MAKERS = {"sim": simulated, "composite": simulated, "dynamixel": emulated, "hebi": imitated}

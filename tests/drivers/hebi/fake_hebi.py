@@ -75,20 +75,23 @@ class FakeEntry:
 
 
 class FakeLookup:
-    """A network of modules of one family; `entrylist` also has modules that are gone."""
+    """A network of modules of one family; `entrylist` also has modules that are gone.
 
-    def __init__(self, modules: Sequence[FakeModule], now: Callable[[], float], family: str = "Arm") -> None:
+    `of_groups`: what every group has, such as `reticent`.
+    """
+
+    def __init__(self, modules: Sequence[FakeModule], now: Callable[[], float], **of_groups: Any) -> None:
         self.modules = {module.name: module for module in modules}
-        self.family = family
         self.now = now
         self.groups: list[FakeGroup] = []
+        self._of_groups = of_groups
 
     def __getitem__(self, name: str) -> FakeModule:
         return self.modules[name]
 
     @property
     def entrylist(self) -> list[FakeEntry | None]:
-        return [FakeEntry(self.family, module.name, module.lost) for module in self.modules.values()]
+        return [FakeEntry("Arm", module.name, module.lost) for module in self.modules.values()]
 
     @property
     def group(self) -> FakeGroup:
@@ -99,8 +102,11 @@ class FakeLookup:
         self, families: str | list[str], names: str | list[str], timeout_ms: float | None = None
     ) -> FakeGroup:
         del families, timeout_ms
-        self.groups.append(FakeGroup([self.modules[name] for name in names], self.now))
-        return self.groups[-1]
+        group = FakeGroup([self.modules[name] for name in names], self.now)
+        for name, value in self._of_groups.items():
+            setattr(group, name, value)
+        self.groups.append(group)
+        return group
 
 
 class FakeGroup:
@@ -116,7 +122,7 @@ class FakeGroup:
         self._modules = modules
         self._now = now
         self._past: deque[tuple[float, list[list[Any]]]] = deque(maxlen=50)
-        self._lifetime_ms = 0
+        self.command_lifetime = 0
         self._requested = False
         self.feedback_frequency = 100.0
         self.delay_s = 0.0
@@ -129,17 +135,9 @@ class FakeGroup:
     def size(self) -> int:
         return len(self._modules)
 
-    @property
-    def command_lifetime(self) -> int:
-        return self._lifetime_ms
-
-    @command_lifetime.setter
-    def command_lifetime(self, value: int) -> None:
-        self._lifetime_ms = value
-
     def send_command(self, group_command: Any) -> bool:
         self._move()
-        until_s = self._now() + (self._lifetime_ms / 1000 or math.inf)
+        until_s = self._now() + (self.command_lifetime / 1000 or math.inf)
         fields = (group_command.position, group_command.velocity, group_command.effort)
         for module, goal in zip(self._modules, np.transpose(fields).tolist(), strict=True):
             module.take(tuple(goal), until_s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -10,96 +10,33 @@ import pytest
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
 from motiond.drivers.base import (
-    ActuatorCommand,
-    ActuatorState,
     CommunicationLost,
     DriverError,
     DriverTimeout,
     LifetimeExpired,
 )
-from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.lookup import Module, find_group
-from motiond.drivers.hebi.options import HebiOptions
+from tests.drivers.hebi.arm import Arm
 from tests.drivers.hebi.fake_hebi import FakeEntry, FakeLookup, FakeModule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from motiond.drivers.testing.rig import Clock
-
-ARM = ("base", "elbow")
-TICK_S = 0.01
-
-
-class Arm:
-    """An enabled driver of two modules that can fail."""
-
-    def __init__(self, clock: Clock, **options: Any) -> None:
-        self.clock = clock
-        self.lookup = FakeLookup([FakeModule(name) for name in ARM], clock)
-        self.base, self.elbow = self.lookup.modules.values()
-        self.driver = HebiDriver(
-            ARM, HebiOptions.model_validate({"families": "Arm"} | options), clock, lambda _: self.lookup
-        )
-        self.driver.open()
-        self.command, self.state = ActuatorCommand(len(ARM)), ActuatorState(len(ARM))
-
-    @property
-    def positions(self) -> list[float]:
-        return [self.base.position, self.elbow.position]
-
-    def tick(self, action: Callable[[], None] | None = None) -> None:
-        (action or self.write)()
-        self.clock.now_s += TICK_S
-        self.driver.read(self.state)
-
-    def write(self) -> None:
-        self.driver.write(self.command)
-
-    def play(self, position: float, ticks: int = 30) -> None:
-        self.command.position.fill(position)
-        for _ in range(ticks):
-            self.tick()
-
-    def halt(self, ticks: int = 100) -> None:
-        """Tick as the loop does after a fault: halt, even if reading fails."""
-        for _ in range(ticks):
-            self.driver.halt()
-            self.clock.now_s += TICK_S
-            try:
-                self.driver.read(self.state)
-            except DriverError:
-                continue
-
-    def fails(self, kind: type[DriverError], ticks: int = 200) -> str:
-        for _ in range(ticks):
-            try:
-                self.tick()
-            except kind as error:
-                return str(error)
-        pytest.fail(f"nothing was raised in {ticks} ticks")
 
 
 @pytest.fixture
 def arm(clock: Clock) -> Arm:
-    arm = Arm(clock)
-    arm.driver.enable()
+    arm = Arm(clock).hold()
     arm.play(0.5)
     return arm
-
-
-def test_a_lost_module_is_named(arm: Arm) -> None:
-    arm.elbow.lost = True
-    assert arm.fails(CommunicationLost) == (
-        "driver hebi: no feedback for 0.13 s from Arm/elbow; `feedback_timeout_s` is 0.125; "
-        "check power, cables and the network"
-    )
 
 
 def test_a_lost_module_is_named_though_hebi_py_withholds_the_feedback_of_all(arm: Arm) -> None:
     arm.lookup.group.withholds = True
     arm.elbow.lost = True
-    assert "from Arm/elbow;" in arm.fails(CommunicationLost)
+    assert arm.fails(CommunicationLost) == (
+        "driver hebi: no feedback for 0.13 s from Arm/elbow; `feedback_timeout_s` is 0.125; "
+        "check power, cables and the network"
+    )
     arm.halt()
     assert arm.base.goal[:2] == (0.5, 0.0)
 
@@ -152,7 +89,7 @@ def test_a_module_that_released_is_named_and_not_driven_on(arm: Arm) -> None:
     )
     arm.elbow.deaf, arm.elbow.position = False, 0.1
     with pytest.raises(LifetimeExpired) as caught:
-        arm.write()
+        arm.tick()
     assert str(caught.value) == (
         "driver hebi: Arm/elbow released; they were lost, stopped or without a command; enable them again"
     )
@@ -161,47 +98,37 @@ def test_a_module_that_released_is_named_and_not_driven_on(arm: Arm) -> None:
 
 
 def test_late_reports_from_before_enable_are_no_failure(clock: Clock) -> None:
-    arm = Arm(clock)
-    for _ in range(10):
-        clock.now_s += TICK_S
-        arm.driver.read(arm.state)
+    arm = Arm(clock).open()
+    arm.play(0.0, ticks=10)
     arm.lookup.group.delay_s = 0.08
     arm.driver.enable()
     arm.play(0.1)
     assert arm.positions == pytest.approx([0.1, 0.1])
 
 
-def test_a_pressed_m_stop_ends_the_motion(arm: Arm) -> None:
+def test_a_pressed_m_stop_ends_the_motion_and_its_release_moves_nothing(arm: Arm) -> None:
     arm.elbow.mstop_state = 0
-    assert arm.fails(DriverError, ticks=1) == (
+    message = (
         "driver hebi: the m-stop is pressed on Arm/elbow; their motors obey it and not motiond; "
         "release it, then enable"
     )
-
-
-def test_releasing_the_m_stop_moves_nothing(arm: Arm) -> None:
-    arm.elbow.mstop_state = 0
-    arm.fails(DriverError)
+    assert arm.fails(DriverError, ticks=1) == message
     arm.halt()
     arm.elbow.position = -0.2
     arm.halt()
-    with pytest.raises(DriverError, match="the m-stop is pressed on Arm/elbow"):
+    with pytest.raises(DriverError) as caught:
         arm.driver.enable()
+    assert str(caught.value) == message
     arm.elbow.mstop_state = 1
     arm.halt()
     assert arm.positions == pytest.approx([0.5, -0.2])
+    assert list(arm.driver.notices) == [
+        "Arm/elbow: its m-stop is pressed",
+        "Arm/elbow: its m-stop is released",
+    ]
     arm.driver.enable()
     arm.play(0.0)
     assert arm.positions == pytest.approx([0.0, 0.0])
-
-
-def test_an_m_stop_on_a_released_arm_is_a_notice(clock: Clock) -> None:
-    arm = Arm(clock)
-    arm.base.mstop_state = 0
-    arm.tick()
-    arm.base.mstop_state = 1
-    arm.tick()
-    assert list(arm.driver.notices) == ["Arm/base: its m-stop is pressed", "Arm/base: its m-stop is released"]
 
 
 @pytest.mark.parametrize(
@@ -246,7 +173,7 @@ def test_position_limits_and_heat_are_reported_once_when_they_change(arm: Arm) -
     ("position", "turns"), [(7.283, "+1"), (13.0, "+2"), (-6.0, "-1")], ids=["one on", "two on", "one back"]
 )
 def test_a_module_that_counts_another_turn_is_not_enabled(clock: Clock, position: float, turns: str) -> None:
-    arm = Arm(clock, position_range={"elbow": [-1.5, 1.5]})
+    arm = Arm(clock, position_range={"elbow": [-1.5, 1.5]}).open()
     arm.base.position = arm.elbow.position = position
     with pytest.raises(DriverError) as caught:
         arm.driver.enable()
@@ -266,47 +193,28 @@ def test_a_module_that_counts_another_turn_is_not_enabled(clock: Clock, position
 def test_a_module_that_is_no_turn_off_is_enabled_also_where_it_has_overshot(
     clock: Clock, furthest: float, position: float
 ) -> None:
-    arm = Arm(clock, position_range={"elbow": [-furthest, furthest]})
+    arm = Arm(clock, position_range={"elbow": [-furthest, furthest]}).open()
     arm.elbow.position = position
     arm.driver.enable()
     assert arm.elbow.position == pytest.approx(position, abs=1e-6)
 
 
 def test_the_limits_stored_in_a_module_decide_its_turn(clock: Clock) -> None:
-    lookup = FakeLookup([FakeModule("base", 6.4, limits=(-1.0, 1.0)), FakeModule("elbow", 6.4)], clock)
-    driver = HebiDriver(ARM, HebiOptions(families="Arm"), clock, lambda _: lookup)
-    driver.open()
-    assert driver.warnings == []
+    arm = Arm(clock, [FakeModule("base", 6.4, limits=(-1.0, 1.0)), FakeModule("elbow", 6.4)]).open()
+    assert arm.driver.warnings == []
     with pytest.raises(
         DriverError, match=r"Arm/base is at 6\.400 rad, \+1 turns from its range of -1 to 1 rad;"
     ):
-        driver.enable()
+        arm.driver.enable()
 
 
 def test_reports_that_turns_are_not_checked_where_no_limits_are_known(clock: Clock) -> None:
-    lookup = FakeLookup([FakeModule(name) for name in ARM], clock)
-    driver = HebiDriver(ARM, HebiOptions(families="Arm"), clock, lambda _: _Reticent(lookup))
-    driver.open()
-    assert driver.warnings == [
+    assert Arm(clock, of_groups={"reticent": True}).open().driver.warnings == [
         (
             "driver hebi: the modules did not report their position limits; their turns are not checked; "
             "set `position_range`"
         )
     ]
-
-
-class _Reticent(FakeLookup):
-    """Modules that report feedback, but not their settings."""
-
-    def __init__(self, lookup: FakeLookup) -> None:
-        super().__init__(list(lookup.modules.values()), lookup.now)
-
-    def get_group_from_names(
-        self, families: str | list[str], names: str | list[str], timeout_ms: float | None = None
-    ) -> Any:
-        group = super().get_group_from_names(families, names, timeout_ms)
-        group.reticent = True
-        return group
 
 
 def test_two_modules_of_one_name_are_refused(clock: Clock) -> None:

@@ -10,13 +10,12 @@ import pytest
 
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
-from motiond.drivers.base import ActuatorCommand, ActuatorState, DriverConfigError, DriverError
-from motiond.drivers.hebi.driver import HebiDriver
+from motiond.drivers.base import DriverConfigError, DriverError
 from motiond.drivers.hebi.gravity import GravityCompensation, Imu, load_model
 from motiond.drivers.hebi.lookup import import_hebi
-from motiond.drivers.hebi.options import HebiOptions
-from motiond.drivers.options import check
-from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
+from tests.drivers.hebi.arm import Arm
+from tests.drivers.hebi.fake_hebi import FakeModule
+from tests.tables import table
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats
@@ -95,47 +94,30 @@ def test_sets_in_over_its_ramp(model: Any) -> None:
     assert shares == pytest.approx([0, 0.25, 1, 1], abs=1e-4)
 
 
-class Arm:
-    """A driver of six modules at `POSITION`."""
-
-    def __init__(self, clock: Clock, **options: Any) -> None:
-        modules = [FakeModule(name, where) for name, where in zip(JOINTS, POSITION.tolist(), strict=True)]
-        self.lookup = FakeLookup(modules, clock)
-        settings = {"families": "Arm", "hrdf": HRDF, "gravity_compensation": True} | options
-        checked = check("driver hebi", HebiOptions, settings)
-        self.driver = HebiDriver(JOINTS, checked, clock, lambda _: self.lookup)
-
-    def efforts(self) -> list[float]:
-        return [module.goal[2] for module in self.lookup.modules.values()]
+def arm_of(clock: Clock, orientation: Any = UPRIGHT) -> Arm:
+    modules = [
+        FakeModule(name, where, orientation=orientation)
+        for name, where in zip(JOINTS, POSITION.tolist(), strict=True)
+    ]
+    return Arm(clock, modules, hrdf=HRDF, gravity_compensation=True)
 
 
 def test_the_driver_adds_the_weight_to_what_is_commanded(clock: Clock, model: Any) -> None:
-    arm = Arm(clock)
-    arm.driver.open()
-    arm.driver.enable()
+    arm = arm_of(clock).hold()
     needed = weight(model, POSITION, UPRIGHT)
     np.testing.assert_allclose(arm.efforts(), needed, atol=1e-3)
-    command = ActuatorCommand(6)
-    command.position[:] = POSITION
-    command.effort[0] = 2.5
-    arm.driver.write(command)
+    arm.write(POSITION, effort=[2.5, *[np.nan] * 5])
     np.testing.assert_allclose(arm.efforts(), needed + np.eye(6)[0] * 2.5, atol=1e-3)
 
 
 def test_halt_goes_on_carrying_the_arm(clock: Clock, model: Any) -> None:
-    arm = Arm(clock)
-    arm.driver.open()
-    arm.driver.enable()
-    arm.driver.halt()
-    arm.driver.read(ActuatorState(6))
+    arm = arm_of(clock).hold()
+    arm.tick(arm.driver.halt)
     np.testing.assert_allclose(arm.efforts(), weight(model, POSITION, UPRIGHT), atol=1e-3)
 
 
 def test_does_not_take_hold_without_knowing_which_way_is_down(clock: Clock) -> None:
-    arm = Arm(clock)
-    for module in arm.lookup.modules.values():
-        module.orientation = None
-    arm.driver.open()
+    arm = arm_of(clock, orientation=None).open()
     with pytest.raises(DriverError) as caught:
         arm.driver.enable()
     assert str(caught.value) == (
@@ -145,28 +127,7 @@ def test_does_not_take_hold_without_knowing_which_way_is_down(clock: Clock) -> N
     assert np.isnan(arm.efforts()).all()
 
 
-@pytest.mark.parametrize(
-    ("joints", "frame_index", "message"),
-    [
-        (
-            5,
-            0,
-            (
-                "driver hebi: {path} has 6 joints; gravity compensation needs one for each of the 5 modules; "
-                "correct `hrdf`, or set `gravity_compensation: false`"
-            ),
-        ),
-        (
-            6,
-            40,
-            (
-                "driver hebi: {path} has no frame 40 for the sensor; it has 12 input frames, counted from 0; "
-                "correct `imu_frame_index`"
-            ),
-        ),
-    ],
-    ids=["joints", "frame"],
-)
+@table("joints, frame_index, message")
 def test_refuses_a_model_of_another_arm(joints: int, frame_index: int, message: str) -> None:
     with pytest.raises(DriverConfigError) as caught:
         load_model(import_hebi(), HRDF, joints, frame_index)

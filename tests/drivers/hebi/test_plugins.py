@@ -16,15 +16,12 @@ from hebi._internal import plugins as vendor
 from hebi._internal.plugins import double_shoulder_plugin
 
 from motiond.drivers.base import (
-    ActuatorCommand,
-    ActuatorState,
     CommunicationLost,
     DriverConfigError,
     DriverError,
 )
-from motiond.drivers.hebi.driver import HebiDriver
-from motiond.drivers.hebi.options import HebiOptions
-from tests.drivers.hebi.fake_hebi import FakeLookup, FakeModule
+from tests.drivers.hebi.arm import TICK_S, Arm
+from tests.drivers.hebi.fake_hebi import FakeModule
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats
@@ -36,54 +33,31 @@ POSITION = np.array([0.3, 0.9, -0.7, 0.4, 1.1, -0.2])
 VELOCITY = np.array([0.4, -0.3, 0.2, 0.1, -0.5, 0.6])
 ACCELERATION = np.array([2.0, -1.0, 3.0, 1.0, 0.5, -2.0])
 STILL = np.zeros(6)
-PERIOD_S = 0.01
 DYNAMICS = "- {type: DynamicsCompensationEffort, ramp_time: 0}"
 DOUBLED = "- {type: DoubledJointMirror, group_family: [Arm], group_name: [J2B], index: 1}"
 OFFSET = "- {type: EffortOffset, offset: [0, -7, 0, 0, 0, 0]}"
 
 
-class Arm:
-    """An arm of six modules and of one that doubles the second, and the driver of a file with plugins."""
+class PluginArm(Arm):
+    """Six modules, perhaps one that doubles the second, and the driver of a file with plugins."""
 
     def __init__(self, clock: Clock, folder: Path, *plugins: str, **options: Any) -> None:
         path = folder / "arm.cfg.yaml"
-        lines = [
-            "version: 1.0",
-            "families: [Arm]",
-            f"names: [{', '.join(JOINTS)}]",
-            f"hrdf: {HRDF}",
-            "plugins:",
-        ]
-        path.write_text("\n".join([*lines, *plugins]))
+        lines = ["version: 1.0", "families: [Arm]", f"names: [{', '.join(JOINTS)}]", f"hrdf: {HRDF}"]
+        path.write_text("\n".join([*lines, "plugins:", *plugins]))
         modules = [FakeModule(name, where) for name, where in zip(JOINTS, POSITION.tolist(), strict=True)]
         doubled = [FakeModule("J2B", -POSITION[1])] if DOUBLED in plugins else []
-        self.clock = clock
-        self.lookup = FakeLookup([*modules, *doubled], clock)
-        checked = HebiOptions.model_validate({"config": path} | options)
-        self.driver = HebiDriver(JOINTS, checked, clock, lambda _: self.lookup, clock.sleep)
+        super().__init__(clock, [*modules, *doubled], JOINTS, config=path, **options)
 
-    def hold(self) -> Arm:
-        self.driver.open()
-        self.driver.set_period(PERIOD_S)
-        self.driver.enable()
-        return self
-
-    def write(
-        self, position: Floats, velocity: Floats, effort: Any = np.nan, after_s: float = PERIOD_S
-    ) -> None:
+    def send(self, position: Floats, velocity: Floats, effort: Any = np.nan, after_s: float = TICK_S) -> None:
         self.clock.now_s += after_s
-        command = ActuatorCommand(6)
-        command.position[:], command.velocity[:], command.effort[:] = position, velocity, effort
-        self.driver.read(ActuatorState(6))
-        self.driver.write(command)
+        self.driver.read(self.state)
+        self.write(position, velocity, effort)
 
-    def speed_up(self, after_s: float = PERIOD_S) -> None:
-        """Write two setpoints whose velocities tell `ACCELERATION` where they are one tick apart."""
-        self.write(POSITION, VELOCITY - ACCELERATION * PERIOD_S)
-        self.write(POSITION, VELOCITY, after_s=after_s)
-
-    def efforts(self) -> Floats:
-        return np.array([self.lookup[name].goal[2] for name in JOINTS])
+    def speed_up(self) -> None:
+        """Send two setpoints whose velocities tell `ACCELERATION`."""
+        self.send(POSITION, VELOCITY - ACCELERATION * TICK_S)
+        self.send(POSITION, VELOCITY)
 
 
 @pytest.fixture(scope="module")
@@ -110,13 +84,13 @@ def vendors_dynamics(model: Any) -> Floats:
     arm = vendors_arm(model)
     plugin = vendor.DynamicCompEffortPlugin(enabled=True, ramp_time=0.0)
     plugin.on_associated(arm)
-    plugin.update(arm, PERIOD_S)
+    plugin.update(arm, TICK_S)
     efforts: Floats = np.array(arm.pending_command.effort, float)
     return efforts
 
 
 def test_accelerates_the_masses_as_hebis_plugin_does(clock: Clock, tmp_path: Path, model: Any) -> None:
-    arm = Arm(clock, tmp_path, DYNAMICS).hold()
+    arm = PluginArm(clock, tmp_path, DYNAMICS).hold()
     arm.speed_up()
     assert np.abs(vendors_dynamics(model)).max() > 0.3
     np.testing.assert_allclose(arm.efforts(), vendors_dynamics(model), atol=1e-4)
@@ -126,27 +100,27 @@ def test_a_first_setpoint_and_one_after_a_pause_tell_no_acceleration(
     clock: Clock, tmp_path: Path, model: Any
 ) -> None:
     steady = model.get_dynamic_comp_efforts(POSITION, POSITION, VELOCITY, np.zeros(6))
-    arm = Arm(clock, tmp_path, DYNAMICS).hold()
-    arm.write(POSITION, VELOCITY - ACCELERATION)
-    arm.write(POSITION, VELOCITY, after_s=6 * PERIOD_S)
+    arm = PluginArm(clock, tmp_path, DYNAMICS).hold()
+    arm.send(POSITION, VELOCITY - ACCELERATION)
+    arm.send(POSITION, VELOCITY, after_s=6 * TICK_S)
     np.testing.assert_allclose(arm.efforts(), steady, atol=1e-4)
-    arm.driver.set_period(2 * PERIOD_S)
-    arm.write(POSITION, STILL)
+    arm.driver.set_period(2 * TICK_S)
+    arm.send(POSITION, STILL)
     np.testing.assert_allclose(arm.efforts(), 0, atol=1e-4)
 
 
 def test_a_step_of_velocity_asks_for_no_more_than_the_modules_have(
     clock: Clock, tmp_path: Path, model: Any
 ) -> None:
-    arm = Arm(clock, tmp_path, DYNAMICS).hold()
-    arm.write(POSITION, STILL)
-    arm.write(POSITION, np.full(6, 50.0))
+    arm = PluginArm(clock, tmp_path, DYNAMICS).hold()
+    arm.send(POSITION, STILL)
+    arm.send(POSITION, np.full(6, 50.0))
     assert (np.abs(arm.efforts()) <= model.max_efforts).all()
     assert np.abs(arm.efforts()).max() == pytest.approx(44, rel=1e-6)
 
 
 def test_halting_accelerates_no_longer_and_keeps_what_carries(clock: Clock, tmp_path: Path) -> None:
-    arm = Arm(clock, tmp_path, DYNAMICS, OFFSET).hold()
+    arm = PluginArm(clock, tmp_path, DYNAMICS, OFFSET).hold()
     arm.speed_up()
     assert abs(arm.efforts()[0]) > 0.05
     arm.driver.halt()
@@ -155,11 +129,13 @@ def test_halting_accelerates_no_longer_and_keeps_what_carries(clock: Clock, tmp_
 
 
 def test_offsets_set_in_over_their_ramp_each_time_the_arm_is_enabled(clock: Clock, tmp_path: Path) -> None:
-    arm = Arm(clock, tmp_path, "- {type: EffortOffset, ramp_time: 0.04, offset: [0, -7, 0, 0, 0, 0]}").hold()
+    arm = PluginArm(
+        clock, tmp_path, "- {type: EffortOffset, ramp_time: 0.04, offset: [0, -7, 0, 0, 0, 0]}"
+    ).hold()
     for _ in range(2):
         grown = [arm.efforts()[1]]
         for _ in range(6):
-            arm.write(POSITION, STILL, effort=1.0)
+            arm.send(POSITION, STILL, effort=1.0)
             grown.append(arm.efforts()[1])
         assert grown == pytest.approx([0, -0.75, -2.5, -4.25, -6, -6, -6], abs=1e-5)
         arm.driver.disable()
@@ -171,13 +147,13 @@ def test_a_second_module_gets_what_hebis_plugin_sends_it(
 ) -> None:
     # hebi-py 2.16.1 forgets to import it there, so that its plugin cannot be made.
     monkeypatch.setattr(double_shoulder_plugin, "GroupCommand", hebi.GroupCommand, raising=False)
-    arm = Arm(clock, tmp_path, DOUBLED).hold()
-    arm.write(POSITION, VELOCITY, effort=3.0)
+    arm = PluginArm(clock, tmp_path, DOUBLED).hold()
+    arm.send(POSITION, VELOCITY, effort=3.0)
     vendors = vendors_arm(model, effort=3.0)
     sent: list[Any] = []
     group = SimpleNamespace(size=1, send_command=sent.append)
     mirror = vendor.DoubledJointMirror(index=1, group=group, name="", enabled=True, ramp_time=0.0)
-    mirror.update(vendors, PERIOD_S)
+    mirror.update(vendors, TICK_S)
     (wanted,) = sent
     assert arm.lookup["J2B"].goal == pytest.approx(
         (wanted.position[0], wanted.velocity[0], wanted.effort[0]), rel=1e-6
@@ -187,7 +163,7 @@ def test_a_second_module_gets_what_hebis_plugin_sends_it(
 
 
 def test_modules_that_would_pull_against_each_other_are_not_enabled(clock: Clock, tmp_path: Path) -> None:
-    arm = Arm(clock, tmp_path, DOUBLED)
+    arm = PluginArm(clock, tmp_path, DOUBLED)
     arm.lookup["J2B"].position = -0.84
     with pytest.raises(DriverError) as caught:
         arm.hold()
@@ -200,12 +176,12 @@ def test_modules_that_would_pull_against_each_other_are_not_enabled(clock: Clock
 
 
 def test_a_second_module_that_is_lost_ends_the_motion(clock: Clock, tmp_path: Path) -> None:
-    arm = Arm(clock, tmp_path, DOUBLED).hold()
+    arm = PluginArm(clock, tmp_path, DOUBLED).hold()
     arm.lookup["J2B"].mute = True
     for _ in range(12):
-        arm.write(POSITION, STILL)
+        arm.send(POSITION, STILL)
     with pytest.raises(CommunicationLost) as caught:
-        arm.write(POSITION, STILL)
+        arm.send(POSITION, STILL)
     assert str(caught.value) == (
         "driver hebi: no feedback for 0.13 s from Arm/J2B; `feedback_timeout_s` is 0.125; "
         "check power, cables and the network"
@@ -220,39 +196,31 @@ TWO_WAYS_OUT = """\
 
 
 @pytest.mark.parametrize(
-    ("plugin", "model", "message"),
+    ("model", "reason"),
     [
+        ("", "{} is not a file"),
         (
-            DYNAMICS,
-            "",
-            (
-                "driver hebi: {model} cannot be read for dynamics compensation; "
-                "{model} is not a file; correct `hrdf`"
-            ),
-        ),
-        (
-            DYNAMICS,
             TWO_WAYS_OUT,
             (
-                "driver hebi: {model} cannot be read for dynamics compensation; "
-                "Failed to import HRDF file {model}: Element rigid-body cannot contain both "
-                "output element attribute and output_trans.; correct `hrdf`"
+                "Failed to import HRDF file {}: Element rigid-body cannot contain both output element "
+                "attribute and output_trans."
             ),
         ),
     ],
     ids=["no file", "hebi-py refuses it"],
 )
 def test_a_model_that_cannot_be_used_is_reported_before_modules_are_looked_for(
-    clock: Clock, tmp_path: Path, plugin: str, model: str, message: str
+    clock: Clock, tmp_path: Path, model: str, reason: str
 ) -> None:
-    path, gains = tmp_path / "other.hrdf", hebi.GroupCommand(6)
+    path = tmp_path / "other.hrdf"
     if model:
         path.write_text(model)
-    gains.position_kp = 15.0
-    gains.write_gains(str(tmp_path / "gains.xml"))
-    arm = Arm(clock, tmp_path, plugin, hrdf=path, gains=tmp_path / "gains.xml")
+    arm = PluginArm(clock, tmp_path, DYNAMICS, hrdf=path)
     for act in (arm.driver.rehearse, arm.driver.open):
         with pytest.raises(DriverConfigError) as caught:
             act()
-        assert str(caught.value) == message.replace("{model}", str(path))
+        assert str(caught.value) == (
+            f"driver hebi: {path} cannot be read for dynamics compensation; "
+            f"{reason.format(path)}; correct `hrdf`"
+        )
     assert arm.lookup.groups == []
