@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.drivers.base import ActuatorCommand, ActuatorState
 from motiond.drivers.options import check
-from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.gravity import Gravity, Weights
+from tests.drivers.sim.joints import Joints
 
 if TYPE_CHECKING:
     from motiond.drivers.testing.rig import Clock
@@ -52,22 +51,9 @@ def test_a_reduction_divides_the_weight() -> None:
     np.testing.assert_allclose(given[0], G * 2 * 0.2 * np.cos(10 / -50 + 0.5) / -50)
 
 
-def play(clock: Clock, duration_s: float, *, hold: bool, **options: Any) -> ActuatorState:
-    options = {"gravity": {"bodies": [UPPER, LOWER]}, "command_lifetime_s": None, "inertia": 1.0} | options
-    driver = make_driver("sim", options, ARM, clock)
-    driver.open()
-    if hold:
-        driver.enable()
-    command, state = ActuatorCommand(3), ActuatorState(3)
-    command.position[:] = 0
-    for _ in range(round(duration_s / 0.01)):
-        driver.write(command)
-        clock.now_s += 0.01
-        driver.read(state)
-    return state
-
-
 def test_an_arm_without_torque_falls_and_comes_to_rest_hanging(clock: Clock) -> None:
-    state = play(clock, 10, hold=False)
+    arm = Joints(clock, holds=False, actuators=ARM, gravity={"bodies": [UPPER, LOWER]}, inertia=1.0)
+    arm.play(0, 10.0)
+    state = arm.state
     np.testing.assert_allclose(state.position, [np.pi / 2, 0, 0], atol=0.1)
     np.testing.assert_allclose(state.velocity, 0, atol=0.1)

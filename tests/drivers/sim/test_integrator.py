@@ -1,49 +1,17 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver, DriverError
-from motiond.drivers.registry import make_driver
+from motiond.drivers.base import DriverError
 from motiond.drivers.testing.rig import Clock
-
-if TYPE_CHECKING:
-    from motiond.drivers.base import Floats
+from tests.drivers.sim.joints import Joints
 
 pytestmark = pytest.mark.slow
 
-PAIR = ("elbow", "wrist")
-TICK_S = 0.01
 FREQUENCY = 2 * np.pi * 30
-
-
-class Joints:
-    """A driver that is commanded and read in every tick."""
-
-    def __init__(self, clock: Clock, **options: Any) -> None:
-        self.clock = clock
-        self.driver: Driver = make_driver("sim", {"command_lifetime_s": None} | options, PAIR, clock)
-        self.driver.open()
-        self.driver.enable()
-        self.state = ActuatorState(2)
-
-    def play(self, position: Any, duration_s: float, velocity: Any = np.nan) -> Floats:
-        command = ActuatorCommand(2)
-        command.position[:], command.velocity[:] = position, velocity
-        positions = []
-        for _ in range(round(duration_s / TICK_S)):
-            self.driver.write(command)
-            positions.append(self.read())
-        return np.array(positions)
-
-    def read(self) -> Floats:
-        self.clock.now_s += TICK_S
-        self.driver.read(self.state)
-        return self.state.position.copy()
 
 
 def test_dry_friction_stops_a_joint_short_of_its_goal_and_holds_it_there(clock: Clock) -> None:
@@ -64,8 +32,7 @@ def test_a_load_makes_a_joint_sag_work_and_sink_when_it_is_released(clock: Clock
     assert warm > 25
     joints.driver.disable()
     held = joints.state.position[0]
-    joints.clock.now_s += 0.5
-    sunk = joints.read()
+    sunk = joints.read(0.5)
     assert sunk[0] < held - 1
     assert sunk[1] == 0
 
@@ -78,12 +45,6 @@ def test_effort_never_exceeds_its_limit_under_load_and_friction(clock: Clock) ->
         efforts.append(np.abs(joints.state.effort))
     assert np.max(efforts) <= 4.0 + 1e-9
     np.testing.assert_allclose(joints.play(0, 2)[-1], 0, atol=0.01)
-
-
-def test_disabled_commands_move_nothing_and_keep_it_held(clock: Clock) -> None:
-    joints = Joints(clock, disable_commands=True, command_lifetime_s=0.1, initial=0.3)
-    reached = joints.play(1, 0.5)
-    assert (reached == 0.3).all()
 
 
 MISCHIEF = st.one_of(
@@ -100,7 +61,7 @@ def make_mischief(joints: Joints, what: str, position: float, duration_s: float)
         if what == "play":
             joints.play(position, duration_s)
         elif what in {"m_stop", "power_cycle"}:
-            joints.driver.inject({"fault": what, "actuator": "elbow", "for_s": duration_s})
+            joints.inject(what, actuator="elbow", for_s=duration_s)
         elif what != "wait":
             getattr(joints.driver, what)()
     except DriverError:
@@ -117,10 +78,9 @@ def test_enabling_never_moves_a_joint_by_more_than_the_resolution(
     for mischief in before:
         make_mischief(joints, *mischief)
     joints.driver.disable()
-    joints.clock.now_s += 3  # at rest, and every fault over
-    measured = joints.read()
+    measured = joints.read(3.0)  # at rest, and every fault over
     joints.driver.enable()
-    uncommanded = joints.play(np.nan, 0.1)
+    uncommanded = joints.play(duration_s=0.1)
     commanded = joints.play(measured, 0.1)  # as the loop does, which commands the measured positions
     for held in (uncommanded, commanded):
         assert np.abs(held - measured).max() <= resolution + 1e-9

@@ -9,46 +9,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motiond.drivers.base import ActuatorCommand, ActuatorState
-from motiond.drivers.registry import make_driver
 from motiond.drivers.testing.rig import Clock
+from tests.drivers.sim.joints import TICK_S, Joints
 
 if TYPE_CHECKING:
     from motiond.drivers.base import Floats
 
 pytestmark = pytest.mark.slow
 
-PAIR = ("elbow", "wrist")
 LOWER, UPPER = -0.5, 1.0
-TICK_S = 0.01
 
 
-class Arm:
+class Arm(Joints):
     """Two joints, of which the first has stops; `run` returns its positions, velocities and efforts."""
 
-    def __init__(self, clock: Clock, **options: Any) -> None:
-        stops = {"lower_stop": {"elbow": LOWER}, "upper_stop": {"elbow": UPPER}}
-        self.clock = clock
-        self.driver = make_driver("sim", {"command_lifetime_s": None} | stops | options, PAIR, clock)
-        self.driver.open()
-        self.state = ActuatorState(2)
+    def __init__(self, clock: Clock, *, holds: bool = True, **options: Any) -> None:
+        stops: dict[str, Any] = {"lower_stop": {"elbow": LOWER}, "upper_stop": {"elbow": UPPER}}
+        super().__init__(clock, holds=holds, **stops, **options)
 
-    def run(self, duration_s: float, goal: float | None = None, tick_s: float = TICK_S) -> Floats:
-        command = ActuatorCommand(2)
+    def run(self, duration_s: float, goal: float = np.nan, tick_s: float = TICK_S) -> Floats:
         seen = []
         for _ in range(round(duration_s / tick_s)):
-            if goal is not None:
-                command.position[:] = goal
-                self.driver.write(command)
-            self.clock.now_s += tick_s
-            self.driver.read(self.state)
+            self.play(goal, tick_s, tick_s=tick_s)
             seen.append(self.state.values[:3, 0].copy())
         return np.array(seen)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 DYNAMICS: list[dict[str, Any]] = [
@@ -69,7 +53,6 @@ DYNAMICS: list[dict[str, Any]] = [
 )
 def test_a_goal_beyond_a_stop_is_not_reached(options: dict[str, Any], tick_s: float) -> None:
     arm = Arm(Clock(), **options)
-    arm.driver.enable()
     for goal, stop in ((3.0, UPPER), (-2.0, LOWER)):
         position, velocity, _ = arm.run(2.0, goal, tick_s).T
         assert ((position >= LOWER) & (position <= UPPER)).all()
@@ -80,10 +63,8 @@ def test_a_goal_beyond_a_stop_is_not_reached(options: dict[str, Any], tick_s: fl
 @pytest.mark.parametrize("load", [3.0, -3.0])
 @pytest.mark.parametrize("torque", [True, False])
 def test_neither_load_nor_missing_torque_carries_a_joint_through(load: float, *, torque: bool) -> None:
-    arm = Arm(Clock(), load={"elbow": load}, effort_limit=1.0)
-    if torque:
-        arm.driver.enable()
-    position, velocity, effort = arm.run(2.0, 0.0 if torque else None).T
+    arm = Arm(Clock(), holds=torque, load={"elbow": load}, effort_limit=1.0)
+    position, velocity, effort = arm.run(2.0, 0.0).T
     assert ((position >= LOWER) & (position <= UPPER)).all()
     assert (position[-1], velocity[-1]) == (UPPER if load > 0 else LOWER, 0.0)
     assert effort[-1] == pytest.approx(-np.sign(load) if torque else 0.0)
@@ -94,9 +75,9 @@ def test_a_joint_that_was_put_beyond_a_stop_comes_back_and_goes_no_further_out(
     how: str, clock: Clock
 ) -> None:
     options: dict[str, Any] = {"initial": {"elbow": 1.6}} if how == "initial" else {}
-    arm = Arm(clock, load={"elbow": 3.0}, effort_limit=20.0, **options)
+    arm = Arm(clock, holds=False, load={"elbow": 3.0}, effort_limit=20.0, **options)
     if how == "displaced":
-        arm.driver.inject({"fault": "displaced", "actuator": "elbow", "by": 1.6})
+        arm.inject("displaced", actuator="elbow", by=1.6)
     assert arm.run(2.0).T[0].tolist() == pytest.approx([1.6] * 200)  # the load pushes outwards
     arm.driver.enable()
     arm.run(1.0, 1.3)
@@ -115,8 +96,7 @@ def test_a_joint_that_was_put_beyond_a_stop_comes_back_and_goes_no_further_out(
 def test_whatever_is_commanded_no_joint_is_beyond_its_stops(
     goals: list[float], load: float, tick_s: float, options: dict[str, Any]
 ) -> None:
-    arm = Arm(Clock(), **{"load": {"elbow": load}, **options})
-    arm.driver.enable()
+    arm = Arm(Clock(), load={"elbow": load}, **options)
     for goal in goals:
         position = arm.run(0.14, goal, tick_s).T[0]
         assert ((position >= LOWER) & (position <= UPPER)).all()
