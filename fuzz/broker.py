@@ -92,7 +92,7 @@ class BrokerFuzz:
         router = Router(Limits(), rate_limited)
         registry = ConnectionRegistry(Limits(), None)
         transports = []
-        for piece in ([connect("ear", clean=False), subscribe("#", qos=2)], pieces):
+        for piece in ([connect("witness", clean=False), subscribe("#", qos=2)], pieces):
             transport = Transport()
             connection = Connection(router, registry)
             connection.connection_made(transport)
@@ -105,7 +105,7 @@ class BrokerFuzz:
             check_written(transport.written)
         assert not transports[0].closed, "who listens was disconnected for what another sent"
         assert router.memory.held >= 0
-        router.begin("ear", clean=True)
+        router.begin("witness", clean=True)
         assert len(registry.connections) == 1
 
 

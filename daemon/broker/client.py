@@ -1,9 +1,9 @@
-"""One connected client: what it may say, and what it is answered; bytes and sockets are elsewhere."""
+"""One connected client: what it may send, and what it is answered; bytes and sockets are elsewhere."""
 
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from .login import LoginError
 from .packets import (
@@ -22,11 +22,11 @@ from .packets import (
     write_connack,
     write_suback,
 )
-from .session import Link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .connection import Connection
     from .login import Login
     from .packets import Connect, Message
     from .router import Router
@@ -38,37 +38,16 @@ KEEP_ALIVE_FACTOR = 1.5
 ACKNOWLEDGEMENTS = {Kind.PUBACK, Kind.PUBREC, Kind.PUBREL, Kind.PUBCOMP}
 
 
-class ClientLink(Link, Protocol):
-    """The connection of a client, as far as the client knows it."""
-
-    def close(self) -> None:
-        """Send what is still to be sent, and close."""
-
-    def make_way(self) -> None:
-        """Close, as another connection has taken the client's name."""
-
-
-class Door(Protocol):
-    """Who may come in, and who is inside."""
-
-    @property
-    def login(self) -> Login | None:
-        """What is asked of clients."""
-
-    def let_in(self, name: str, link: ClientLink) -> bool:
-        """Let a client in, in place of one of its name; return whether there is room."""
-
-
 class Client:
-    """What is said on one connection."""
+    """What goes over one connection."""
 
-    def __init__(self, link: ClientLink, router: Router, door: Door, peer: str) -> None:
+    def __init__(self, connection: Connection, router: Router, login: Login | None, peer: str) -> None:
         self.name = ""
         self.session: Session | None = None
         self.silence_s = 0.0  # 0 allows any silence
-        self._link = link
+        self._connection = connection
         self._router = router
-        self._door = door
+        self._login = login
         self._peer = peer
         self._will: Message | None = None
         self._rest: Iterator[int] | None = None  # of a packet that takes several turns
@@ -109,11 +88,11 @@ class Client:
             self._rest = self._unsubscribe(session, *read_unsubscribe(body))
         elif kind == Kind.PINGREQ:
             read_nothing(body)
-            self._link.send(PINGRESP)
+            self._connection.send(PINGRESP)
         elif kind == Kind.DISCONNECT:
             read_nothing(body)
             self._will = None
-            self._link.close()
+            self._connection.close()
         else:
             raise PacketError("a second CONNECT")
         return 1
@@ -127,10 +106,10 @@ class Client:
             session.completed(packet_id)
         else:
             session.release(packet_id)
-            self._link.send(write_ack(Kind.PUBCOMP, packet_id))
+            self._connection.send(write_ack(Kind.PUBCOMP, packet_id))
 
     def leave(self, now_s: float) -> None:
-        """Note that the connection has ended; the will is published, unless the client said goodbye."""
+        """Note that the connection has ended; the will is published, unless a DISCONNECT came."""
         session, self.session, self._rest = self.session, None, None
         if session is not None:
             self._router.leave(session, now_s)
@@ -148,19 +127,19 @@ class Client:
         code, reason = self._judge(connect)
         if code == ConnectCode.ACCEPTED:
             self.name = connect.client_id or f"auto-{secrets.token_hex(8)}"
-            if not self._door.let_in(self.name, self._link):
+            if not self._router.make_room(self.name):
                 code = ConnectCode.UNAVAILABLE
                 reason = f"{self._router.limits.clients} are connected; end some of them"
         if code != ConnectCode.ACCEPTED:
             self._router.rate_limited.warning("%s: refused with code %d; %s", self, code, reason)
-            self._link.send(write_connack(code))
-            self._link.close()
+            self._connection.send(write_connack(code))
+            self._connection.close()
             return
         self._will = connect.will
         self.silence_s = KEEP_ALIVE_FACTOR * connect.keep_alive_s
         self.session, present = self._router.begin(self.name, clean=connect.clean)
-        self._link.send(write_connack(code, present=present))
-        self.session.attach(self._link)
+        self._connection.send(write_connack(code, present=present))
+        self.session.attach(self._connection)
 
     def _judge(self, connect: Connect) -> tuple[ConnectCode, str]:
         """Return whether a client may connect, and if not, why."""
@@ -177,10 +156,10 @@ class Client:
             return ConnectCode.IDENTIFIER_REJECTED, reason
         if connect.will is not None:
             self._check_length(connect.will.topic)
-        if self._door.login is None:
+        if self._login is None:
             return ConnectCode.ACCEPTED, ""
         try:
-            code = self._door.login.check(connect)
+            code = self._login.check(connect)
         except LoginError as error:
             return ConnectCode.UNAVAILABLE, str(error)
         return code, "user name or password are wrong, or missing; log in as mqtt.username"
@@ -194,10 +173,10 @@ class Client:
             return 1 + self._router.publish(self.name, message)
         if message.qos == 1:
             reached = self._router.publish(self.name, message)
-            self._link.send(write_ack(Kind.PUBACK, packet_id))
+            self._connection.send(write_ack(Kind.PUBACK, packet_id))
             return 1 + reached
         reached = self._router.publish(self.name, message) if session.is_new(packet_id) else 0
-        self._link.send(write_ack(Kind.PUBREC, packet_id))
+        self._connection.send(write_ack(Kind.PUBREC, packet_id))
         return 1 + reached
 
     def _check_length(self, topic: str) -> None:
@@ -215,11 +194,11 @@ class Client:
         for filter_, qos in subscriptions:
             codes.append(self._router.subscribe(session, filter_, qos))
             yield TURN if "+" in filter_ or "#" in filter_ else 1
-        self._link.send(write_suback(packet_id, codes))
+        self._connection.send(write_suback(packet_id, codes))
         session.pump()
 
     def _unsubscribe(self, session: Session, packet_id: int, filters: Iterator[str]) -> Iterator[int]:
         for filter_ in filters:
             self._router.unsubscribe(session, filter_)
             yield 1
-        self._link.send(write_ack(Kind.UNSUBACK, packet_id))
+        self._connection.send(write_ack(Kind.UNSUBACK, packet_id))

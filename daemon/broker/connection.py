@@ -10,16 +10,17 @@ import asyncio
 import logging
 import socket
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from ..config.types import place
-from .client import TURN, Client, ClientLink, Door
+from .client import TURN, Client
 from .limits import KIB
 from .packets import Kind, PacketError, frame_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .registry import ConnectionRegistry
     from .router import Router
 
 log = logging.getLogger(__name__)
@@ -43,31 +44,15 @@ SOCKET_OPTIONS = (
 _scratch = memoryview(bytearray(READ_BYTES))  # of whichever connection reads now
 
 
-class Keeper(Door, Protocol):
-    """Who knows all connections."""
-
-    def opened(self, connection: Connection) -> None:
-        """Note a connection."""
-
-    def closed(self, connection: Connection) -> None:
-        """Forget a connection."""
-
-    def left(self, name: str, link: ClientLink) -> None:
-        """Forget that a client is connected."""
-
-    def has_come(self, size: int) -> None:
-        """Note that so many bytes more (or fewer) have come and wait to be served."""
-
-
 class Connection(asyncio.BufferedProtocol):
     """The connection of one client, from the first byte to the last."""
 
     client: Client
     since_s: float
 
-    def __init__(self, router: Router, keeper: Keeper) -> None:
+    def __init__(self, router: Router, registry: ConnectionRegistry) -> None:
         self._router = router
-        self._keeper = keeper
+        self._registry = registry
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport
         self._inbox = bytearray()
@@ -84,7 +69,7 @@ class Connection(asyncio.BufferedProtocol):
         self._closing_s: float | None = None
         self._heard_s = self._progress_s = 0.0
         self._unread_bytes = 0
-        self._counted_inbox = 0  # of the inbox, to the keeper
+        self._counted_inbox = 0  # of the inbox, to the registry
 
     # -- called by asyncio ----------------------------------------------------------------------------------
 
@@ -97,9 +82,9 @@ class Connection(asyncio.BufferedProtocol):
             for level, option, value in SOCKET_OPTIONS:
                 connection.setsockopt(level, option, value)
         peer = transport.get_extra_info("peername")
-        self.client = Client(self, self._router, self._keeper, place(*peer[:2]) if peer else "?")
+        self.client = Client(self, self._router, self._registry.login, place(*peer[:2]) if peer else "?")
         self.since_s = self._heard_s = self._progress_s = self._loop.time()
-        self._keeper.opened(self)
+        self._registry.opened(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 # one size serves all
         """Give room for what comes."""
@@ -143,7 +128,7 @@ class Connection(asyncio.BufferedProtocol):
             self._serve_soon()
         else:
             self._leave()
-        self._keeper.closed(self)
+        self._registry.closed(self)
 
     # -- called by the client and its session ---------------------------------------------------------------
 
@@ -180,7 +165,7 @@ class Connection(asyncio.BufferedProtocol):
         self._router.rate_limited.warning(what, self.client)
         self.close()
 
-    # -- called by the keeper -------------------------------------------------------------------------------
+    # -- called by the registry ------------------------------------------------------------------------------
 
     @property
     def incoming(self) -> int:
@@ -260,7 +245,7 @@ class Connection(asyncio.BufferedProtocol):
             self.close()
         self._read_or_not()
         grown, self._counted_inbox = len(self._inbox) - self._counted_inbox, len(self._inbox)
-        self._keeper.has_come(grown)
+        self._registry.has_come(grown)
 
     def _serve_soon(self) -> None:
         if not self._serve_is_due:
@@ -338,5 +323,4 @@ class Connection(asyncio.BufferedProtocol):
     def _leave(self) -> None:
         if not self._has_left:
             self._has_left = True
-            self._keeper.left(self.client.name, self)
             self.client.leave(self._loop.time())

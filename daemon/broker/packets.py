@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from .matching import TopicError, check_filter, check_topic
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 LEVEL = 4  # how 3.1.1 is called on the wire
 LONGEST_HEADER = 5
-LONGEST_KNOWN = 128  # bytes of a topic that is remembered once it was checked
 MESSAGE_OVERHEAD = 300  # what Python needs besides the bytes of a message that waits
 SHORT = struct.Struct("!H")
 
@@ -87,13 +85,6 @@ class Message(NamedTuple):
     def size(self) -> int:
         """What it takes to keep it, in bytes."""
         return len(self.payload) + len(self.topic) + MESSAGE_OVERHEAD
-
-
-class Publish(NamedTuple):
-    """A message on its way; the packet identifier is 0 for QoS 0."""
-
-    message: Message
-    packet_id: int
 
 
 class Connect(NamedTuple):
@@ -179,6 +170,9 @@ class _Reader:
             raise PacketError("a packet identifier of zero")
         return packet_id
 
+    def rest(self) -> bytes:
+        return self._body[self._at :]
+
     def end(self) -> None:
         if not self.is_done:
             raise PacketError("a packet with more than its fields")
@@ -195,19 +189,12 @@ def _text(data: bytes) -> str:
 
 
 def _topic(data: bytes) -> str:
-    return _known_topic(data) if len(data) <= LONGEST_KNOWN else _new_topic(data)
-
-
-def _new_topic(data: bytes) -> str:
     topic = _text(data)
     try:
         check_topic(topic)
     except TopicError as error:
         raise PacketError(f"a PUBLISH to {error}") from None
     return topic
-
-
-_known_topic = lru_cache(maxsize=1024)(_new_topic)
 
 
 def read_connect(body: bytes) -> Connect:
@@ -245,27 +232,17 @@ def _check_connect_flags(flags: int) -> None:
         raise PacketError("a password without a user name")
 
 
-def read_publish(flags: int, body: bytes) -> Publish:
-    """Read a PUBLISH."""
+def read_publish(flags: int, body: bytes) -> tuple[Message, int]:
+    """Read a PUBLISH: its message, and its identifier, which is 0 for QoS 0."""
     qos = flags >> 1 & 3
     if qos == 3:
         raise PacketError("a PUBLISH of QoS 3")
     if qos == 0 and flags & 8:
         raise PacketError("a PUBLISH of QoS 0 with the DUP flag")
-    if len(body) < 2:
-        raise PacketError("a packet that ends before its fields do")
-    begin = 2 + (body[0] << 8 | body[1])
-    if len(body) < begin:
-        raise PacketError("a packet that ends before its fields do")
-    topic, packet_id = _topic(body[2:begin]), 0
-    if qos:
-        if len(body) < begin + 2:
-            raise PacketError("a packet that ends before its fields do")
-        packet_id = body[begin] << 8 | body[begin + 1]
-        if packet_id == 0:
-            raise PacketError("a packet identifier of zero")
-        begin += 2
-    return Publish(Message(topic, body[begin:], qos, bool(flags & 1)), packet_id)
+    fields = _Reader(body)
+    topic = _topic(fields.binary())
+    packet_id = fields.packet_id() if qos else 0
+    return Message(topic, fields.rest(), qos, bool(flags & 1)), packet_id
 
 
 def read_packet_id(body: bytes) -> int:

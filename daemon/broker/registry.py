@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .client import ClientLink
     from .connection import Connection
     from .limits import Limits
     from .login import Login
 
 
 class ConnectionRegistry:
-    """All connections, and which of them are whose."""
+    """All connections."""
 
     def __init__(self, limits: Limits, login: Login | None) -> None:
         self.login = login
         self._limits = limits
         self._connections: dict[Connection, None] = {}  # the oldest first
-        self._clients: dict[str, ClientLink] = {}
         self._incoming = 0
 
     @property
@@ -47,22 +45,8 @@ class ConnectionRegistry:
         """Forget a connection."""
         self._connections.pop(connection, None)
 
-    def let_in(self, name: str, link: ClientLink) -> bool:
-        """Let a client in, in place of one of its name; return whether there is room."""
-        if name in self._clients:
-            self._clients[name].make_way()
-        if len(self._clients) >= self._limits.clients:
-            return False
-        self._clients[name] = link
-        return True
-
-    def left(self, name: str, link: ClientLink) -> None:
-        """Forget that a client is connected."""
-        if self._clients.get(name) is link:
-            del self._clients[name]
-
     def has_come(self, size: int) -> None:
-        """Count bytes that wait to be served; where it is too much, who has most is disconnected."""
+        """Count bytes that wait to be served; beyond the limit, the connection with most is closed."""
         self._incoming += size
         if self._incoming > self._limits.incoming_bytes:
             most = max(self._connections, key=lambda one: one.incoming)

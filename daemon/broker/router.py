@@ -1,4 +1,4 @@
-"""Who hears what: sessions by client, their subscriptions, and retained messages."""
+"""Who receives what: sessions by client, their subscriptions, and retained messages."""
 
 from __future__ import annotations
 
@@ -65,9 +65,12 @@ class Router:
 
     # -- sessions -------------------------------------------------------------------------------------------
 
-    def session_of(self, client_id: str) -> Session | None:
-        """Return what is kept of a client."""
-        return self._sessions.get(client_id)
+    def make_room(self, client_id: str) -> bool:
+        """Disconnect a client whose name another one takes; return whether there is room for that one."""
+        session = self._sessions.get(client_id)
+        if session is not None and session.connection is not None:
+            session.connection.make_way()
+        return len(self._sessions) - len(self._absent) < self.limits.clients
 
     def begin(self, client_id: str, *, clean: bool) -> tuple[Session, bool]:
         """Return the session of a client that connects, and whether it was there before."""

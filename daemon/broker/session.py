@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .limits import SMALL_BYTES
 from .outbox import Outbox, Waiting
@@ -13,36 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..log import RateLimitedLog
+    from .connection import Connection
     from .limits import Limits, Memory
 
 AT_ONCE = 64  # messages that are sent before others have their turn
 LARGEST_ID = 65_535
 
 
-class Link(Protocol):
-    """The connection of a client, as far as its session knows it."""
-
-    @property
-    def writable(self) -> bool:
-        """Whether the client reads what it is sent."""
-
-    def send(self, packet: bytes) -> None:
-        """Send a packet."""
-
-    def call_soon(self, action: Callable[[], None]) -> None:
-        """Go on once others have had their turn."""
-
-
+@dataclass(slots=True)
 class InFlight:
     """A message that was sent and not acknowledged; without one, its release (QoS 2) was sent."""
 
-    __slots__ = ("message", "qos", "retain", "size")
-
-    def __init__(self, waiting: Waiting) -> None:
-        self.message: Message | None = waiting.message
-        self.qos = waiting.qos
-        self.retain = waiting.retain
-        self.size = waiting.message.size
+    message: Message | None
+    qos: int
+    retain: bool
+    size: int
 
 
 class Session:
@@ -58,7 +44,7 @@ class Session:
     ) -> None:
         self.client_id = client_id
         self.clean = True
-        self.link: Link | None = None
+        self.connection: Connection | None = None
         self.left_s = 0.0
         self.subscriptions: dict[str, int] = {}
         self._limits = limits
@@ -95,19 +81,19 @@ class Session:
         """Send what waits, as much as the client takes, in turns with everything else."""
         self._pumps = False
         for _ in range(AT_ONCE):
-            if self.link is None or not self.link.writable or (waiting := self._next()) is None:
+            if self.connection is None or not self.connection.writable or (waiting := self._next()) is None:
                 return
-            self._transmit(self.link, waiting)
+            self._transmit(self.connection, waiting)
         self._pump_soon()
 
-    def attach(self, link: Link) -> None:
+    def attach(self, connection: Connection) -> None:
         """Begin with a connection: send again what was not acknowledged, then what waited."""
-        self.link = link
+        self.connection = connection
         for packet_id, sent in self._in_flight.items():
             if sent.message is None:
-                link.send(write_ack(Kind.PUBREL, packet_id))
+                connection.send(write_ack(Kind.PUBREL, packet_id))
             else:
-                link.send(
+                connection.send(
                     write_publish(
                         sent.message, qos=sent.qos, retain=sent.retain, packet_id=packet_id, again=True
                     )
@@ -116,7 +102,7 @@ class Session:
 
     def detach(self, now_s: float) -> None:
         """Go on without a connection; of QoS 0 nothing is kept."""
-        self.link = None
+        self.connection = None
         self.left_s = now_s
         self._outbox.clear(sure=False)
         for topic, qos in list(self._due.items()):
@@ -126,7 +112,7 @@ class Session:
 
     def end(self) -> None:
         """Forget everything."""
-        self.link = None
+        self.connection = None
         self._outbox.clear()
         self._due.clear()
         for sent in self._in_flight.values():
@@ -134,17 +120,17 @@ class Session:
         self._in_flight.clear()
 
     def _send_or_queue(self, publisher: str, waiting: Waiting) -> None:
-        link = self.link
-        if link is None:
+        connection = self.connection
+        if connection is None:
             if waiting.qos == 0:
                 return
         elif (
-            link.writable
+            connection.writable
             and not self._outbox.has(waiting.qos)
             and (waiting.qos == 0 or self._has_window())
             and (waiting.message.size <= SMALL_BYTES or self._memory.has_room(waiting.message.size))
         ):
-            self._transmit(link, waiting)
+            self._transmit(connection, waiting)
             return
         if self._outbox.put(publisher, waiting) and self._outbox.dropped >= 2 * self._logged_dropped:
             self._logged_dropped = self._outbox.dropped
@@ -153,9 +139,9 @@ class Session:
             self._rate_limited.warning(problem, self.client_id, self._logged_dropped)
 
     def _pump_soon(self) -> None:
-        if self.link is not None and not self._pumps:
+        if self.connection is not None and not self._pumps:
             self._pumps = True
-            self.link.call_soon(self.pump)
+            self.connection.call_soon(self.pump)
 
     def _has_window(self) -> bool:
         if not self._in_flight:
@@ -180,17 +166,17 @@ class Session:
         message = self._retained(topic)
         return message and Waiting(message, min(qos, message.qos), retain=True)
 
-    def _transmit(self, link: Link, waiting: Waiting) -> None:
+    def _transmit(self, connection: Connection, waiting: Waiting) -> None:
         message, qos, retain = waiting
         if qos == 0:
-            link.send(write_publish(message, retain=retain))
+            connection.send(write_publish(message, retain=retain))
             return
         packet_id = self._new_id()
-        sent = InFlight(waiting)
+        sent = InFlight(message, qos, retain, message.size)
         self._in_flight[packet_id] = sent
         self._in_flight_bytes += sent.size
         self._memory.held += sent.size
-        link.send(write_publish(message, qos=qos, retain=retain, packet_id=packet_id))
+        connection.send(write_publish(message, qos=qos, retain=retain, packet_id=packet_id))
 
     def _new_id(self) -> int:
         while True:
@@ -214,8 +200,8 @@ class Session:
             self._in_flight_bytes -= sent.size
             self._memory.held -= sent.size
             sent.message, sent.size = None, 0
-        if self.link is not None:
-            self.link.send(write_ack(Kind.PUBREL, packet_id))
+        if self.connection is not None:
+            self.connection.send(write_ack(Kind.PUBREL, packet_id))
         self.pump()
 
     def completed(self, packet_id: int) -> None:

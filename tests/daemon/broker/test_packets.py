@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -145,7 +147,7 @@ class Link:
 
 
 def test_identifiers_begin_again_and_leave_out_those_in_use() -> None:
-    link = Link()
+    link: Any = Link()
     session = Session("c", Limits(), Memory(10**9), lambda _: None, RateLimitedLog())
     session.attach(link)
     used = []
