@@ -6,10 +6,9 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from motiond.daemon.broker.connection import Connection
+from motiond.daemon.broker.connection import Connection, ConnectionRegistry
 from motiond.daemon.broker.limits import Limits
 from motiond.daemon.broker.packets import PacketError, frame_at
-from motiond.daemon.broker.registry import ConnectionRegistry
 from motiond.daemon.broker.router import Router
 from motiond.daemon.log import RateLimitedLog
 from tests.daemon.broker.wire import (

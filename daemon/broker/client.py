@@ -26,11 +26,10 @@ from .packets import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .connection import Connection
     from .login import Login
     from .packets import Connect, Message
     from .router import Router
-    from .session import Session
+    from .session import Link, Session
 
 TURN = 64
 """The work of one turn, in messages read or delivered: others wait for it, a millisecond or so."""
@@ -41,7 +40,7 @@ ACKNOWLEDGEMENTS = {Kind.PUBACK, Kind.PUBREC, Kind.PUBREL, Kind.PUBCOMP}
 class Client:
     """What goes over one connection."""
 
-    def __init__(self, connection: Connection, router: Router, login: Login | None, peer: str) -> None:
+    def __init__(self, connection: Link, router: Router, login: Login | None, peer: str) -> None:
         self.name = ""
         self.session: Session | None = None
         self.silence_s = 0.0  # 0 allows any silence

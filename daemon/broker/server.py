@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from ..config.types import split_place
 from ..ipc.listener import Listener, listen
 from ..log import RateLimitedLog
-from .connection import Connection
+from .connection import Connection, ConnectionRegistry
 from .limits import Limits
-from .registry import ConnectionRegistry
 from .router import Router
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from .limits import SMALL_BYTES
 from .outbox import Outbox, Waiting
@@ -14,11 +14,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..log import RateLimitedLog
-    from .connection import Connection
     from .limits import Limits, Memory
 
 AT_ONCE = 64  # messages that are sent before others have their turn
 LARGEST_ID = 65_535
+
+
+class Link(Protocol):
+    """The connection of a client."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the client reads what it is sent."""
+
+    def send(self, packet: bytes) -> None:
+        """Send a packet."""
+
+    def call_soon(self, action: Callable[[], None]) -> None:
+        """Go on once others have had their turn."""
+
+    def close(self) -> None:
+        """Send what is still to be sent, and close."""
+
+    def make_way(self) -> None:
+        """Close, as another connection has taken the client's name."""
 
 
 @dataclass(slots=True)
@@ -44,7 +63,7 @@ class Session:
     ) -> None:
         self.client_id = client_id
         self.clean = True
-        self.connection: Connection | None = None
+        self.connection: Link | None = None
         self.left_s = 0.0
         self.subscriptions: dict[str, int] = {}
         self._limits = limits
@@ -86,7 +105,7 @@ class Session:
             self._transmit(self.connection, waiting)
         self._pump_soon()
 
-    def attach(self, connection: Connection) -> None:
+    def attach(self, connection: Link) -> None:
         """Begin with a connection: send again what was not acknowledged, then what waited."""
         self.connection = connection
         for packet_id, sent in self._in_flight.items():
@@ -166,7 +185,7 @@ class Session:
         message = self._retained(topic)
         return message and Waiting(message, min(qos, message.qos), retain=True)
 
-    def _transmit(self, connection: Connection, waiting: Waiting) -> None:
+    def _transmit(self, connection: Link, waiting: Waiting) -> None:
         message, qos, retain = waiting
         if qos == 0:
             connection.send(write_publish(message, retain=retain))

@@ -23,9 +23,9 @@ class DaemonTopic(NamedTuple):
 
 
 class HeartbeatTopic(NamedTuple):
-    """Where a daemon hears itself."""
+    """Where a daemon receives what it publishes itself, by its id or on the way of a robot's requests."""
 
-    daemon_id: str
+    name: str
 
 
 class ReportTopic(NamedTuple):
@@ -47,11 +47,10 @@ class RequestTopic(NamedTuple):
     robot: str
     verb: str
 
-
-class RequestHeartbeatTopic(NamedTuple):
-    """Where a daemon hears whether requests to a robot come to it."""
-
-    robot: str
+    @property
+    def is_stop(self) -> bool:
+        """Whether it is one that is never kept waiting."""
+        return self.verb in STOPS
 
 
 class ResponseTopic(NamedTuple):
@@ -61,7 +60,7 @@ class ResponseTopic(NamedTuple):
     verb: str
 
 
-Meaning = DaemonTopic | HeartbeatTopic | ReportTopic | RequestTopic | RequestHeartbeatTopic | ResponseTopic
+Meaning = DaemonTopic | HeartbeatTopic | ReportTopic | RequestTopic | ResponseTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +80,11 @@ class Topics:
         return f"{self.base}/bridge/{daemon_id}/availability"
 
     def heartbeat(self, daemon_id: str) -> str:
-        """Return where a daemon hears itself."""
+        """Return where a daemon publishes to itself."""
         return f"{self.base}/bridge/{daemon_id}/heartbeat"
 
     def doctor(self, daemon_id: str, name: str) -> str:
-        """Return where a look at the broker hears itself: where a daemon may write and nobody listens."""
+        """Return where `motiond doctor` publishes to itself: a daemon may write there, and nobody listens."""
         return f"{self.base}/bridge/{daemon_id}/doctor/{name}"
 
     def report(self, robot: str, subject: str) -> str:
@@ -97,7 +96,7 @@ class Topics:
         return f"{self.base}/{robot}/request/{verb}"
 
     def request_heartbeat(self, robot: str) -> str:
-        """Return where a daemon hears whether requests to a robot come to it."""
+        """Return where a daemon publishes to itself to see whether requests to a robot come to it."""
         return self.request(robot, "heartbeat")
 
     def requests(self, robot: str) -> str:
@@ -108,8 +107,8 @@ class Topics:
         """Return where a robot is stopped."""
         return [self.request(robot, verb) for verb in STOPS]
 
-    def lasting(self, robot: str) -> list[str]:
-        """Return where a robot reports what lasts."""
+    def retained(self, robot: str) -> list[str]:
+        """Return where a robot reports what is retained."""
         return self.reports(robot, RETAINED)
 
     def reports(self, robot: str, subjects: Iterable[Subject]) -> list[str]:
@@ -134,10 +133,6 @@ class Topics:
         meaning = self.meaning(topic)
         return meaning if isinstance(meaning, RequestTopic) else None
 
-    def is_stop(self, asked: RequestTopic) -> bool:
-        """Whether a request is one that is never kept waiting."""
-        return asked.verb in STOPS
-
     def meaning(self, topic: str) -> Meaning | None:
         """Return what a topic is for; None if it is none of ours.
 
@@ -158,7 +153,7 @@ def _is_name(level: str) -> bool:
 def _of_robot(robot: str, levels: list[str]) -> Meaning | None:
     match levels:
         case ["request", "heartbeat"]:
-            return RequestHeartbeatTopic(robot)
+            return HeartbeatTopic(robot)
         case ["request", *verb]:
             return RequestTopic(robot, "/".join(verb))
         case ["response", *verb]:

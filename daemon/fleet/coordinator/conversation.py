@@ -116,7 +116,7 @@ class Conversation:
         async with self._may_subscribe:
             new = [topic for topic in topics if topic not in self._subscribed]
             if new:
-                # By QoS 0: for more, a cluster elects a leader for each (`Broker.listening_qos`).
+                # By QoS 0: for more, a cluster elects a leader for each (`Broker.qos`).
                 await self._client.subscribe([(topic, 0) for topic in new], timeout=SUBSCRIBE_S)
                 self._subscribed.update(new)
 

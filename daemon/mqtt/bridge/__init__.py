@@ -3,12 +3,12 @@
 - `bridge`: carries requests in and reports out, over two connections
 - `main_session`: the one for reports and stops
 - `requests_session`: the one for all other requests
-- `heartbeat`: the daemon hears itself through the broker
+- `heartbeat`: whether what the daemon publishes comes back to it
 - `stops`: served as they arrive, and which requests they have overtaken
 - `responder`: serves a request and sends its answer
 - `reports_out`: publishes reports
 - `fitting`: shortens what is too long
-- `retained`: what the broker keeps, and whether it comes back
+- `published`: what was published, and whether it comes back or is overwritten
 - `results`: results that could not be published yet
 - `home_assistant`: MQTT discovery of the robots for Home Assistant
 - `claims`: who a daemon is, and which daemon has which robot's name
@@ -17,12 +17,14 @@
 from .bridge import MqttBridge
 from .heartbeat import beat_s
 from .home_assistant import discovery_topic
+from .main_session import decode
 from .reports_out import qos_of
 from .results import default_folder
 
 __all__ = [
     "MqttBridge",
     "beat_s",
+    "decode",
     "default_folder",
     "discovery_topic",
     "qos_of",

@@ -73,16 +73,12 @@ class Claims:
         self._rivals.clear()
         self._online.clear()
 
-    def knows(self, robot: str) -> bool:
-        """Whether a robot is the daemon's own, whoever has its name."""
-        return robot in self._robots
-
     def settle(self) -> None:
         """Note that all that was kept at the broker has come."""
         self._is_settled = True
         self._log()
 
-    def hear_daemon(self, daemon_id: str, data: dict[str, Any]) -> None:
+    def take_daemon(self, daemon_id: str, data: dict[str, Any]) -> None:
         """Note a daemon's availability."""
         if data.get("state") == "online":
             if daemon_id in self._online or len(self._online) < MOST_DAEMONS:
@@ -91,7 +87,7 @@ class Claims:
             self._online.pop(daemon_id, None)
         self._log()
 
-    def hear_robot(self, robot: str, data: dict[str, Any]) -> None:
+    def take_robot(self, robot: str, data: dict[str, Any]) -> None:
         """Note a robot's availability."""
         claimed_by = data.get("bridge", "")
         if robot in self._robots and claimed_by is None:  # it is released

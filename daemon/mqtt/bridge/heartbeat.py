@@ -1,4 +1,4 @@
-"""The daemon subscribes to its own beats, so that one that hangs or keeps messages back is noticed."""
+"""The daemon subscribes to its own beats: so it notices a broker that hangs or withholds messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Heartbeat:
     """
 
     def __init__(self, topic: str, once: Iterable[str], allowed_s: float | None) -> None:
-        self.heard = asyncio.Event()
+        self.returned = asyncio.Event()
         self._topic = topic
         self._beat_s = beat_s(allowed_s)
         self._unanswered = {topic: 0, **dict.fromkeys(once, 0)}
@@ -46,6 +46,11 @@ class Heartbeat:
             await asyncio.sleep(self._beat_s)
             self._refuse_silence()
 
+    @property
+    def topics(self) -> list[str]:
+        """Where it beats until a beat has come back."""
+        return list(self._unanswered)
+
     def _refuse_silence(self) -> None:
         for topic, unanswered in self._unanswered.items():
             if unanswered >= UNANSWERED:
@@ -53,11 +58,11 @@ class Heartbeat:
 
     def _refuse(self, topic: str, silent_s: float) -> NoReturn:
         problem = f"what is published on '{topic}' has not come back for {silent_s:g} s"
-        was_heard = topic == self._topic and not self._is_new
-        hint = "the broker hangs" if was_heard else "permit it in the broker's access list"
+        came_before = topic == self._topic and not self._is_new
+        hint = "the broker hangs" if came_before else "permit it in the broker's access list"
         raise ConnectionUseless(f"{problem}; {hint}")
 
-    def hear(self, topic: str) -> None:
+    def receive(self, topic: str) -> None:
         """Note an echo."""
         if topic == self._topic:
             self._unanswered[topic] = 0
@@ -65,4 +70,4 @@ class Heartbeat:
         else:
             self._unanswered.pop(topic, None)
         if not self._is_new and len(self._unanswered) == 1:
-            self.heard.set()
+            self.returned.set()

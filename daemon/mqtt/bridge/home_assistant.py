@@ -72,7 +72,7 @@ class HomeAssistant:
 
     # -- what was published before -----------------------------------------------------------------------
 
-    def hear(self, robot: str, data: dict[str, Any]) -> None:
+    def take(self, robot: str, data: dict[str, Any]) -> None:
         """Note a robot's availability, which names where this daemon has published it."""
         if data.get("bridge") == self._daemon_id:
             topic = discovery_topic(self._topics, robot, data)

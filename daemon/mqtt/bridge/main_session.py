@@ -12,13 +12,13 @@ import orjson
 
 from ...api import MOST_BYTES
 from ..client import EXACTLY_ONCE, granted_qos, heed_cancellation, subscribe, try_to_subscribe
-from ..topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic, RequestHeartbeatTopic
+from ..topics import ANY_ROBOT, DaemonTopic, HeartbeatTopic, ReportTopic
 from .heartbeat import Heartbeat
 from .home_assistant import BORN
 from .stops import StopIntake
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
     from ..client import Broker, MqttConnection
     from ..topics import Topics
@@ -76,15 +76,16 @@ class MainSession:
         self._client: MqttConnection | None = None
         self._broker: Broker | None = None
         self._receives_stops = False
-        self._heartbeat = self._new_heartbeat(robots)
+        self._heartbeat = self._new_heartbeat()
         self.connections = 0
         self._rival = ""
         self._former: set[str] = set()
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
 
-    def _new_heartbeat(self, robots: Collection[str]) -> Heartbeat:
-        beats = self._topics.heartbeat(self._identity.daemon_id)
-        return Heartbeat(beats, self._request_heartbeats_of(robots), self._silent_s)
+    def _new_heartbeat(self) -> Heartbeat:
+        """Return one that also shows whether a broker delivers the requests to which it let us subscribe."""
+        requests = [self._topics.request_heartbeat(robot) for robot in self._robots]
+        return Heartbeat(self._topics.heartbeat(self._identity.daemon_id), requests, self._silent_s)
 
     @property
     def is_connected(self) -> bool:
@@ -109,7 +110,7 @@ class MainSession:
         payload = message.payload if isinstance(message.payload, bytes) else b""
         asked = self._topics.request_of(topic)
         if asked is not None:
-            if self._topics.is_stop(asked) and (payload or not message.retain):
+            if asked.is_stop and (payload or not message.retain):
                 self._order.take(asked.robot)
                 self._stops.take(asked, message)
             return
@@ -119,36 +120,36 @@ class MainSession:
             return
         meaning = self._topics.meaning(topic)
         match meaning:
-            case HeartbeatTopic() | RequestHeartbeatTopic():
+            case HeartbeatTopic():
                 self.heard_s = asyncio.get_running_loop().time()
-                self._heartbeat.hear(topic)
+                self._heartbeat.receive(topic)
             case DaemonTopic() | ReportTopic():
                 self._take_report(meaning, topic, payload)
 
     def _take_report(self, meaning: DaemonTopic | ReportTopic, topic: str, payload: bytes) -> None:
         match meaning:
             case DaemonTopic(daemon_id) if daemon_id == self._identity.daemon_id:
-                self._check_instance(_decode(payload))
-                self._reports.hear(topic, payload)
+                self._check_instance(decode(payload))
+                self._reports.receive(topic, payload)
             case DaemonTopic(daemon_id):
-                data = _decode(payload)
-                self._claims.hear_daemon(daemon_id, data)
+                data = decode(payload)
+                self._claims.take_daemon(daemon_id, data)
                 if self._take_peer_report is not None:
                     self._take_peer_report(meaning, data)
             case ReportTopic(robot, subject):
                 if self._take_peer_report is not None and subject in PEER_SUBJECTS:
-                    self._take_peer_report(meaning, _decode(payload))
+                    self._take_peer_report(meaning, decode(payload))
                 if subject == "availability":
-                    data = _decode(payload)
-                    self._claims.hear_robot(robot, data)
+                    data = decode(payload)
+                    self._claims.take_robot(robot, data)
                     self._note_former(robot, data)
-                    self._home_assistant.hear(robot, data)
-                self._reports.hear(topic, payload)
+                    self._home_assistant.take(robot, data)
+                self._reports.receive(topic, payload)
 
     async def _serve_stop(self, message: aiomqtt.Message) -> None:
         """Serve a stop; where the connection has gone since, it still acts."""
         if self._client is not None and self._broker is not None:
-            await self._responder.serve(message, self._client, self._broker.asking_qos)
+            await self._responder.serve(message, self._client, self._broker.qos)
         elif (asked := self._topics.request_of(message.topic.value)) is not None:
             await self._responder.act(asked)
 
@@ -188,12 +189,12 @@ class MainSession:
             self._client = None
 
     async def _serve(self, client: MqttConnection, broker: Broker) -> None:
-        self._heartbeat = self._new_heartbeat(self._robots)
-        await self._listen(client, broker, self._robots)
+        self._heartbeat = self._new_heartbeat()
+        await self._subscribe(client, broker)
         heed_cancellation()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._heartbeat.run(client.publish), name="mqtt.heartbeat")
-            await self._heartbeat.heard.wait()  # what others keep at the broker has come by then, too
+            await self._heartbeat.returned.wait()  # what others keep at the broker has come by then, too
             self._claims.settle()
             self._receives_stops = True
             await self._requests_ready.wait()
@@ -231,13 +232,13 @@ class MainSession:
                 await self._reports.clear(client, robot)
                 log.info("%s: is not configured any more; what the broker kept of it is cleared", robot)
 
-    async def _listen(self, client: MqttConnection, broker: Broker, robots: Collection[str]) -> None:
-        """Subscribe to stops and to ourselves, which must be heard, and to who has which name."""
+    async def _subscribe(self, client: MqttConnection, broker: Broker) -> None:
+        """Subscribe to stops and to ourselves, without which we are of no use, and to who has which name."""
         ourselves = self._topics.daemon(self._identity.daemon_id)
         broker.learn(await granted_qos(client, ourselves, EXACTLY_ONCE))
-        qos = broker.listening_qos
-        stops = self._stops_of(robots)
-        others = [self._topics.daemon(), *self._echoed_of(robots, broker)]
+        qos = broker.qos
+        echoed = [topic for robot in self._robots for topic in self._topics.reports(robot, broker.echoed)]
+        others = [self._topics.daemon(), *echoed]
         others += [self._home_assistant.status_topic] if self._home_assistant.status_topic else []
         refused = await try_to_subscribe(client, others, qos)
         if refused and broker.visits == 1:
@@ -250,19 +251,8 @@ class MainSession:
                 log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], reason)
         # Of robots that are ours no more; it may be refused, then `motiond forget` is left.
         await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")], qos)
-        await subscribe(client, stops, qos)
-        beats = self._topics.heartbeat(self._identity.daemon_id)
-        await subscribe(client, [beats, *self._request_heartbeats_of(robots)], qos=0)
-
-    def _stops_of(self, robots: Iterable[str]) -> list[str]:
-        return [topic for robot in robots for topic in self._topics.stops(robot)]
-
-    def _request_heartbeats_of(self, robots: Iterable[str]) -> list[str]:
-        """Return where a broker that grants subscriptions to requests, and delivers none, is noticed."""
-        return [self._topics.request_heartbeat(robot) for robot in robots]
-
-    def _echoed_of(self, robots: Iterable[str], broker: Broker) -> list[str]:
-        return [topic for robot in robots for topic in self._topics.reports(robot, broker.echoed)]
+        await subscribe(client, [topic for robot in self._robots for topic in self._topics.stops(robot)], qos)
+        await subscribe(client, self._heartbeat.topics, qos=0)
 
     async def _shut_down(self, client: MqttConnection) -> None:
         """Publish what is still to be published, within a bounded time."""
@@ -276,10 +266,10 @@ class MainSession:
             )
 
 
-def _decode(payload: bytes) -> dict[str, Any]:
+def decode(payload: object) -> dict[str, Any]:
     """Read what somebody has published; anything but a JSON object is as good as none."""
     try:
-        data = orjson.loads(payload) if len(payload) <= MOST_BYTES else {}
+        data = orjson.loads(payload) if isinstance(payload, bytes) and len(payload) <= MOST_BYTES else {}
     except orjson.JSONDecodeError:
         return {}
     return data if isinstance(data, dict) else {}

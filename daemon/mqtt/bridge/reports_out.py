@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ...api import RETAINED, STREAMED, Report
 from ..client import CUT_TO, EXACTLY_ONCE, heed_cancellation
 from .fitting import LEFT_OUT, encode, fit_report
-from .retained import Echoes, RetainedTopics
+from .published import PublishedTopics
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -60,9 +60,7 @@ class ReportsOut:
         self._claims = claims
         self._results = results
         self._home_assistant = home_assistant
-        now = asyncio.get_running_loop().time
-        self._retained = RetainedTopics(now, identity.will)
-        self._echoes = Echoes(now)
+        self._on_broker = PublishedTopics(asyncio.get_running_loop().time, identity.will)
         self._echoed = RETAINED
         self._unconfirmed: dict[int, Report] = {}
         self._published: set[str] = set()
@@ -71,10 +69,9 @@ class ReportsOut:
         for result in reversed(results.load()):
             reports.put_back(result)
 
-    def hear(self, topic: str, payload: bytes) -> None:
+    def receive(self, topic: str, payload: bytes) -> None:
         """Note what the broker delivers on a topic of ours."""
-        self._retained.hear(topic, payload)
-        self._echoes.hear(topic)
+        self._on_broker.receive(topic, payload)
 
     async def announce(self, client: MqttConnection, broker: Broker) -> None:
         """Publish of all robots whether they take requests and what they do, then that the daemon is online.
@@ -82,15 +79,14 @@ class ReportsOut:
         What may be long comes later (`describe`): it keeps nobody from a robot.
         """
         self._most_qos, self._echoed = broker.most_qos, broker.echoed
-        self._retained.forget()
-        self._echoes.forget()
+        self._on_broker.begin()
         self._published.clear()
         self._reports.discard(RETAINED)
         for number in reversed(client.take_withdrawn()):
             if (report := self._unconfirmed.pop(number, None)) is not None:
                 self._reports.put_back(report)
         await self._publish_latest(client, self._ours(), RETAINED - LONG)
-        await self._publish_lasting(client, self._availability, self._identity.online(broker.asking_qos))
+        await self._publish_retained(client, self._availability, self._identity.online(broker.qos))
 
     async def describe(self, client: MqttConnection) -> None:
         """Publish what the robots are, and then what they can play."""
@@ -104,10 +100,10 @@ class ReportsOut:
         while True:
             await asyncio.sleep(period_s)
             await self._publish_new(client)
-            for topic, payload in self._retained.overwritten():
-                self._retained.say(topic, payload)
+            for topic, payload in self._on_broker.overwritten():
+                self._on_broker.publish(topic, payload)
                 await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
-            for topic in self._echoes.log_silence(client.refused):
+            for topic in self._on_broker.log_silence(client.refused):
                 await self._publish_shorter(client, topic)
             heed_cancellation()
 
@@ -149,7 +145,7 @@ class ReportsOut:
         released = encode({"state": "offline", "bridge": None})
         availability = self._topics.report(robot, "availability")
         await client.publish(availability, released, 1, True, timeout=PUBLISH_TIMEOUT_S)
-        for topic in self._topics.lasting(robot):
+        for topic in self._topics.retained(robot):
             await client.publish(topic, b"", 1, True, timeout=PUBLISH_TIMEOUT_S)
         heed_cancellation()
 
@@ -179,7 +175,7 @@ class ReportsOut:
             await self._publish(client, report)
         for robot in sorted(self._published):
             await self._publish(client, Report(robot, "availability", {"state": "offline"}))
-        await self._publish_lasting(client, self._availability, self._identity.availability("offline"))
+        await self._publish_retained(client, self._availability, self._identity.availability("offline"))
         await client.all_delivered()
 
     def take_back(self, client: MqttConnection) -> None:
@@ -213,10 +209,8 @@ class ReportsOut:
         if (payload := self._payload(client, report, qos)) is None:
             return None
         topic, lasts = self._topics.report(report.robot, report.subject), report.subject in RETAINED
-        if lasts:
-            self._retained.say(topic, payload)
         if report.subject in self._echoed:
-            self._echoes.say(topic, len(payload))
+            self._on_broker.publish(topic, payload, retained=lasts)
         number = client.hand_over(topic, payload, qos, retain=lasts)
         if report.subject == "motions":
             self._hand_over_device(client, report.robot)
@@ -257,8 +251,6 @@ class ReportsOut:
         robot = report.robot
         if self._claims.holder(robot) is not None:
             return None
-        if report.subject in RETAINED and not self._claims.knows(robot):  # or it would stay there
-            return None
         data = report.data
         if report.subject == "availability":
             data = {**data, "bridge": self._identity.daemon_id}
@@ -285,14 +277,13 @@ class ReportsOut:
             if report.subject == "motions" and self._topics.report(report.robot, report.subject) == topic:
                 length = len(_encode(topic, report.data) or b"")
                 self._longest_returned[topic] = self._longest_returned.get(topic, length) // CUT_TO
-                self._echoes.leave([topic])
+                self._on_broker.forget(topic)
                 await self._publish(client, report)
 
-    async def _publish_lasting(self, client: MqttConnection, topic: str, data: dict[str, Any]) -> None:
+    async def _publish_retained(self, client: MqttConnection, topic: str, data: dict[str, Any]) -> None:
         payload = _encode(topic, data)
         if payload is not None:
-            self._retained.say(topic, payload)
-            self._echoes.say(topic, len(payload))
+            self._on_broker.publish(topic, payload)
             await client.publish(topic, payload, 1, True, timeout=PUBLISH_TIMEOUT_S)
 
 

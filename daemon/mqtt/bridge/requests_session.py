@@ -115,7 +115,7 @@ class RequestsSession:
         asked = self._topics.request_of(message.topic.value)
         if asked is None or (message.retain and not message.payload):  # an empty retained one only clears
             return
-        if self._topics.is_stop(asked):
+        if asked.is_stop:
             self._order.pass_by(asked.robot)
             if not self._is_main_connected():  # then nobody else hears it
                 self._stops.take(asked, message)
@@ -129,13 +129,13 @@ class RequestsSession:
         try:
             await broker.known.wait()
             requests = [self._topics.requests(robot) for robot in self._robots]
-            await subscribe(client, requests, broker.listening_qos)
+            await subscribe(client, requests, broker.qos)
             heed_cancellation()
             self._order.start()
             self.ready.set()
             broker.requests_log.make()
             async with asyncio.TaskGroup() as tasks:  # each of these ends with the connection, and ends it
-                tasks.create_task(self._serve(client, broker.asking_qos), name="mqtt.requests")
+                tasks.create_task(self._serve(client, broker.qos), name="mqtt.requests")
                 await client.broken()
         finally:
             self.is_connected = False
@@ -152,7 +152,7 @@ class RequestsSession:
 
     async def _serve_stop(self, message: aiomqtt.Message) -> None:
         if self._client is not None and self._broker is not None:
-            await self._responder.serve(message, self._client, self._broker.asking_qos)
+            await self._responder.serve(message, self._client, self._broker.qos)
 
     async def _serve_one(
         self, message: aiomqtt.Message, place: int, client: MqttConnection, qos: int

@@ -55,7 +55,7 @@ class Broker:
 
     @property
     def echoed(self) -> frozenset[Subject]:
-        """Subjects on which the daemon hears itself: what lasts, and what may be refused without a word.
+        """Subjects on which the daemon subscribes to itself: retained, or perhaps refused in silence.
 
         With MQTT 5 a broker reports what it refuses, but paho does not pass on its report for QoS 2; the
         embedded one refuses nothing.
@@ -65,24 +65,15 @@ class Broker:
         return RETAINED | {"result"} if speaks_5(self.settings) else SUBJECTS - STREAMED
 
     @property
-    def listening_qos(self) -> int:
-        """By which quality of service to subscribe.
+    def qos(self) -> int:
+        """By which quality of service to subscribe, to ask and to answer.
 
         A broker without QoS 2 is a cluster that keeps messages of QoS 1 in a log: nats-server 2.9 elects a
         leader for each subscription by QoS 1, which takes half a second, and where a node dies some seconds,
-        in which no stop would come. By QoS 0 all comes at once.
+        in which no stop would come. It delivers nothing more of a connection until its log has the last
+        message of QoS 1, so that the tenth stop would wait for nine. By QoS 0 all comes at once.
         """
         return 1 if self.most_qos == EXACTLY_ONCE else 0
-
-    @property
-    def asking_qos(self) -> int:
-        """By which quality of service to ask and to answer.
-
-        Such a cluster delivers nothing more of a connection until its log has the last message of QoS 1: the
-        tenth answer would wait for nine, and the tenth stop while nodes elect for an election. By QoS 0 each
-        goes on at once; more it would not be for whoever listens by QoS 0.
-        """
-        return self.listening_qos
 
 
 class Brokers:

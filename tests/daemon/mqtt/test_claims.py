@@ -23,12 +23,12 @@ def claims() -> Claims:
 def test_a_robot_is_another_s_while_its_daemon_is_online(
     claims: Claims, caplog: pytest.LogCaptureFixture
 ) -> None:
-    claims.hear_robot("arm", claim("theirs"))
+    claims.take_robot("arm", claim("theirs"))
     assert claims.holder("arm") is None  # left by a daemon that has gone
-    claims.hear_daemon("theirs", ONLINE)
+    claims.take_daemon("theirs", ONLINE)
     assert claims.holder("arm") == "theirs"
     assert claims.holder("hand") is None
-    claims.hear_daemon("theirs", OFFLINE)
+    claims.take_daemon("theirs", OFFLINE)
     assert claims.holder("arm") is None
     assert caplog.messages == [
         (
@@ -57,24 +57,24 @@ def test_the_first_claim_by_a_daemon_that_is_online_holds_until_the_next_connect
     claims: Claims, reports: list[Any], holder: str | None
 ) -> None:
     for daemon in ("theirs", "x" * 50_000 + "!"):
-        claims.hear_daemon(daemon, ONLINE)
-    claims.hear_robot("stranger", THEIRS)
+        claims.take_daemon(daemon, ONLINE)
+    claims.take_robot("stranger", THEIRS)
     for report in reports:
         if report == "new connection":
             claims.forget()
-            claims.hear_daemon("theirs", ONLINE)
+            claims.take_daemon("theirs", ONLINE)
         else:
-            claims.hear_robot("arm", report)
+            claims.take_robot("arm", report)
     assert (claims.holder("arm"), claims.holder("stranger")) == (holder, None)
 
 
 def test_two_daemons_that_claim_at_once_agree() -> None:
     ours, theirs = Claims("ours", ("arm",)), Claims("theirs", ("arm",))
     for each in (ours, theirs):
-        each.hear_daemon("ours", ONLINE)
-        each.hear_daemon("theirs", ONLINE)
-        each.hear_robot("arm", claim("theirs"))
-        each.hear_robot("arm", claim("ours"))
+        each.take_daemon("ours", ONLINE)
+        each.take_daemon("theirs", ONLINE)
+        each.take_robot("arm", claim("theirs"))
+        each.take_robot("arm", claim("ours"))
     assert ours.holder("arm") == "theirs"
     assert theirs.holder("arm") is None
 
@@ -93,13 +93,13 @@ def test_on_a_new_connection_a_name_changes_its_holder_only_once_everything_has_
     report: dict[str, str],
     lines: list[str],
 ) -> None:
-    claims.hear_daemon("theirs", ONLINE)
-    claims.hear_robot("arm", THEIRS)
+    claims.take_daemon("theirs", ONLINE)
+    claims.take_robot("arm", THEIRS)
     caplog.clear()
     claims.forget()
     assert claims.holder("arm") == "theirs"
-    claims.hear_daemon("theirs", daemon)
-    claims.hear_robot("arm", report)
+    claims.take_daemon("theirs", daemon)
+    claims.take_robot("arm", report)
     claims.settle()
     assert claims.holder("arm") == (None if lines else "theirs")
     assert caplog.messages == lines
@@ -108,12 +108,12 @@ def test_on_a_new_connection_a_name_changes_its_holder_only_once_everything_has_
 def test_a_robot_that_its_daemon_releases_is_ours_though_that_daemon_stays(
     claims: Claims, caplog: pytest.LogCaptureFixture
 ) -> None:
-    claims.hear_daemon("theirs", ONLINE)
-    claims.hear_robot("arm", claim("theirs"))
+    claims.take_daemon("theirs", ONLINE)
+    claims.take_robot("arm", claim("theirs"))
     caplog.clear()
-    claims.hear_robot("arm", {})  # cleared by anybody; its daemon reports it again
+    claims.take_robot("arm", {})  # cleared by anybody; its daemon reports it again
     assert claims.holder("arm") == "theirs"
-    claims.hear_robot("arm", {"state": "offline", "bridge": None})
+    claims.take_robot("arm", {"state": "offline", "bridge": None})
     assert claims.holder("arm") is None
     assert caplog.messages == ["arm: daemon 'theirs' has released the name; it is ours now"]
 
@@ -122,7 +122,7 @@ def test_strangers_cannot_fill_the_memory_with_daemons(claims: Claims) -> None:
     tracemalloc.start()
     try:
         for number in range(2 * MOST_DAEMONS):
-            claims.hear_daemon(f"made-up-{number}", {"state": "online", "host": "h" * 60_000})
+            claims.take_daemon(f"made-up-{number}", {"state": "online", "host": "h" * 60_000})
         kept_bytes, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -13,7 +13,7 @@ from aiomqtt import MqttCodeError, MqttError
 from motiond.daemon.api import Dispatcher, Report, ReportHub
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
-from motiond.daemon.mqtt.bridge.retained import SETTLED_S
+from motiond.daemon.mqtt.bridge.published import SETTLED_S
 from motiond.daemon.mqtt.client.connection_log import STEADY_S, ConnectionLog
 from motiond.daemon.mqtt.client.reasons import (
     NEEDS_RETAINED,

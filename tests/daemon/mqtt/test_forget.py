@@ -49,20 +49,20 @@ async def refusal(broker: AnyBroker, robot: str) -> str:
     return str(caught.value)
 
 
-async def test_a_robot_that_a_daemon_tells_of_is_not_forgotten(
+async def test_a_robot_that_a_daemon_publishes_is_not_forgotten(
     broker: AnyBroker, observer: MqttObserver
 ) -> None:
     await keep(observer, "old", "d1", "online")
     assert await refusal(broker, "old") == (
-        "old: daemon 'd1' is online and tells of it; take it out of that daemon's configuration "
-        "and start it again; it clears it then itself"
+        "old: daemon 'd1' is online and publishes it; remove it from that daemon's configuration, "
+        "and start that daemon again, which clears it"
     )
     async with listening(broker.settings) as newcomer:
         for topic in KEPT:
             await newcomer.until(topic)
 
 
-async def test_a_robot_that_is_not_known_is_told_with_those_that_are(
+async def test_a_robot_that_is_not_known_is_named_beside_those_that_are(
     broker: AnyBroker, observer: MqttObserver
 ) -> None:
     assert await refusal(broker, "odl") == "odl: the broker keeps nothing of it; it knows no robot"
@@ -72,7 +72,7 @@ async def test_a_robot_that_is_not_known_is_told_with_those_that_are(
     )
 
 
-async def test_a_long_name_that_is_known_is_told_whole(broker: AnyBroker, observer: MqttObserver) -> None:
+async def test_a_long_name_that_is_known_is_shown_whole(broker: AnyBroker, observer: MqttObserver) -> None:
     name = "n" * LONGEST_NAME
     await keep(observer, name, "d1", "offline")
     assert await refusal(broker, "odl") == (
@@ -80,7 +80,7 @@ async def test_a_long_name_that_is_known_is_told_whole(broker: AnyBroker, observ
     )
 
 
-async def test_an_access_list_that_keeps_what_is_to_be_cleared_is_told(
+async def test_an_access_list_that_keeps_what_is_to_be_cleared_is_reported(
     mosquitto: StandIn, tmp_path: Path
 ) -> None:
     keeps = ("allow_anonymous true", "persistence true", f"persistence_location {tmp_path}/")
@@ -98,11 +98,13 @@ async def test_an_access_list_that_keeps_what_is_to_be_cleared_is_told(
 
 
 @pytest.mark.usefixtures("programs")
-async def test_the_command_tells_what_it_did(mosquitto: StandIn, observer_at_mosquitto: MqttObserver) -> None:
+async def test_the_command_reports_what_it_did(
+    mosquitto: StandIn, observer_at_mosquitto: MqttObserver
+) -> None:
     await keep(observer_at_mosquitto, "old", "d1", "offline")
     asked = ("--broker", mosquitto.settings.broker)
-    told = "old: forgotten; 4 retained topics are cleared\n"
-    assert await motiond("forget", "old", *asked) == (0, told, "")
+    done = "old: forgotten; 4 retained topics are cleared\n"
+    assert await motiond("forget", "old", *asked) == (0, done, "")
     reason = "old: the broker keeps nothing of it; it knows no robot\n"
     assert await motiond("forget", "old", *asked) == (1, "", reason)
     code, out, err = await motiond("forget", "+", *asked)

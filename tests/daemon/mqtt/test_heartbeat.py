@@ -19,7 +19,7 @@ async def test_an_echo_that_comes_while_another_beat_is_sent_is_taken() -> None:
     async def publish(topic: str, _payload: bytes) -> None:
         sent.append(topic)
         if sent.count("left") == 2:
-            heartbeat.hear("right")
+            heartbeat.receive("right")
 
     with pytest.raises(ConnectionUseless, match="'beats' has not come back"):
         await asyncio.wait_for(heartbeat.run(publish), 60.0)
@@ -28,10 +28,10 @@ async def test_an_echo_that_comes_while_another_beat_is_sent_is_taken() -> None:
 
 async def test_it_is_complete_once_a_beat_has_come_back_on_each_topic() -> None:
     heartbeat = Heartbeat("beats", ["left"], ALLOWED_S)
-    heartbeat.hear("beats")
-    assert not heartbeat.heard.is_set()
-    heartbeat.hear("left")
-    assert heartbeat.heard.is_set()
+    heartbeat.receive("beats")
+    assert not heartbeat.returned.is_set()
+    heartbeat.receive("left")
+    assert heartbeat.returned.is_set()
 
 
 async def test_a_topic_that_stays_silent_is_named_though_others_come_back() -> None:
@@ -39,11 +39,11 @@ async def test_a_topic_that_stays_silent_is_named_though_others_come_back() -> N
 
     async def publish(topic: str, _payload: bytes) -> None:
         if topic == "beats":
-            heartbeat.hear(topic)
+            heartbeat.receive(topic)
 
     with pytest.raises(ConnectionUseless) as caught:
         await asyncio.wait_for(heartbeat.run(publish), 60.0)
     assert str(caught.value) == (
         "what is published on 'left' has not come back for 0.05 s; permit it in the broker's access list"
     )
-    assert not heartbeat.heard.is_set()
+    assert not heartbeat.returned.is_set()

@@ -206,7 +206,7 @@ def test_strangers_cannot_fill_the_memory_with_robots_to_be_cleared() -> None:
     home = HomeAssistant(HomeAssistantSettings(), TOPICS, "d1", ("arm",), lambda _: False)
     for number in range(2 * MOST_OUTDATED):
         said = f"other/device/motiond_r{number}/config"
-        home.hear(f"r{number}", {"bridge": "d1", "discovery": said})
+        home.take(f"r{number}", {"bridge": "d1", "discovery": said})
     outdated = [number for number in range(2 * MOST_OUTDATED) if home.outdated(f"r{number}")]
     assert outdated == [*range(MOST_OUTDATED)]
 
