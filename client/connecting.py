@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from motiond.local import address_of, addresses
+from motiond.local import address_of, addresses, daemon_of
 
 from .daemon import RECONNECT_S, Daemon
 from .messages import HttpTransport, SocketTransport
@@ -75,12 +75,11 @@ def connect(
 def _of_this_machine(config: Path | str | None) -> list[Make]:
     """Return how the daemons of this machine are reached, or the one of a configuration."""
     if config is not None:
-        return [partial(SocketTransport, address_of(config), config=Path(config))]
-    bound = addresses()
+        return [partial(SocketTransport, daemon_of(config) or address_of(config), config=Path(config))]
     named = Path(os.environ.get("MOTIOND_CONFIG") or DEFAULT_CONFIG)
-    if (own := address_of(named)) in bound:
+    if own := daemon_of(named):
         return [partial(SocketTransport, own, config=named)]
-    return [partial(SocketTransport, address) for address in bound]
+    return [partial(SocketTransport, address) for address in addresses()]
 
 
 def _made(where: str | Broker, base: str | None, token: str | None, ca_file: Path | None) -> Make:

@@ -85,6 +85,16 @@ def address_of(config: str | os.PathLike[str]) -> str:
     return PREFIX + sha256(os.fsencode(os.path.abspath(config))).hexdigest()  # noqa: PTH100
 
 
+def daemon_of(config: str | os.PathLike[str]) -> str | None:
+    """Return the name of the socket at which the daemon of a configuration listens; None where none does.
+
+    It may have been started with this path, or with the one that a link leads to.
+    """
+    bound = addresses()
+    names = address_of(config), address_of(os.path.realpath(config))
+    return next((name for name in names if name in bound), None)
+
+
 def addresses() -> list[str]:
     """Return the names of all such sockets on this machine at which somebody listens."""
     return sorted({name for name in _bound_names() if name.startswith(PREFIX)})
@@ -173,29 +183,48 @@ def _refuse_impostor(peer: Peer | None, paths: tuple[str | os.PathLike[str], ...
         raise Impostor(str(paths[0]) if paths else "this machine", peer)
 
 
-def send(connection: socket.socket, request: dict[str, Any]) -> None:
-    """Send one request: `robot` or `group` or neither, `verb`, and `body`."""
-    connection.sendall(json.dumps({"id": 1, **request}).encode() + b"\n")
+class Asked:
+    """One request to a daemon of this machine, and its answer.
 
+    Parameters
+    ----------
+    connection : socket
+    request : dict
+        `robot` or `group` or neither, `verb`, and `body`.
 
-def receive(connection: socket.socket) -> dict[str, Any]:
-    """Return the answer to the request.
-
-    Raises
-    ------
-    OSError
-        If the connection breaks, or no answer comes in time.
-    ValueError
-        If the answer is none.
+    Attributes
+    ----------
+    peer : Peer
+        Who is asked.
     """
-    received = bytearray()
-    while b"\n" not in received:
-        piece = connection.recv(_PIECE)
-        if not piece or len(received) > LONGEST_LINE:
-            raise OSError("the connection was closed before the answer came")
-        received += piece
-    answer: dict[str, Any] = json.loads(received.partition(b"\n")[0])["answer"]
-    return answer
+
+    def __init__(self, connection: socket.socket, request: dict[str, Any]) -> None:
+        self.peer = peer_of(connection)
+        self._connection = connection
+        self._received = bytearray()
+        connection.sendall(json.dumps({"id": 1, **request}).encode() + b"\n")
+
+    def answer(self, timeout_s: float) -> dict[str, Any] | None:
+        """Return the answer; None where it has not come in time, which may be asked again.
+
+        Raises
+        ------
+        OSError
+            If the connection breaks.
+        ValueError
+            If the answer is none.
+        """
+        self._connection.settimeout(timeout_s)
+        while b"\n" not in self._received:
+            try:
+                piece = self._connection.recv(_PIECE)
+            except (BlockingIOError, TimeoutError):
+                return None
+            if not piece or len(self._received) > LONGEST_LINE:
+                raise OSError("the connection was closed before the answer came")
+            self._received += piece
+        answer: dict[str, Any] = json.loads(self._received.partition(b"\n")[0])["answer"]
+        return answer
 
 
 def holder_of(address: str | bytes) -> Peer | None:

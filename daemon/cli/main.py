@@ -13,10 +13,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the program; the exit code says how it went."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments[:1] in (["stop"], ["estop"]):
-        from .stop_here import is_stopped_here
+        from .stop_here import stop_here
 
-        if is_stopped_here(arguments):
-            sys.exit(0)
+        if (code := stop_here(arguments)) is not None:
+            sys.exit(code)
     from .program import run_program
 
     run_program(arguments)

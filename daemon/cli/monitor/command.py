@@ -40,17 +40,17 @@ def monitor(robot: ShownRobotName = None, *, client: Client) -> int:
     """Show a robot as it moves, with keys to stop, pause and resume it, until q or Ctrl-C."""
     refuse_no_terminal("monitor", "`motiond status`")
     mqtt = client.mqtt() if client.broker is None else client.known_mqtt()[0]
-    return asyncio.run(_run(mqtt, robot, client.own_config))
+    return asyncio.run(_run(mqtt, robot, client))
 
 
-async def _run(mqtt: "MqttSettings", robot: str | None, config: Path | None) -> int:
+async def _run(mqtt: "MqttSettings", robot: str | None, client: Client) -> int:
     from motiond.client import connect
 
     from ...config.client import brokers_of
 
     async with connect(brokers_of(mqtt)):  # a wrong broker is reported
         pass
-    shown = Monitor(mqtt, robot, config)
+    shown = Monitor(mqtt, robot, client)
     try:
         await shown.run()
     except OSError as error:
@@ -70,7 +70,7 @@ def _forget_terminal() -> None:
 class Monitor:
     """The screen, the keys, and the reports."""
 
-    def __init__(self, mqtt: "MqttSettings", robot: str | None, config: Path | None = None) -> None:
+    def __init__(self, mqtt: "MqttSettings", robot: str | None, client: Client) -> None:
         from ...api import ReportHub
         from ...fleet.gateway import Gateway
         from .commander import Commander
@@ -78,7 +78,7 @@ class Monitor:
 
         soon = {"reconnect_min_s": min(mqtt.reconnect_min_s, SOON_S), "reconnect_max_s": SOON_S}
         self._mqtt = mqtt
-        self._config = config
+        self._client = client
         self._hub = ReportHub()
         self._site: Gateway = Gateway(mqtt.model_copy(update=soon), self._hub)
         self._robot = robot
@@ -205,7 +205,7 @@ class Monitor:
 
         from ...api import VERBS, RequestError, holder_of
         from ...config.client import brokers_of
-        from ..requests.stopping import stopped_at_brokers, stopped_here
+        from ..requests.stopping import stopped, stopped_here
 
         stops = VERBS[verb].stops
         try:
@@ -214,14 +214,13 @@ class Monitor:
             is_free = error.code == "NOT_IN_CONTROL" and error.data.get("holder") is None
             unheard = error.code == "UNKNOWN_ROBOT" or not self._site.uplink.connected.is_set()
             if stops and not unheard and error.code in {"TIMEOUT", "OFFLINE"}:
-                answer, _ = await stopped_here(self._config, robot, verb)
-                if answer is not None:
-                    return answer
+                here = await stopped_here(self._client, robot, verb)
+                if here.answers:
+                    return here.answers[0]
             if not is_free and not (stops and unheard):
                 raise
         if stops:
-            answer, failure = await stopped_here(self._config, robot, verb)
-            return answer or await stopped_at_brokers(self._mqtt, robot, verb, failure)
+            return await stopped(self._client, self._mqtt, robot, verb)
         async with connect(brokers_of(self._mqtt), holder=holder_of(verb)) as daemon:
             return await daemon.robot(robot).request(verb)
 

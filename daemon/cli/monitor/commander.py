@@ -11,7 +11,7 @@ from motiond.client import NoAnswer, Refused
 from motiond.text import printable
 
 from ...api import STOPS, VERBS, RequestError
-from ..requests.request import unreached
+from ..stop_here import does_then, unreached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -207,11 +207,9 @@ def _called(key: str) -> str:
 
 
 def _accepted(verb: str, data: dict[str, Any]) -> str:
-    if verb in STOPS and (why_not := unreached(data)):
-        return f"accepted; {why_not}"
-    if verb == "stop":
-        return f"accepted; {'nothing plays' if data.get('goal_id') is None else 'stops softly'}"
-    return f"accepted; {data.get('state')}"
+    if verb not in STOPS:
+        return f"accepted; {data.get('state')}"
+    return f"accepted; {unreached(data) or does_then(verb, data)}"
 
 
 def _refusal(sent: Sent, error: RequestError | Refused) -> str:

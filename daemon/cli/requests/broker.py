@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..output import DEFAULT_CONFIG, DONE, as_listed, report
+from ..stop_here import daemons_here
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from ...config.mqtt import MqttSettings
     from ...config.section import ConfigError
+    from ..stop_here import DaemonHere
 
 Config = Annotated[
     Path | None,
@@ -79,7 +81,7 @@ class Client:
         from ...api import holder_of
 
         holder, config = holder_of(verb), self.own_config
-        if is_asked_here and config is not None and local.address_of(config) in local.addresses():
+        if is_asked_here and config is not None and local.daemon_of(config):
             return connect(config=config, holder=holder)
         from ...config.client import brokers_of
 
@@ -167,6 +169,12 @@ class Client:
         if self.broker is not None or self.base is not None:
             return None
         return self.config or default_config()
+
+    def daemons_here(self) -> "list[DaemonHere]":
+        """Return how the daemons of this machine that are meant are reached."""
+        if self.broker is not None or self.base is not None:
+            return []
+        return daemons_here(self.own_config)
 
     def _configured(self) -> "MqttSettings":
         from ...config.mqtt import MqttSettings

@@ -19,10 +19,11 @@ from ..output import (
     print_table,
     report,
 )
+from ..stop_here import does_then, unreached
 from .broker import Client, asks_a_daemon
 from .fleet_view import app as commands_that_show_all
 from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
-from .request import nothing_stopped, number_within, or_nothing_stopped, unreached
+from .request import number_within
 
 if TYPE_CHECKING:
     from ...api import GroupVerb
@@ -110,6 +111,8 @@ def _report_outcome(outcome: "Outcome", *, json: bool) -> int:
     for one in outcome.robots:
         if one.code != "SUCCESSFUL":
             report(f"{one.robot}: {one.motion} ended with {one.code}; {one.message}", FAILED)
+    if outcome.failure is not None:
+        return report(outcome.failure, NOBODY_ANSWERS)
     return DONE if outcome.is_successful else FAILED
 
 
@@ -144,13 +147,19 @@ def resume(group: GroupName, *, client: Client, json: AsJson = False) -> int:
 def _command(client: Client, group: str, verb: "GroupVerb", *, json: bool) -> int:
     """Command all; exit code 1 unless each of them has taken it, 3 if none answers at all."""
     from ...fleet.coordinator import command
+    from .stopping import nothing_stopped, or_nothing_stopped, stop_group
 
-    settings, unread = client.known_mqtt() if verb in STOPS else (client.mqtt(), None)
-    with or_nothing_stopped(group, unread):
-        gathered = asyncio.run(command(settings, group, verb))
+    unread, failures = None, list[str]()
+    if verb in STOPS:
+        settings, unread = client.known_mqtt()
+        with or_nothing_stopped(group, unread):
+            gathered, failures = asyncio.run(stop_group(client, settings, group, verb))
+    else:
+        gathered = asyncio.run(command(client.mqtt(), group, verb))
     if json:
         print_json([one.payload() for one in gathered])
     codes = [_report_answer(one, verb, json=json) for one in gathered]
+    codes += [report(failure, NOBODY_ANSWERS) for failure in failures]
     if unread is not None and DONE not in codes:
         report(nothing_stopped(group, unread), FAILED)
     return NOBODY_ANSWERS if set(codes) == {NOBODY_ANSWERS} else FAILED if any(codes) else DONE
@@ -163,8 +172,7 @@ def _report_answer(one: "Gathered", verb: str, *, json: bool) -> int:
         return report(str(one.error), NOBODY_ANSWERS)
     if not json:
         data = one.data or {}
-        playing = data.get("goal_id") is not None
-        text = ("stops softly" if playing else "nothing plays") if verb == "stop" else data.get("state")
+        text = does_then(verb, data) if verb in STOPS else data.get("state")
         typer.echo(f"{one.robot}: {text}")
     if verb in STOPS and (why_not := unreached(one.data or {})):
         return report(f"{one.robot}: {why_not}", FAILED)

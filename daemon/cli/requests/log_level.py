@@ -39,7 +39,7 @@ def log_level(
             f"{config}: there is no such file, and so no daemon is known by it; {hint}", WRONG_INPUT
         )
     values: dict[str, Any] = {} if level is None else {"level": str(level)}
-    if local.address_of(config) not in local.addresses():
+    if not local.daemon_of(config):
         hint = "start it with `motiond run`, or name its configuration with -c"
         return report(
             f"{config}: no daemon of this configuration runs on this machine; {hint}", NOBODY_ANSWERS

@@ -35,7 +35,7 @@ def reload(robot: AnyRobotName = None, *, client: Client, json: AsJson = False) 
     config, code, is_asked_here = client.own_config if robot is None else None, DONE, True
     if config is not None:
         reason = f"{config}: no daemon of this configuration runs on this machine"
-        if local.address_of(config) in local.addresses():
+        if local.daemon_of(config):
             try:
                 return _reload_here(config, json=json)
             except NoAnswer as error:  # somebody has its socket who is not believed

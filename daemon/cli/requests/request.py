@@ -3,14 +3,11 @@
 import asyncio
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import typer
 
-from ...api import STOPS, RequestError
 from ..output import as_listed
 from .broker import Client
 
@@ -27,48 +24,12 @@ def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = Non
     NoAnswer
         If nobody answers.
     """
-    if verb in STOPS:
-        return _stop(client, robot, verb)
     return asyncio.run(_ask(client, robot, verb, body))
 
 
 async def _ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None) -> dict[str, Any]:
     async with client.connect(verb) as daemon:
         return await daemon.robot(robot).request(verb, body)
-
-
-def _stop(client: Client, robot: str, verb: str) -> dict[str, Any]:
-    """Stop a robot by its daemon on this machine, and else by its brokers, whatever the configuration is."""
-    from .stopping import stopped_at_brokers, stopped_here
-
-    answer, failure = asyncio.run(stopped_here(client.own_config, robot, verb))
-    if answer is not None:
-        return answer
-    settings, unread = client.known_mqtt()
-    with or_nothing_stopped(robot, unread):
-        return asyncio.run(stopped_at_brokers(settings, robot, verb, failure))
-
-
-@contextmanager
-def or_nothing_stopped(target: str, unread: Path | None) -> Iterator[None]:
-    """Say plainly where a stop has not come that went out without what the configuration says."""
-    from motiond.client import NoAnswer, Refused
-
-    try:
-        yield
-    except (NoAnswer, Refused, RequestError) as error:
-        if unread is None:
-            raise
-        message = f"{error}\n{nothing_stopped(target, unread)}"
-        if isinstance(error, NoAnswer):
-            raise NoAnswer(message) from error
-        raise Refused(error.code, message, error.data) from error
-
-
-def nothing_stopped(target: str, unread: Path) -> str:
-    """Return that a stop has not come, and what to do now."""
-    reason = f"what {unread} says of the broker is not known"
-    return f"{target}: nothing was stopped; {reason}; use the robot's own switch"
 
 
 def place_of(text: str) -> dict[str, Any]:
@@ -108,11 +69,3 @@ def quoted(given: str | float) -> str:
 
 
 read_speed = number_within(LEAST_SPEED, MOST_SPEED)
-
-
-def unreached(answer: Mapping[str, Any]) -> str:
-    """Return what has to be known of a stop where no actuator is there to be stopped; '' where one is."""
-    if answer.get("reached", answer.get("state") != "offline"):
-        return ""
-    reason = f" ({message})" if (message := answer.get("message")) else ""
-    return f"it is offline{reason}, and no actuator was reached; use the robot's own switch"

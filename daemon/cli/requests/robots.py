@@ -7,23 +7,19 @@ import typer
 
 from ...api import holder_of
 from ..output import (
-    DONE,
-    FAILED,
     AnyRobotName,
     AsJson,
     RobotName,
     load_tables_meanwhile,
     print_json,
     print_table,
-    report,
     say,
 )
 from .broker import Client, asks_a_daemon
-from .request import ask, place_of, read_speed, unreached
+from .request import ask, place_of, read_speed
+from .stopping import stop_robot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from motiond.client import Robot
 
 app = typer.Typer()
@@ -113,19 +109,14 @@ def speed(
 @asks_a_daemon
 def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
     """Stop softly, on the path; exit code 1 where no actuator is there to be stopped."""
-    answer = ask(client, robot, "stop")
-    does = "nothing plays" if answer["goal_id"] is None else "stops softly"
-    return _report_stopped(robot, answer, does, json=json)
+    return stop_robot(client, robot, "stop", json=json)
 
 
 @app.command()
 @asks_a_daemon
 def estop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
     """Halt at once and stay so until reset; this is no safety-rated stop."""
-    answer = ask(client, robot, "estop")
-    is_halted = answer["state"] == "estopped"
-    does = "estopped" if is_halted else f"{answer['state']}; the emergency stop is latched"
-    return _report_stopped(robot, answer, does, json=json)
+    return stop_robot(client, robot, "estop", json=json)
 
 
 @app.command()
@@ -149,14 +140,6 @@ def reboot(
     """Restart servos that have shut down; their torque goes off, and their errors go."""
     answer = ask(client, robot, "servo/reboot", {"servos": servos})
     say(answer, f"{robot}: restarted {', '.join(answer['actuators'])}; {answer['state']}", json=json)
-
-
-def _report_stopped(robot: str, answer: "Mapping[str, Any]", does: str, *, json: bool) -> int:
-    """Print what a stop did; where it reached nobody, that is no success."""
-    why_not = unreached(answer)
-    if json or not why_not:
-        say(answer, f"{robot}: {does}", json=json)
-    return report(f"{robot}: {does}; {why_not}", FAILED) if why_not else DONE
 
 
 def _request(client: Client, robot: str, verb: str, *, json: bool) -> None:

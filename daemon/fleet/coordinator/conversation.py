@@ -69,8 +69,8 @@ class Conversation:
                 self._kept += message.retain
                 self._take(message)
         except aiomqtt.MqttError as error:
-            where = address_of(self._settings)
-            self._lost = NoAnswer(f"{where}: the connection to the broker is lost; {error}; try again")
+            problem = f"{address_of(self._settings)}: the connection to the broker is lost"
+            self._lost = NoAnswer(f"{problem}; {error}; look at what the robots do")
             for asked in self._asked.values():
                 if not asked.done():
                     asked.set_exception(self._lost)

@@ -32,7 +32,7 @@ class End:
     """How a member's part ended.
 
     `code` is the result's; `RELEASED` where the member was released before there was one, `GONE` where its
-    reports have ceased.
+    reports have ceased, `UNKNOWN` where the connection to the broker was lost before.
     """
 
     robot: str
@@ -62,7 +62,10 @@ class _Member:
             return End(self.robot, self.motion, code, message, self.result)
         if self.released_s is not None:
             return End(self.robot, self.motion, "RELEASED", self.reason)
-        return End(self.robot, self.motion, "GONE", self.absence or "nothing was received of it")
+        if self.absence:
+            return End(self.robot, self.motion, "GONE", self.absence)
+        message = f"it was {self.phase or 'asked'} when last heard of; look at what it does"
+        return End(self.robot, self.motion, "UNKNOWN", message)
 
     def take_reservation(self, start: str, data: Mapping[str, Any], now_s: float) -> None:
         phase = data.get("phase")

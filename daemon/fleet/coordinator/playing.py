@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from motiond.client import NoAnswer
+
 from .start import EXPIRES_S, coordinating
 
 if TYPE_CHECKING:
@@ -32,12 +34,16 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a start of a group ended; `start_at` is the Unix time of the first row."""
+    """How a start of a group ended; `start_at` is the Unix time of the first row.
+
+    `failure` says why it was not followed to its end, if it was not.
+    """
 
     group: str
     start: str
     start_at: float | None
     robots: list[End]
+    failure: str | None = None
 
     @property
     def is_successful(self) -> bool:
@@ -62,7 +68,7 @@ class GroupPlaying:
         RequestError
             If no robot plays.
         NoAnswer
-            If there is no broker, or no longer.
+            If there is no broker, or no longer before the commit.
         Interrupted
             If Ctrl-C came before the commit.
         """
@@ -78,17 +84,25 @@ class GroupPlaying:
                 if beginning.cancelled():
                     raise Interrupted(f"{group}: interrupted; no robot plays; {_whether_released(start)}")
                 beginning.result()
-                with self._console.status("") as shown:
-                    while not await start.outcomes.next():
-                        phases = start.outcomes.phases().items()
-                        counts = ", ".join(f"{count} {phase}" for phase, count in phases)
-                        shown.update(f"{group}: {self._play.motion}; {counts}")
-            return Outcome(group, start.id, start.start_at, start.outcomes.ends())
+                failure = await self._follow(start)
+            return Outcome(group, start.id, start.start_at, start.outcomes.ends(), failure)
         finally:
             beginning.cancel()
             await asyncio.wait((beginning,))
             if self._stopping is not None:
                 await asyncio.wait((self._stopping,))
+
+    async def _follow(self, start: Coordinator) -> str | None:
+        """Show the phases until all have ended; return why that is not known."""
+        with self._console.status("") as shown:
+            try:
+                while not await start.outcomes.next():
+                    phases = start.outcomes.phases().items()
+                    counts = ", ".join(f"{count} {phase}" for phase, count in phases)
+                    shown.update(f"{self._play.group}: {self._play.motion}; {counts}")
+            except NoAnswer as error:
+                return str(error)
+        return None
 
     @contextmanager
     def _stopping_on_interrupt(self, start: Coordinator, beginning: asyncio.Task[None]) -> Iterator[None]:

@@ -112,6 +112,29 @@ async def test_one_failure_is_told_and_gives_exit_code_1(broker: Embedded, choir
     assert [one["result"]["details"]["start"] for one in told["robots"]] == [told["start"]] * 2
 
 
+async def test_where_the_broker_is_lost_the_table_says_how_far_each_has_come(
+    broker: Embedded, choir: Members
+) -> None:
+    for robot in choir.robots.values():
+        robot.code = None
+    link = Link(int(broker.settings.listen.rpartition(":")[2]))
+    await link.repair()
+    play = Program("fleet", "play", "choir", "wave", "--broker", f"mqtt://127.0.0.1:{link.port}")
+    await until(lambda: len(choir.verbs()) == 4)
+    choir.phase("left", "playing")
+    choir.result("right", "SUCCESSFUL")
+    await choir.settle()
+    await link.cut()
+    code, out, err = await play.end()
+    rows = [line.split() for line in out.splitlines()[3:-1]]
+    assert (code, rows) == (3, [["left", "wave", "UNKNOWN"], ["right", "wave", "SUCCESSFUL"]])
+    reason = "the connection to the broker is lost; the connection broke; look at what the robots do"
+    assert err.splitlines() == [
+        "left: wave ended with UNKNOWN; it was playing when last heard of; look at what it does",
+        f"mqtt://127.0.0.1:{link.port}: {reason}",
+    ]
+
+
 async def test_ctrl_c_stops_all_and_a_second_one_ends_the_waiting(broker: Embedded, choir: Members) -> None:
     for robot in choir.robots.values():
         robot.code = None

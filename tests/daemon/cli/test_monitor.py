@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.daemon.cli.monitor.command import Monitor
-from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.cli.requests.broker import Client
 from tests.daemon import answers
 from tests.daemon.cli.program import OnTerminal, daemon_of
 from tests.daemon.fleet.members import Member, members, until
@@ -150,10 +150,12 @@ async def test_a_stop_that_nobody_answers_is_told_loudly_and_so_is_a_daemon_that
 async def test_a_stop_waits_for_no_connection_and_reaches_a_robot_of_which_nothing_was_heard(
     broker: Embedded,
 ) -> None:
-    settings = MqttSettings(broker=f"mqtt://{broker.settings.listen}", protocol="3.1.1")
+    client = Client(broker=f"mqtt://{broker.settings.listen}")
     async with members(broker.settings) as crowd:
         crowd.robots["ghost"] = Member("ghost", [])
-        monitor = Monitor(settings, "ghost")  # its screen, and so its own connection, is not begun
+        monitor = Monitor(
+            client.mqtt(), "ghost", client
+        )  # its screen, and so its own connection, is not begun
         monitor.commander.press("s", "ghost")
         await until(lambda: monitor.commander.last is not None and monitor.commander.last.said)
         last = monitor.commander.last

@@ -10,7 +10,6 @@ import pytest
 
 from motiond.daemon.cli.requests import broker as finding_broker
 from motiond.daemon.cli.requests.broker import Client
-from motiond.daemon.cli.requests.stopping import stopped_at_brokers, stopped_here
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.local import address_of
 from tests.daemon.cli.program import OnTerminal, daemon_of, motiond
@@ -170,6 +169,36 @@ async def test_a_configuration_of_somebody_else_keeps_no_stop_back(
     assert await motiond("stop", "arm", "-c", daemon.config) == (0, "arm: stops softly\n", "")
 
 
+# -- this machine -------------------------------------------------------------------------------------------
+
+
+async def test_a_link_leads_to_the_daemon_of_a_configuration(daemon: Daemon, tmp_path: Path) -> None:
+    link = tmp_path / "current.yaml"
+    link.symlink_to(daemon.config)
+    spoil(daemon.config, BROKEN["not YAML"])
+    assert await motiond("pause", "arm", "-c", link) == (0, "arm: paused\n", "")
+    assert (await motiond("log-level", "-c", link))[::2] == (0, "")
+    assert await motiond("stop", "arm", "-c", link) == (0, "arm: stops softly\n", "")
+
+
+async def test_a_group_is_stopped_by_the_daemon_of_this_machine_whose_broker_is_gone(
+    rig: Rig, broker: Embedded
+) -> None:
+    url = f"mqtt://{broker.settings.listen}"
+    rig.others = {"hand": {**rig.robot}}
+    rig.robot["groups"] = ["choir"]
+    rig.daemon = {"mqtt": {"broker": url, "protocol": "3.1.1", "stop_when_lost_s": None}}
+    async with daemon_of(rig) as daemon:
+        for robot in ("arm", "hand"):
+            await daemon.ask("play", robot, motion="long", loop="forever", ping_pong=True)
+        await broker.kill()
+        code, out, err = await daemon.cli("fleet", "stop", "choir")
+        reason = "nobody listens there; start the broker, or correct --broker or mqtt.broker"
+        unreached = f"{url}: no connection to the broker; {reason}\n"
+        assert (code, out, err) == (1, "arm: stops softly\n", unreached)
+        assert await daemon.cli("stop", "hand") == (0, "hand: stops softly\n", "")
+
+
 # -- an impostor --------------------------------------------------------------------------------------------
 
 
@@ -192,24 +221,23 @@ def has_the_socket(config: Path) -> str:
 
 @pytest.mark.parametrize("verb", ["stop", "estop"])
 def test_an_impostor_is_named_and_stops_nothing(
-    impostor: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, verb: str
+    impostor: Path, capsys: pytest.CaptureFixture[str], verb: str
 ) -> None:
     impostor.write_text(f"mqtt: {{broker: '{NOBODY}'}}\n")
     code, out, err = run_here(capsys, verb, "arm", "-c", impostor)
-    assert (code, out, "has the socket" in err) == (3, "", False)
-    assert caplog.messages == [has_the_socket(impostor)]
+    reason = "nobody listens there; start the daemon or the broker, or correct the URL"
+    unreached = f"{NOBODY}: no connection to the broker; {reason}"
+    assert (code, out, err.splitlines()) == (3, "", [has_the_socket(impostor), unreached])
 
 
-async def test_a_stop_beside_an_impostor_goes_out_by_the_broker(
-    impostor: Path, broker: Embedded, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.usefixtures("programs")
+async def test_a_stop_beside_an_impostor_goes_out_by_the_broker(impostor: Path, broker: Embedded) -> None:
+    spoil(impostor, f"mqtt: {{broker: 'mqtt://{broker.settings.listen}', protocol: '3.1.1'}}\n")
     async with members(broker.settings) as crowd:
         crowd.add("left")
         await crowd.settle()
-        answer, failure = await stopped_here(impostor, "left", "stop")
-        assert (answer, str(failure)) == (None, has_the_socket(impostor))
-        assert await stopped_at_brokers(broker.settings, "left", "stop", failure)
-    assert caplog.messages == [has_the_socket(impostor)]
+        stopped = await motiond("stop", "left", "-c", impostor)
+    assert stopped == (0, "left: stops softly\n", f"{has_the_socket(impostor)}\n")
 
 
 async def test_a_reload_beside_an_impostor_reads_the_motions_by_the_broker_and_fails(
