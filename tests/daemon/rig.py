@@ -214,6 +214,13 @@ class Rig:
     async def until_state(self, state: str, since: int = 0) -> dict[str, Any]:
         return await self.until("state", lambda data: data["state"] == state, since)
 
+    async def swings(self, registry: RobotRegistry, **how: Any) -> str:
+        """Play the long motion until it is at its fastest; give the goal."""
+        await self.until_state("idle")
+        goal_id: str = (await ask(registry, "play", motion="long", **how))["goal_id"]
+        await self.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
+        return goal_id
+
     async def result_of(self, goal_id: str) -> dict[str, Any]:
         return await self.until("result", lambda data: data["goal_id"] == goal_id)
 

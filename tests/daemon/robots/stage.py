@@ -1,4 +1,4 @@
-"""A robot of a real registry, and a stream process that is played by the test."""
+"""Requests to a robot, and a robot whose stream process is played by the test."""
 
 from __future__ import annotations
 
@@ -6,16 +6,36 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from motiond.daemon.api import ReportHub
+import orjson
+
+from motiond.daemon.api import Dispatcher, RawRequest, ReportHub
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc import messages
 from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.rig import FORKS, Rig, ask
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     import pytest
 
     from motiond.daemon.api import Subject
+    from motiond.daemon.robots.registry import RobotRegistry
+
+
+async def reply_to(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]:
+    """Send a request as every transport does, and return the whole answer."""
+    async with asyncio.timeout(PATIENCE_S):
+        answer = await Dispatcher(registry).answer(RawRequest("arm", verb, orjson.dumps(body)))
+    reply: dict[str, Any] = orjson.loads(answer)
+    return reply
+
+
+async def ok(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]:
+    """Send a request that is accepted, and return the data of the answer."""
+    reply = await reply_to(registry, verb, **body)
+    assert reply["status"] == "ok", reply
+    data: dict[str, Any] = reply["data"]
+    return data
 
 
 class Stage:

@@ -15,7 +15,6 @@ from tests.daemon.rig import Rig, ask
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from motiond.daemon.clock.kernel import KernelClock
     from motiond.daemon.robots.registry import RobotRegistry
@@ -30,11 +29,6 @@ REFUSALS = [
     (UNESTIMATED, f"arm: nobody estimates the error of this machine's clock; {WITHIN_5_MS}; {MEND}"),
 ]
 AHEAD_S = 5.0
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    return Rig(tmp_path)
 
 
 @asynccontextmanager
@@ -71,13 +65,6 @@ async def test_without_an_appointment_or_a_limit_any_clock_is_good_enough(rig: R
     async with running(rig, HandedClock(ADRIFT)) as registry:
         played = await ask(registry, "play", motion="short", start_at=time.time() + AHEAD_S)
         await ask(registry, "stop")
-
-
-async def test_a_replacing_play_that_is_refused_for_the_clock_replaces_nothing(rig: Rig) -> None:
-    async with running(rig, HandedClock(ADRIFT, 0.005)) as registry:
-        playing = await ask(registry, "play", motion="long")
-        assert (await refused(registry, on_busy="replace")).code == "CLOCK"
-        assert (await ask(registry, "status"))["goal_id"] == playing["goal_id"]
 
 
 async def test_what_waits_is_not_begun_by_a_clock_that_has_become_bad(rig: Rig) -> None:

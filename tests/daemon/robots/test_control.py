@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import orjson
 import pytest
 
-from motiond.daemon.api import Dispatcher, RawRequest
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.rig import FULL_SWING, Rig, comes_to_rest_softly
-from tests.waiting import PATIENCE_S
+from tests.daemon.rig import Rig, comes_to_rest_softly
+from tests.daemon.robots.stage import ok, reply_to
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from motiond.daemon.robots.registry import RobotRegistry
 
 pytestmark = pytest.mark.slow
@@ -25,34 +20,16 @@ LONG_S = 600.0
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    rig = Rig(tmp_path)
+def rig(rig: Rig) -> Rig:
     rig.robot["lease"] = {"required": True, "ttl_s": LONG_S}
     return rig
 
 
-async def ask(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]:
-    """Ask as every transport does."""
-    async with asyncio.timeout(PATIENCE_S):
-        answer = await Dispatcher(registry).answer(RawRequest("arm", verb, orjson.dumps(body)))
-    reply: dict[str, Any] = orjson.loads(answer)
-    return reply
-
-
-async def ok(registry: RobotRegistry, verb: str, **body: Any) -> dict[str, Any]:
-    reply = await ask(registry, verb, **body)
-    assert reply["status"] == "ok", reply
-    data: dict[str, Any] = reply["data"]
-    return data
-
-
 async def start_long(rig: Rig, registry: RobotRegistry) -> tuple[str, str, str]:
     """Play the long motion as ana, with another one that waits; give her lease, and the goals."""
-    await rig.until_state("idle")
     lease = (await ok(registry, "lease/acquire", holder="ana"))["lease"]
-    plays = (await ok(registry, "play", motion="long", lease=lease))["goal_id"]
+    plays = await rig.swings(registry)
     waits = (await ok(registry, "play", motion="short", on_busy="queue", lease=lease))["goal_id"]
-    await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
     return lease, plays, waits
 
 
@@ -77,7 +54,7 @@ async def test_a_motion_stops_softly_when_the_lease_runs_out_and_what_waits_does
         assert event == {"kind": "lease_lost", "message": RUN_OUT, "holder": "ana", "taker": None}
         reply = await rig.until("lease", lambda data: data["holder"] is None, rig.place_of(event))
         assert reply["expires_at"] is None
-        assert (await ask(registry, "play", motion="short"))["code"] == "NOT_IN_CONTROL"
+        assert (await reply_to(registry, "play", motion="short"))["code"] == "NOT_IN_CONTROL"
     assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
 
 
@@ -90,7 +67,7 @@ async def test_a_motion_stops_softly_when_control_is_taken_and_the_taker_goes_on
         assert (await rig.result_of(waits))["code"] == "CANCELED"
         event = await rig.until("event", lambda data: data["kind"] == "lease_taken")
         assert event == {"kind": "lease_taken", "message": TAKEN, "holder": "ana", "taker": "bob"}
-        refused = await ask(registry, "play", motion="short", lease=lease)
+        refused = await reply_to(registry, "play", motion="short", lease=lease)
         assert (refused["code"], refused["data"]["holder"]) == ("NOT_IN_CONTROL", "bob")
         accepted = await ok(registry, "play", motion="short", lease=taken["lease"])
         assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
@@ -117,7 +94,7 @@ async def test_where_no_control_is_required_everybody_commands_and_there_is_no_l
         await rig.until_state("idle")
         for verb in ("acquire", "take", "renew", "release"):
             body = {"holder": "ana"} if verb in {"acquire", "take"} else {"lease": "x"}
-            reply = await ask(registry, f"lease/{verb}", **body)
+            reply = await reply_to(registry, f"lease/{verb}", **body)
             reason = "everybody may command it; command it without, or set lease.required"
             assert reply["error"] == f"arm: there is no lease to have; {reason}"
             assert reply["code"] == "NOT_ALLOWED"

@@ -40,8 +40,6 @@ AT_SPEED = 40  # the row of the swing from which on both joints are fast
 AT_REST = {"idle", "fault", "offline"}
 BEFORE_S = 0.05  # of the motion at full speed that is looked at as well
 WATCHED_S = 0.35  # after the robot is ready again: longer than actuators hold that nobody commands any more
-UNEVEN_S = 0.01  # between the stamp of a sample and its reading
-LOST_IN_A_ROW = 5  # packets, of which a tenth is lost
 SOFTLY, HALTED, GONE = ("stopping", "idle"), ("fault", "offline", "idle"), ("offline", "idle")
 BACK = ("back", "the actuators are back; they are not held until torque is enabled, or a motion plays")
 LOST_BUS = "driver sim: the bus is lost; as a simulated fault; wait, or clear the fault"
@@ -74,7 +72,6 @@ class Case:
     message: str
     events: tuple[tuple[str, str], ...]
     details: dict[str, Any] = field(default_factory=dict)
-    late_s: float = 0.0
 
     @property
     def name(self) -> str:
@@ -84,27 +81,20 @@ class Case:
     def is_harmless(self) -> bool:
         return self.code == "SUCCESSFUL"
 
-    @property
-    def spared(self) -> list[int]:
-        """The joints that the fault spares; all of them where it befalls none alone."""
-        return [k for k, joint in enumerate(JOINTS) if joint != self.fault.get("joint")]
 
-
-def soft(
-    fault: dict[str, Any], code: str, message: str, details: dict[str, Any], late_s: float = 0.0
-) -> Case:
+def soft(fault: dict[str, Any], code: str, message: str, details: dict[str, Any]) -> Case:
     """The motion is stopped on its path, and the robot holds."""
     name = " of ".join(str(fault[key]) for key in ("fault", "joint") if key in fault)
-    return Case(fault, code, SOFTLY, message, (begins(name), CLEARED), details, late_s)
+    return Case(fault, code, SOFTLY, message, (begins(name), CLEARED), details)
 
 
-def stale(fault: dict[str, Any], actuator: str, late_s: float = 0.0) -> Case:
+def stale(fault: dict[str, Any], actuator: str) -> Case:
     """Feedback stops coming."""
     message = (
         rf"actuator '{actuator}' last reported 0\.\d{{3}} s ago; checks.stale_s is 0.15 s; "
         "check its cable and power"
     )
-    return soft(fault, "COMM_LOST", message, {"check": "stale", "actuator": actuator}, late_s)
+    return soft(fault, "COMM_LOST", message, {"check": "stale", "actuator": actuator})
 
 
 def stalled(fault: dict[str, Any]) -> Case:
@@ -118,12 +108,12 @@ def stalled(fault: dict[str, Any]) -> Case:
     return soft(fault, "PATH_TOLERANCE_VIOLATED", message, details)
 
 
-def unharmed(fault: dict[str, Any], late_s: float) -> Case:
+def unharmed(fault: dict[str, Any]) -> Case:
     """The motion is played to its end all the same."""
     states = ("approaching", "playing", "idle")
     reported = (begins(fault["fault"]), CLEARED)
     message = "the last row is out and held"
-    return Case(fault, "SUCCESSFUL", states, message, reported, {"reached_goal": True}, late_s)
+    return Case(fault, "SUCCESSFUL", states, message, reported, {"reached_goal": True})
 
 
 def halted(fault: dict[str, Any], name: str, message: str, where: str) -> Case:
@@ -139,14 +129,14 @@ def killed(fault: dict[str, Any], message: str) -> Case:
 
 
 STOPPED = [
-    unharmed({"fault": "delay", "delay_s": 0.01, "jitter_s": 0.01}, late_s=0.02),
+    unharmed({"fault": "delay", "delay_s": 0.01, "jitter_s": 0.01}),
     stale({"fault": "lost_feedback", "joint": "elbow"}, "elbow"),
     stale({"fault": "stale_feedback", "joint": "elbow"}, "elbow"),
-    unharmed({"fault": "packet_loss", "probability": 0.1}, LOST_IN_A_ROW / RATE_HZ),
+    unharmed({"fault": "packet_loss", "probability": 0.1}),
     stale({"fault": "packet_loss", "joint": "shoulder", "probability": 1.0}, "shoulder"),
-    stale({"fault": "delay", "delay_s": 0.25}, "shoulder", late_s=0.25),
+    stale({"fault": "delay", "delay_s": 0.25}, "shoulder"),
     replace(
-        unharmed({"fault": "displaced", "joint": "elbow", "by": 0.03}, 0.0),
+        unharmed({"fault": "displaced", "joint": "elbow", "by": 0.03}),
         events=(begins("displaced of elbow"), CLEARED),
     ),
     stalled({"fault": "stuck", "joint": "elbow"}),
@@ -227,8 +217,6 @@ class Story:
     fault_s: float
     rest_s: float
     end_s: float
-    feedback_s: Floats
-    feedback: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +268,7 @@ async def play_to_full_swing(rig: Rig, registry: RobotRegistry) -> str:
 
 async def go_through(rig: Rig, registry: RobotRegistry, case: Case) -> Story:
     """Let a motion meet a fault, and make the robot ready again as docs/faults.md says."""
-    before, begun = "idle" if case.is_harmless else "playing", len(rig.reports)
+    before = "idle" if case.is_harmless else "playing"
     goal_id = "" if case.is_harmless else await play_to_full_swing(rig, registry)
     since, fault_s = len(rig.reports), time.monotonic()
     await ask(registry, "fault", **case.fault)
@@ -293,8 +281,6 @@ async def go_through(rig: Rig, registry: RobotRegistry, case: Case) -> Story:
     await rig.until("telemetry", lambda data: data["stamp_s"] > ready_s + WATCHED_S, len(rig.reports))
     torque = (await ask(registry, "status"))["torque"]
     reported = rig.reports[since:]
-    # From the motion's begin on: of a stream that crashes, hardly any comes after the fault.
-    samples = [report.data for report in rig.reports[begun:] if report.subject == "telemetry"]
     states = [before, *(report.data["state"] for report in reported if report.subject == "state")]
     return Story(
         result,
@@ -310,8 +296,6 @@ async def go_through(rig: Rig, registry: RobotRegistry, case: Case) -> Story:
         fault_s,
         rest_s,
         time.monotonic(),
-        np.array([sample["stamp_s"] for sample in samples]),
-        np.array([sample["feedback"]["position"] for sample in samples]),
     )
 
 
@@ -394,16 +378,6 @@ def test_setpoints_stay_within_limits_and_end_without_a_lunge(chronicle: Chronic
         assert comes_to_rest_softly(setpoints)
     later = chronicle.setpoints(case, story.rest_s, story.end_s)
     assert len(np.unique(later, axis=0)) <= 1
-
-
-@every_fault
-def test_joints_that_a_fault_spares_stay_within_their_limits(chronicle: Chronicle, case: Case) -> None:
-    story = chronicle.stories[case.name]
-    feedback = story.feedback[:, case.spared]
-    assert ((feedback >= LOWER) & (feedback <= UPPER)).all()
-    moved, took_s = np.abs(np.diff(feedback, axis=0)), np.diff(story.feedback_s)
-    assert moved.max() > 0.0
-    assert (moved <= VELOCITY * (took_s + 2 * case.late_s + UNEVEN_S)[:, None]).all()
 
 
 async def test_a_joint_that_comes_back_a_turn_off_is_not_turned_around(tmp_path: Path) -> None:

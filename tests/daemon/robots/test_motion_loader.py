@@ -21,7 +21,6 @@ from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 LEFT = "arm: the motions were not read; the daemon shuts down"
 
@@ -126,11 +125,6 @@ async def test_a_failure_is_raised_to_whoever_waits_and_logged_where_nobody_does
         await asyncio.wait_for(bench.loader.load(), PATIENCE_S)
     await asyncio.wait_for(bench.loader.load_first(), PATIENCE_S)
     assert caplog.messages == ["arm: the motions could not be read"]
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    return Rig(tmp_path)
 
 
 async def test_a_robot_whose_motions_cannot_be_read_takes_other_requests(

@@ -6,10 +6,8 @@ Every row of the table plays a scenario again and again, and asks for something 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
 import pytest
 
 from motiond.daemon.api import RequestError
@@ -316,42 +314,3 @@ def test_a_request_in_each_tick_is_true_and_each_goal_ends_once(
         wrong += [f"tick {number}: {one}" for one in check() + halves.problems()]
         halves.close()
     assert wrong == []
-
-
-def seek_unless_busy(halves: Halves) -> None:
-    if halves.session.goal is not None:
-        with suppress(RequestError):
-            halves.session.seek(halves.session.goal, ROWS - 2)
-
-
-ACTS: dict[str, Callable[[Halves], object]] = {
-    "stop": lambda halves: halves.session.stop(WHY),
-    "disable": lambda halves: halves.session.goal or halves.session.disable(),
-    "enable": lambda halves: halves.session.enable(),
-    "estop": lambda halves: halves.session.estop(),
-    "reset": lambda halves: halves.session.reset(),
-    "pause": lambda halves: halves.session.goal and halves.session.pause(halves.session.goal),
-    "resume": lambda halves: halves.session.resume(),
-    "seek": seek_unless_busy,
-    "replace": replace,
-    "queue": queue,
-    "leave": leave,
-}
-
-
-@pytest.mark.parametrize("seed", range(100))
-def test_whatever_is_asked_in_whatever_order_each_goal_ends_once_and_nothing_hangs(seed: int) -> None:
-    """Requests come in any order; a reset and a stop at the end have to leave a robot at rest."""
-    chance = np.random.default_rng(seed)
-    scenario = SCENARIOS[chance.choice(list(SCENARIOS))]
-    halves = scenario(*chance.integers(0, 4, 2).tolist())
-    done = []
-    for act in chance.choice(list(ACTS), 12, p=[0.1] * 10 + [0.0] if seed % 4 else None):
-        ACTS[act](halves)
-        done.append(f"{halves.tick}: {act}")
-        halves.run(int(chance.choice([0, 0, 1, 2, 3, 5, 30])))
-    halves.session.reset()
-    halves.session.stop(WHY)
-    halves.run_out()
-    halves.close()
-    assert (halves.problems(), done) == ([], done)

@@ -11,29 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.daemon.api import RequestError
-from tests.daemon.rig import FULL_SWING, Rig, ask
+from tests.daemon.rig import Rig, ask
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from motiond.daemon.robots.registry import RobotRegistry
 
 pytestmark = pytest.mark.slow
 
 AWAITED = "an answer of its stream process is still awaited"
 SWITCH = "use the robot's own switch"
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    return Rig(tmp_path)
-
-
-async def playing_long(rig: Rig, registry: RobotRegistry) -> str:
-    await rig.until_state("idle")
-    goal_id: str = (await ask(registry, "play", motion="long"))["goal_id"]
-    await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
-    return goal_id
 
 
 def stream_pid(registry: RobotRegistry) -> int:
@@ -48,7 +34,7 @@ def stream_pid(registry: RobotRegistry) -> int:
 async def test_a_stop_of_a_stream_process_that_hangs_is_not_said_to_be_obeyed(rig: Rig) -> None:
     rig.robot["stream_timeout_s"] = 600.0
     async with rig.running() as registry:
-        await playing_long(rig, registry)
+        await rig.swings(registry)
         registry.members["arm"].robot.answer_timeout_s = 0.5
         pid = stream_pid(registry)
         rig.send_signal(pid, signal.SIGSTOP)
@@ -77,7 +63,7 @@ async def test_a_stop_of_a_stream_process_that_hangs_is_not_said_to_be_obeyed(ri
 async def test_a_stop_tells_that_a_stream_process_that_hung_was_killed(rig: Rig) -> None:
     rig.robot["stream_timeout_s"] = 0.5
     async with rig.running() as registry:
-        goal_id = await playing_long(rig, registry)
+        goal_id = await rig.swings(registry)
         rig.send_signal(stream_pid(registry), signal.SIGSTOP)
         answer = await ask(registry, "stop")
         result = await rig.result_of(goal_id)

@@ -5,61 +5,35 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from motiond.daemon.api import RequestError
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import (
-    FULL_SWING,
-    JOINTS,
     Rig,
     ask,
     comes_to_rest_softly,
-    write_seq,
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from motiond.daemon.robots.registry import RobotRegistry
     from motiond.daemon.robots.robot import Robot
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    return Rig(tmp_path)
-
-
 def arm(registry: RobotRegistry) -> Robot:
     return registry.members["arm"].robot
-
-
-async def start_long(rig: Rig, registry: RobotRegistry) -> str:
-    await rig.until_state("idle")
-    goal_id: str = (await ask(registry, "play", motion="long"))["goal_id"]
-    await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
-    return goal_id
-
-
-async def test_states_are_reported_in_the_order_of_a_goal(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        accepted = await ask(registry, "play", motion="short")
-        await rig.rest_after(accepted["goal_id"])
-    states = [report.data["state"] for report in rig.reports if report.subject == "state"]
-    changes = [state for k, state in enumerate(states) if k == 0 or state != states[k - 1]]
-    assert changes == ["offline", "idle", "approaching", "playing", "idle", "offline"]
 
 
 async def test_states_and_results_are_numbered_without_a_gap_and_stamped_in_order(rig: Rig) -> None:
     async with rig.running() as registry:
         await rig.until_state("idle")
         for _ in range(2):
-            accepted = await ask(registry, "play", motion="short")
-            await rig.rest_after(accepted["goal_id"])
+            accepted = await ask(registry, "play", motion="short", loop=3)
+            assert (await rig.rest_after(accepted["goal_id"]))["played_s"] == 1.5
+    states = [report.data for report in rig.reports if report.subject == "state"]
+    assert {state["loops"] for state in states if state["goal_id"]} == {3}
     for subject, least in (("state", 8), ("result", 2)):
         reported = [report.data for report in rig.reports if report.subject == subject]
         assert [report["sequence"] for report in reported] == list(range(1, len(reported) + 1))
@@ -80,7 +54,7 @@ async def test_nothing_moves_and_torque_stays_off_until_a_play(rig: Rig) -> None
 
 async def test_a_stop_ends_the_goal_canceled_on_the_path_and_may_be_sent_twice(rig: Rig) -> None:
     async with rig.running() as registry:
-        goal_id = await start_long(rig, registry)
+        goal_id = await rig.swings(registry)
         await ask(registry, "stop")
         assert (await ask(registry, "stop"))["goal_id"] in {goal_id, None}
         result = await rig.rest_after(goal_id)
@@ -91,7 +65,7 @@ async def test_a_stop_ends_the_goal_canceled_on_the_path_and_may_be_sent_twice(r
 
 async def test_a_pause_waits_on_the_path_and_a_resume_goes_on_to_a_stop(rig: Rig) -> None:
     async with rig.running() as registry:
-        goal_id = await start_long(rig, registry)
+        goal_id = await rig.swings(registry)
         assert await ask(registry, "pause") == {"state": "paused", "goal_id": goal_id}
         status = await ask(registry, "status")
         assert (status["state"], status["motion"]) == ("paused", "long")
@@ -103,7 +77,7 @@ async def test_a_pause_waits_on_the_path_and_a_resume_goes_on_to_a_stop(rig: Rig
 
 async def test_a_speed_is_taken_while_a_motion_plays_and_told_in_the_state(rig: Rig) -> None:
     async with rig.running() as registry:
-        goal_id = await start_long(rig, registry)
+        goal_id = await rig.swings(registry)
         assert await ask(registry, "speed", speed=0.5) == {"speed": 0.5, "goal_id": goal_id}
         await rig.until("state", lambda data: data.get("speed") == 0.5)
         observer = arm(registry).stream.observer
@@ -131,17 +105,9 @@ async def test_a_robot_goes_to_joint_positions_and_to_a_pose_by_name(rig: Rig) -
     assert comes_to_rest_softly(positions)
 
 
-async def test_torque_is_switched_on_and_off_at_rest(rig: Rig) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        assert await ask(registry, "enable") == {"state": "idle", "torque": True}
-        assert await ask(registry, "enable") == {"state": "idle", "torque": True}
-        assert await ask(registry, "disable") == {"state": "idle", "torque": False}
-
-
 async def test_an_emergency_stop_latches_until_reset(rig: Rig) -> None:
     async with rig.running() as registry:
-        goal_id = await start_long(rig, registry)
+        goal_id = await rig.swings(registry)
         latched = {"state": "estopped", "latched": True, "reached": True, "message": ""}
         assert await ask(registry, "estop") == latched
         assert (await rig.result_of(goal_id))["code"] == "ESTOP"
@@ -154,40 +120,6 @@ async def test_an_emergency_stop_latches_until_reset(rig: Rig) -> None:
         "ESTOPPED",
         "arm: short cannot be played; the emergency stop is latched; reset it when it is safe",
     )
-
-
-SLOW_HZ = 0.2
-
-
-async def start_slow(rig: Rig, registry: RobotRegistry) -> str:
-    """Play a motion with a row every five seconds, up to the first of them."""
-    await rig.until_state("idle")
-    goal_id: str = (await ask(registry, "play", motion="slow"))["goal_id"]
-    await rig.until_state("playing")
-    return goal_id
-
-
-@pytest.fixture
-def slow_rig(rig: Rig) -> Rig:
-    rig.driver["command_lifetime_s"] = None
-    rig.robot["stream_timeout_s"] = 4.0  # a robot that is healthy, and a machine that is busy
-    rows = np.zeros((4, 2))
-    rows[1:] = 0.1
-    write_seq(rig.folder / "motions" / "slow.seq", rows, JOINTS, SLOW_HZ)
-    return rig
-
-
-@pytest.mark.parametrize(("verb", "state"), [("stop", "stopping"), ("estop", "estopped")])
-async def test_a_slow_motion_is_stopped_long_before_its_next_row(
-    slow_rig: Rig, verb: str, state: str
-) -> None:
-    async with slow_rig.running() as registry:
-        await start_slow(slow_rig, registry)
-        rows = arm(registry).stream.observer.goal.ticks  # type: ignore[union-attr]
-        await ask(registry, verb)
-        await slow_rig.until_state(state)
-        assert arm(registry).stream.observer.goal.ticks - rows <= 1  # type: ignore[union-attr]
-        await ask(registry, "estop")
 
 
 AT_REST: dict[str, tuple[str, dict[str, Any], str, str]] = {
@@ -245,7 +177,7 @@ async def test_what_cannot_be_done_at_rest_is_refused_with_the_reason(rig: Rig) 
 
 async def test_a_robot_that_plays_takes_no_second_motion_and_no_disable(rig: Rig) -> None:
     async with rig.running() as registry:
-        goal_id = await start_long(rig, registry)
+        goal_id = await rig.swings(registry)
         with pytest.raises(RequestError) as refusal:
             await ask(registry, "disable")
         assert refusal.value.code == "BUSY"

@@ -174,6 +174,40 @@ def test_what_waits_behind_a_motion_that_cannot_begin_ends_too() -> None:
     ]
 
 
+ENDLESS = "arm: nod would wait for ever; wave, before it, loops forever; stop that, or replace it"
+
+
+@pytest.mark.parametrize("where", ["playing", "about to begin", "waiting"])
+def test_what_would_never_begin_does_not_wait(where: str) -> None:
+    halves = playing()
+    session, endless = halves.session, halves.goal("wave", is_endless=True)
+    if where == "waiting":
+        session.enqueue(endless)
+    else:
+        session.begin_instead(endless, "wave cannot be played")
+    if where == "playing":
+        halves.run(10)
+        assert session.goal is endless
+    with pytest.raises(RequestError) as refused:
+        session.enqueue(halves.goal("nod"))
+    assert (refused.value.code, str(refused.value)) == ("BUSY", ENDLESS)
+    session.stop("stopped")
+    halves.run_out()
+
+
+def test_what_waits_is_not_moved_to_where_it_would_never_begin() -> None:
+    halves = playing()
+    waiting = [halves.goal("nod"), halves.goal("wave", is_endless=True)]
+    for goal in waiting:
+        halves.session.enqueue(goal)
+    for goal, place in zip(waiting, (2, 1), strict=True):
+        with pytest.raises(RequestError, match=ENDLESS):
+            halves.session.move(goal.goal_id, place)
+    assert halves.session.queue == waiting
+    halves.session.stop("stopped")
+    halves.run_out()
+
+
 @pytest.mark.parametrize("ticks", range(9))
 def test_a_resume_on_the_way_of_a_seek_lets_the_motion_go_on_from_there(ticks: int) -> None:
     halves = playing()

@@ -210,8 +210,8 @@ class Halves:
 
     # -- time -----------------------------------------------------------------------------------------------
 
-    def goal(self, motion: str) -> Goal:
-        return cast("Goal", Asked(motion, f"{motion} {next(self._ids)}"))
+    def goal(self, motion: str, *, is_endless: bool = False) -> Goal:
+        return cast("Goal", Asked(motion, f"{motion} {next(self._ids)}", is_endless=is_endless))
 
     def step(self) -> None:
         self.tick += 1
