@@ -20,7 +20,7 @@ from paho.mqtt.properties import Properties
 
 from motiond.daemon.http.routes.robots import KNOWN
 from motiond.daemon.mqtt.client import MqttConnection
-from motiond.daemon.robots.group_start.reservation import NOTHING
+from motiond.daemon.robots.reservation import NOTHING
 from tests.daemon.conftest import data_of
 from tests.waiting import PATIENCE_S
 

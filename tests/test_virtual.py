@@ -14,7 +14,7 @@ import time
 import paho.mqtt.client as paho
 import pytest
 
-from motiond.daemon.robots.group_start.reservation import Reservation
+from motiond.daemon.robots.reservation import Reservation
 from motiond.local import Peer, peer_of
 from tests import virtual
 from tests.users import OTHER_USER

@@ -96,8 +96,8 @@ class Control:
         reason = f"the lease of {loss.holder} has run out; it was not renewed for {self._settings.ttl_s:g} s"
         if loss.taker is not None:
             reason = f"{loss.taker} took control from {loss.holder}"
-        if self._settings.on_loss == "stop" and not self._robot.leaving:
-            self._robot.stop(reason)
+        if self._settings.on_loss == "stop" and not self._robot.session.leaving:
+            self._robot.session.stop(reason)
         kind = "lease_lost" if loss.taker is None else "lease_taken"
         event = {"kind": kind, "message": reason, "holder": loss.holder, "taker": loss.taker}
         self._robot.report("event", event)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         TorqueRequest,
     )
     from .control import Control
-    from .group_start import Reservation
+    from .reservation import Reservation
     from .robot import Robot
     from .session import Goal
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from motiond.text import shortened
 
 from .control import Control
-from .group_start import Reservation
 from .handlers import RequestHandlers
 from .inactivity import Inactivity
 from .motions import MotionWatch
-from .stream_listener import StreamListener
+from .reservation import Reservation
 
 if TYPE_CHECKING:
     from motiond.formats import RobotModel
@@ -39,7 +38,6 @@ class Member:
         self.robot = robot
         self.model = model
         self.joint_map = joint_map
-        self.listener = StreamListener(robot)
         self.control = Control(robot)
         self.reservation = Reservation(robot, self.control.tenure)
         self.handlers = RequestHandlers(robot, self.control, self.reservation)
@@ -83,11 +81,11 @@ class Member:
         robot = self.robot
         for wait_s in chain(BACK_OFF_S, repeat(BACK_OFF_S[-1])):
             try:
-                await robot.run(self.listener)
+                await robot.run()
             except Exception as error:
                 log.exception("%s: failed inside motiond", robot.name)
                 self._report_failure(error)
-            if robot.leaving:
+            if robot.session.leaving:
                 return
             await robot.rest(wait_s)
 
@@ -96,6 +94,6 @@ class Member:
         causes = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
         reason = shortened(" and ".join(map(repr, causes)), LONGEST_REASON)
         try:
-            self.listener.on_exit(f"failed inside motiond; {reason}; the daemon's log says more")
+            self.robot.on_exit(f"failed inside motiond; {reason}; the daemon's log says more")
         except Exception:
             log.exception("%s: failed inside motiond", self.robot.name)

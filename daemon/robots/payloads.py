@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from motiond.formats.registry import MOTIONS, ROBOTS
 
@@ -13,9 +11,9 @@ from ..ipc.states import ResultCode
 from ..joints import joint_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from ..api import DescriptionReport, Displacement, EventReport, Follows, GoalResult, RobotStatus, Subject
+    from ..api import DescriptionReport, Displacement, EventReport, Follows, GoalResult, RobotStatus
     from ..config.robot import RobotSettings
     from ..ipc import messages
     from ..joints import JointMap
@@ -127,28 +125,3 @@ def marker_event(goal: Goal, reached: messages.Reached) -> EventReport:
         "loop": reached.loop,
         "lateness_s": reached.lateness_s,
     }
-
-
-NUMBERED: frozenset[Subject] = frozenset({"state", "result"})
-
-
-class Numbering:
-    """The numbers of one robot's reports.
-
-    - `now`: returns the time, in UTC
-    """
-
-    def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._now = now
-        self._last: Counter[Subject] = Counter()
-
-    def number(self, subject: Subject, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a report with its number, which counts from 1 for each subject, and with its time.
-
-        Only what is in `NUMBERED` has both; anything else is returned as it is.
-        """
-        if subject not in NUMBERED:
-            return data
-        self._last[subject] += 1
-        stamp = self._now().isoformat(timespec="milliseconds").removesuffix("+00:00")
-        return {**data, "sequence": self._last[subject], "stamp_utc": f"{stamp}Z"}

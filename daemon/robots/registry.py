@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from ..api import Lease, Request
     from ..joints import JointMap
-    from .group_start import Reservation
     from .member import Member
+    from .reservation import Reservation
     from .robot import Robot
 
 log = logging.getLogger(__name__)
@@ -95,9 +95,9 @@ class RobotRegistry:
 
     def stop(self, message: str) -> None:
         """Stop all robots softly; they stay on line."""
-        self._each(lambda robot: robot.stop(message))
+        self._each(lambda robot: robot.session.stop(message))
 
-    def _each(self, act: Callable[[Robot], None]) -> None:
+    def _each(self, act: Callable[[Robot], object]) -> None:
         """Act on every robot, also where acting on one of them fails."""
         for name, member in self.members.items():
             try:
@@ -106,22 +106,13 @@ class RobotRegistry:
                 log.exception("%s: failed inside motiond", name)
 
     async def handle(self, robot: str, verb: str, request: Request) -> Mapping[str, Any]:
-        """Act on a request.
-
-        Raises
-        ------
-        RequestError
-            If it is refused.
-        """
+        """Act on a request; raises RequestError if it is refused."""
         return await self._known(robot).handlers.handle(verb, request)
 
     async def preview(self, robot: str, motion: str) -> PlannedMotion:
         """Return the setpoints that a play of a motion would begin with.
 
-        Raises
-        ------
-        RequestError
-            If there is no such robot or motion, or the motion cannot be played.
+        Raises RequestError if there is no such robot or motion, or the motion cannot be played.
         """
         one = self._known(robot).robot
         playback = one.planner.whole_motion(motion)
@@ -130,20 +121,14 @@ class RobotRegistry:
     def curves(self, robot: str, motion: str) -> Floats:
         """Return the positions of the joints that a motion moves, at a few of its rows, shape (rows, joints).
 
-        Raises
-        ------
-        RequestError
-            If there is no such robot or motion, or the motion cannot be played.
+        Raises RequestError if there is no such robot or motion, or the motion cannot be played.
         """
         return curves(self._known(robot).robot.planner.whole_motion(motion).plan)
 
     async def upload(self, robot: str, name: str, content: bytes) -> dict[str, Any]:
         """Check a file, keep it if all of it can be played, and return what is in it.
 
-        Raises
-        ------
-        RequestError
-            If it is not taken, with what is in it.
+        Raises RequestError if it is not taken, with what is in it.
         """
         one = self._known(robot)
         entries = await asyncio.to_thread(one.handlers.uploads.take, name, content)

@@ -1,22 +1,26 @@
 """One robot in the daemon: its life, and the shell around its session, which decides what it does.
 
-`handlers` makes requests of clients events of the session, and `stream_listener` what the stream process
-reports; this module carries out what follows, and waits.
+`handlers` makes requests of clients events of the session; this module does so with what the stream process
+reports, carries out what follows, and waits.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from motiond.drivers import ActuatorLimits
+
 from ..api import PlayRequest, Report, RequestError
-from ..ipc.messages import Seek as SeekCommand
+from ..ipc import messages
+from ..ipc.states import ACTIVE
 from ..telemetry import Drift
 from . import payloads
 from .motions import LearnedLimits, MotionLoader
-from .payloads import Numbering
 from .session import GoalPlanner, RobotSession, new_goal
 from .telemetry_reporter import TelemetryReporter
 
@@ -26,10 +30,10 @@ if TYPE_CHECKING:
     from ..api import Follows, ReportHub, RobotStatus, Subject
     from ..clock import ClockMonitor
     from ..config.robot import RobotSettings
-    from ..ipc.messages import Command, Ended
     from ..joints import JointMap
     from ..planning import MotionLibrary
-    from .process import Listener, StreamSupervisor
+    from ..telemetry import Observer
+    from .process import StreamSupervisor
     from .session import Goal, Pending, Seek
     from .telemetry_reporter import TelemetryRates
 
@@ -37,6 +41,10 @@ log = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 4.5
 """Clients wait for 5 s."""
+NUMBERED: frozenset[Subject] = frozenset({"state", "result"})
+"""Subjects whose reports have a number and a time."""
+REASONS = frozenset({"fault", "deadline_missed"})
+"""Kinds of events that are why a robot is in the state that it is in."""
 MAY_COME = "it may come yet; its state shows it"
 TURNS = 10
 """In how many turns an answer is waited for: while the daemon stands still, only one of them goes by."""
@@ -101,67 +109,57 @@ class Robot:
         self.session = RobotSession(name, on_end=settings.on_end, on_exit=settings.on_exit, outlet=self)
         self.max_rate_hz: float | None = None
         self._hub = hub
-        self._numbering = Numbering()
-        self._leaving, self._changed = asyncio.Event(), asyncio.Event()
+        self._numbers = Counter[str]()
+        self._changed = asyncio.Event()
+        self._lost_for = ""
+        self._warnings: list[str] = []
+        self._left_on: list[str] = []
+        self._has_held = False
         self.motions = MotionLoader(name, library, self._take_motions)
         self.limits = LearnedLimits(joint_map, library, self.motions)
         self.telemetry = TelemetryReporter(self.report, telemetry, hub.has_listeners, clock)
 
     # -- life -----------------------------------------------------------------------------------------------
 
-    async def run(self, listener: Listener) -> None:
-        """Keep the robot on line until `leave`; may be called again after it has failed.
-
-        Parameters
-        ----------
-        listener : Listener
-            Receives what the stream process reports.
-        """
+    async def run(self) -> None:
+        """Keep the robot on line until `leave`; may be called again after it has failed."""
         try:
             self.report("availability", {"state": "offline"})
             await self.motions.load_first()
-            if self.leaving:
+            if self.session.leaving:
                 return
             self.describe()
             self.report_state()
             async with asyncio.TaskGroup() as tasks:
                 exiting = tasks.create_task(self._exit(), name=f"{self.name}.exit")
-                await self.stream.run(listener)
+                await self.stream.run(self)
                 exiting.cancel()
         finally:
             self.planner.close()
-
-    @property
-    def leaving(self) -> bool:
-        """Whether it is about to end."""
-        return self._leaving.is_set()
 
     async def rest(self, duration_s: float) -> None:
         """Wait, but no longer than until `leave`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(duration_s):
-                await self._leaving.wait()
+                await self._comes(lambda: self.session.leaving)
 
     def leave(self) -> None:
         """Stop softly, do what `on_exit` asks for, let the stream process end, and let `run` return."""
-        self._leaving.set()
-        self.session.leave()
-        self.motions.leave()
+        try:
+            self.session.leave()
+        finally:
+            self.motions.leave()
+            self.wake()
 
     async def _exit(self) -> None:
         """Bound the time that `on_exit` may take."""
-        await self._leaving.wait()
+        await self._comes(lambda: self.session.leaving)
         try:
             async with asyncio.timeout(self.settings.exit_timeout_s):
-                while not self.session.has_left:
-                    await self._changed.wait()
+                await self._comes(lambda: self.session.has_left)
         except TimeoutError:
             self.session.end_exit("timeout")
             self.stream.leave()  # whatever the session makes of it
-
-    def stop(self, reason: str) -> None:
-        """Stop softly; a play that has not begun does not begin."""
-        self.session.stop(reason)
 
     def _take_motions(self) -> None:
         """Report what the library holds now, and free what it has dropped."""
@@ -175,6 +173,10 @@ class Robot:
         self._changed.set()
         self._changed.clear()
 
+    async def _comes(self, holds: Callable[[], bool]) -> None:
+        while not holds():
+            await self._changed.wait()
+
     async def change(self, within_s: float | None) -> None:
         """Wait until something has changed, or for so long; None for ever."""
         with suppress(TimeoutError):
@@ -182,17 +184,9 @@ class Robot:
                 await self._changed.wait()
 
     async def obeyed(self, number: int, awaited: str, fix: str = MAY_COME) -> None:
-        """Wait until a command has been obeyed, or the robot is lost.
+        """Wait until a command has been obeyed, or the robot is lost; `awaited` is what it leads to.
 
-        Parameters
-        ----------
-        awaited : str
-            What it leads to, for the message.
-
-        Raises
-        ------
-        RequestError
-            TIMEOUT, with the state and what was awaited.
+        Raises RequestError: TIMEOUT, with the state and what was awaited.
         """
         await self._until(lambda: self.session.is_obeyed(number), lambda: awaited, fix)
 
@@ -218,21 +212,110 @@ class Robot:
         while turns < TURNS:
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s / TURNS):
-                    while not holds():
-                        await self._changed.wait()
+                    await self._comes(holds)
                     return
             turns, awaited = turns + 1 if awaits() == awaited else 0, awaits()
         reason = f"the robot is {self.session.in_words}, and {awaited} is still awaited"
-        data: dict[str, Any] = {
-            "state": self.session.state,
-            "torque": self.session.known.torque,
-            "awaited": awaited,
-        }
-        raise RequestError("TIMEOUT", self.name, f"not done in {timeout_s:g} s", reason, fix, **data)
+        what, state, torque = f"not done in {timeout_s:g} s", self.session.state, self.session.known.torque
+        raise RequestError(
+            "TIMEOUT", self.name, what, reason, fix, state=state, torque=torque, awaited=awaited
+        )
+
+    # -- what the stream process does (`process.Listener`) --------------------------------------------------
+
+    def on_notice(self, notice: messages.Notice) -> None:
+        """Take a notice of the stream process."""
+        goal = self.session.goal
+        match notice:
+            case messages.Ready():
+                self._come_on_line(notice)
+            case messages.Failed():
+                self.session.message = notice.message
+            case messages.Lost():
+                self.on_exit(notice.message)
+            case messages.Changed():
+                self.session.take(notice)
+                self._report_return()
+                self._report_torque(notice)
+            case messages.Reached() if goal is not None and goal.goal_id == notice.goal_id:
+                self.report("event", payloads.marker_event(goal, notice))
+            case messages.Rebooted():
+                self._note_reboot(notice)
+            case messages.Happened():
+                self._take_event(notice)
+
+    def on_records(self, observer: Observer) -> None:
+        """Report telemetry, and once a second diagnostics and, in motion, the state."""
+        goal = self.session.goal
+        frames_per_tick = goal.playback.plan.frames_per_tick if goal else 1.0
+        moving = self.session.state in ACTIVE
+        if self.telemetry.take(observer, frames_per_tick, moving=moving) and moving:
+            self.report_state(renews=True)
+
+    def on_exit(self, reason: str) -> None:
+        """Take the end of the stream process, or the loss of its actuators; no `reason` if it was to end."""
+        if reason and reason != self._lost_for:
+            log.error("%s: %s", self.name, reason, extra={"robot": self.name})
+            self.report("event", {"kind": "stream_lost", "message": reason})
+            self._lost_for = reason
+        expected = "shut down" if self.session.leaving else "its driver is opened again"
+        self.session.lose(reason or expected, failed=bool(reason))
+
+    def _take_event(self, notice: messages.Happened) -> None:
+        """Report what has happened; a check that fails is in the state until it passes again."""
+        session = self.session
+        if notice.kind in REASONS:
+            session.message = notice.message
+        event = {"kind": notice.kind, "message": notice.message}
+        self.report("event", event | ({"details": notice.details} if notice.details else {}))
+        if notice.kind == "check_failed":
+            self.warn(notice.message)
+            session.alarms[notice.details["check"]] = notice.message
+            self.report_state()
+        elif notice.kind == "check_passed":
+            session.alarms.pop(notice.details["check"], None)
+            self.report_state()
+
+    def _note_reboot(self, notice: messages.Rebooted) -> None:
+        self.session.note_reboot(notice.error)
+        if not notice.error:
+            message = f"restarted on request: {', '.join(notice.actuators)}; torque is off there"
+            self.report("event", {"kind": "driver", "message": message})
+
+    def _report_return(self) -> None:
+        """Report that actuators are back that were lost."""
+        if self._lost_for:
+            self._lost_for = ""
+            back = "the actuators are back; they are not held until torque is enabled, or a motion plays"
+            self.report("event", {"kind": "back", "message": back})
+
+    def _report_torque(self, changed: messages.Changed) -> None:
+        """Report actuators that are found holding, as whoever drove them before left them; once each time."""
+        self._has_held |= changed.torque
+        if self._has_held:
+            return
+        names = self.library.joint_map.actuators
+        left_on = [name for name, found in zip(names, changed.found, strict=False) if found]
+        if left_on and left_on != self._left_on:
+            which = f"{len(left_on)} of {len(names)} actuators ({', '.join(left_on)})"
+            message = f"torque is on in {which}, as it was left; disable the robot to release them"
+            self.report("event", {"kind": "torque", "message": message})
+        self._left_on = left_on
+
+    def _come_on_line(self, ready: messages.Ready) -> None:
+        for warning in dict.fromkeys(ready.warnings):
+            if warning not in self._warnings:  # or it was reported when the actuators were found before
+                self.report("event", {"kind": "warning", "message": warning})
+        self._warnings = ready.warnings
+        self._left_on, self._has_held = [], False
+        self.max_rate_hz = ready.max_rate_hz
+        self.limits.take(ActuatorLimits.from_lists(ready.allowed))
+        self.session.come_on_line()
+        self.describe()
 
     # -- what the session has decided (`session.Outlet`) ----------------------------------------------------
 
-    def send(self, command: Command) -> int:
+    def send(self, command: messages.Command) -> int:
         """Send a command and return its number; 0 if nobody takes it."""
         return self.stream.send(command)
 
@@ -251,7 +334,7 @@ class Robot:
     def seek(self, seek: Seek, start: list[float]) -> int:
         """Send the way to a row; return the command's number; raises RequestError."""
         with self.planner.way_to(seek.goal, seek.row, start) as fd:
-            command = SeekCommand(seek.goal.goal_id, seek.row, start, seek.goes_on)
+            command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on)
             return self.stream.send(command, (fd,))
 
     def park_goal(self) -> Goal:
@@ -271,20 +354,21 @@ class Robot:
 
     def report(self, subject: Subject, data: Mapping[str, Any], *, renews: bool = False) -> None:
         """Publish a report; of samples, a page that falls behind wants but the newest."""
-        self._publish(subject, data, renews=renews or subject == "samples")
+        if subject in NUMBERED:
+            self._numbers[subject] += 1
+            stamp = datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
+            data = {**data, "sequence": self._numbers[subject], "stamp_utc": f"{stamp}Z"}
+        self._hub.publish(Report(self.name, subject, data, renews=renews or subject == "samples"))
 
     def report_state(self, *, renews: bool = False) -> None:
         """Publish what the robot does now; whether only how far it is."""
-        self._publish("state", self.state_payload(), renews=renews)
+        self.report("state", self.state_payload(), renews=renews)
 
-    def report_result(self, goal: Goal, ended: Ended, follows: Follows | None) -> None:
+    def report_result(self, goal: Goal, ended: messages.Ended, follows: Follows | None) -> None:
         """Publish how a goal ended, and what the robot then does by itself."""
         observer = self.stream.observer if ended.played_s is not None else None
         timing, drift = (observer.goal, observer.drift) if observer else (None, None)
         self.report("result", payloads.result_payload(goal, ended, timing, follows, drift=drift))
-
-    def _publish(self, subject: Subject, data: Mapping[str, Any], *, renews: bool) -> None:
-        self._hub.publish(Report(self.name, subject, self._numbering.number(subject, data), renews=renews))
 
     def state_payload(self) -> RobotStatus:
         """Return what the robot does now, JSON-ready."""

@@ -13,8 +13,7 @@ import signal
 import sys
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from ..api import Dispatcher
 from ..broker import EmbeddedBroker, login_of
@@ -29,7 +28,7 @@ from .reload import Reload
 from .systemd import report_status
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from ..api import Groups, ReportHub
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from ..http import HttpServer
     from ..robots import RobotRegistry
     from .control_socket import Act
-
-    Helper: TypeAlias = tuple[str, Coroutine[Any, Any, None]]
 
 log = logging.getLogger(__name__)
 
@@ -111,52 +108,27 @@ async def serve(
         groups,
         asyncio.TaskGroup() as tasks,
     ):
-        helping = _beside_robots(settings, hub, robots, bridge=bridge, page=page, member=member)
-        asked = _on_request(config, reload, dispatcher, groups=groups, hub=hub, robots=robots)
-        helpers = [tasks.create_task(run, name=name) for name, run in chain(helping, asked)]
+        helpers = {
+            "mqtt": bridge.run(),
+            "watchdog": _feed_watchdog(robots),
+            "lost": _stop_when_lost(bridge, page, robots, settings.mqtt.stop_when_lost_s),
+            "journal": write_journal(hub),
+            "status": report_status(robots),
+            "fleet": member.run(bridge.connected.is_set),
+        }
+        if page is not None:
+            helpers["http"] = page.run(partial(_until_on_line, hub, robots))
+        if config is not None and reload is not None:
+            acts = _acts(reload, robots)
+            socket = ControlSocket(config, acts, dispatcher=dispatcher, groups=groups, hub=hub)
+            helpers |= {"reload": reload.run(), "control": socket.run()}
+        running = [tasks.create_task(helper, name=name) for name, helper in helpers.items()]
         with _heed_signals(robots, reload):
             systemd.notify("READY=1")
             await robots.run()
         systemd.notify("STOPPING=1")
-        for helper in helpers:
-            helper.cancel()
-
-
-def _beside_robots(
-    settings: Settings,
-    hub: ReportHub,
-    robots: RobotRegistry,
-    *,
-    bridge: MqttBridge,
-    page: HttpServer | None,
-    member: GroupMember,
-) -> Iterator[Helper]:
-    """Give what runs beside the robots, each with the name of its task."""
-    yield "mqtt", bridge.run()
-    yield "watchdog", _feed_watchdog(robots)
-    yield "lost", _stop_when_lost(bridge, page, robots, settings.mqtt.stop_when_lost_s)
-    yield "journal", write_journal(hub)
-    yield "status", report_status(robots)
-    if page is not None:
-        yield "http", page.run(partial(_until_on_line, hub, robots))
-    yield "fleet", member.run(bridge.connected.is_set)
-
-
-def _on_request(
-    config: Path | None,
-    reload: Reload | None,
-    dispatcher: Dispatcher,
-    *,
-    groups: Groups,
-    hub: ReportHub,
-    robots: RobotRegistry,
-) -> Iterator[Helper]:
-    """Give what serves programs of this machine; nothing where the daemon has no configuration."""
-    if config is not None and reload is not None:
-        acts = _acts(reload, robots)
-        socket = ControlSocket(config, acts, dispatcher=dispatcher, groups=groups, hub=hub)
-        yield "reload", reload.run()
-        yield "control", socket.run()
+        for task in running:
+            task.cancel()
 
 
 def _acts(reload: Reload, robots: RobotRegistry) -> Mapping[str, Act]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 import socket
 from functools import cache
 from typing import TYPE_CHECKING, NoReturn
@@ -50,13 +49,8 @@ def _warn(address: str, reason: str) -> None:
 def watchdog_period_s() -> float | None:
     """Return how often systemd expects WATCHDOG=1 (half its timeout); None if it does not."""
     timeout_us = os.environ.get("WATCHDOG_USEC", "")
-    meant_for = os.environ.get("WATCHDOG_PID", str(os.getpid()))
-    if not timeout_us or meant_for != str(os.getpid()):
-        return None
-    if not re.fullmatch("0*[1-9][0-9]{0,18}", timeout_us, re.ASCII):
-        log.warning("WATCHDOG_USEC is %r; it is a whole number above 0; no watchdog is fed", timeout_us)
-        return None
-    return int(timeout_us) / 2e6
+    is_meant = os.environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+    return int(timeout_us) / 2e6 if is_meant and timeout_us.isdecimal() and int(timeout_us) else None
 
 
 LOOK_PERIOD_S = 0.5

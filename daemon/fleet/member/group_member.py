@@ -1,6 +1,6 @@
 """The part of one daemon in starts of groups: its robots stop when another robot of the start does not play.
 
-A committed robot plays by itself (`robots.group_start`). This module only watches the other robots: the
+A committed robot plays by itself (`robots.reservation`). This module only watches the other robots: the
 broker delivers their reservations and their daemons' availability; robots of this daemon report directly.
 docs/decisions/all-or-none.md states what that promises.
 """

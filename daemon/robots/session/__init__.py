@@ -3,17 +3,14 @@
 - `robot_session`: what the robot does, and what follows; pure
 - `goal`: a goal, from its acceptance to its result
 - `goal_planner`: what the stream process needs for a goal
-- `appointments`: whether the machine's clock is good enough for an appointed start
 - `shared_tracks`: motions in shared memory
 """
 
-from .appointments import checked_clock
 from .goal import Goal, new_goal
-from .goal_planner import FARTHEST_S, GoalPlanner, refuse_speed
+from .goal_planner import GoalPlanner, checked_clock, refuse_far, refuse_speed, refuse_too_late
 from .robot_session import OUT_OF_ORDER, SHUTS_DOWN, Opening, Pending, Reboot, RobotSession, Seek
 
 __all__ = [
-    "FARTHEST_S",
     "OUT_OF_ORDER",
     "SHUTS_DOWN",
     "Goal",
@@ -25,5 +22,7 @@ __all__ = [
     "Seek",
     "checked_clock",
     "new_goal",
+    "refuse_far",
     "refuse_speed",
+    "refuse_too_late",
 ]

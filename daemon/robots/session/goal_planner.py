@@ -31,7 +31,6 @@ from ...planning import (
     plan_pose,
     whole,
 )
-from .appointments import checked_clock
 from .shared_tracks import SharedTracks
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from ...api import GotoRequest, PlayRequest
-    from ...clock import ClockMonitor
+    from ...clock import ClockMonitor, ClockState
     from ...config.robot import RobotSettings
     from ...joints import JointBounds, JointMap
     from ...planning import GoalTolerances, MotionLibrary, Plan, Playback
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
 POSE_RATE_HZ = 200.0  # of ticks on the way to a posture
 FARTHEST_S = 86_400.0
 LONGEST_REASON = 3_500  # of an answer, in characters
+CLOCK_HINT = "let chrony keep its time, or raise max_clock_error_s"
 HANDOVER_S = 0.01  # from a request to the first tick of its approach, at most, where all is well
 
 
@@ -110,12 +110,10 @@ class GoalPlanner:
     def playback_for(self, request: PlayRequest) -> Playback:
         """Return the playback of the motion that a request names.
 
-        Raises
-        ------
-        RequestError
-            If there is none, or not at that speed, not in that way, or not at that time.
+        Raises RequestError if there is none, or not at that speed, not in that way, or not at that time.
         """
-        self._refuse_far(request)
+        if request.start_at is not None:
+            refuse_far(self._name, request.start_at - time.time())
         self._refuse_bad_clock(request)
         try:
             playback = plan_playback(
@@ -134,13 +132,7 @@ class GoalPlanner:
         return playback
 
     def whole_motion(self, motion: str) -> Playback:
-        """Return a motion as it is planned, from its first row to its last.
-
-        Raises
-        ------
-        RequestError
-            If there is none, or it cannot be played.
-        """
+        """Return a motion as it is planned; raises RequestError if there is none, or it cannot be played."""
         entry = self._library.get(motion)
         if entry is None:
             raise RequestError.of("UNKNOWN_MOTION", self._library.unknown(motion))
@@ -158,47 +150,23 @@ class GoalPlanner:
     def _refuse_unchecked(self, plan: Plan) -> None:
         """Refuse a goal that was planned before the robot's actuators reported other limits."""
         if not self._is_checked(plan):
-            problem, reason = (
-                "the robot's limits have changed since it was planned",
-                "its actuators reported others",
-            )
+            problem = "the robot's limits have changed since it was planned"
+            reason = "its actuators reported others"
             raise RequestError("INVALID_MOTION", plan.motion, problem, reason, "play it again")
-
-    def _refuse_far(self, request: PlayRequest) -> None:
-        """Refuse a start so far ahead that a robot would be busy with nothing."""
-        in_s = (request.start_at or 0.0) - time.time()
-        if in_s > FARTHEST_S:
-            problem, reason = (
-                f"start_at is {in_s:.0f} s ahead",
-                f"a robot waits no longer than {FARTHEST_S:g} s",
-            )
-            raise RequestError("INVALID_REQUEST", self._name, problem, reason, "send the request later")
 
     def _refuse_bad_clock(self, request: PlayRequest) -> None:
         if request.start_at is not None and self.clock is not None:
             checked_clock(self._name, self.clock)
 
     def playback_to(self, request: GotoRequest) -> Playback:
-        """Return the playback to the posture that a request names or lists.
-
-        Raises
-        ------
-        RequestError
-            If there is none, or the joints cannot go there.
-        """
+        """Return the playback to the posture that a request names or lists; raises RequestError."""
         if (request.pose is None) == (request.joints is None):
             problem = "a posture is either a pose or joints"
             raise RequestError("INVALID_REQUEST", self._name, problem, hint="give one of the two")
         return self._playback_to(request.pose, request.joints)
 
     def playback_to_park(self) -> Playback:
-        """Return the playback to the pose `park`.
-
-        Raises
-        ------
-        RequestError
-            If the joints cannot go there.
-        """
+        """Return the playback to the pose `park`; raises RequestError if the joints cannot go there."""
         return self._playback_to("park", None)
 
     def _playback_to(self, pose: str | None, joints: Mapping[str, float] | None) -> Playback:
@@ -216,23 +184,10 @@ class GoalPlanner:
 
     @contextmanager
     def prepare(self, goal: Goal, start: Sequence[float]) -> Iterator[PreparedGoal]:
-        """Make a goal ready to begin from where the robot holds.
+        """Make a goal ready to begin from the setpoints that the robot holds; descriptors stay this object's.
 
-        Parameters
-        ----------
-        start : sequence of float
-            The setpoint of each joint that is held.
-
-        Yields
-        ------
-        PreparedGoal
-            Its descriptors are closed, or kept, by this object.
-
-        Raises
-        ------
-        RequestError
-            If there is no way from there, no time or memory for it, or a tolerance cannot be meant; also if
-            the robot's limits have changed since the goal was planned.
+        Raises RequestError if there is no way from there, no time or memory for it, or a tolerance cannot be
+        meant; also if the robot's limits have changed since the goal was planned.
         """
         playback, request = goal.playback, goal.request
         self._refuse_unchecked(playback.plan)
@@ -269,10 +224,7 @@ class GoalPlanner:
     def way_to(self, goal: Goal, row: int, start: Sequence[float]) -> Iterator[int]:
         """Yield the descriptor of an approach from where the robot holds to a row of its goal's track.
 
-        Raises
-        ------
-        RequestError
-            If there is no way from there, or no memory for it.
+        Raises RequestError if there is no way from there, or no memory for it.
         """
         playback = goal.playback
         way = self._approach(goal, np.array(start), playback.track.positions[row])
@@ -330,33 +282,14 @@ class GoalPlanner:
         self.refuse_virtual("start_at is", "leave it out")
         self._refuse_bad_clock(request)  # it may have become so while the goal waited for others
         start_s = request.start_at - unix_less_monotonic()
-        in_s = start_s - time.monotonic()
-        takes_s = _needs_s(approach)
-        if in_s < takes_s:
-            raise RequestError(
-                "TOO_LATE",
-                request.motion,
-                f"start_at is {takes_s - in_s:.3f} s too early",
-                f"the robot needs {takes_s:.3f} s to the first row",
-                "set it later",
-                too_late_s=takes_s - in_s,
-                needs_s=takes_s,
-            )
+        refuse_too_late(request.motion, start_s - time.monotonic(), _needs_s(approach))
         return start_s
 
     def refuse_virtual(self, problem: str, hint: str) -> None:
-        """Refuse what names a time of the real clock where the robot goes by another.
-
-        Raises
-        ------
-        RequestError
-            INVALID_REQUEST.
-        """
+        """Refuse what names a time of the real clock where the robot goes by another (INVALID_REQUEST)."""
         if self._settings.clock == "virtual":
-            reason = "the robot's clock is virtual"
-            raise RequestError(
-                "INVALID_REQUEST", self._name, f"{problem} a time of the real clock", reason, hint
-            )
+            problem, reason = f"{problem} a time of the real clock", "the robot's clock is virtual"
+            raise RequestError("INVALID_REQUEST", self._name, problem, reason, hint)
 
     def forget_dropped(self) -> None:
         """Free the shared memory of motions that the library no longer has, or has replaced."""
@@ -374,6 +307,45 @@ class GoalPlanner:
 def _needs_s(approach: Track) -> float:
     """Return how long it takes from a request to the first row, in s."""
     return (len(approach.positions) + 1) / approach.rate_hz + HANDOVER_S
+
+
+def checked_clock(where: str, clock: ClockMonitor) -> ClockState:
+    """Return the state of a clock that is good enough for an appointed time; `where` is for the message.
+
+    Raises RequestError: CLOCK, if the configuration sets a limit and the clock is not synchronised, or its
+    estimated error is beyond the limit or unknown.
+    """
+    state, most_s = clock.state, clock.max_error_s
+    if most_s is None:
+        return state
+    error_s = state.estimated_error_s
+    if not state.synchronised:
+        problem = "this machine's clock is not synchronised"
+    elif error_s is None:
+        problem = "nobody estimates the error of this machine's clock"
+    elif error_s > most_s:
+        problem = f"this machine's clock is off by about {error_s:.3g} s"
+    else:
+        return state
+    reason = f"an appointed time wants it within {most_s:g} s (max_clock_error_s)"
+    clock_now = state.payload()
+    raise RequestError("CLOCK", where, problem, reason, CLOCK_HINT, clock=clock_now, max_clock_error_s=most_s)
+
+
+def refuse_far(robot: str, in_s: float) -> None:
+    """Refuse a first row so far ahead that a robot would be busy with nothing (INVALID_REQUEST)."""
+    if in_s > FARTHEST_S:
+        problem, reason = f"start_at is {in_s:.0f} s ahead", f"a robot waits no longer than {FARTHEST_S:g} s"
+        raise RequestError("INVALID_REQUEST", robot, problem, reason, "send the request later")
+
+
+def refuse_too_late(subject: str, in_s: float, needs_s: float) -> None:
+    """Refuse a first row that the robot cannot be at in time (TOO_LATE)."""
+    late_s, hint = needs_s - in_s, "set it later"
+    if late_s > 0.0:
+        problem = f"start_at is {late_s:.3f} s too early"
+        reason = f"the robot needs {needs_s:.3f} s to the first row"
+        raise RequestError("TOO_LATE", subject, problem, reason, hint, too_late_s=late_s, needs_s=needs_s)
 
 
 def refuse_speed(plan: Plan, speed: float) -> None:

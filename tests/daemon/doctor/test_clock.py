@@ -7,7 +7,7 @@ import pytest
 from motiond.daemon.api import RequestError
 from motiond.daemon.clock.chrony import Tracking
 from motiond.daemon.doctor.clock import check_clock
-from motiond.daemon.robots.session.appointments import checked_clock
+from motiond.daemon.robots.session.goal_planner import checked_clock
 from tests.daemon.clock.clocks import ADRIFT, GOOD, OFF, UNESTIMATED, HandedClock
 
 STARTS = "starts at an appointed time (`start_at`, groups)"

@@ -60,7 +60,7 @@ class Stage:
         for notice in notices:
             if isinstance(notice, messages.Changed):
                 notice = replace(notice, after=len(self.sent))  # noqa: PLW2901
-            self.member.listener.on_notice(notice)
+            self.robot.on_notice(notice)
 
     async def settle(self) -> None:
         """Let everybody do what can be done now."""

@@ -27,7 +27,7 @@ class FakeRobot:
     """Fails by the errors it was given, then runs until it leaves."""
 
     def __init__(self, name: str, *errors: Exception) -> None:
-        self.name = name
+        self.name, self.session = name, self
         self.settings = SimpleNamespace(
             lease=LeaseSettings(), groups=[], watched_folders=(), rest_after_s=None
         )
@@ -43,7 +43,7 @@ class FakeRobot:
     def leaving(self) -> bool:
         return self.left.is_set()
 
-    async def run(self, _listener: object) -> None:
+    async def run(self) -> None:
         if self.errors:
             raise self.errors.pop(0)
         self.on_line.set()
@@ -71,8 +71,7 @@ class FakeRobot:
 
 
 def registry_of(*robots: FakeRobot, monkeypatch: pytest.MonkeyPatch) -> RobotRegistry:
-    for part in ("RequestHandlers", "StreamListener"):
-        monkeypatch.setattr(module, part, lambda robot, *_: robot)
+    monkeypatch.setattr(module, "RequestHandlers", lambda robot, *_: robot)
     joint_map = cast("JointMap", None)
     return RobotRegistry([Member(cast("Robot", robot), None, joint_map) for robot in robots])
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from motiond.daemon.api import VERBS, Dispatcher, RawRequest
-from motiond.daemon.robots.group_start.reservation import NOTHING, PREPARATION_S
+from motiond.daemon.robots.reservation import NOTHING, PREPARATION_S
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.robots.stage import ok, reply_to
 
@@ -269,7 +269,7 @@ async def test_a_stop_a_release_and_a_lost_robot_end_it(rig: Rig, how: str, reas
                 reply = await ok(registry, "fleet/release", start="s1", token=answer["token"])
                 assert reply == {"start": "s1"}
             case "lost":
-                registry.members["arm"].listener.on_exit("the process ended")
+                registry.members["arm"].robot.on_exit("the process ended")
             case "shutdown":
                 registry.leave()
             case _:
@@ -287,8 +287,8 @@ async def test_a_stop_a_release_and_a_lost_robot_end_it(rig: Rig, how: str, reas
 @pytest.mark.parametrize(
     ("in_s", "code", "message"),
     [
-        (-5.0, "TOO_LATE", "the robot needs {needs:g} s to the first row; set it later"),
-        (0.5, "TOO_LATE", "the robot needs {needs:g} s to the first row; set it later"),
+        (-5.0, "TOO_LATE", "the robot needs {needs:.3f} s to the first row; set it later"),
+        (0.5, "TOO_LATE", "the robot needs {needs:.3f} s to the first row; set it later"),
         (
             90_000.0,
             "INVALID_REQUEST",

@@ -8,29 +8,33 @@ row. Nobody has to be alive for that but this daemon. Who watches the other robo
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import logging
 import math
 import secrets
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...api import RequestError
-from ...ipc.states import SLOWING, ResultCode, State
-from ..session import checked_clock, new_goal
-from .held_start import HeldStart, digest_of, play_of
+from ..api import MotionRequest, PlayRequest, Request, RequestError
+from ..ipc.states import HALTED, SLOWING, ResultCode, State
+from .session import SHUTS_DOWN, checked_clock, new_goal, refuse_far, refuse_too_late
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...api import CommitRequest, PrepareRequest, ReleaseStartRequest, ReservationPhase
-    from ..robot import Robot
-    from ..session import Goal
+    from ..api import CommitRequest, PrepareRequest, ReleaseStartRequest, ReservationPhase
+    from ..planning import Playback
+    from .robot import Robot
+    from .session import Goal
 
 log = logging.getLogger(__name__)
 
 PREPARATION_S = 0.8
 """From when a robot has to know the time until its approach begins: to plan again, and to be cancelled."""
 TOKEN_BYTES = 16
+OF_MOTIONS = MotionRequest.model_fields.keys() - Request.model_fields.keys()
 NOTHING: dict[str, Any] = {
     "start": None,
     "phase": None,
@@ -38,6 +42,90 @@ NOTHING: dict[str, Any] = {
     "reason": None,
     "expires_at": None,
 }
+
+
+@dataclass(slots=True)
+class HeldStart:
+    """The start for which a robot is reserved, and how far that is; `_s` are times of the monotonic clock.
+
+    Attributes
+    ----------
+    number : int
+        The number of the last command to the robot before it was reserved.
+    tenure : int or None
+        Who was in control then, as a number; None where a lease is not required.
+    digest : bytes
+        SHA-256 of the secret that a commit or a release has to carry.
+    was_reported : bool
+        Whether an earlier `fleet/prepare` of the same start was reported.
+    phase : str or None
+        None until the robot has planned.
+    ready_in_s : float
+        How long before the first row the robot has to know the time.
+    ends_s : float
+        Until it is committed: when the reservation expires. Then: when the approach begins.
+    expires_at : float or None
+        The expiry in Unix time; None once it is committed.
+    goal : Goal or None
+        What plays for it, from its approach on.
+    """
+
+    request: PrepareRequest
+    playback: Playback
+    number: int
+    tenure: int | None
+    digest: bytes
+    was_reported: bool = False
+    phase: ReservationPhase | None = None
+    ready_in_s: float = 0.0
+    ends_s: float = math.inf
+    expires_at: float | None = None
+    commit: CommitRequest | None = None
+    goal: Goal | None = None
+
+    @property
+    def duration_s(self) -> float | None:
+        """How long the passes take, without ways between them; None for ever."""
+        passes = self.playback.passes
+        if not passes.count:
+            return None
+        rows = passes.count * (passes.last - passes.first)
+        return round(rows / (self.playback.track.rate_hz * self.request.speed), 3)
+
+    def hindrance(self, robot: Robot, now_s: float, tenure: int | None) -> str | None:
+        """Return why a robot at rest cannot keep the reservation; `tenure` is of who is in control now."""
+        session = robot.session
+        expired = self.commit is None and now_s >= self.ends_s
+        hindrances = (
+            (session.leaving, SHUTS_DOWN),
+            (session.latched, "the emergency stop is latched"),
+            (session.state in HALTED, f"the robot is in {session.state}"),
+            (session.state is State.OFFLINE, f"the robot is offline; {session.message}"),
+            (session.stopped > self.number, "a stop came before the first row"),
+            (self.commit is None and tenure != self.tenure, "control of the robot has changed"),
+            (self.phase is not None and not session.known.torque, "torque went off"),
+            (expired, f"nothing was committed in {self.request.expires_s:g} s"),
+        )
+        return next((reason for holds, reason in hindrances if holds), None)
+
+    def refuse_stranger(self, where: str, token: str | None) -> None:
+        """Refuse a client that has not prepared the start."""
+        if token is not None and hmac.compare_digest(digest_of(token), self.digest):
+            return
+        problem = "the token is missing" if token is None else "the token is wrong"
+        reason, hint = f"start '{self.request.start}' belongs to who prepared it", "send the token of that"
+        raise RequestError("NOT_ALLOWED", where, problem, reason, hint)
+
+    def refusal(self, where: str, now_s: float) -> RequestError:
+        """Return the refusal of a request that would interfere with it."""
+        start, reason = self.request.start, "it expires by itself"
+        if self.commit is not None:
+            reason = f"it is committed to start_at {self.commit.start_at:.3f}"
+        elif self.expires_at is not None:
+            reason = f"it expires in {max(0.0, self.ends_s - now_s):.1f} s"
+        problem, hint = f"reserved for start '{start}'", "wait, or release it by fleet/release or stop"
+        expires_at = self.expires_at
+        return RequestError("RESERVED", where, problem, reason, hint, start=start, expires_at=expires_at)
 
 
 class Reservation:
@@ -127,9 +215,8 @@ class Reservation:
         self.look()
         reference = session.known.reference
         if self._held is not held or reference is None:
-            raise RequestError(
-                "CANCELED", robot.name, "stopped before it was prepared", hint="prepare it again"
-            )
+            what = "stopped before it was prepared"
+            raise RequestError("CANCELED", robot.name, what, hint="prepare it again")
         with robot.planner.prepare(new_goal(playback, play_of(request)), reference) as prepared:
             held.ready_in_s = prepared.needs_s + PREPARATION_S
         held.ends_s = self._now() + request.expires_s
@@ -184,7 +271,8 @@ class Reservation:
     def _commit(self, held: HeldStart, request: CommitRequest) -> None:
         in_s = request.start_at - self._unix_now()
         try:
-            held.refuse_time(self._robot.name, in_s)
+            refuse_far(self._robot.name, in_s)
+            refuse_too_late(self._robot.name, in_s, held.ready_in_s)
         except RequestError as error:
             self._release(str(error))
             raise
@@ -207,13 +295,7 @@ class Reservation:
         return held
 
     def refuse(self, verb: str) -> None:
-        """Refuse a request that would interfere with a start that is to come.
-
-        Raises
-        ------
-        RequestError
-            RESERVED.
-        """
+        """Refuse a request that would interfere with a start that is to come (RESERVED)."""
         self.look()
         if self._held is not None and self._held.phase != "playing":
             raise self._held.refusal(f"{self._robot.name}/{verb}", self._now())
@@ -314,6 +396,17 @@ class Reservation:
         self._robot.report("reservation", report)
         for listener in self.listeners:
             listener(report)
+
+
+def digest_of(token: str) -> bytes:
+    """Return the digest by which a start knows its secret."""
+    return hashlib.sha256(token.encode(errors="replace")).digest()
+
+
+def play_of(request: PrepareRequest, start_at: float | None = None) -> PlayRequest:
+    """Return the play that was prepared."""
+    keys = {key: getattr(request, key) for key in OF_MOTIONS}
+    return PlayRequest(**keys, start_at=start_at, transaction=request.transaction)
 
 
 def _less_transaction(request: CommitRequest) -> dict[str, Any]:
