@@ -93,7 +93,6 @@ class Connection(asyncio.BufferedProtocol):
     """The connection of one client, from the first byte to the last."""
 
     client: Client
-    since_s: float
 
     def __init__(self, router: Router, registry: ConnectionRegistry) -> None:
         self._router = router
@@ -128,7 +127,7 @@ class Connection(asyncio.BufferedProtocol):
                 connection.setsockopt(level, option, value)
         peer = transport.get_extra_info("peername")
         self.client = Client(self, self._router, self._registry.login, place(*peer[:2]) if peer else "?")
-        self.since_s = self._heard_s = self._progress_s = self._loop.time()
+        self._heard_s = self._progress_s = self._loop.time()
         self._registry.opened(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 # one size serves all
@@ -279,7 +278,6 @@ class Connection(asyncio.BufferedProtocol):
             log.exception("%s: disconnected; serving it failed inside motiond", self.client)
             self.close()
         if self._closing_s is not None:
-            self._inbox.clear()
             self._has_more = False
         if self._has_more:
             if not self._is_choked:
@@ -289,8 +287,7 @@ class Connection(asyncio.BufferedProtocol):
         elif self._ended:
             self.close()
         self._read_or_not()
-        grown, self._counted_inbox = len(self._inbox) - self._counted_inbox, len(self._inbox)
-        self._registry.has_come(grown)
+        self._count_inbox()
 
     def _serve_soon(self) -> None:
         if not self._serve_is_due:
@@ -365,7 +362,13 @@ class Connection(asyncio.BufferedProtocol):
         self._router.memory.held += unsent - self._counted_bytes
         self._counted_bytes = unsent
 
+    def _count_inbox(self) -> None:
+        grown, self._counted_inbox = len(self._inbox) - self._counted_inbox, len(self._inbox)
+        self._registry.has_come(grown)
+
     def _leave(self) -> None:
         if not self._has_left:
             self._has_left = True
+            self._inbox.clear()
+            self._count_inbox()
             self.client.leave(self._loop.time())

@@ -54,6 +54,11 @@ class Limited(Wires):
         """What waits or is under way to all clients, in bytes."""
         return self.broker._router.memory.held
 
+    @property
+    def incoming(self) -> int:
+        """What has come in part, of all clients, in bytes."""
+        return self.broker._registry._incoming
+
 
 @asynccontextmanager
 async def limited(**limits: float) -> AsyncIterator[Limited]:
@@ -466,3 +471,19 @@ async def eventually(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not holds():  # noqa: ASYNC110 # it is the broker that changes, not the test
             await asyncio.sleep(0.01)
+
+
+async def test_what_came_in_part_of_a_client_that_has_gone_counts_no_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with limited(incoming_bytes=1_000_000) as wires:
+        for _ in range(5):
+            gone = await wires.connected("gone")
+            gone.send(publish("a", bytes(400_000))[:-1])
+            await eventually(lambda: wires.incoming > 0)
+            gone.vanish()
+            await eventually(lambda: len(wires.broker._registry.connections) == 0)
+        wire = await wires.connected("c")
+        wire.send(PINGREQ)
+        assert await wire.next() == PINGRESP
+    assert caplog.messages == []
