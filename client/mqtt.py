@@ -7,7 +7,9 @@ import json
 import logging
 import socket
 import ssl
+from collections import defaultdict
 from contextlib import suppress
+from itertools import chain
 from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -34,6 +36,8 @@ STOP_AGAIN_S = 0.5
 FIRST_S, SILENCE_S = 3.0, 0.3
 """How long the first retained report may take, and each next one."""
 MOST_IN_FLIGHT = 1000
+_Asked = tuple[str, str, str]
+"""A robot, a verb and a transaction, which several requests may have in common."""
 START_IT = "start it with `motiond run`"
 _REASONS: tuple[tuple[type[OSError], str], ...] = (
     (ssl.SSLError, "there is no TLS on this port; correct the URL"),
@@ -101,7 +105,7 @@ class MqttTransport(Transport):
         self._client: aiomqtt.Client | None = None
         self._subscribed: set[str] = set()
         self._may_subscribe = asyncio.Lock()
-        self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._asked: defaultdict[_Asked, set[asyncio.Future[dict[str, Any]]]] = defaultdict(set)
         self._arrivals = 0
 
     # -- the connection --------------------------------------------------------------------------------------
@@ -122,7 +126,7 @@ class MqttTransport(Transport):
         finally:
             self._client = None
             self.connected.clear()
-            for waiting in self._asked.values():
+            for waiting in chain(*self._asked.values()):
                 if not waiting.done():
                     waiting.set_exception(
                         ConnectionLost(f"{self.place}: the connection to the broker is lost")
@@ -179,10 +183,10 @@ class MqttTransport(Transport):
         if not isinstance(data, dict):
             return
         match self._topics.levels(message.topic.value):
-            case [_, "response", *_]:
-                waiting = self._asked.get(str(data.get("transaction")))
-                if waiting is not None and not waiting.done():
-                    waiting.set_result(data)
+            case [robot, "response", *verb]:
+                for waiting in self._asked.get((robot, "/".join(verb), str(data.get("transaction"))), ()):
+                    if not waiting.done():
+                        waiting.set_result(data)
             case ["bridge", daemon, "availability"]:
                 self.daemons[daemon] = data
             case [robot, subject]:
@@ -231,8 +235,9 @@ class MqttTransport(Transport):
 
     async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
         """Send a request and return the answer; a stop by QoS 0 again and again until it is answered."""
-        transaction = str(payload.setdefault("transaction", uuid4().hex))
-        answer = self._asked[transaction] = asyncio.get_running_loop().create_future()
+        asked = path, verb, str(payload.setdefault("transaction", uuid4().hex))
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._asked[asked].add(answer)
         try:
             async with asyncio.timeout(timeout_s):
                 repeats = verb in STOPS and self._qos == 0
@@ -249,7 +254,9 @@ class MqttTransport(Transport):
                 raise TimeoutError from error
             raise ConnectionLost(f"{self.place}: the connection to the broker is lost") from error
         finally:
-            del self._asked[transaction]
+            self._asked[asked].discard(answer)
+            if not self._asked[asked]:
+                del self._asked[asked]
             answer.cancel()
 
     async def _publish(self, robot: str, verb: str, payload: dict[str, Any], timeout_s: float) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .errors import ClientError, ConnectionLost, NoAnswer
-from .transport import STOPS, Interest, Transport
+from .transport import LONGEST_WAIT_S, STOPS, Interest, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -34,6 +34,7 @@ class SeveralTransport(Transport):
         super().__init__("", take)
         self._homes: dict[str, Transport] = {}
         self._opening: dict[Transport, asyncio.Task[None]] = {}
+        self._retrying: list[asyncio.Task[None]] = []
         self._places = [self._made(make) for make in makes]
         self.has_groups = any(one.has_groups for one in self._places)
         self.place = ", ".join(one.place for one in self._places)
@@ -65,19 +66,33 @@ class SeveralTransport(Transport):
             raise defect
         if not self._opened():
             raise NoAnswer("\n".join(map(str, failures)))
+        self._retrying = [
+            asyncio.create_task(self._retry(place), name="client.retry") for place in self._places
+        ]
         self._task = asyncio.create_task(self._run(), name="client.several")
         await self._tried.wait()
 
+    async def _retry(self, place: Transport) -> None:
+        """Try again to reach a place that was not reached at first."""
+        await asyncio.wait((self._opening[place],))
+        while _failure_of(self._opening[place]):
+            await asyncio.sleep(LONGEST_WAIT_S)
+            opening = asyncio.create_task(place.open(), name="client.open")
+            try:
+                await asyncio.wait((opening,))
+            finally:
+                self._opening[place] = opening  # until now a request fails at once there
+                opening.add_done_callback(_failure_of)
+
     def _opened(self) -> list[Transport]:
-        """Return the places that were reached; one that was not is not tried again."""
+        """Return the places that were reached."""
         return [one for one, task in self._opening.items() if task.done() and not _failure_of(task)]
 
     async def close(self) -> None:
         """Disconnect from all."""
         await super().close()
-        for task in self._opening.values():
-            task.cancel()
-        await asyncio.gather(*self._opening.values(), return_exceptions=True)
+        await _cancel(self._retrying)
+        await _cancel(self._opening.values())
         await asyncio.gather(*(one.close() for one in self._places))
 
     async def _serve(self) -> None:
@@ -134,9 +149,7 @@ class SeveralTransport(Transport):
                             await asyncio.wait(waiting, timeout=also_s)
                         return answer
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await _cancel(tasks)
         if refusal is None:
             raise TimeoutError
         return refusal
@@ -172,6 +185,13 @@ class SeveralTransport(Transport):
 def _failure_of(task: asyncio.Task[None]) -> BaseException | None:
     """Return with what a task has failed; None where it has not, or was cancelled."""
     return None if not task.done() or task.cancelled() else task.exception()
+
+
+async def _cancel(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel tasks, and wait until they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _first(tasks: list[asyncio.Task[Any]]) -> None:

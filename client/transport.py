@@ -59,8 +59,9 @@ class Transport(ABC):
         Raises
         ------
         NoAnswer
-            If that does not succeed; it is not tried again then.
+            If that does not succeed; it is not tried again then, before it is called again.
         """
+        self._tried.clear()
         self._task = asyncio.create_task(self._run(), name="client.connection")
         try:
             await self._tried.wait()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ..api import RequestError
+
+if TYPE_CHECKING:
+    from motiond.client import Refused
 
 
 def json_object(payload: object) -> dict[str, Any] | None:
@@ -18,14 +21,8 @@ def json_object(payload: object) -> dict[str, Any] | None:
     return data if isinstance(data, dict) else None
 
 
-def data_of(where: str, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of an answer; raise the RequestError of a refusal."""
-    data = answer.get("data")
-    data = data if isinstance(data, dict) else {}
-    if answer.get("status") == "ok":
-        return data
-    code, error = answer.get("code"), answer.get("error")
-    if not isinstance(code, str) or not isinstance(error, str):
-        problem, hint = "its answer cannot be understood", "look at the daemon's log"
-        raise RequestError("INTERNAL", where, problem, "it has neither ok nor a refusal", hint)
-    raise RequestError.of(code, error, data)  # type: ignore[arg-type] # a newer daemon may have further codes
+def refusal_of(error: Refused) -> RequestError:
+    """Return a refusal that a client has received, as one of ours."""
+    return RequestError.from_answer(
+        {"code": error.code, "error": str(error), "data": error.data, "problems": error.problems}
+    )

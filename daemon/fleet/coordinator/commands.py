@@ -14,13 +14,9 @@ from motiond.client import NoAnswer
 from motiond.text import listed
 
 from ...api import VERBS, RequestError, holder_of
-from ...mqtt.topics import ANY_ROBOT
 from .conversation import conversing
-from .leases import Leases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from ...api import GroupVerb
     from ...config.mqtt import MqttSettings
     from .conversation import Conversation
@@ -56,30 +52,10 @@ async def command(settings: MqttSettings, group: str, verb: GroupVerb) -> list[G
     NoAnswer
         If there is no broker.
     """
-    if not VERBS[verb].stops:
-        async with (
-            conversing(settings) as conversation,
-            Leases(conversation, holder_of(f"fleet {verb}")) as leases,
-        ):
-            return await _ask_all(conversation, group, verb, leases.ask)
-    return await _stop_everywhere(settings, group, verb)
-
-
-def shortfall(group: str, verb: GroupVerb, gathered: list[Gathered]) -> RequestError | None:
-    """Return which robots refused or did not answer, and why; None where all have obeyed."""
-    failed = [answer for answer in gathered if answer.error is not None]
-    if not failed:
-        return None
-    names = listed([answer.robot for answer in failed])
-    head = f"{group}/{verb}: {names} did not take it, of {len(gathered)} robots; look at what stands below"
-    lines = "\n".join((head, *(str(answer.error) for answer in failed)))
-    return RequestError.of("MEMBER_REFUSED", lines, {"robots": [answer.payload() for answer in gathered]})
-
-
-async def _stop_everywhere(settings: MqttSettings, group: str, verb: GroupVerb) -> list[Gathered]:
-    """Stop at each broker, as any of them may have the daemons."""
-    stopping = (_stop_at(broker, group, verb) for broker in settings.each())
-    answers = await asyncio.gather(*stopping, return_exceptions=True)
+    # Any broker may have the daemons that are to stop.
+    brokers = settings.each() if VERBS[verb].stops else [settings]
+    asking = (_ask_all(broker, group, verb) for broker in brokers)
+    answers = await asyncio.gather(*asking, return_exceptions=True)
     gathered: dict[str, Gathered] = {}
     failures: list[BaseException] = []
     for answer in answers:
@@ -95,40 +71,43 @@ async def _stop_everywhere(settings: MqttSettings, group: str, verb: GroupVerb) 
     return [gathered[robot] for robot in sorted(gathered)]
 
 
-async def _stop_at(settings: MqttSettings, group: str, verb: GroupVerb) -> list[Gathered]:
-    async with conversing(settings) as conversation:
-        return await _ask_all(conversation, group, verb, conversation.ask)
+def shortfall(group: str, verb: GroupVerb, gathered: list[Gathered]) -> RequestError | None:
+    """Return which robots refused or did not answer, and why; None where all have obeyed."""
+    failed = [answer for answer in gathered if answer.error is not None]
+    if not failed:
+        return None
+    names = listed([answer.robot for answer in failed])
+    head = f"{group}/{verb}: {names} did not take it, of {len(gathered)} robots; look at what stands below"
+    lines = "\n".join((head, *(str(answer.error) for answer in failed)))
+    return RequestError.of("MEMBER_REFUSED", lines, {"robots": [answer.payload() for answer in gathered]})
 
 
-async def _ask_all(
-    conversation: Conversation,
-    group: str,
-    verb: GroupVerb,
-    ask: Callable[[str, str, dict[str, Any]], Coroutine[Any, Any, dict[str, Any]]],
-) -> list[Gathered]:
+async def _ask_all(settings: MqttSettings, group: str, verb: GroupVerb) -> list[Gathered]:
     """Ask each robot of a group as soon as it is known to be one."""
-    asked: dict[str, asyncio.Task[dict[str, Any]]] = {}
+    async with conversing(settings, holder_of(f"fleet {verb}")) as conversation:
+        asked: dict[str, asyncio.Task[dict[str, Any]]] = {}
 
-    def ask_new(*_: object) -> None:
-        for robot in conversation.roster.members(group):
-            if robot not in asked:
-                asked[robot] = asyncio.create_task(ask(robot, verb, {}), name=f"fleet.{verb}")
+        def ask_new(*_: object) -> None:
+            for robot in conversation.roster.members(group):
+                if robot not in asked:
+                    asked[robot] = asyncio.create_task(
+                        conversation.ask(robot, verb, {}), name=f"fleet.{verb}"
+                    )
 
-    await conversation.subscribe(conversation.topics.response(ANY_ROBOT, verb))
-    conversation.listeners.append(ask_new)
-    try:
-        await conversation.look_around("description", "availability")
-        conversation.listeners.remove(ask_new)
-        conversation.roster.must_have(group)
-        there = [task for robot, task in asked.items() if not conversation.roster.absence(robot)]
-        if there:
-            await asyncio.wait(there)
-        await asyncio.wait(asked.values(), timeout=ABSENT_S)
-        return [_gathered(conversation, robot, asked[robot]) for robot in sorted(asked)]
-    finally:
-        for task in asked.values():
-            task.cancel()
-        await asyncio.gather(*asked.values(), return_exceptions=True)
+        conversation.listeners.append(ask_new)
+        try:
+            await conversation.look_around("description", "availability")
+            conversation.listeners.remove(ask_new)
+            conversation.roster.must_have(group)
+            there = [task for robot, task in asked.items() if not conversation.roster.absence(robot)]
+            if there:
+                await asyncio.wait(there)
+            await asyncio.wait(asked.values(), timeout=ABSENT_S)
+            return [_gathered(conversation, robot, asked[robot]) for robot in sorted(asked)]
+        finally:
+            for task in asked.values():
+                task.cancel()
+            await asyncio.gather(*asked.values(), return_exceptions=True)
 
 
 def _gathered(conversation: Conversation, robot: str, answer: asyncio.Task[dict[str, Any]]) -> Gathered:

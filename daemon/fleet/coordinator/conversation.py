@@ -1,26 +1,28 @@
-"""One connection to the broker, for requests to many robots at once and all of their reports."""
+"""What a coordinator knows of all robots at a broker, and its requests to them."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import aiomqtt
-import orjson
 
-from motiond.client import NoAnswer
+from motiond.client import NoAnswer, Refused, connect
 
+from ...config.client import brokers_of
 from ...config.mqtt import MqttSettings
-from ...mqtt.client import REFUSED, PacketTooLong, address_of, at_broker
-from ...mqtt.topics import ANY_ROBOT, ReportTopic, ResponseTopic, Topics
-from ..answers import data_of, json_object
-from ..brokers import ALSO_S, NoneAnswered, broker_of, first_answer, stop_at
+from ...mqtt.client import address_of, at_broker
+from ...mqtt.topics import ANY_ROBOT, ReportTopic, Topics
+from ..answers import json_object, refusal_of
+from ..brokers import broker_of
 from .roster import Roster
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from motiond.client import Daemon, Robot
 
     from ...mqtt.client import MqttConnection
 
@@ -31,12 +33,17 @@ SUBSCRIBE_S = 5.0
 
 
 class Conversation:
-    """Requests and reports on one connection to one broker.
+    """Reports on a connection to one broker, and requests by a client.
 
     Parameters
     ----------
-    others : sequence of MqttSettings
-        The other brokers that the configuration names.
+    reports : MqttConnection
+    settings : MqttSettings
+        Where that is.
+    daemon : Daemon
+        Sends requests; those to stop to each broker that the configuration names.
+    holder : str, optional
+        As whom control is acquired where a robot requires it and nobody has it.
 
     Attributes
     ----------
@@ -45,17 +52,17 @@ class Conversation:
     """
 
     def __init__(
-        self, client: MqttConnection, settings: MqttSettings, others: Sequence[MqttSettings] = ()
+        self, reports: MqttConnection, settings: MqttSettings, daemon: Daemon, holder: str | None = None
     ) -> None:
         self.topics = Topics(settings.base)
         self.roster = Roster()
         self.listeners: list[Callable[[ReportTopic, dict[str, Any]], None]] = []
-        self._client = client
+        self._client = reports
         self._settings = settings
-        self._others = others
-        self._subscribed: set[str] = set()
-        self._may_subscribe = asyncio.Lock()
-        self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._daemon = daemon
+        self._holder = holder
+        self._robots: dict[str, Robot] = {}
+        self._in_control: list[AbstractAsyncContextManager[str]] = []
         self._news = asyncio.Event()
         self._kept = 0
         self._lost: NoAnswer | None = None
@@ -63,7 +70,7 @@ class Conversation:
     # -- reports ---------------------------------------------------------------------------------------------
 
     async def receive(self) -> None:
-        """Take messages until the connection breaks."""
+        """Take reports until the connection breaks."""
         try:
             async for message in self._client.messages:
                 self._kept += message.retain
@@ -71,20 +78,12 @@ class Conversation:
         except aiomqtt.MqttError as error:
             problem = f"{address_of(self._settings)}: the connection to the broker is lost"
             self._lost = NoAnswer(f"{problem}; {error}; look at what the robots do")
-            for asked in self._asked.values():
-                if not asked.done():
-                    asked.set_exception(self._lost)
         self._wake()
 
     def _take(self, message: aiomqtt.Message) -> None:
         meaning = self.topics.meaning(message.topic.value)
         data = json_object(message.payload)
         if meaning is None or data is None:
-            return
-        if isinstance(meaning, ResponseTopic):
-            asked = self._asked.get(str(data.get("transaction")))
-            if asked is not None and not asked.done():
-                asked.set_result(data)
             return
         self.roster.take(meaning, data)
         if isinstance(meaning, ReportTopic):
@@ -111,27 +110,18 @@ class Conversation:
         if self._lost is not None:
             raise self._lost
 
-    async def subscribe(self, *topics: str) -> None:
-        """Subscribe to each once, all with one packet."""
-        async with self._may_subscribe:
-            new = [topic for topic in topics if topic not in self._subscribed]
-            if new:
-                # By QoS 0: for more, a cluster elects a leader for each (`Broker.qos`).
-                await self._client.subscribe([(topic, 0) for topic in new], timeout=SUBSCRIBE_S)
-                self._subscribed.update(new)
-
     async def look_around(self, *subjects: str) -> None:
-        """Receive the retained reports of all robots on some subjects, until the broker falls silent.
+        """Receive the reports of all robots on some subjects, at first until the broker falls silent.
 
         Raises
         ------
         NoAnswer
             If no robot was ever at this broker.
         """
-        # Daemons first, as they report how to ask: a stop goes to each robot as soon as it is known.
-        await self.subscribe(
-            self.topics.daemon(), *(self.topics.report(ANY_ROBOT, subject) for subject in subjects)
-        )
+        # Daemons first, as they report who is there: a stop goes to each robot as soon as it is known.
+        topics = (self.topics.daemon(), *(self.topics.report(ANY_ROBOT, subject) for subject in subjects))
+        # By QoS 0: for more, a cluster elects a leader for each (`Broker.qos`).
+        await self._client.subscribe([(topic, 0) for topic in topics], timeout=SUBSCRIBE_S)
         loop = asyncio.get_running_loop()
         since_s, kept = loop.time(), self._kept
         while (left_s := since_s + self._patience_s() - loop.time()) > 0.0:
@@ -150,71 +140,52 @@ class Conversation:
     # -- requests --------------------------------------------------------------------------------------------
 
     async def ask(
-        self,
-        robot: str,
-        verb: str,
-        payload: dict[str, Any],
-        timeout_s: float = ANSWER_S,
-        until_s: float | None = None,
+        self, robot: str, verb: str, payload: dict[str, Any], timeout_s: float = ANSWER_S
     ) -> dict[str, Any]:
         """Send a request and return the data of its answer; any number may wait for theirs.
-
-        Parameters
-        ----------
-        until_s : float, optional
-            When to give up, by the event loop's clock, if part of `timeout_s` is over.
 
         Raises
         ------
         RequestError
             If it was refused.
         NoAnswer
-            If no answer comes in time.
+            If no answer comes in `timeout_s`, however many requests it takes to be in control.
         """
-        await self.subscribe(self.topics.response(ANY_ROBOT, verb))
-        transaction = uuid4().hex
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._asked[transaction] = answer
         try:
-            left_s = timeout_s if until_s is None else until_s - asyncio.get_running_loop().time()
-            async with asyncio.timeout(left_s):
-                if left_s > 0.0:
-                    request = {"transaction": transaction, **payload}
-                    self._send(robot, verb, request, left_s, self.roster.requests_qos())
-                data = await answer
+            # Not left to the client, which looks for a reason first: a release must not wait for that.
+            async with asyncio.timeout(timeout_s):
+                return await self._ask(robot, verb, payload, timeout_s)
+        except Refused as error:
+            raise refusal_of(error) from error
         except TimeoutError:
-            if (topic := self.topics.request(robot, verb)) in self._client.refused:
-                raise NoAnswer(f"{topic}: {REFUSED}") from None
             reason = self.roster.absence(robot) or "its daemon is reported online"
-            hint = "look at the daemon's log"
+            hint = "look at the daemon's log, and at the broker's access list"
             raise NoAnswer(f"{robot}: no answer in {timeout_s:.2g} s; {reason}; {hint}") from None
-        finally:
-            del self._asked[transaction]
-        return data_of(f"{robot}/{verb}", data)
 
-    async def stop(self, robot: str) -> dict[str, Any]:
-        """Stop a robot softly, at every broker at once: its daemon may have gone on to another."""
-        here = self.ask(robot, "stop", {})
-        if not self._others:
-            return await here
+    async def _ask(self, name: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        robot = self._robots.setdefault(name, self._daemon.robot(name))
         try:
-            return await first_answer([here, stop_at(self._others, robot, "stop", {}, ANSWER_S)], ALSO_S)
-        except NoneAnswered as error:
-            raise NoAnswer("\n".join(map(str, error.failures))) from None
+            return await robot.request(verb, payload, timeout_s=timeout_s)
+        except Refused as error:
+            if self._holder is None or not error.is_free:
+                raise
+        control = robot.control(self._holder)
+        await control.__aenter__()
+        self._in_control.append(control)
+        return await robot.request(verb, payload, timeout_s=timeout_s)
 
-    def _send(self, robot: str, verb: str, payload: dict[str, Any], expires_s: float, qos: int = 1) -> None:
-        """Hand a request over, which expires after so long."""
-        if self._lost is not None:
-            raise self._lost
-        topic = self.topics.request(robot, verb)
-        try:
-            self._client.hand_over(topic, orjson.dumps(payload), qos, expires_s=expires_s)
-        except PacketTooLong as error:
-            raise NoAnswer(str(error)) from error
+    @property
+    def is_in_control(self) -> bool:
+        """Whether it has acquired control of a robot."""
+        return bool(self._in_control)
+
+    async def release_control(self) -> None:
+        """Return control of all robots."""
+        await asyncio.gather(*(control.__aexit__(None, None, None) for control in self._in_control))
 
 
 @asynccontextmanager
-async def conversing(settings: MqttSettings) -> AsyncIterator[Conversation]:
+async def conversing(settings: MqttSettings, holder: str | None = None) -> AsyncIterator[Conversation]:
     """Connect for as long as the context lasts; of several brokers to the first where a daemon is.
 
     Raises
@@ -223,13 +194,13 @@ async def conversing(settings: MqttSettings) -> AsyncIterator[Conversation]:
         If the broker cannot be reached, or goes away.
     """
     broker = await broker_of(settings)
-    async with at_broker(broker) as client:
-        others = [other for other in settings.each() if other != broker]
-        conversation = Conversation(client, broker, others)
+    async with at_broker(broker) as reports, connect(brokers_of(settings)) as daemon:
+        conversation = Conversation(reports, broker, daemon, holder)
         receiving = asyncio.create_task(conversation.receive(), name="fleet.receive")
         try:
             yield conversation
         finally:
+            await conversation.release_control()
             receiving.cancel()
             await asyncio.wait((receiving,))
 

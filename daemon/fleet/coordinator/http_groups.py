@@ -73,7 +73,7 @@ class HttpGroups:
                 await start.begin()
                 if not accepted.done():
                     accepted.set_result(start.accepted())
-                while start.leases.are_held and not await start.outcomes.next():
+                while start.conversation.is_in_control and not await start.outcomes.next():
                     pass
         except (RequestError, NoAnswer) as error:
             if accepted.done():

@@ -39,11 +39,11 @@ async def list_robots(
         If there is no broker, or no robot was ever at it.
     """
     async with conversing(settings) as conversation:
-        await conversation.look_around("description", "availability", "state")
+        subjects = ("description", "availability", "state", *(["diagnostics"] if clocks else []))
+        await conversation.look_around(*subjects)
         roster = conversation.roster
         names = sorted(roster.robots) if group is None else roster.must_have(group)
         if clocks:
-            await conversation.subscribe(conversation.topics.report("+", "diagnostics"))
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOCKS_S):
                     while not all(_clock(roster.robots[name]) or roster.absence(name) for name in names):

@@ -96,11 +96,6 @@ class Roster:
             case _:
                 return f"its daemon '{robot.daemon}' is offline"
 
-    def requests_qos(self) -> int:
-        """Return by which quality of service to ask: 0 where a daemon reports that more takes longer."""
-        online = [daemon for daemon in self.daemons.values() if daemon.get("state") == "online"]
-        return 0 if any(daemon.get("requests_qos") == 0 for daemon in online) else 1
-
     def host(self, name: str) -> str | None:
         """Return the machine on which a robot's daemon runs, or ran."""
         daemon = self.daemons.get(self.robots[name].daemon or "", {})

@@ -17,16 +17,12 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-import aiomqtt
-
 from motiond.client import NoAnswer
 from motiond.text import echoed, listed, nearest
 
 from ...api import RequestError, holder_of
-from ...mqtt.topics import ANY_ROBOT
 from .appointment import Appointment, Prepared, appoint
 from .conversation import ANSWER_S, conversing
-from .leases import Leases
 from .outcomes import Outcomes
 
 if TYPE_CHECKING:
@@ -67,7 +63,7 @@ class GroupPlay:
 async def coordinating(
     settings: MqttSettings, play: GroupPlay, fresh_s: float = FRESH_S
 ) -> AsyncIterator[Coordinator]:
-    """Connect to the broker for one start; at the end release control of the members.
+    """Connect to the broker for one start; at the end return control of the members.
 
     Parameters
     ----------
@@ -79,10 +75,8 @@ async def coordinating(
     NoAnswer
         If the broker cannot be reached.
     """
-    async with conversing(settings) as conversation:
-        start = Coordinator(conversation, play, fresh_s)
-        async with start.leases:
-            yield start
+    async with conversing(settings, holder_of("fleet play")) as conversation:
+        yield Coordinator(conversation, play, fresh_s)
 
 
 class Coordinator:
@@ -100,12 +94,11 @@ class Coordinator:
 
     def __init__(self, conversation: Conversation, play: GroupPlay, fresh_s: float) -> None:
         self.id = uuid4().hex[:16]
-        self.leases = Leases(conversation, holder_of("fleet play"))
         self.outcomes = Outcomes(conversation, self.id)
         self.start_at: float | None = None
         self.is_committed = False
         self.may_be_reserved = False
-        self._conversation = conversation
+        self.conversation = conversation
         self._play = play
         self._fresh_s = fresh_s
         self._motions: dict[str, str] = {}
@@ -133,12 +126,10 @@ class Coordinator:
         NoAnswer
             If there is no broker, or no longer.
         """
-        topics = self._conversation.topics
-        reports = (topics.report(ANY_ROBOT, subject) for subject in ("reservation", "result", "diagnostics"))
-        verbs = ("fleet/prepare", "fleet/commit", "fleet/release", "stop")
-        await self._conversation.subscribe(*reports, *(topics.response(ANY_ROBOT, verb) for verb in verbs))
-        await self._conversation.look_around("description", "availability")
-        self._check_members(self._conversation.roster.must_have(self._play.group))
+        await self.conversation.look_around(
+            "reservation", "result", "diagnostics", "description", "availability"
+        )
+        self._check_members(self.conversation.roster.must_have(self._play.group))
         self.may_be_reserved = True
         try:
             await self._prepare_all()
@@ -163,7 +154,7 @@ class Coordinator:
 
     def _refuse_absent(self, members: Iterable[str]) -> None:
         """Refuse a start with an absent member, by its daemon's last report."""
-        roster = self._conversation.roster
+        roster = self.conversation.roster
         absences = {robot: roster.absence(robot) for robot in members}
         hint = "start it, or take the robot out of the group; `motiond forget` clears one that is gone"
         failures: Failures = {
@@ -181,7 +172,7 @@ class Coordinator:
 
         A broker that keeps the order of messages has reported all members when the first has answered.
         """
-        loop, roster = asyncio.get_running_loop(), self._conversation.roster
+        loop, roster = asyncio.get_running_loop(), self.conversation.roster
         for _ in range(PREPARE_TRIES):
             began_s = loop.time()
             self._motions.clear()
@@ -207,7 +198,7 @@ class Coordinator:
         token = self._tokens[robot] = secrets.token_urlsafe(TOKEN_BYTES)
         request["token_sha256"] = sha256(token.encode()).hexdigest()
         sent = time.time()
-        answer = await self.leases.ask(robot, "fleet/prepare", {**request, "expires_s": EXPIRES_S})
+        answer = await self.conversation.ask(robot, "fleet/prepare", {**request, "expires_s": EXPIRES_S})
         received = time.time()
         ready_in_s = _time_in(robot, answer, "ready_in_s")
         there = _time_in(robot, answer, "expires_at") - EXPIRES_S
@@ -225,7 +216,7 @@ class Coordinator:
     async def _release_one(self, robot: str) -> None:
         request = {"start": self.id, "token": self._tokens[robot]}
         try:
-            await self.leases.ask(robot, "fleet/release", request, RELEASE_S)
+            await self.conversation.ask(robot, "fleet/release", request, RELEASE_S)
         except RequestError as error:
             if error.code != "NOT_RESERVED":
                 raise
@@ -251,7 +242,9 @@ class Coordinator:
         }
         within_s = max(LEAST_ANSWER_S, min(ANSWER_S, appointment.within_s))
         asking = {
-            robot: self.leases.ask(robot, "fleet/commit", request | {"token": self._tokens[robot]}, within_s)
+            robot: self.conversation.ask(
+                robot, "fleet/commit", request | {"token": self._tokens[robot]}, within_s
+            )
             for robot in self.members
         }
         if failures := _failures(await _ask_each(asking)):
@@ -259,7 +252,7 @@ class Coordinator:
 
     async def stop(self) -> list[str]:
         """Ask all members to stop softly; return a line for each that has not confirmed it."""
-        asked = (self._conversation.stop(robot) for robot in self.members)
+        asked = (self.conversation.ask(robot, "stop", {}) for robot in self.members)
         answers = await asyncio.gather(*asked, return_exceptions=True)
         return [
             str(answer)
@@ -291,9 +284,7 @@ def _failures(answers: Mapping[str, object]) -> Failures:
     """Return the refusals and the missing answers; raise what is a defect."""
     failures: Failures = {}
     for robot, answer in answers.items():
-        if isinstance(answer, aiomqtt.MqttError):
-            failures[robot] = NoAnswer(f"{robot}: the connection to the broker is lost; {answer}; try again")
-        elif isinstance(answer, RequestError | NoAnswer):
+        if isinstance(answer, RequestError | NoAnswer):
             failures[robot] = answer
         elif isinstance(answer, BaseException):
             raise answer

@@ -6,18 +6,20 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from motiond.client import NoAnswer, connect
+
+from ...config.client import brokers_of
 from ...mqtt.client import heed_cancellation
-from ...mqtt.topics import ResponseTopic, Topics
+from ...mqtt.topics import Topics
 from .remote_reports import RemoteReports
 from .remote_robots import RemoteRobots
 from .uplink import Uplink
 
 if TYPE_CHECKING:
-    import aiomqtt
-
     from ...api import ReportHub
     from ...config.mqtt import MqttSettings
 
+CONNECT_AGAIN_S = 1.0
 SETTLE_S, FORGET_S = 2.0, 30.0
 """When a robot of which a new connection delivers nothing is reported absent, and is removed."""
 
@@ -30,35 +32,36 @@ class Gateway:
     hub : ReportHub
         Receives what the robots report.
     asks : bool
-        Whether requests are sent, so that answers have to be received.
+        Whether requests are sent.
     """
 
     def __init__(self, settings: MqttSettings, hub: ReportHub, *, asks: bool = True) -> None:
-        self._topics = Topics(settings.base)
-        self.reports = RemoteReports(self._topics, hub)
-        self.uplink = Uplink(settings, self._take, lambda: self.reports.is_deserted)
-        self.robots = RemoteRobots(self._topics, self.reports, self.uplink)
-        self.uplink.begun.append(self.reports.begin)
-        self.uplink.lost.append(self.robots.lose)
-        self._asks = asks
+        self.reports = RemoteReports(Topics(settings.base), hub)
+        self.uplink = Uplink(
+            settings, self.reports.begin, self.reports.take, lambda: self.reports.is_deserted
+        )
+        self.robots = RemoteRobots(self.reports)
+        self._brokers = brokers_of(settings) if asks else []
 
     async def run(self) -> NoReturn:
-        """Receive reports until cancelled."""
-        topics = self.reports.topics_of_all() + (self.robots.topics_of_answers() if self._asks else [])
-        expiring = asyncio.create_task(self._expire_robots(), name="fleet.settle")
+        """Receive reports, and send requests, until cancelled."""
+        helpers = [asyncio.create_task(self._expire_robots(), name="fleet.settle")]
+        if self._brokers:
+            helpers.append(asyncio.create_task(self._keep_client(), name="fleet.client"))
         try:
-            await self.uplink.run(topics)
+            await self.uplink.run(self.reports.topics_of_all())
         finally:
-            expiring.cancel()
-            await asyncio.wait((expiring,))
+            for helper in helpers:
+                helper.cancel()
+            await asyncio.wait(helpers)
 
-    def _take(self, message: aiomqtt.Message) -> None:
-        topic = message.topic.value
-        meaning = self._topics.meaning(topic)
-        if isinstance(meaning, ResponseTopic):
-            self.robots.take(meaning, message.payload)
-        else:
-            self.reports.take(topic, message.payload, retained=message.retain)
+    async def _keep_client(self) -> NoReturn:
+        """Keep a client of all brokers for requests; once connected, it connects again by itself."""
+        while True:
+            with suppress(NoAnswer):
+                async with connect(self._brokers) as self.robots.daemon:
+                    await asyncio.Event().wait()
+            await asyncio.sleep(CONNECT_AGAIN_S)
 
     async def _expire_robots(self) -> NoReturn:
         """Report robots absent, then remove them, that the broker does not know any more."""

@@ -18,6 +18,8 @@ from ..coordinator import Robot, Roster
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    import aiomqtt
+
     from ...api import ReportHub, Subject
 
 log = logging.getLogger(__name__)
@@ -101,10 +103,11 @@ class RemoteReports:
 
     # -- reports --------------------------------------------------------------------------------------------
 
-    def take(self, topic: str, payload: bytes, *, retained: bool) -> None:
+    def take(self, message: aiomqtt.Message) -> None:
         """Take a message; one that cannot be understood is ignored."""
-        meaning = self._topics.meaning(topic)
-        if len(payload) > MOST_BYTES:
+        meaning = self._topics.meaning(message.topic.value)
+        payload, retained = message.payload, message.retain
+        if not isinstance(payload, bytes) or len(payload) > MOST_BYTES:
             return
         if isinstance(meaning, ReportTopic) and not payload:
             if meaning.subject == "availability":

@@ -3,51 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NoReturn
-from uuid import uuid4
+
+from motiond.client import NoAnswer, Refused
 
 from ...api import VERBS, RequestError, unknown_robot
-from ...mqtt.topics import ANY_ROBOT, ResponseTopic
-from ..answers import data_of, json_object
-from ..brokers import ALSO_S, first_answer, stop_at
+from ..answers import refusal_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from motiond.client import Daemon
     from motiond.formats.arrays import Floats
 
-    from ...api import Lease, PlannedMotion, Request
-    from ...mqtt.topics import Topics
+    from ...api import ErrorCode, Lease, PlannedMotion, Request
     from .remote_reports import RemoteReports
-    from .uplink import Uplink
 
 ANSWER_S = 5.0
-STOP_AGAIN_S = 0.5
-"""So often a stop by QoS 0 is sent again until it is answered: nothing between here and there keeps it."""
 READING_S = 30.0
 """How long where the daemon reads files."""
 ABSENT_S = 1.0
 """How long the answer of a robot to a stop is waited for that is reported absent."""
+LOST = "there is no connection to the broker"
 READS_FILES = frozenset({"motions/reload", "motions/delete"})
-MOST_BYTES = 1_000_000
-
-Asked = tuple[str, str, str]
-"""A robot, a verb and a transaction."""
 
 
 class RemoteRobots:
     """All robots at a broker, as what acts on requests (`motiond.daemon.api.Commands`).
 
-    A request is published with its transaction, by which its answer is found. The robots' own daemons check
-    leases.
+    The robots' own daemons check leases. `daemon` is the client that asks them, once it was connected.
     """
 
-    def __init__(self, topics: Topics, reports: RemoteReports, uplink: Uplink) -> None:
-        self._topics = topics
+    def __init__(self, reports: RemoteReports) -> None:
+        self.daemon: Daemon | None = None
         self._reports = reports
-        self._uplink = uplink
-        self._asked: defaultdict[Asked, set[asyncio.Future[dict[str, Any]]]] = defaultdict(set)
 
     @property
     def robots(self) -> tuple[str, ...]:
@@ -58,30 +47,6 @@ class RemoteRobots:
     def leases(self) -> Mapping[str, Lease]:
         """No lease is kept here."""
         return {}
-
-    def topics_of_answers(self) -> list[str]:
-        """Return what has to be subscribed to."""
-        return [self._topics.response(ANY_ROBOT, "#")]
-
-    def take(self, answer: ResponseTopic, payload: bytes) -> None:
-        """Take an answer; ignore one to another client's request."""
-        if not self._asked or len(payload) > MOST_BYTES:
-            return
-        data = json_object(payload)
-        if data is None:
-            return
-        for waiting in self._asked.get((answer.robot, answer.verb, str(data.get("transaction"))), ()):
-            if not waiting.done():
-                waiting.set_result(data)
-
-    def lose(self) -> None:
-        """Refuse all requests that wait for an answer, as the connection is lost."""
-        problem = "the connection to the broker was lost before its answer came"
-        reason, hint = "it may have been acted on", "look at what the robot does"
-        for (robot, verb, _), answers in self._asked.items():
-            for answer in answers:
-                if not answer.done():
-                    answer.set_exception(RequestError("OFFLINE", f"{robot}/{verb}", problem, reason, hint))
 
     async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
         """Pass a request on and return the data of its answer.
@@ -98,50 +63,25 @@ class RemoteRobots:
         absence = self._reports.roster.absence(robot)
         if absence and not stops:
             raise RequestError("OFFLINE", where, "not sent", absence, "start it with `motiond run`")
+        daemon = self.daemon
+        if daemon is None or not daemon.is_connected:
+            raise RequestError("OFFLINE", where, "not sent", LOST, "it is made again; ask again")
         within_s = ABSENT_S if absence else READING_S if verb in READS_FILES else ANSWER_S
         body = request.model_dump(mode="json", exclude_unset=True)
-        asked = robot, verb, request.transaction or uuid4().hex
-        here = self._ask(asked, body, within_s)
-        others = self._uplink.others() if stops else []
-        if not others:
-            return await here
-        elsewhere = stop_at(others, robot, verb, {**body, "transaction": asked[2]}, ANSWER_S)
-        return await first_answer([here, elsewhere], ALSO_S)  # what fails here is the refusal that is raised
-
-    async def _send_stop(
-        self, topic: str, payload: dict[str, Any], within_s: float, answer: asyncio.Future[Any]
-    ) -> None:
-        """Send a stop at once; by QoS 0 again and again, until it is answered."""
-        while True:
-            qos = min(self._uplink.qos, self._reports.roster.requests_qos())
-            self._uplink.send(topic, payload, within_s, qos)
-            if qos > 0 or await asyncio.wait((answer,), timeout=STOP_AGAIN_S) != (set(), {answer}):
-                return
-
-    async def _ask(self, asked: Asked, body: dict[str, Any], within_s: float) -> dict[str, Any]:
-        robot, verb, transaction = asked
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._asked[asked].add(answer)
         try:
+            # Not left to the client, which looks for a reason first.
             async with asyncio.timeout(within_s):
-                topic, payload = self._topics.request(robot, verb), {**body, "transaction": transaction}
-                if VERBS[verb].stops:
-                    await self._send_stop(topic, payload, within_s, answer)
-                else:
-                    await self._uplink.send_in_turn(topic, payload, within_s)
-                return data_of(f"{robot}/{verb}", await answer)
+                return await daemon.ask(robot, verb, body, within_s)
+        except Refused as error:
+            raise refusal_of(error) from error
+        except NoAnswer as error:
+            raise RequestError.of("OFFLINE", error) from error
         except TimeoutError:
-            absence = self._reports.roster.absence(robot)
+            absence = self._reports.roster.absence(robot) if daemon.is_connected else LOST
             reason = absence or "its daemon is reported online"
-            hint = "use the robot's own switch" if VERBS[verb].stops else "look at what the robot does"
-            problem = f"sent, and not answered in {within_s:g} s"
-            code = "OFFLINE" if absence else "TIMEOUT"
-            raise RequestError(code, f"{robot}/{verb}", problem, reason, hint) from None  # type: ignore[arg-type] # both are codes
-        finally:
-            self._asked[asked].discard(answer)
-            if not self._asked[asked]:
-                del self._asked[asked]
-            answer.cancel()
+            hint = "use the robot's own switch" if stops else "look at what the robot does"
+            code: ErrorCode = "OFFLINE" if absence else "TIMEOUT"
+            raise RequestError(code, where, f"no answer in {within_s:g} s", reason, hint) from None
 
 
 class RemoteFiles:

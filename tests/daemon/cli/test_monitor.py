@@ -135,7 +135,7 @@ async def test_a_stop_that_nobody_answers_is_told_loudly_and_so_is_a_daemon_that
         await monitor.shows("warning: hot")
         monitor.type("s")
         await monitor.shows("STOP OF left IS NOT ANSWERED for ")
-        last = "STOP OF left HAS FAILED: sent, and not answered in 5 s"
+        last = "STOP OF left HAS FAILED: no answer in 5 s"
         await monitor.shows(last)
         crowd.daemon("broken")
         reason = "its daemon 'd1' has crashed, or has lost the broker; what follows is old"

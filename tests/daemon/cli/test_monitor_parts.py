@@ -240,9 +240,7 @@ async def test_a_stop_without_an_answer_is_an_alarm_until_it_comes(
 
 async def test_a_failed_stop_is_over_once_the_robot_is_halted_and_not_before(robots: Robots) -> None:
     commander = commander_of(robots)
-    robots.answer = NoAnswer(
-        "arm/stop: sent, and not answered in 5 s; it is late; use the robot's own switch"
-    )
+    robots.answer = NoAnswer("arm/stop: no answer in 5 s; it is late; use the robot's own switch")
     commander.press("s", "arm")
     await until(lambda: commander.alarm is not None)
     for robot, state in (("arm", "playing"), ("hand", "estopped"), ("arm", "idle"), ("arm", "offline")):
@@ -254,7 +252,7 @@ async def test_a_failed_stop_is_over_once_the_robot_is_halted_and_not_before(rob
 
 async def test_a_stop_that_fails_after_the_robot_was_halted_is_no_alarm(robots: Robots) -> None:
     commander = commander_of(robots)
-    robots.answer = NoAnswer("arm/stop: sent, and not answered in 5 s; use the robot's own switch")
+    robots.answer = NoAnswer("arm/stop: no answer in 5 s; use the robot's own switch")
     robots.may_answer.clear()
     commander.press("s", "arm")
     commander.heed("arm", "estopped")
@@ -276,9 +274,7 @@ async def test_a_stop_of_a_robot_that_was_halted_before_it_is_an_alarm_when_it_f
 @pytest.mark.parametrize("width", [20, 40, 80])
 async def test_a_failed_stop_says_what_to_do_on_a_narrow_terminal_too(robots: Robots, width: int) -> None:
     commander = commander_of(robots)
-    reason = (
-        "sent, and not answered in 5 s; its daemon 'd1' says that it is online; use the robot's own switch"
-    )
+    reason = "no answer in 5 s; its daemon 'd1' says that it is online; use the robot's own switch"
     robots.answer = NoAnswer(f"arm/stop: {reason}")
     commander.press("s", "arm")
     await until(lambda: commander.alarm is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import aiomqtt
@@ -41,6 +42,14 @@ async def test_requests_to_several_robots_are_answered_on_one_connection(
         replies = await asyncio.gather(arm.request("play", motion="wave"), hand.status())
     assert list(replies) == [{"goal_id": "g1"}, status()]
     assert sorted((robot, verb) for robot, verb, _ in robots.handled) == [("arm", "play"), ("hand", "status")]
+
+
+@pytest.mark.usefixtures("bridge")
+async def test_requests_may_have_their_transaction_in_common(broker: AnyBroker) -> None:
+    async with client_of(broker) as daemon:
+        arm, hand = daemon.robot("arm"), daemon.robot("hand")
+        asking = (robot.request("status", transaction="t1") for robot in (arm, arm, hand))
+        assert await asyncio.gather(*asking) == [status()] * 3
 
 
 @pytest.mark.usefixtures("bridge")
@@ -387,6 +396,26 @@ async def test_of_several_brokers_one_that_hangs_keeps_no_stop_from_the_next(
             connect([Broker(url) for url in places]) as daemon,
         ):
             assert await daemon.robot("arm").stop() == robots.answers["stop"]
+
+
+async def test_of_several_brokers_one_that_comes_later_is_asked_as_well(
+    broker: AnyBroker, robots: Robots, hub: ReportHub
+) -> None:
+    later = Embedded(free_port())
+    places = [Broker(str(address_of(one.settings)), protocol="3.1.1") for one in (later, broker)]
+    async with connect(places) as daemon:
+        await later.start()
+        async with (
+            running(MqttBridge(later.settings, "d1", robots, Dispatcher(robots), hub)),
+            asyncio.timeout(PATIENCE_S),
+        ):
+            with pytest.raises(NoAnswer):
+                await daemon.robot("arm").request("stop", timeout_s=SOON_S)
+            while True:
+                with suppress(NoAnswer):
+                    assert await daemon.robot("arm").stop() == robots.answers["stop"]
+                    break
+    await later.kill()
 
 
 async def test_where_no_broker_of_several_has_the_robot_each_is_named(broker: AnyBroker) -> None:

@@ -101,25 +101,6 @@ async def test_all_are_prepared_and_then_committed_to_one_time(broker: Embedded,
         }
 
 
-async def test_they_are_prepared_by_qos_0_where_their_daemons_report_that_more_takes_longer(
-    broker: Embedded, choir: Members
-) -> None:
-    await played(broker)
-    assert choir.asked_by == {("fleet/prepare", 1), ("fleet/commit", 1)}
-    choir.daemon("online", requests_qos=0)
-    await choir.settle()
-    choir.asked_by.clear()
-    await played(broker)
-    assert choir.asked_by == {("fleet/prepare", 0), ("fleet/commit", 0)}
-    choir.daemon("offline", requests_qos=0)
-    await choir.settle()
-    async with members(broker.settings, "d2") as others:
-        others.add("lute", "strings")
-        await others.settle()
-        await played(broker, group="strings")
-        assert others.asked_by == {("fleet/prepare", 1), ("fleet/commit", 1)}
-
-
 async def test_a_member_first_reported_while_others_are_prepared_takes_part(
     broker: Embedded, choir: Members
 ) -> None:
@@ -155,7 +136,8 @@ CONTROLLED = "right/fleet/prepare: not in control; ana has it; ask them to relea
 EXPIRED = "right: not reserved for start 's1'; it has expired, was released or never was; prepare it first"
 NO_TIME = "right: its answer has ready_in_s -1.0; it must be a time in s; look at the daemon's log"
 IN_1_S, IN_5_S = (
-    f"right: no answer in {time_s} s; its daemon is reported online; look at the daemon's log"
+    f"right: no answer in {time_s} s; its daemon is reported online; "
+    "look at the daemon's log, and at the broker's access list"
     for time_s in (1, 5)
 )
 

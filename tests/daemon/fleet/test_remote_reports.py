@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import aiomqtt
 import numpy as np
 import orjson
 import pytest
@@ -29,7 +30,8 @@ class Broker:
 
     def deliver(self, topic: str, data: Any, *, retained: bool = False) -> None:
         payload = data if isinstance(data, bytes) else orjson.dumps(data)
-        self.reports.take(f"motiond/{topic}", payload, retained=retained)
+        message = aiomqtt.Message(f"motiond/{topic}", payload, 0, retained, 0, None)
+        self.reports.take(message)
 
     def daemon(self, state: str, daemon: str = "d1", *, retained: bool = False) -> None:
         self.deliver(f"bridge/{daemon}/availability", {"state": state, "host": "bench"}, retained=retained)

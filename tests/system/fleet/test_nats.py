@@ -14,9 +14,8 @@ import pytest
 from motiond.client import connect
 from motiond.daemon.config.client import brokers_of
 from motiond.daemon.config.settings import host_name
-from motiond.daemon.fleet.coordinator import Conversation
+from motiond.daemon.fleet.coordinator import conversing
 from motiond.daemon.mqtt.client import MqttConnection
-from motiond.daemon.mqtt.topics import ANY_ROBOT, DaemonTopic
 from tests.daemon.conftest import MqttObserver, data_of
 from tests.daemon.programs import running, use
 from tests.daemon.rig import Rig
@@ -181,11 +180,8 @@ async def test_stops_of_one_robot_and_of_a_group_come_while_no_node_can_log_anyt
     async with (
         subscribed(settings) as observer,
         connect(brokers_of(settings.each()[0])) as alone,
-        MqttConnection(settings) as together,
+        conversing(settings.each()[0]) as conversation,
     ):
-        conversation = Conversation(together, settings.each()[0])
-        conversation.roster.take(DaemonTopic("d1"), {"state": "online", "requests_qos": 0})
-        await conversation.subscribe(conversation.topics.response(ANY_ROBOT, "stop"))
         for number in (2, 3):
             cluster.nodes[number - 1].freeze()
         try:
