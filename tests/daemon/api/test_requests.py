@@ -6,117 +6,106 @@ import pytest
 from motiond.daemon.api import VERBS, PlayRequest, RawRequest, RequestError, StopRequest, parse
 
 JSON = "a request is a JSON object in UTF-8, without NaN; correct it"
-CUT = "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"
+UNIX = "it must be Unix time in s, from 0 to 1e+10"
 KNOWN = (
     "play knows motion, speed, loop, ping_pong, first, last, seam, path_tolerance, "
     "goal_tolerance, goal_time_tolerance, start_at, on_busy, transaction, expires_at, lease"
 )
 
 
+def refused(robot: str, verb: str, payload: bytes) -> str:
+    with pytest.raises(RequestError) as caught:
+        parse(RawRequest(robot, verb, payload))
+    assert caught.value.code == "INVALID_REQUEST" or verb not in VERBS
+    return str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("payload", "message"),
     [
-        (b"x" * 65537, "arm/play: 65537 bytes; a request has at most 65536; send less"),
-        (b"{motion}", f"arm/play: not JSON at line 1 column 2; {JSON}"),
-        (b'{\n "speed": NaN}', f"arm/play: not JSON at line 2 column 11; {JSON}"),
-        (b'{"motion": "\xff"}', f"arm/play: not JSON at line 1 column 1; {JSON}"),
-        (b'"wave"', "arm/play: 'wave' is no JSON object; put keys and values in { }"),
-        (b"[1, 2]", "arm/play: [1, 2] is no JSON object; put keys and values in { }"),
+        (b"x" * 65537, "65537 bytes; a request has at most 65536; send less"),
+        (b'{\n "speed": NaN}', f"not JSON at line 2 column 11; {JSON}"),
+        (b'{"motion": "\xff"}', f"not JSON at line 1 column 1; {JSON}"),
+        (b"[1, 2]", "[1, 2] is no JSON object; put keys and values in { }"),
     ],
-    ids=["large", "no JSON", "NaN", "no UTF-8", "text", "list"],
+    ids=["large", "NaN", "no UTF-8", "list"],
 )
 def test_a_payload_that_is_no_json_object_is_refused(payload: bytes, message: str) -> None:
-    with pytest.raises(RequestError) as caught:
-        parse(RawRequest("arm", "play", payload))
-    assert (caught.value.code, str(caught.value)) == ("INVALID_REQUEST", message)
+    assert refused("arm", "play", payload) == f"arm/play: {message}"
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ({"motion": "wave", "sped": 1}, f"arm/play: unknown key 'sped'; {KNOWN}; did you mean 'speed'?"),
-        ({}, "arm/play: 'motion' is missing; play needs it; add it"),
-        ({"motion": 7}, "arm/play: 'motion' is 7; it must be a valid string; correct it"),
-        ({"motion": ""}, "arm/play: 'motion' is ''; it must have at least 1 character; correct it"),
-        (
-            {"motion": "wave", "speed": 20},
-            "arm/play: 'speed' is 20; it must be less than or equal to 10; correct it",
-        ),
-        ({"motion": "wave", "speed": "1"}, "arm/play: 'speed' is '1'; it must be a valid number; correct it"),
-        (
-            {"motion": "wave", "speed": True},
-            "arm/play: 'speed' is True; it must be a valid number; correct it",
-        ),
-        (
-            {"motion": "wave", "on_busy": "shove"},
-            "arm/play: 'on_busy' is 'shove'; it must be 'reject', 'queue' or 'replace'; correct it",
-        ),
-        (
-            {"motion": "wave", "first": {"frame": 3, "time": 0.1}},
-            (
-                "arm/play: 'first' is {'frame': 3, 'time': 0.1}; "
-                "it must name one of frame, time and marker; correct it"
-            ),
-        ),
-        (
-            {"motion": "wave", "first": {"frame": 1e308}},
-            "arm/play: 'first.frame' is 1e+308; it must be a valid integer; correct it",
-        ),
-        (
-            {"motion": "wave", "last": {"fram": 1}},
-            "arm/play: unknown key 'last.fram'; last knows frame, time, marker; did you mean 'frame'?",
-        ),
-        (
-            {"motion": "wave", "last": 3},
-            ("arm/play: 'last' is 3; it must be a valid dictionary or instance of PlaceRequest; correct it"),
-        ),
-        (
-            {"motion": "wave", "path_tolerance": {"elbow": -2}},
-            ("arm/play: 'path_tolerance.elbow' is -2; it must be greater than or equal to -1; correct it"),
-        ),
-        (
-            {"motion": "wave", "path_tolerance": {"": 1}},
-            "arm/play: 'path_tolerance.' is ''; it must have at least 1 character; correct it",
-        ),
-        (
-            {"motion": "wave", "path_tolerance": {"e" * 200: -2}},
-            (
-                f"arm/play: 'path_tolerance.{'e' * 44}…' is -2; "
-                "it must be greater than or equal to -1; correct it"
-            ),
-        ),
-        (
-            {"motion": "wave", "loop": {"constrained": 1}},
-            """\
-arm/play: 'loop' is {'constrained': 1}; it must be a valid integer; correct it
-arm/play: 'loop' is {'constrained': 1}; it must be 'forever'; correct it""",
-        ),
-        (
-            {"motion": "wave", "transaction": "x" * 201},
-            f"arm/play: 'transaction' is {CUT}; it must have at most 200 characters; correct it",
-        ),
-        (
-            {"speed": 0, "loops": 2},
-            f"""\
-arm/play: 'motion' is missing; play needs it; add it
-arm/play: 'speed' is 0; it must be greater than or equal to 0.1; correct it
-arm/play: unknown key 'loops'; {KNOWN}; did you mean 'loop'?""",
-        ),
-    ],
+PROBLEMS: tuple[tuple[dict[str, object], list[str]], ...] = (
+    ({"sped": 1}, [f"unknown key 'sped'; {KNOWN}; did you mean 'speed'?"]),
+    (
+        {"last": {"fram": 1}},
+        ["unknown key 'last.fram'; last knows frame, time, marker; did you mean 'frame'?"],
+    ),
+    ({"motion": ""}, ["'motion' is ''; it must have at least 1 character; correct it"]),
+    ({"speed": True}, ["'speed' is True; it must be a valid number; correct it"]),
+    ({"first": {"frame": 1.5}}, ["'first.frame' is 1.5; it must be a valid integer; correct it"]),
+    ({"first": {}}, ["'first' is {}; it must name one of frame, time and marker; correct it"]),
+    ({"path_tolerance": {"": 1}}, ["'path_tolerance.' is ''; it must have at least 1 character; correct it"]),
+    (
+        {"path_tolerance": {"e" * 200: "x"}},
+        [f"'path_tolerance.{'e' * 44}…' is 'x'; it must be a valid number; correct it"],
+    ),
+    (
+        {"loop": {"constrained": 1}},
+        [
+            f"'loop' is {{'constrained': 1}}; it must be {one}; correct it"
+            for one in ("a valid integer", "'forever'")
+        ],
+    ),
+    (
+        {"motion": None, "loops": 2},
+        [
+            "'motion' is None; it must be a valid string; correct it",
+            f"unknown key 'loops'; {KNOWN}; did you mean 'loop'?",
+        ],
+    ),
+    ({"start_at": 1.7e308}, [f"'start_at' is 1.7e+308; {UNIX}; correct it"]),
+    ({"start_at": 2e12}, [f"'start_at' is 2000000000000.0; {UNIX}, and looks like milliseconds; correct it"]),
+    (
+        {"start_at": 2e15},
+        [f"'start_at' is 2000000000000000.0; {UNIX}, and looks like microseconds; correct it"],
+    ),
+    ({"expires_at": 2e18}, [f"'expires_at' is 2e+18; {UNIX}, and looks like nanoseconds; correct it"]),
 )
-def test_every_problem_of_a_request_is_told(body: dict[str, object], message: str) -> None:
-    with pytest.raises(RequestError) as caught:
-        parse(RawRequest("arm", "play", orjson.dumps(body)))
-    assert (caught.value.code, str(caught.value)) == ("INVALID_REQUEST", message)
+
+
+@pytest.mark.parametrize(("body", "problems"), PROBLEMS)
+def test_every_problem_of_a_request_is_told(body: dict[str, object], problems: list[str]) -> None:
+    message = "\n".join(f"arm/play: {problem}" for problem in problems)
+    assert refused("arm", "play", orjson.dumps({"motion": "wave"} | body)) == message
+
+
+def test_a_key_that_is_missing_is_named() -> None:
+    assert refused("arm", "play", b"") == "arm/play: 'motion' is missing; play needs it; add it"
+
+
+BEYOND: tuple[tuple[str, dict[str, object]], ...] = (
+    ("play", {"motion": "m" * 1021}),
+    ("play", {"motion": "m", "transaction": "x" * 201}),
+    ("play", {"motion": "m", "speed": 11}),
+    ("play", {"motion": "m", "loop": 10**12}),
+    ("play", {"motion": "m", "goal_time_tolerance": 1e308}),
+    ("play", {"motion": "m", "first": {"time": 1e308}}),
+    ("play", {"motion": "m", "last": {"frame": 10**18}}),
+    ("play", {"motion": "m", "path_tolerance": {"elbow": 1e308}}),
+    ("goto", {"joints": {"elbow": 1e308}}),
+    ("goto", {"pose": "x" * 256}),
+    ("speed", {"speed": 5e-324}),
+)
+
+
+@pytest.mark.parametrize(("verb", "body"), BEYOND)
+def test_what_is_beyond_what_can_be_meant_is_refused(verb: str, body: dict[str, object]) -> None:
+    assert "; it must " in refused("arm", verb, orjson.dumps(body))
 
 
 def test_an_unknown_verb_is_told_what_there_is() -> None:
-    with pytest.raises(RequestError) as caught:
-        parse(RawRequest("arm", "plya", b""))
-    assert caught.value.code == "UNKNOWN_VERB"
-    assert str(caught.value) == (
-        f"arm/plya: unknown verb; motiond knows {', '.join(VERBS)}; did you mean 'play'?"
-    )
+    known = f"unknown verb; motiond knows {', '.join(VERBS)}"
+    assert refused("arm", "plya", b"") == f"arm/plya: {known}; did you mean 'play'?"
 
 
 def test_a_sound_request_comes_with_its_defaults() -> None:
@@ -125,23 +114,16 @@ def test_a_sound_request_comes_with_its_defaults() -> None:
     assert request == PlayRequest(motion="wave", speed=2.0, on_busy="reject", transaction="t")
 
 
-def refused(robot: str, verb: str, payload: bytes) -> str:
-    with pytest.raises(RequestError) as caught:
-        parse(RawRequest(robot, verb, payload))
-    return str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("payload", "key"),
     [
         (b'{"motion":"a","motion":"b"}', "motion"),
-        (b'{"motion":"a","motion":"a"}', "motion"),
         (b'{"motion":"a","\\u006dotion":"b"}', "motion"),
         (b'{"motion":"a","expires_at":1,"expires_at":9e9}', "expires_at"),
         (b'{"motion":"a","first":{"frame":1,"frame":2}}', "frame"),
         (b'{"motion":"a","path_tolerance":{"elbow":-1,"hip":1,"elbow":1}}', "elbow"),
     ],
-    ids=["two values", "one value", "escaped", "time", "inside", "joint"],
+    ids=["two values", "escaped", "time", "inside", "joint"],
 )
 def test_a_key_that_stands_twice_is_refused(payload: bytes, key: str) -> None:
     reason = "one key has one value; leave one out"
@@ -238,78 +220,8 @@ def test_what_is_told_of_a_request_stays_short(robot: str, verb: str, body: dict
     assert len(max(told.splitlines(), key=len)) < 700
 
 
-UNIX = "it must be Unix time in s, from 0 to 1e+10"
-
-
-@pytest.mark.parametrize(
-    ("verb", "body", "message"),
-    [
-        (
-            "play",
-            {"motion": "m" * 1021},
-            f"'motion' is {CUT.replace('x', 'm')}; it must have at most 1020 characters",
-        ),
-        ("play", {"start_at": 1.7e308}, f"'start_at' is 1.7e+308; {UNIX}"),
-        (
-            "play",
-            {"start_at": 1_763_800_000_000},
-            f"'start_at' is 1763800000000; {UNIX}, and looks like milliseconds",
-        ),
-        (
-            "play",
-            {"start_at": 1_763_800_000_000_000},
-            f"'start_at' is 1763800000000000; {UNIX}, and looks like microseconds",
-        ),
-        (
-            "stop",
-            {"expires_at": 1.7638e18},
-            f"'expires_at' is 1.7638e+18; {UNIX}, and looks like nanoseconds",
-        ),
-        (
-            "play",
-            {"first": {"time": 1e308}},
-            "'first.time' is 1e+308; it must be less than or equal to 1000000",
-        ),
-        (
-            "play",
-            {"last": {"frame": 10**18}},
-            "'last.frame' is 1000000000000000000; it must be less than or equal to 1000000000",
-        ),
-        (
-            "play",
-            {"path_tolerance": {"elbow": 1e308}},
-            "'path_tolerance.elbow' is 1e+308; it must be less than or equal to 1000",
-        ),
-        (
-            "goto",
-            {"joints": {"elbow": 1e308}},
-            "'joints.elbow' is 1e+308; it must be less than or equal to 1000000",
-        ),
-        ("goto", {"pose": "x" * 256}, f"'pose' is {CUT}; it must have at most 255 characters"),
-        ("speed", {"speed": 5e-324}, "'speed' is 5e-324; it must be greater than or equal to 0.1"),
-    ],
-)
-def test_a_number_beyond_what_can_be_meant_is_refused_with_what_would_be_allowed(
-    verb: str, body: dict[str, object], message: str
-) -> None:
-    whole = {"motion": "wave", **body} if verb == "play" else body
-    assert refused("arm", verb, orjson.dumps(whole)) == f"arm/{verb}: {message}; correct it"
-
-
-@pytest.mark.parametrize(
-    ("key", "text"),
-    [("loop", str(10**12)), ("goal_time_tolerance", "1e308")],
-)
-def test_a_number_in_place_of_a_word_has_bounds_too(key: str, text: str) -> None:
-    first, _ = refused("arm", "play", f'{{"motion": "wave", "{key}": {text}}}'.encode()).splitlines()
-    most = {"loop": 1_000_000_000, "goal_time_tolerance": 3600}[key]
-    value = {"loop": "1000000000000", "goal_time_tolerance": "1e+308"}[key]
-    assert first == f"arm/play: '{key}' is {value}; it must be less than or equal to {most}; correct it"
-
-
-@pytest.mark.parametrize("number", [str(10**400), "1e400", "-1e400"])
-def test_a_number_that_no_double_holds_is_no_json(number: str) -> None:
-    told = refused("arm", "play", f'{{"motion": "wave", "loop": {number}}}'.encode())
+def test_a_number_that_no_double_holds_is_no_json() -> None:
+    told = refused("arm", "play", b'{"motion": "wave", "loop": 1e400}')
     assert told.startswith("arm/play: not JSON at line 1 column ")
 
 
