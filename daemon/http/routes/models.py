@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
 
 from aiohttp import hdrs, web
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     Models: TypeAlias = Mapping[str, tuple[RobotModel | None, JointMap]]
 
 PIECE_BYTES = 1 << 18
-# A client that takes nothing of a mesh for so long is given up.
-PIECE_WITHIN_S = 30.0
 KINDS = {
     "stl": "model/stl",
     "obj": "model/obj",
@@ -111,14 +108,11 @@ async def _send(request: web.Request, file: BinaryIO, kind: str) -> web.StreamRe
     response.content_type, response.content_length = kind, status.st_size
     await response.prepare(request)
     left = 0 if request.method == hdrs.METH_HEAD else status.st_size
-    with suppress(TimeoutError):
-        while left and (piece := await asyncio.to_thread(file.read, min(left, PIECE_BYTES))):
-            async with asyncio.timeout(PIECE_WITHIN_S):
-                await response.write(piece)
-            left -= len(piece)
+    while left and (piece := await asyncio.to_thread(file.read, min(left, PIECE_BYTES))):
+        await response.write(piece)
+        left -= len(piece)
     if left and request.transport is not None:
-        # The client does not take it, or the file was cut short meanwhile: the rest will never come.
-        request.transport.abort()
+        request.transport.abort()  # the file was cut short meanwhile: the rest will never come
     return response
 
 
