@@ -98,6 +98,26 @@ def frames_of(data: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
+async def gets_all_results_and_little_telemetry(site: Site, stopped: Stopped) -> None:
+    """Show that a client that reads late gets every result, and of telemetry the newest before all."""
+    async with site.live() as page:
+        await page.until_daemon()
+        for number in range(10):
+            await publish(site, range(200 * number, 200 * number + 200), page)
+            for subject in ("result", "event"):
+                site.hub.publish(report(subject, number))
+    frames = await stopped.read(lambda frames: has_come(frames, 1999, 9))
+    assert told_in(frames, "result") == told_in(frames, "event") == [*range(10)]
+    samples = samples_in(frames)
+    assert samples == sorted(samples)
+    assert len(samples) < 500
+
+
+def has_come(frames: list[tuple[int, bytes]], newest: int, last: int) -> bool:
+    said = all(last in told_in(frames, subject) for subject in ("result", "event"))
+    return said and newest in samples_in(frames)
+
+
 def told_in(frames: list[tuple[int, bytes]], subject: Subject) -> list[int]:
     texts = [orjson.loads(data) for opcode, data in frames if opcode == 1]
     return [one["data"]["number"] for one in texts if one.get("subject") == subject]
@@ -105,9 +125,3 @@ def told_in(frames: list[tuple[int, bytes]], subject: Subject) -> list[int]:
 
 def samples_in(frames: list[tuple[int, bytes]]) -> list[float]:
     return [HEAD.unpack_from(data)[4] for opcode, data in frames if opcode == 2]
-
-
-def has_all(frames: list[tuple[int, bytes]]) -> bool:
-    """Whether the newest telemetry has come, and the last of all else."""
-    is_new = 1999 in samples_in(frames)
-    return is_new and all(9 in told_in(frames, subject) for subject in ("result", "event"))

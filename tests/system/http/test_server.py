@@ -13,9 +13,8 @@ from motiond.daemon.service import daemon as service
 from tests.certificates import self_signed
 from tests.daemon.conftest import Robots, known_hub
 from tests.daemon.http.conftest import serving, until
-from tests.daemon.http.slow import Stopped, has_all, publish, report, samples_in, told_in
+from tests.daemon.http.slow import Stopped, gets_all_results_and_little_telemetry
 from tests.ports import free_port
-from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,20 +54,5 @@ async def test_all_addresses_are_served_over_ipv6_and_ipv4(tmp_path: Path) -> No
 async def test_a_slow_client_gets_every_result_and_the_newest_telemetry() -> None:
     """The system holds little for who does not read: what is older is left out."""
     settings = HttpSettings(listen=f"127.0.0.1:{free_port()}")
-    async with (
-        serving(settings, Robots(), known_hub()) as site,
-        Stopped(site) as stopped,
-        site.live() as page,
-    ):
-        await page.until_daemon()
-        for number in range(10):
-            await publish(site, range(200 * number, 200 * number + 200), page)
-            for subject in ("result", "event"):
-                site.hub.publish(report(subject, number))
-        async with asyncio.timeout(PATIENCE_S):
-            frames = await stopped.read(has_all)
-    assert told_in(frames, "result") == told_in(frames, "event") == [*range(10)]
-    samples = samples_in(frames)
-    assert samples == sorted(samples)
-    assert samples[-1] == 1999
-    assert len(samples) < 500
+    async with serving(settings, Robots(), known_hub()) as site, Stopped(site) as stopped:
+        await gets_all_results_and_little_telemetry(site, stopped)
