@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import pytest
 
 from motiond.daemon.api import Dispatcher, ReportHub
 from motiond.daemon.clock.monitor import ClockMonitor
+from motiond.daemon.config.certificates import of_chain, of_der
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.http import HttpServer, Served
@@ -26,6 +28,7 @@ from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
 
     from motiond.daemon.api import GroupPlayRequest, GroupVerb, RequestError
     from motiond.daemon.http.routes.models import Models
@@ -126,6 +129,18 @@ async def until(holds: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not holds():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.01)
+
+
+async def is_served_at(port: int, cert_file: Path) -> bool:
+    """Connect, and return whether the certificate that is shown ends as that of a file does."""
+    blind = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
+    async with asyncio.timeout(PATIENCE_S):
+        _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=blind)
+        shown: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        writer.close()
+        await writer.wait_closed()
+    return of_der(shown).ends == of_chain(cert_file).ends
 
 
 async def all_of(reader: asyncio.StreamReader) -> bytes:

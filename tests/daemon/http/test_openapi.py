@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from motiond.daemon.api import VERBS, Dispatcher
-from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http import Served
 from motiond.daemon.http.application import make_application
 from motiond.daemon.http.metrics.totals import Tally
 from motiond.daemon.http.openapi import openapi
 from motiond.daemon.http.typescript import typescript
+from tests.daemon import answers
 from tests.daemon.http import contract
 from tests.daemon.http.conftest import Choir
 
@@ -59,17 +59,7 @@ def test_every_schema_is_one_and_every_reference_leads_somewhere() -> None:
 async def test_every_route_stands_in_the_document_and_every_path_is_served(
     robots: Robots, hub: ReportHub
 ) -> None:
-    stand_in: Any = robots  # which shows no motions
-    served = Served(
-        dispatcher=Dispatcher(robots),
-        motions=stand_in,
-        groups=Choir(),
-        hub=hub,
-        models={},
-        daemon_id="d1",
-        is_broker_connected=lambda: True,
-        clock=lambda: ClockMonitor().payload(),
-    )
+    served = Served(Dispatcher(robots), robots, Choir(), hub, {}, "d1", lambda: True, dict)  # type: ignore[arg-type] # it shows no motions
     application, _ = make_application(HttpSettings(), None, served, Tally(lambda: robots.robots))
     routes = {
         (route.method, route.resource.canonical)
@@ -101,19 +91,9 @@ async def test_every_route_stands_in_the_document_and_every_path_is_served(
 
 
 def test_an_exchange_that_is_not_in_the_document_is_found() -> None:
-    state = {
-        "state": "idle",
-        "torque": True,
-        "loose": [],
-        "displaced": None,
-        "estop_latched": False,
-        "message": "",
-        "motion": None,
-        "goal_id": None,
-        "sequence": 1,
-        "stamp_utc": "2026-11-22T16:04:05.250Z",
-    }
-    contract.check("GET", "/api/robots/arm/state", 200, state | {"queued": 0})
+    state = answers.state()
+    contract.check("GET", "/api/robots/arm/state", 200, state)
+    del state["queued"]
     for wrong in (state, state | {"queued": "0"}, state | {"queued": 0, "state": "asleep"}):
         with pytest.raises(ValidationError):
             contract.check("GET", "/api/robots/arm/state", 200, wrong)
