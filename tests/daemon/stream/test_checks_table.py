@@ -17,7 +17,7 @@ from motiond.drivers.base import ActuatorState, CommunicationLost, DriverError
 from motiond.drivers.sim import SimDriver, SimOptions
 from motiond.drivers.testing.rig import Clock
 from tests.daemon.stream.test_loop import JOINTS, START, UNLIMITED
-from tests.daemon.stream.watched import STATES, Robot
+from tests.daemon.stream.watched import RATE_HZ, STATES, Robot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +27,6 @@ pytestmark = pytest.mark.slow
 PAGE = (Path(__file__).parents[3] / "docs" / "explanations" / "checks.md").read_text(encoding="utf-8")
 NOTHING, OTHERWISE = "\N{EN DASH}", "otherwise "
 LOST = "the bus or a module lost"
-RATE_HZ = 100.0
 TICK_S = 1 / RATE_HZ
 HOW_SOON_S = {"a tick": TICK_S, "40 ms": 0.04}
 LASTS_S = 0.2
@@ -233,7 +232,6 @@ def robot_of(folder: Path, failure: Failure) -> Iterator[tuple[Robot, Simulated]
         limits=replace(WIDE, **failure.limits),
         driver=actuators.driver,
         clock=actuators.clock,
-        rate_hz=RATE_HZ,
         setup={"daemon_timeout_s": SILENT_S},
     )
     robot.always = failure.play

@@ -39,6 +39,7 @@ RATE_HZ = 500.0
 UNLIMITED = messages.CheckLimits([None, None], None, None, None, None, [0.05] * 2, [False, False])
 WAYS = messages.WayBounds([0.5] * 2, [1.0] * 2, [5.0] * 2, 2.0, [0.002] * 2, [None] * 2, [None] * 2)
 ROWS = np.linspace(START, [0.3, 0.4], 400)
+NO_ROWS = np.empty((0, 2))
 
 
 def setup_of(**changes: Any) -> messages.Setup:
@@ -79,6 +80,8 @@ class LateClock(VirtualClock):
 
 class Bench:
     """A loop on virtual time, and the daemon's ends of its channel and ring."""
+
+    rate_hz = RATE_HZ
 
     def __init__(
         self,
@@ -138,30 +141,28 @@ class Bench:
     def play(
         self,
         rows: np.ndarray[Any, Any] = ROWS,
-        speed: float = 1.0,
-        start: list[float] | None = None,
-        rate_hz: float = RATE_HZ,
+        *,
+        approach: np.ndarray[Any, Any] = NO_ROWS,
+        rate_hz: float | None = None,
         **play: Any,
     ) -> None:
-        velocities = np.gradient(rows, 1 / rate_hz, axis=0)
-        motion = Track(rows, velocities, np.array([True, True]), rate_hz, 2.0)
-        approach = Track(np.empty((0, 2)), np.empty((0, 2)), np.array([True, True]), rate_hz, 2.0)
-        fds = share(approach), share(motion), share(approach)
-        self.channel.send(
-            messages.Play(
-                goal_id="goal-1",
-                motion="wave",
-                speed=speed,
-                start=start if start is not None else START,
-                clock_acceleration=2.0,
-                path_tolerance=[messages.OFF] * 2,
-                goal_tolerance=[messages.OFF] * 2,
-                goal_time_s=0.0,
-                passes=Passes(0, len(rows) - 1),
-                **play,
-            ),
-            fds,
-        )
+        """Play rows from where the robot holds; `play`: what else the command has."""
+        rate_hz = rate_hz or self.rate_hz
+        velocities = np.zeros_like(approach), np.gradient(rows, 1 / rate_hz, axis=0), NO_ROWS
+        tracks = zip((approach, rows, NO_ROWS), velocities, strict=True)
+        fds = tuple(share(Track(*track, np.array([True, True]), rate_hz, 2.0)) for track in tracks)
+        values: dict[str, Any] = {
+            "goal_id": "goal-1",
+            "motion": "wave",
+            "speed": 1.0,
+            "start": self.loop.player.position.tolist(),
+            "clock_acceleration": 2.0,
+            "path_tolerance": [messages.OFF] * 2,
+            "goal_tolerance": [messages.OFF] * 2,
+            "goal_time_s": messages.OFF,
+            "passes": Passes(0, len(rows) - 1),
+        }
+        self.channel.send(messages.Play(**(values | play)), fds)
         for fd in fds:
             os.close(fd)
 
@@ -224,7 +225,7 @@ def test_a_play_is_refused_where_the_approach_was_planned_from_elsewhere(bench: 
 
 
 def test_a_play_without_torque_is_refused(bench: Bench) -> None:
-    bench.play()
+    bench.play(start=START)
     bench.step()
     (ended,) = bench.ends()
     assert ended.message == "the robot is idle, released; it cannot play now"
@@ -357,7 +358,7 @@ def test_a_silent_daemon_ends_the_motion_softly_and_is_obeyed_again_once_it_is_b
     bench.step_until(bench.ended)
     (ended,) = bench.ends()
     assert (ended.code, ended.message, bench.state()) == ("CANCELED", SILENT, State.IDLE)
-    bench.play(start=bench.loop.player.position.tolist())
+    bench.play()
     bench.step(2)
     assert bench.state() is State.PLAYING
     bench.driver.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.ipc.messages import OFF
-from motiond.daemon.ipc.states import TRANSITIONS, Event, ResultCode, State
+from motiond.daemon.ipc.states import ResultCode, State
 from motiond.daemon.stream.engine.execution import Execution, Tolerances
 from motiond.daemon.stream.engine.player import Player
 from motiond.daemon.stream.engine.watch import watch_tolerances
@@ -276,34 +275,3 @@ def test_a_stop_while_the_joints_settle_ends_canceled(player: Player) -> None:
     player.stop(ResultCode.CANCELED, "")
     follow(player, 1, [0.5, 0.0])
     assert (state_of(player), player.results[0].code) == (State.IDLE, ResultCode.CANCELED)
-
-
-ON_THE_WAY = {
-    Event.PAUSE: State.PAUSING,
-    Event.STOP: State.STOPPING,
-    Event.ESTOP: State.ESTOPPED,
-    Event.FAULT: State.FAULT,
-}
-SLOWED = {
-    Event.RESUME: State.PLAYING,
-    Event.RETURN: State.APPROACHING,
-    Event.STOP: State.STOPPING,
-    Event.ESTOP: State.ESTOPPED,
-    Event.FAULT: State.FAULT,
-}
-EXPECTED: dict[State, dict[Event, State]] = {
-    State.OFFLINE: {},
-    State.IDLE: {Event.PLAY: State.APPROACHING, Event.ESTOP: State.ESTOPPED, Event.FAULT: State.FAULT},
-    State.APPROACHING: {Event.ARRIVED: State.PLAYING, **ON_THE_WAY},
-    State.PLAYING: {Event.FINISHED: State.IDLE, Event.REPEAT: State.APPROACHING, **ON_THE_WAY},
-    State.PAUSING: {Event.STOPPED: State.PAUSED, **SLOWED},
-    State.PAUSED: {Event.SEEK: State.APPROACHING, **SLOWED},
-    State.STOPPING: {Event.STOPPED: State.IDLE, Event.ESTOP: State.ESTOPPED, Event.FAULT: State.FAULT},
-    State.ESTOPPED: {Event.RESET: State.IDLE, Event.FAULT: State.FAULT},
-    State.FAULT: {},
-}
-
-
-@pytest.mark.parametrize(("state", "event"), list(itertools.product(State, Event)))
-def test_every_pair_of_state_and_event_leads_where_the_page_says(state: State, event: Event) -> None:
-    assert TRANSITIONS.get((state, event), state) == EXPECTED[state].get(event, state)

@@ -15,12 +15,10 @@ from motiond.daemon.stream.locks import DeviceLocks
 from motiond.daemon.stream.process.devices import reopen
 from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.drivers.base import CommunicationLost, Driver, DriverOptions
-from tests.daemon.rig import FULL_SWING, Rig, ask
 from tests.daemon.stream.test_locks import device
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from motiond.drivers.base import ActuatorCommand, ActuatorState
 
@@ -143,31 +141,3 @@ def test_a_port_that_comes_back_by_another_name_is_opened_once_no_other_has_it()
     assert holder is not None
     for each in (holder, locks, third, ours, loop_end):
         each.close()
-
-
-async def test_a_lost_bus_ends_the_motion_and_the_robot_comes_back_idle_without_torque(
-    tmp_path: Path,
-) -> None:
-    rig = Rig(tmp_path)
-    rig.robot["fault_requests"] = True
-    del rig.driver["plant"]
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        goal_id = (await ask(registry, "play", motion="long"))["goal_id"]
-        await rig.until("telemetry", lambda data: (data["frame"] or 0) > FULL_SWING)
-        since = len(rig.reports)
-        # A stream process that is held up for all of it would never meet it.
-        await ask(registry, "fault", fault="bus_lost", for_s=3.0)
-        result = await rig.result_of(goal_id)
-        await rig.until_state("offline", since)
-        back = await rig.until("event", lambda data: data["kind"] == "back", since)
-        idle = await rig.until("state", lambda data: data["state"] == "idle", since)
-        assert not idle["torque"]
-        played = await ask(registry, "play", motion="short")
-        assert (await rig.result_of(played["goal_id"]))["code"] == "SUCCESSFUL"
-    assert result["code"] == "COMM_LOST"
-    assert back["message"] == (
-        "the actuators are back; they are not held until torque is enabled, or a motion plays"
-    )
-    kinds = [report.data["kind"] for report in rig.reports[since:] if report.subject == "event"]
-    assert kinds.count("stream_lost") >= 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,6 @@ from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
 from motiond.daemon.stream.engine.execution import Phase
 from motiond.daemon.stream.timing.clocks import VirtualClock
-from motiond.daemon.trajectory.route import Passes
-from motiond.daemon.trajectory.track import Track, share
 from motiond.drivers.registry import make_driver
 from tests.daemon.stream.test_loop import JOINTS, START, UNLIMITED, Bench, setup_of
 
@@ -34,6 +31,8 @@ class Robot(Bench):
     `always`: what each `begin` gives beside its own.
     """
 
+    rate_hz = RATE_HZ
+
     def __init__(
         self,
         folder: Path,
@@ -41,14 +40,12 @@ class Robot(Bench):
         limits: messages.CheckLimits = LIMITS,
         driver: Driver | None = None,
         clock: VirtualClock | None = None,
-        rate_hz: float = RATE_HZ,
         setup: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
         clock = clock or VirtualClock(100.0)
         initial = {"initial": dict(zip(JOINTS, START, strict=True))}
         driver = driver or make_driver("sim", initial | options, JOINTS, clock.now)
-        self.rate_hz = rate_hz
         self.always: dict[str, Any] = {}
         super().__init__(folder, setup_of(limits=limits, **(setup or {})), driver, clock)
 
@@ -70,31 +67,8 @@ class Robot(Bench):
         """Return rows that stay where the robot holds."""
         return np.repeat(self.loop.player.position[np.newaxis], round(duration_s * self.rate_hz), axis=0)
 
-    def begin(
-        self, rows: np.ndarray[Any, Any] = FAR, approach: np.ndarray[Any, Any] | None = None, **play: Any
-    ) -> None:
-        empty = np.empty((0, 2))
-        driven, ways = np.array([True, True]), approach if approach is not None else empty
-        tracks = (
-            Track(ways, np.zeros_like(ways), driven, self.rate_hz, 2.0),
-            Track(rows, np.gradient(rows, 1 / self.rate_hz, axis=0), driven, self.rate_hz, 2.0),
-            Track(empty, empty, driven, self.rate_hz, 2.0),
-        )
-        fds = tuple(share(track) for track in tracks)
-        values: dict[str, Any] = {
-            "goal_id": "goal-1",
-            "motion": "wave",
-            "speed": 1.0,
-            "start": self.loop.player.position.tolist(),
-            "clock_acceleration": 2.0,
-            "path_tolerance": [messages.OFF] * 2,
-            "goal_tolerance": [messages.OFF] * 2,
-            "goal_time_s": messages.OFF,
-            "passes": Passes(0, len(rows) - 1),
-        }
-        self.channel.send(messages.Play(**(values | play | self.always)), fds)
-        for fd in fds:
-            os.close(fd)
+    def begin(self, rows: np.ndarray[Any, Any] = FAR, **play: Any) -> None:
+        self.play(rows, **(play | self.always))
 
     def run_for(self, duration_s: float) -> None:
         until_s = self.clock.now() + duration_s
