@@ -86,6 +86,17 @@ def held(*devices: str) -> Iterator[DeviceLocks]:
     locks.close()
 
 
+def holder_of(*devices: str) -> str:
+    """Return who holds one of these devices; '' where nobody does."""
+    locks = DeviceLocks(devices)
+    holder = locks.take()
+    name = "" if holder is None else str(holder)
+    for each in (holder, locks):
+        if each is not None:
+            each.close()
+    return name
+
+
 def held_by(device: str, holder: str) -> str:
     return f"{device}: held by {holder}; one device has one master; waiting until that process ends"
 
@@ -95,51 +106,35 @@ def nothing() -> None:
 
 
 def test_a_device_is_held_once_and_may_be_taken_when_it_is_free_again() -> None:
-    first, second = DeviceLocks([device("port")]), DeviceLocks([device("port")])
-    assert first.take() is None
-    holder = second.take()
-    assert holder is not None
-    holder.close()
-    first.close()
-    assert second.take() is None
-    second.close()
+    port = device("port")
+    with held(port):
+        assert holder_of(port) == held_by(port, f"process {os.getpid()}")
+    assert holder_of(port) == ""
 
 
 def test_all_devices_are_taken_or_none() -> None:
     one, two = device("one"), device("two")
-    first, both, other = DeviceLocks([two]), DeviceLocks([one, two]), DeviceLocks([one])
-    assert first.take() is None
-    holder = both.take()
-    assert holder is not None
-    assert other.take() is None
-    for each in (holder, first, both, other):
-        each.close()
+    with held(two):
+        both = DeviceLocks([one, two])
+        holder = both.take()
+        assert holder is not None
+        assert holder_of(one) == ""
+        holder.close()
 
 
 def test_a_process_that_drives_other_devices_releases_only_what_it_no_longer_drives() -> None:
     port, old, new = device("port"), device("old"), device("new")
-    locks = DeviceLocks([port, old])
-    assert locks.take() is None
-    locks.follow([port, new])
-    assert locks.take() is None
-    for name, is_free in ((port, False), (old, True), (new, False)):
-        other = DeviceLocks([name])
-        holder = other.take()
-        assert (holder is None) == is_free, name
-        for each in (holder, other):
-            if each is not None:
-                each.close()
-    locks.close()
+    with held(port, old) as locks:
+        locks.follow([port, new])
+        assert locks.take() is None
+        assert [bool(holder_of(name)) for name in (port, old, new)] == [True, False, True]
 
 
 def test_long_names_are_reported_apart_by_their_last_letter() -> None:
     name = device("x" * 300)
-    one, other, same = DeviceLocks([name + "a"]), DeviceLocks([name + "b"]), DeviceLocks([name + "a"])
-    assert (one.take(), other.take()) == (None, None)
-    holder = same.take()
-    assert holder is not None
-    for each in (holder, one, other):
-        each.close()
+    with held(name + "a"), held(name + "b"):
+        assert holder_of(name + "a")
+        assert not holder_of(name + "c")
 
 
 def test_a_device_is_waited_for_and_its_holder_named_once_until_it_is_free() -> None:
@@ -153,12 +148,8 @@ def test_who_waits_by_a_name_that_comes_to_stand_for_another_device_takes_that()
     name, taken, free = device("name"), device("held"), device("free")
     with held(taken), waiting(name, taken) as wait:
         assert wait.ends(nothing, lambda: setattr(wait, "devices", (name, free)))
-        for one in (name, free):
-            other = DeviceLocks([one])
-            holder = other.take()
-            assert holder is not None, one
-            for each in (holder, other):
-                each.close()
+        assert holder_of(name)
+        assert holder_of(free)
 
 
 def test_a_waiting_process_is_seen_to_be_alive_in_every_beat() -> None:
@@ -206,31 +197,18 @@ def test_a_device_with_two_names_has_one_master(tmp_path: Path, kind: str) -> No
         two.hardlink_to(one)
     else:  # by links, as only root can make nodes
         one, two = Path("/dev/null"), Path("/proc/self/root/dev/null")
-    first, second = DeviceLocks([f"test:{one}"]), DeviceLocks([f"test:{two}"])
-    assert first.take() is None
-    holder = second.take()
-    assert holder is not None
-    assert str(holder) == (
-        f"test:{two}: held by process {os.getpid()}; one device has one master; "
-        "waiting until that process ends"
-    )
-    first.close()
-    assert second.take() is None
-    for each in (holder, second):
-        each.close()
+    with held(f"test:{one}"):
+        assert holder_of(f"test:{two}") == held_by(f"test:{two}", f"process {os.getpid()}")
+    assert holder_of(f"test:{two}") == ""
 
 
 def test_a_file_that_has_come_into_being_is_locked_when_locks_are_taken_again(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
-    first, second = DeviceLocks([f"test:{one}"]), DeviceLocks([f"test:{two}"])
-    assert first.take() is None
-    one.touch()
-    assert first.take() is None
-    two.hardlink_to(one)
-    holder = second.take()
-    assert holder is not None
-    for each in (holder, first, second):
-        each.close()
+    with held(f"test:{one}") as locks:
+        one.touch()
+        assert locks.take() is None
+        two.hardlink_to(one)
+        assert holder_of(f"test:{two}")
 
 
 def test_a_name_that_comes_to_stand_for_another_device_frees_the_number_of_the_one_before(
@@ -241,17 +219,10 @@ def test_a_name_that_comes_to_stand_for_another_device_frees_the_number_of_the_o
     old.touch()
     new.touch()
     name.symlink_to(old)
-    locks, other = DeviceLocks([f"test:{name}"]), DeviceLocks([f"test:{old}"])
-    assert locks.take() is None
-    holder = other.take()
-    assert holder is not None
-    holder.close()
-    name.unlink()
-    name.symlink_to(new)
-    locks.follow([f"test:{name}"])
-    assert (locks.take(), other.take()) == (None, None)
-    third = DeviceLocks([f"test:{new}"])
-    holder = third.take()
-    for each in (holder, locks, other):
-        assert each is not None
-        each.close()
+    with held(f"test:{name}") as locks:
+        assert holder_of(f"test:{old}")
+        name.unlink()
+        name.symlink_to(new)
+        locks.follow([f"test:{name}"])
+        assert locks.take() is None
+        assert [bool(holder_of(f"test:{path}")) for path in (old, new)] == [False, True]
