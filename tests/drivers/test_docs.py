@@ -1,10 +1,24 @@
+"""The pages on drivers have each option, and name what is public."""
+
+import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from motiond.drivers.registry import OWN, driver_options_schema
 
-PAGE = (Path(__file__).parents[2] / "docs" / "drivers.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "drivers.md").read_text()
+TEXT = "".join(page.read_text() for page in sorted(DOCS.glob("**/*.md")))
+NAMES = set(re.findall(r"`(motiond\.drivers(?:\.\w+)+)", TEXT))
+FACES = {"motiond.drivers.testing", "motiond.drivers.sim"}
+
+
+@pytest.mark.parametrize("name", sorted(NAMES - FACES))
+def test_what_pages_mention_is_there(name: str) -> None:
+    module, _, last = name.rpartition(".")
+    assert last in import_module(module).__all__
 
 
 # The options of a composite are parts, explained by an example on a page of their own.

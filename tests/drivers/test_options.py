@@ -10,6 +10,7 @@ import pytest
 from motiond.drivers.base import DriverConfigError
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import check_options
+from tests.drivers.errors import message_of
 from tests.tables import table
 
 ACTUATORS = {
@@ -77,8 +78,6 @@ def test_reports_a_program_which_option_is_wrong(
 def test_no_option_takes_more_entries_than_a_robot_can_need(
     driver: str, options: dict[str, Any], option: str
 ) -> None:
-    with pytest.raises(OptionsError) as caught:
-        check_options(driver, options)
-    assert str(caught.value) == (
+    assert message_of(OptionsError, check_options, driver, options) == (
         f"driver {driver}: option '{option}' has 1001 entries; it takes at most 1000; remove some"
     )

@@ -16,6 +16,7 @@ from motiond.drivers.registry import (
     refuse_shared_devices,
 )
 from motiond.drivers.sim.driver import SimDriver
+from tests.drivers.errors import message_of
 from tests.tables import table
 
 if TYPE_CHECKING:
@@ -57,9 +58,7 @@ def test_reports_why_another_packages_driver_cannot_be_used(
     entry_points: list[EntryPoint], target: str, message: str
 ) -> None:
     entry_points.append(EntryPoint("crane", target, "motiond.drivers"))
-    with pytest.raises(DriverConfigError) as caught:
-        driver_class("crane")
-    assert str(caught.value) == message
+    assert message_of(DriverConfigError, driver_class, "crane") == message
 
 
 # -- devices ------------------------------------------------------------------------------------------------
@@ -106,9 +105,7 @@ def test_each_driver_names_what_it_drives(tmp_path: Path) -> None:
 def test_two_robots_on_one_device_are_refused_by_name() -> None:
     drivers = {"arm": crane("a", "hook"), "leg": crane("b", "hook"), "tail": crane("a", "hook")}
     (device,) = drivers["arm"].devices
-    with pytest.raises(DriverConfigError) as caught:
-        refuse_shared_devices(drivers)
-    assert str(caught.value) == (
+    assert message_of(DriverConfigError, refuse_shared_devices, drivers) == (
         f"robots arm and tail: both drive {device}; one device has one master; leave it to one of them"
     )
 

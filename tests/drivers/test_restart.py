@@ -12,6 +12,7 @@ from motiond.drivers.composite.options import CompositeOptions
 from motiond.drivers.options import check
 from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.driver import SimDriver, SimOptions
+from tests.drivers.errors import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,9 +26,7 @@ PORT = {"port": "/dev/ttyUSB9", "baud_rate": 1_000_000, "ids": {"gripper": 1}}
 def test_simulated_actuators_are_not_restarted_with_the_reason() -> None:
     driver = make_driver("sim", {}, ("elbow", "wrist"))
     for refuse in (driver.refuse_reboot, driver.reboot):
-        with pytest.raises(DriverConfigError) as caught:
-            refuse(["elbow", "wrist"])
-        assert str(caught.value) == (
+        assert message_of(DriverConfigError, refuse, ["elbow", "wrist"]) == (
             "SimDriver: cannot restart elbow, wrist; its actuators take no such command; "
             "switch their power off and on"
         )

@@ -25,6 +25,7 @@ from motiond.drivers.options import check, resolved
 from motiond.drivers.registry import check_options
 from motiond.drivers.sim.driver import SimOptions
 from tests.contract.fragile_sim import FragileSim
+from tests.drivers.errors import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -196,9 +197,10 @@ def test_a_part_that_fails_halts_all_of_them(robot: Robot) -> None:
     robot.hold()
     robot.write(1, 1, 1)
     robot.sims["hand"].lost = True
-    with pytest.raises(CommunicationLost) as caught:
-        robot.write(1, 1, 1)
-    assert str(caught.value) == "part hand: driver sim: the bus is gone; check the cable"
+    assert (
+        message_of(CommunicationLost, robot.write, 1, 1, 1)
+        == "part hand: driver sim: the bus is gone; check the cable"
+    )
     assert robot.sims["arm"].calls[-2:] == ["write", "halt"]
     assert robot.sims["hand"].calls[-2:] == ["write", "halt"]
     assert robot.sims["arm"]._halted
@@ -222,9 +224,10 @@ def test_an_error_that_is_no_drivers_own_is_reported_too(robot: Robot, monkeypat
 def test_reaches_every_part_though_one_fails(robot: Robot, failing: str, call: str) -> None:
     driver = robot.hold()
     robot.sims[failing].lost = True
-    with pytest.raises(CommunicationLost) as caught:
-        getattr(driver, call)()
-    assert str(caught.value) == f"part {failing}: driver sim: the bus is gone; check the cable"
+    assert (
+        message_of(CommunicationLost, getattr(driver, call))
+        == f"part {failing}: driver sim: the bus is gone; check the cable"
+    )
     assert [sim.calls[-1] for sim in robot.sims.values()] == [call, call]
 
 
@@ -296,9 +299,7 @@ def test_a_rate_that_one_part_refuses_leaves_all_at_the_former(robot: Robot, mon
     driver = robot.hold(hand={"command_lifetime_s": 0.1, "rate_divisor": 2})
     periods: list[float] = []
     monkeypatch.setattr(robot.sims["arm"], "set_period", periods.append)
-    with pytest.raises(DriverConfigError) as caught:
-        driver.set_period(0.02)
-    assert str(caught.value) == (
+    assert message_of(DriverConfigError, driver.set_period, 0.02) == (
         "part hand: driver sim: a command lifetime of 0.1 s is too short for a tick rate of 25 Hz; "
         "it must last 3 ticks; set `command_lifetime_s` to 0.12 or more"
     )
@@ -316,9 +317,10 @@ def test_rehearses_every_part_and_reports_all_that_is_wrong(
         raise DriverConfigError(sim.actuators[0], "has no gains")
 
     monkeypatch.setattr(FragileSim, "rehearse", refuse)
-    with pytest.raises(DriverConfigError) as caught:
-        driver.rehearse()
-    assert str(caught.value) == "part arm: shoulder: has no gains\npart hand: finger: has no gains"
+    assert (
+        message_of(DriverConfigError, driver.rehearse)
+        == "part arm: shoulder: has no gains\npart hand: finger: has no gains"
+    )
 
 
 def test_passes_on_notes_warnings_and_notices_with_the_parts_name(
@@ -373,9 +375,7 @@ def test_faults_go_to_the_part_that_they_name(
 )
 def test_refuses_a_fault_of_what_is_not_there(robot: Robot, fault: dict[str, str], message: str) -> None:
     driver = robot.open()
-    with pytest.raises(DriverConfigError) as caught:
-        driver.inject(fault)
-    assert str(caught.value) == message
+    assert message_of(DriverConfigError, driver.inject, fault) == message
 
 
 ARM = {"type": "sim", "actuators": ["shoulder", "elbow"]}

@@ -14,6 +14,7 @@ from motiond.drivers.hebi.sender import Mirror
 from motiond.drivers.hebi.setup import DynamicsSetup, HebiSetup, set_up
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import describe_robot
+from tests.drivers.errors import message_of
 from tests.tables import table
 
 if TYPE_CHECKING:
@@ -169,18 +170,17 @@ def test_refuses_a_file_that_cannot_be_applied_and_names_the_line(
     write: Any, text: str, message: str
 ) -> None:
     path = write(text)
-    with pytest.raises(DriverConfigError) as caught:
-        setup_of(path)
-    assert str(caught.value) == str(path) + message.replace("{path}", str(path))
+    assert message_of(DriverConfigError, setup_of, path) == str(path) + message.replace("{path}", str(path))
 
 
 @table("line, actuators, options, message")
 def test_refuses_what_cannot_be_driven(
     write: Any, line: str, actuators: list[str] | None, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(DriverConfigError) as caught:
-        setup_of(write(line), actuators or ("base", "elbow"), **options)
-    assert str(caught.value) == f"driver hebi: {message}"
+    assert (
+        message_of(DriverConfigError, setup_of, write(line), actuators or ("base", "elbow"), **options)
+        == f"driver hebi: {message}"
+    )
 
 
 @pytest.mark.parametrize("kind", ["DoubledJointMirror", "ImpedanceController", "OvertorqueFaultMonitor"])
@@ -229,9 +229,7 @@ def test_a_home_position_of_another_kind_is_warned_of(write: Any, home: str) -> 
 @table("name, message")
 def test_refuses_a_wrong_robot_configuration(name: str, message: str) -> None:
     path = FILES / "bad" / name
-    with pytest.raises(DriverConfigError) as caught:
-        load_hebi_config(path)
-    assert str(caught.value) == message.replace("{path}", str(path))
+    assert message_of(DriverConfigError, load_hebi_config, path) == message.replace("{path}", str(path))
 
 
 def test_refuses_a_module_that_stands_twice_and_what_is_no_file(tmp_path: Path) -> None:
@@ -242,9 +240,7 @@ def test_refuses_a_module_that_stands_twice_and_what_is_no_file(tmp_path: Path) 
         (path, ":6: module Arm/base stands twice; it moves one joint; remove one, or correct its family"),
         (pipe, ": cannot be read; it is no regular file; correct `config`"),
     ):
-        with pytest.raises(DriverConfigError) as caught:
-            load_hebi_config(file)
-        assert str(caught.value) == f"{file}{message}"
+        assert message_of(DriverConfigError, load_hebi_config, file) == f"{file}{message}"
 
 
 def test_reports_a_program_which_key_of_a_robot_configuration_is_wrong() -> None:

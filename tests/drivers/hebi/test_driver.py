@@ -15,6 +15,7 @@ from motiond.drivers.hebi.driver import HebiDriver
 from motiond.drivers.hebi.lookup import Module, missing_modules
 from motiond.drivers.hebi.options import HebiOptions
 from motiond.drivers.registry import make_driver
+from tests.drivers.errors import message_of
 from tests.drivers.hebi.arm import NAN, PAIR, Arm
 from tests.drivers.hebi.fake_hebi import FakeModule
 
@@ -99,9 +100,7 @@ def test_reports_which_modules_are_missing(found: set[tuple[str, str]], message:
 def test_reports_how_to_install_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hebi", None)
     driver = make_driver("hebi", {"families": "Arm"}, PAIR)
-    with pytest.raises(DriverConfigError) as caught:
-        driver.open()
-    assert str(caught.value) == (
+    assert message_of(DriverConfigError, driver.open) == (
         "driver hebi: hebi-py cannot be imported; import of hebi halted; None in sys.modules; "
         "pip install 'motiond[hebi]'"
     )

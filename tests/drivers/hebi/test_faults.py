@@ -16,6 +16,7 @@ from motiond.drivers.base import (
     LifetimeExpired,
 )
 from motiond.drivers.hebi.lookup import Module, find_group
+from tests.drivers.errors import message_of
 from tests.drivers.hebi.arm import Arm
 from tests.drivers.hebi.fake_hebi import FakeEntry, FakeLookup, FakeModule
 
@@ -75,9 +76,9 @@ def test_a_module_that_comes_back_stays_where_it_sank_until_it_is_enabled(arm: A
 def test_does_not_take_hold_while_a_module_is_lost(arm: Arm) -> None:
     arm.driver.disable()
     arm.elbow.lost = True
-    with pytest.raises(DriverTimeout) as caught:
-        arm.driver.enable()
-    assert str(caught.value) == ("driver hebi: no feedback in 50 ms from Arm/elbow; check power and network")
+    assert message_of(DriverTimeout, arm.driver.enable) == (
+        "driver hebi: no feedback in 50 ms from Arm/elbow; check power and network"
+    )
     assert np.isnan(arm.base.goal).all()
 
 
@@ -88,9 +89,7 @@ def test_a_module_that_released_is_named_and_not_driven_on(arm: Arm) -> None:
         "enable them again"
     )
     arm.elbow.deaf, arm.elbow.position = False, 0.1
-    with pytest.raises(LifetimeExpired) as caught:
-        arm.tick()
-    assert str(caught.value) == (
+    assert message_of(LifetimeExpired, arm.tick) == (
         "driver hebi: Arm/elbow released; they were lost, stopped or without a command; enable them again"
     )
     arm.halt()
@@ -116,9 +115,7 @@ def test_a_pressed_m_stop_ends_the_motion_and_its_release_moves_nothing(arm: Arm
     arm.halt()
     arm.elbow.position = -0.2
     arm.halt()
-    with pytest.raises(DriverError) as caught:
-        arm.driver.enable()
-    assert str(caught.value) == message
+    assert message_of(DriverError, arm.driver.enable) == message
     arm.elbow.mstop_state = 1
     arm.halt()
     assert arm.positions == pytest.approx([0.5, -0.2])
@@ -150,9 +147,7 @@ def test_another_program_that_commands_a_module_ends_the_motion_and_prevents_the
     arm.elbow.commanded_by_other = True
     assert arm.fails(DriverError) == message
     arm.driver.disable()
-    with pytest.raises(DriverError) as caught:
-        arm.driver.enable()
-    assert str(caught.value) == message
+    assert message_of(DriverError, arm.driver.enable) == message
 
 
 def test_position_limits_and_heat_are_reported_once_when_they_change(arm: Arm) -> None:
@@ -175,9 +170,7 @@ def test_position_limits_and_heat_are_reported_once_when_they_change(arm: Arm) -
 def test_a_module_that_counts_another_turn_is_not_enabled(clock: Clock, position: float, turns: str) -> None:
     arm = Arm(clock, position_range={"elbow": [-1.5, 1.5]}).open()
     arm.base.position = arm.elbow.position = position
-    with pytest.raises(DriverError) as caught:
-        arm.driver.enable()
-    assert str(caught.value) == (
+    assert message_of(DriverError, arm.driver.enable) == (
         f"driver hebi: Arm/elbow is at {position:.3f} rad, {turns} turns from its range of -1.5 to 1.5 rad; "
         "modules may count another turn once they were switched off; "
         "switch them on within their range, or set their position with HEBI Scope, then enable"
@@ -223,9 +216,9 @@ def test_two_modules_of_one_name_are_refused(clock: Clock) -> None:
         def entrylist(self) -> list[FakeEntry | None]:
             return [*super().entrylist, None, FakeEntry("Arm", "elbow")]
 
-    with pytest.raises(DriverError) as caught:
-        find_group(Twice([FakeModule("elbow")], clock), [Module("Arm", "elbow")], 0.1)
-    assert str(caught.value) == (
+    assert message_of(
+        DriverError, find_group, Twice([FakeModule("elbow")], clock), [Module("Arm", "elbow")], 0.1
+    ) == (
         "driver hebi: 2 modules are called Arm/elbow; hebi-py would take any of them; "
         "rename all but one with HEBI Scope"
     )

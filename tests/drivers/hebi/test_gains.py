@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("hebi", reason="hebi-py is not installed")
 
 from motiond.drivers.base import DriverConfigError, DriverError
+from tests.drivers.errors import message_of
 from tests.drivers.hebi.arm import Arm
 from tests.tables import table
 
@@ -62,9 +63,7 @@ def test_does_not_open_with_other_gains(
     clock: Clock, gains: Path, group: dict[str, Any], message: str
 ) -> None:
     arm = Arm(clock, of_groups=group, gains=gains)
-    with pytest.raises(DriverError) as caught:
-        arm.open()
-    assert str(caught.value) == message
+    assert message_of(DriverError, arm.open) == message
     with pytest.raises(DriverError, match="is not open"):
         arm.driver.enable()
 

@@ -13,6 +13,7 @@ pytest.importorskip("hebi", reason="hebi-py is not installed")
 from motiond.drivers.base import DriverConfigError, DriverError
 from motiond.drivers.hebi.gravity import GravityCompensation, Imu, load_model
 from motiond.drivers.hebi.lookup import import_hebi
+from tests.drivers.errors import message_of
 from tests.drivers.hebi.arm import Arm
 from tests.drivers.hebi.fake_hebi import FakeModule
 from tests.tables import table
@@ -118,9 +119,7 @@ def test_halt_goes_on_carrying_the_arm(clock: Clock, model: Any) -> None:
 
 def test_does_not_take_hold_without_knowing_which_way_is_down(clock: Clock) -> None:
     arm = arm_of(clock, orientation=None).open()
-    with pytest.raises(DriverError) as caught:
-        arm.driver.enable()
-    assert str(caught.value) == (
+    assert message_of(DriverError, arm.driver.enable) == (
         "driver hebi: Arm/J1 does not report its orientation; "
         "gravity compensation must know which way is down; set `base_orientation`"
     )
@@ -129,6 +128,6 @@ def test_does_not_take_hold_without_knowing_which_way_is_down(clock: Clock) -> N
 
 @table("joints, frame_index, message")
 def test_refuses_a_model_of_another_arm(joints: int, frame_index: int, message: str) -> None:
-    with pytest.raises(DriverConfigError) as caught:
-        load_model(import_hebi(), HRDF, joints, frame_index)
-    assert str(caught.value) == message.replace("{path}", str(HRDF))
+    assert message_of(
+        DriverConfigError, load_model, import_hebi(), HRDF, joints, frame_index
+    ) == message.replace("{path}", str(HRDF))

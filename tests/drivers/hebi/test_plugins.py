@@ -20,6 +20,7 @@ from motiond.drivers.base import (
     DriverConfigError,
     DriverError,
 )
+from tests.drivers.errors import message_of
 from tests.drivers.hebi.arm import TICK_S, Arm
 from tests.drivers.hebi.fake_hebi import FakeModule
 
@@ -165,9 +166,7 @@ def test_a_second_module_gets_what_hebis_plugin_sends_it(
 def test_modules_that_would_pull_against_each_other_are_not_enabled(clock: Clock, tmp_path: Path) -> None:
     arm = PluginArm(clock, tmp_path, DOUBLED)
     arm.lookup["J2B"].position = -0.84
-    with pytest.raises(DriverError) as caught:
-        arm.hold()
-    assert str(caught.value) == (
+    assert message_of(DriverError, arm.hold) == (
         "driver hebi: Arm/J2B is at -0.840 rad, and -0.900 is where Arm/J2 has the joint; two modules on one "
         "joint would pull against each other; set their positions with HEBI Scope, or correct `mirror`, "
         "then enable"
@@ -180,9 +179,7 @@ def test_a_second_module_that_is_lost_ends_the_motion(clock: Clock, tmp_path: Pa
     arm.lookup["J2B"].mute = True
     for _ in range(12):
         arm.send(POSITION, STILL)
-    with pytest.raises(CommunicationLost) as caught:
-        arm.send(POSITION, STILL)
-    assert str(caught.value) == (
+    assert message_of(CommunicationLost, arm.send, POSITION, STILL) == (
         "driver hebi: no feedback for 0.13 s from Arm/J2B; `feedback_timeout_s` is 0.125; "
         "check power, cables and the network"
     )
@@ -217,9 +214,7 @@ def test_a_model_that_cannot_be_used_is_reported_before_modules_are_looked_for(
         path.write_text(model)
     arm = PluginArm(clock, tmp_path, DYNAMICS, hrdf=path)
     for act in (arm.driver.rehearse, arm.driver.open):
-        with pytest.raises(DriverConfigError) as caught:
-            act()
-        assert str(caught.value) == (
+        assert message_of(DriverConfigError, act) == (
             f"driver hebi: {path} cannot be read for dynamics compensation; "
             f"{reason.format(path)}; correct `hrdf`"
         )

@@ -10,6 +10,7 @@ import pytest
 from motiond.drivers.base import ActuatorCommand, DriverError
 from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.command_log import CommandLog, CommandLogError, read_trace
+from tests.drivers.errors import message_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,9 +71,7 @@ def test_goes_on_after_the_rows_of_a_writer_that_was_cut_off(path: Path) -> None
 
 def test_does_not_overwrite_what_is_no_trace(path: Path) -> None:
     path.write_bytes(b"frames: 12\n")
-    with pytest.raises(CommandLogError) as caught:
-        CommandLog(path, len(ARM))
-    assert str(caught.value) == (
+    assert message_of(CommandLogError, CommandLog, path, len(ARM)) == (
         f"{path}: is no trace; it does not begin as a .npy file; remove it or name another file"
     )
     assert path.read_bytes() == b"frames: 12\n"

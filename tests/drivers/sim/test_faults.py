@@ -10,6 +10,7 @@ import pytest
 
 from motiond.drivers.base import CommunicationLost, DriverError, LifetimeExpired
 from motiond.drivers.options import OptionsError
+from tests.drivers.errors import message_of
 from tests.drivers.sim.joints import TICK_S, Joints
 from tests.tables import table
 
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
 
 
 def assert_refused(joints: Joints, message: str) -> None:
-    with pytest.raises(DriverError) as caught:
-        joints.write(0.5)
-    assert str(caught.value) == message
+    assert message_of(DriverError, joints.write, 0.5) == message
 
 
 def test_a_script_runs_by_the_time_since_the_first_opening(clock: Clock) -> None:
@@ -114,9 +113,7 @@ def test_an_actuator_that_stopped_listening_does_so_until_it_is_enabled_again(
     joints.inject(name, actuator="elbow")
     for _ in range(10):
         assert_refused(joints, f"elbow: {message}")
-        with pytest.raises(DriverError) as caught:
-            joints.driver.verify()
-        assert str(caught.value) == f"elbow: {message}"
+        assert message_of(DriverError, joints.driver.verify) == f"elbow: {message}"
         clock.now_s += TICK_S
     assert joints.read() == pytest.approx([0.2, 0.5], abs=1e-3)
     assert joints.state.torque.tolist() == [torque, 1.0]
@@ -146,9 +143,7 @@ def test_actuators_whose_commands_end_are_reported_as_released_with_rounded_time
     joints = Joints(clock, command_lifetime_s=0.1 + 0.2)
     joints.play(0.5, 0.1)
     clock.now_s += 1.0
-    with pytest.raises(LifetimeExpired) as caught:
-        joints.write(0.5)
-    assert str(caught.value) == (
+    assert message_of(LifetimeExpired, joints.write, 0.5) == (
         "driver sim: the actuators are released; no setpoint came for 1.010 s, "
         "and `command_lifetime_s` is 0.3; enable them again"
     )
@@ -158,9 +153,7 @@ def test_a_lost_bus_fails_every_call_until_it_is_back(clock: Clock) -> None:
     joints = Joints(clock, command_lifetime_s=0.1)
     joints.inject("bus_lost", for_s=0.3)
     for call in (joints.write, joints.read, joints.driver.enable, joints.driver.disable):
-        with pytest.raises(CommunicationLost) as caught:
-            call()
-        assert str(caught.value) == (
+        assert message_of(CommunicationLost, call) == (
             "driver sim: the bus is lost; as a simulated fault; wait, or clear the fault"
         )
     joints.driver.halt()
@@ -186,8 +179,6 @@ def test_a_driver_that_blocks_is_held_up_once_in_real_time(
 @table("bad, message")
 def test_refuses_a_wrong_fault(clock: Clock, bad: dict[str, Any], message: str) -> None:
     joints = Joints(clock)
-    with pytest.raises(OptionsError) as caught:
-        joints.driver.inject(bad)
-    assert str(caught.value) == f"driver sim: {message}"
+    assert message_of(OptionsError, joints.driver.inject, bad) == f"driver sim: {message}"
     joints.play(0, 0.1)
     assert not joints.driver.notices

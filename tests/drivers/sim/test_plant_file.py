@@ -8,6 +8,7 @@ import pytest
 from motiond.drivers.base import ActuatorCommand, ActuatorState, Driver, DriverConfigError
 from motiond.drivers.registry import make_driver
 from motiond.drivers.sim.plant_file import PlantFileError, read_plant
+from tests.drivers.errors import message_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,9 +73,7 @@ def test_a_robot_from_before_a_reboot_is_ignored_and_reported(path: Path, clock:
 @pytest.mark.parametrize("content", [b"six axes", b"\0" * 8 * 51])
 def test_does_not_overwrite_what_it_did_not_write(path: Path, clock: Clock, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises(DriverConfigError) as caught:
-        opened(path, clock)
-    assert str(caught.value) == (
+    assert message_of(DriverConfigError, opened, path, clock) == (
         f"driver sim: {path}: holds something else than these actuators; remove it or name another file"
     )
     assert path.read_bytes() == content
@@ -90,8 +89,6 @@ def test_does_not_take_another_robot_for_its_own(path: Path, clock: Clock) -> No
 @pytest.mark.parametrize("content", [b"", b"six axes", b"\0" * 8 * 51])
 def test_reports_that_a_file_holds_no_robot(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-    with pytest.raises(PlantFileError) as caught:
-        read_plant(path, 0)
-    assert str(caught.value) == (
+    assert message_of(PlantFileError, read_plant, path, 0) == (
         f"{path}: holds no simulated robot; name the file of the sim driver's option `plant`"
     )
