@@ -31,27 +31,21 @@ class DynamixelRig(Rig):
 
     def __init__(self) -> None:
         super().__init__()
-        servos = [EmulatedServo(number, MODEL) for number in range(1, len(ACTUATORS) + 1)]
-        self.chain = EmulatedChain(servos, self.clock)
+        self.chain = EmulatedChain([EmulatedServo(number, MODEL) for number in (1, 2, 3)], self.clock)
         self.port = MemoryPort(self.chain, self.clock)
 
     def timer(self) -> float:
         """Return the time that calls take on the bus."""
         return self.clock()
 
-    def _options(self, ids: dict[str, int]) -> DynamixelOptions:
-        port = {"port": self.port.path, "baud_rate": 1_000_000, "ids": ids}
-        return DynamixelOptions.model_validate({"ports": [port], "command_lifetime_s": LIFETIME_S})
-
-    def _driver(self, actuators: Sequence[str], ids: dict[str, int]) -> Driver:
-        return DynamixelDriver(actuators, self._options(ids), self.clock, self.port.open)
-
-    def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:
-        ids = {name: number for number, name in enumerate(actuators or ACTUATORS, start=1)}
-        return self._driver(actuators, ids)
+    def make(self, actuators: Sequence[str] = ACTUATORS, ids: Sequence[int] = (1, 2, 3)) -> Driver:
+        named = dict(zip(actuators or ACTUATORS, ids, strict=False))
+        port = {"port": self.port.path, "baud_rate": 1_000_000, "ids": named}
+        options = DynamixelOptions.model_validate({"ports": [port], "command_lifetime_s": LIFETIME_S})
+        return DynamixelDriver(actuators, options, self.clock, self.port.open)
 
     def make_broken(self) -> Driver:
-        return self._driver(ACTUATORS, {"base": 1, "shoulder": 2, "elbow": 9})
+        return self.make(ids=(1, 2, 9))
 
     def push(self, driver: Driver, position: Floats) -> None:  # noqa: ARG002 - one bench, one driver
         for servo, ticks in zip(self.chain.servos, position / MODEL.rad_per_tick, strict=True):

@@ -36,25 +36,22 @@ class HebiRig(Rig):
         self.lookup["elbow"].mute = True
         return self.make()
 
-    def push(self, driver: Driver, position: Floats) -> None:
-        del driver
+    def _set(self, name: str, value: bool) -> None:  # noqa: FBT001 - as `setattr`
+        for module in self.lookup.modules.values():
+            setattr(module, name, value)
+
+    def push(self, driver: Driver, position: Floats) -> None:  # noqa: ARG002 - one network, one driver
         for name, where in zip(ACTUATORS, position, strict=True):
             self.lookup[name].position = float(where)
 
-    def silence(self, driver: Driver) -> None:
-        del driver
-        for module in self.lookup.modules.values():
-            module.mute = True
+    def silence(self, driver: Driver) -> None:  # noqa: ARG002 - the same
+        self._set("mute", True)
 
-    def lose_bus(self, driver: Driver) -> None:
-        del driver
-        for module in self.lookup.modules.values():
-            module.lost = True
+    def lose_bus(self, driver: Driver) -> None:  # noqa: ARG002 - the same
+        self._set("lost", True)
 
-    def restore_bus(self, driver: Driver) -> None:
-        del driver
-        for module in self.lookup.modules.values():
-            module.lost = False
+    def restore_bus(self, driver: Driver) -> None:  # noqa: ARG002 - the same
+        self._set("lost", False)
 
 
 class TestHebi(DriverContract):

@@ -10,6 +10,7 @@ import pytest
 
 from motiond.drivers.limits import KINDS, ActuatorLimits
 from motiond.drivers.registry import make_driver
+from tests.tables import table
 
 INF = np.inf
 
@@ -39,36 +40,7 @@ def test_limits_cannot_be_changed_in_place() -> None:
             getattr(limits, kind)[0] = 0.0
 
 
-@pytest.mark.parametrize(
-    ("kind", "options", "expected"),
-    [
-        ("sim", {}, {}),
-        (
-            "sim",
-            {"velocity_limit": {"b": 2.0}, "effort_limit": 5.0},
-            {"velocity": {"b": (2.0, "driver.velocity_limit")},
-             "effort": {"a": (5.0, "driver.effort_limit"), "b": (5.0, "driver.effort_limit")}},
-        ),
-        ("dynamixel", {"follow_velocity": True, "profile_velocity_rad_s": 0.3}, {}),
-        ("dynamixel", {"profile_velocity_rad_s": 0.0}, {}),
-        (
-            "dynamixel",
-            {"profile_velocity_rad_s": {"a": 0.3}, "profile_acceleration_rad_s2": 5.0,
-             "lower_rad": {"b": -1.0}, "upper_rad": {"b": 2.0}},
-            {"velocity": {"a": (0.3, "driver.profile_velocity_rad_s")},
-             "acceleration": {"a": (5.0, "driver.profile_acceleration_rad_s2")},
-             "lower": {"b": (-1.0, "driver.lower_rad")}, "upper": {"b": (2.0, "driver.upper_rad")}},
-        ),
-        ("hebi", {"families": "Arm"}, {}),
-        (
-            "composite",
-            {"parts": {"arm": {"type": "sim", "actuators": ["b"], "velocity_limit": 2.0},
-                       "hand": {"type": "sim", "actuators": ["a"], "effort_limit": 1.0}}},
-            {"velocity": {"b": (2.0, "part arm: driver.velocity_limit")},
-             "effort": {"a": (1.0, "part hand: driver.effort_limit")}},
-        ),
-    ],
-)  # fmt: skip
+@table("kind, options, expected")
 def test_what_options_allow_is_known_before_a_driver_is_open(
     kind: str, options: dict[str, Any], expected: dict[str, dict[str, tuple[float, str]]]
 ) -> None:

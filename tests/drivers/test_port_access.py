@@ -14,48 +14,17 @@ from motiond.drivers import port_access
 from motiond.drivers.base import DriverError
 from motiond.drivers.dynamixel import bus
 from motiond.drivers.port_access import Rights, rights_of, user_name, why_denied, why_not_opened
+from tests.tables import table
 
 PORT = Path("/dev/ttyUSB0")
 ANOTHER_S: dict[str, Any] = {"is_member": False, "is_listed": False, "is_owner": False}
-RULE = 'KERNEL=="ttyUSB*", GROUP="dialout", MODE="0660"'
-NO_GROUP = "its mode is {} and its group {}; no group of users may open it"
-A_RULE = f"add a udev rule, {RULE}; or give it to the container with --device /dev/ttyUSB0"
-NOT_GIVEN = "its file would allow it, and the system does not: a container is not given the device"
-TO_THE_CONTAINER = "start the container with --device /dev/ttyUSB0"
 
 
-def file(mode: int, group_id: int, group: str | None, **user: bool) -> Rights:
-    """Return the rights of a file of another user, unless `user` differs."""
-    return Rights(mode, group_id, group, **ANOTHER_S | user)
-
-
-@pytest.mark.parametrize(
-    ("rights", "reason", "hint"),
-    [
-        (file(0o660, 20, "dialout"), "its group dialout may", "usermod -aG dialout ana, and log in again"),
-        (
-            file(0o660, 20, "dialout", is_listed=True),
-            "its group dialout may",
-            "log in again: ana is in the group dialout only from then on",
-        ),
-        (file(0o660, 0, "root"), NO_GROUP.format("0660", "root"), A_RULE),
-        (file(0o660, 0, None), NO_GROUP.format("0660", "root"), A_RULE),
-        (file(0o600, 20, "dialout"), NO_GROUP.format("0600", "dialout"), A_RULE),
-        (file(0o640, 20, "dialout", is_member=True), NO_GROUP.format("0640", "dialout"), A_RULE),
-        (file(0o620, 5, "tty"), NO_GROUP.format("0620", "tty"), A_RULE),
-        (
-            file(0o660, 986, None),
-            "its group 986 may, and has no name here",
-            "start the container with --group-add 986",
-        ),
-        (file(0o660, 20, "dialout", is_member=True), NOT_GIVEN, TO_THE_CONTAINER),
-        (file(0o666, 0, "root"), NOT_GIVEN, TO_THE_CONTAINER),
-        (file(0o600, 0, "root", is_owner=True), NOT_GIVEN, TO_THE_CONTAINER),
-    ],
-)
+@table("file, user, reason, hint")
 def test_it_reports_who_may_and_what_helps_and_no_user_gets_the_group_root(
-    rights: Rights, reason: str, hint: str
+    file: tuple[int, int, str | None], user: dict[str, bool], reason: str, hint: str
 ) -> None:
+    rights = Rights(*file, **ANOTHER_S | user)
     assert why_denied(PORT, rights, "ana", "dialout") == (reason, hint)
 
 

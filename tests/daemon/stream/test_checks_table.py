@@ -12,11 +12,9 @@ import pytest
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
-from motiond.daemon.stream.timing import VirtualClock
 from motiond.drivers.base import ActuatorState, CommunicationLost, DriverError
 from motiond.drivers.sim import SimDriver, SimOptions
-from motiond.drivers.testing.rig import Clock
-from tests.daemon.stream.test_loop import JOINTS, START, UNLIMITED
+from tests.daemon.stream.test_loop import JOINTS, START, UNLIMITED, LateClock
 from tests.daemon.stream.watched import RATE_HZ, STATES, Robot
 
 if TYPE_CHECKING:
@@ -68,43 +66,14 @@ def cell_of(row: str, state: str) -> str:
 # -- the actuators ----------------------------------------------------------------------------------------
 
 
-class SharedClock(VirtualClock):
-    """Virtual time of a loop and of a driver with a clock for tests; it can oversleep once."""
-
-    oversleep_s = 0.0
-
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
-        super().__init__(clock())
-
-    @property
-    def time_s(self) -> float:
-        return self.clock.now_s
-
-    @time_s.setter
-    def time_s(self, value: float) -> None:
-        self.clock.now_s = value
-
-    def _late(self, deadline_s: float) -> float:
-        late_s, self.oversleep_s = deadline_s + self.oversleep_s, 0.0
-        return late_s
-
-    def sleep_until(self, deadline_s: float) -> None:
-        super().sleep_until(self._late(deadline_s))
-
-    def listen_until(self, fd: int, deadline_s: float) -> None:
-        super().listen_until(fd, self._late(deadline_s))
-
-
 class Simulated:
     """Simulated actuators, and ways to make the checks fail at the second one."""
 
     def __init__(self) -> None:
-        clock = Clock()
-        self.clock = SharedClock(clock)
+        self.clock = LateClock(100.0)
         initial = dict(zip(JOINTS, START, strict=True))
         self.driver = SimDriver(
-            JOINTS, SimOptions(position_state_following_offset=0.001, initial=initial), clock
+            JOINTS, SimOptions(position_state_following_offset=0.001, initial=initial), self.clock.now
         )
 
     def _inject(self, fault: str, **more: float) -> None:

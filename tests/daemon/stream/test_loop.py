@@ -73,9 +73,15 @@ class LateClock(VirtualClock):
 
     oversleep_s = 0.0
 
+    def _late(self, deadline_s: float) -> float:
+        late_s, self.oversleep_s = deadline_s + self.oversleep_s, 0.0
+        return late_s
+
     def sleep_until(self, deadline_s: float) -> None:
-        super().sleep_until(deadline_s + self.oversleep_s)
-        self.oversleep_s = 0.0
+        super().sleep_until(self._late(deadline_s))
+
+    def listen_until(self, fd: int, deadline_s: float) -> None:
+        super().listen_until(fd, self._late(deadline_s))
 
 
 class Bench:

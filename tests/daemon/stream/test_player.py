@@ -10,7 +10,7 @@ import pytest
 
 from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.ipc.states import ResultCode, State
-from motiond.daemon.stream.engine.execution import Execution, Tolerances
+from motiond.daemon.stream.engine.execution import Excess, Execution, Tolerances
 from motiond.daemon.stream.engine.player import Player
 from motiond.daemon.stream.engine.watch import watch_tolerances
 from motiond.daemon.trajectory.route import Passes, Route
@@ -275,3 +275,11 @@ def test_a_stop_while_the_joints_settle_ends_canceled(player: Player) -> None:
     player.stop(ResultCode.CANCELED, "")
     follow(player, 1, [0.5, 0.0])
     assert (state_of(player), player.results[0].code) == (State.IDLE, ResultCode.CANCELED)
+
+
+def test_the_joint_that_passes_its_tolerance_most_is_reported_and_one_without_feedback_before_it() -> None:
+    tolerances = Tolerances([0.1, OFF, 0.3])
+    assert tolerances.worst(np.zeros(3), np.array([0.15, 9.0, -0.9])) == Excess(2, 0.9, 0.3)
+    found = tolerances.worst(np.zeros(3), np.array([0.2, 0.0, np.nan]))
+    assert found is not None
+    assert (found.joint, np.isnan(found.error)) == (2, True)

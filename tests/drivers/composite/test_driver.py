@@ -22,7 +22,7 @@ from motiond.drivers.base import (
 from motiond.drivers.composite.driver import CompositeDriver, SetpointDelay
 from motiond.drivers.composite.options import CompositeOptions
 from motiond.drivers.options import check, resolved
-from motiond.drivers.registry import check_options
+from motiond.drivers.registry import check_options, make_driver
 from motiond.drivers.sim.driver import SimOptions
 from tests.contract.fragile_sim import FragileSim
 from tests.drivers.errors import message_of
@@ -387,3 +387,26 @@ def test_finds_the_paths_in_the_options_of_its_parts() -> None:
     assert found == {
         "parts": {"arm": {**ARM, "trace": Path("/etc/motiond/arm.npy"), "noise": {"elbow": 0.1}}}
     }
+
+
+def test_restarts_go_to_the_parts_that_have_the_actuators(robot: Robot, monkeypatch: Any) -> None:
+    driver = robot.make()
+    restarted: list[str] = []
+    monkeypatch.setattr(FragileSim, "reboot", lambda _, names: restarted.extend(names))
+    driver.reboot(["elbow"])
+    assert restarted == ["elbow"]
+    driver.reboot(["finger", "shoulder"])
+    assert sorted(restarted) == ["elbow", "finger", "shoulder"]
+
+
+def test_a_composite_refuses_a_restart_that_one_of_its_parts_refuses() -> None:
+    port = {"port": "/dev/ttyUSB9", "baud_rate": 1_000_000, "ids": {"finger": 1}}
+    parts = {"arm": ARM, "hand": {"type": "dynamixel", "actuators": ["finger"], "ports": [port]}}
+    driver = make_driver("composite", {"parts": parts}, ACTUATORS)
+    driver.refuse_reboot(["finger"])
+    assert message_of(DriverConfigError, driver.refuse_reboot, ["finger", "elbow"]) == (
+        "SimDriver: cannot restart elbow; its actuators take no such command; switch their power off and on"
+    )
+    assert message_of(DriverError, driver.reboot, ["finger"]).startswith(
+        "/dev/ttyUSB9: cannot be opened; there is no such port; "
+    )

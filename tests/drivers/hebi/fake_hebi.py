@@ -121,7 +121,7 @@ class FakeGroup:
     def __init__(self, modules: Sequence[FakeModule], now: Callable[[], float]) -> None:
         self._modules = modules
         self._now = now
-        self._past: deque[tuple[float, list[list[Any]]]] = deque(maxlen=50)
+        self._past: deque[tuple[float, list[list[tuple[str, Any, Any]]]]] = deque(maxlen=50)
         self.command_lifetime = 0
         self._requested = False
         self.feedback_frequency = 100.0
@@ -181,76 +181,46 @@ class FakeGroup:
             return None
         reuse_fbk.clear()
         for ref, report in zip(reuse_fbk.refs, arrived[-1], strict=True):
-            for put in report:
-                put(ref)
+            for kind, number, value in report:
+                _put(ref, kind, number, value)
         return reuse_fbk
 
     def _move(self) -> None:
         for module in self._modules:
             module.move(self._now())
 
-    def _report(self, module: FakeModule, now_s: float) -> list[Any]:
+    def _report(self, module: FakeModule, now_s: float) -> list[tuple[str, Any, Any]]:
+        """Return the fields that a module reports: their kind, the vendor's number, and the value."""
         if module.lost or module.mute:
             return []
         floats, states = enums.FeedbackFloatField, enums.FeedbackEnumField
-        report = [
-            _angle(module.position),
-            _float(floats.Velocity.value, 0.0),
-            _float(floats.MotorWindingTemperature.value, module.temperature_c),
-            _state(states.MstopState.value, module.mstop_state),
-            _state(states.TemperatureState.value, module.temperature_state),
-            _state(states.PositionLimitState.value, module.position_limit_state),
-            _state(states.CommandLifetimeState.value, module.lifetime_state(now_s)),
+        report: list[tuple[str, Any, Any]] = [
+            ("high_res_angle", enums.FeedbackHighResAngleField.Position, module.position),
+            ("float", floats.Velocity, 0.0),
+            ("float", floats.MotorWindingTemperature, module.temperature_c),
+            ("enum", states.MstopState, module.mstop_state),
+            ("enum", states.TemperatureState, module.temperature_state),
+            ("enum", states.PositionLimitState, module.position_limit_state),
+            ("enum", states.CommandLifetimeState, module.lifetime_state(now_s)),
+            ("float", floats.Effort, module.effort),
+            ("quaternionf", enums.FeedbackQuaternionfField.Orientation, module.orientation),
         ]
-        if module.effort is not None:
-            report.append(_float(floats.Effort.value, module.effort))
-        if module.orientation is not None:
-            report.append(_orientation(module.orientation))
-        return report
+        return [field for field in report if field[2] is not None]
 
 
-def _metadata() -> Any:
+def _put(ref: Any, kind: str, number: Any, value: Any) -> None:
+    """Fill in one field of a module's feedback, and mark it as sent."""
+    fields = getattr(ref, f"{kind}_fields_")
+    if kind == "high_res_angle":
+        turns = round(value / (2 * math.pi))
+        angle = fields[number.value]
+        angle.revolutions_, angle.offset_ = turns, value - turns * 2 * math.pi
+    elif kind == "quaternionf":
+        for index, part in enumerate(value):
+            fields[number.value].data[index] = part
+    else:
+        fields[number.value] = value
     metadata = ctypes_defs.HebiFeedbackMetadata()
     api.hebiFeedbackGetMetadata(metadata)
-    return metadata
-
-
-def _came(ref: Any, bit: int) -> None:
+    bit = getattr(metadata, f"{kind}_field_bitfield_offset_") + number.value
     ref.message_bitfield_[bit // 32] |= 1 << bit % 32
-
-
-def _angle(value: float) -> Callable[[Any], None]:
-    turns = round(value / (2 * math.pi))
-
-    def put(ref: Any) -> None:
-        angle = ref.high_res_angle_fields_[enums.FeedbackHighResAngleField.Position.value]
-        angle.revolutions_, angle.offset_ = turns, value - turns * 2 * math.pi
-        _came(ref, _metadata().high_res_angle_field_bitfield_offset_)
-
-    return put
-
-
-def _float(number: int, value: float) -> Callable[[Any], None]:
-    def put(ref: Any) -> None:
-        ref.float_fields_[number] = value
-        _came(ref, _metadata().float_field_bitfield_offset_ + number)
-
-    return put
-
-
-def _state(number: int, value: int) -> Callable[[Any], None]:
-    def put(ref: Any) -> None:
-        ref.enum_fields_[number] = value
-        _came(ref, _metadata().enum_field_bitfield_offset_ + number)
-
-    return put
-
-
-def _orientation(quaternion: Sequence[float]) -> Callable[[Any], None]:
-    def put(ref: Any) -> None:
-        number = enums.FeedbackQuaternionfField.Orientation.value
-        for index, value in enumerate(quaternion):
-            ref.quaternionf_fields_[number].data[index] = value
-        _came(ref, _metadata().quaternionf_field_bitfield_offset_ + number)
-
-    return put
