@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import aiomqtt
@@ -23,10 +24,17 @@ MOST_S = 2.0
 """Messages are sent for no longer than this, however few have come back; one is sent in any case."""
 ECHO_S = 2.0
 SLOW_S = 0.02
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class _NoEcho(Exception):
     """A message did not come back."""
+
+    def __init__(self, topic: str, came_back: int) -> None:
+        super().__init__(f"message {came_back + 1} on '{topic}' has not come back in {ECHO_S:g} s")
+        self.hint = "permit it in the broker's access list (docs/security.md), or use the daemon's login"
+        if came_back:
+            self.hint = "look at the broker's log, and at the network"
 
 
 async def check_brokers(settings: MqttSettings, daemon_id: str) -> list[Check]:
@@ -53,7 +61,7 @@ async def _check(settings: MqttSettings, daemon_id: str) -> list[Check]:
             verdict=Verdict.FAILURE,
             found=str(error),
             means="a daemon with this login takes no requests, and counts the broker as lost",
-            hint="permit it in the broker's access list (docs/security.md), or use the daemon's login",
+            hint=error.hint,
         )
         return [silent]
     return [_judged(address, connect_s, sorted(trips_s)), *shown]
@@ -91,42 +99,40 @@ async def _round_trips(client: MqttConnection, topic: str) -> list[float]:
                 while (await anext(client.messages)).payload != number:
                     pass
         except TimeoutError:
-            what = f"message {len(trips_s) + 1} on '{topic}' has not come back in {ECHO_S:g} s"
-            raise _NoEcho(what) from None
+            raise _NoEcho(topic, len(trips_s)) from None
         trips_s.append(now() - sent_s)
     return trips_s
 
 
 def _out_of_reach(settings: MqttSettings, address: str, error: BaseException) -> Check:
-    if settings.broker == "embedded" and isinstance(error, NotConnected) and error.absent:
-        return Check(
-            check="broker",
-            subject=address,
-            verdict=Verdict.NOT_APPLICABLE,
-            found="nobody listens there: the broker is inside the daemon, and no daemon runs",
-            means="its latency can be measured while the daemon runs",
-            hint="start the daemon, and ask again",
-        )
-    return Check(
-        check="broker",
-        subject=address,
-        verdict=Verdict.FAILURE,
-        found=f"no connection: {reason_of(error)}",
-        means="robots play nothing that is asked for over MQTT, and nobody sees what they do",
-        hint="look at the broker, and at the section `mqtt`",
+    verdict, means = (
+        Verdict.FAILURE,
+        "robots play nothing that is asked for over MQTT, and nobody sees what they do",
     )
+    problem, _, hint = reason_of(error).partition("; ")
+    found = f"no connection: {problem}"
+    if not isinstance(error, NotConnected):
+        hint = "look at the broker's log, and at the network"
+    elif settings.broker == "embedded" and error.absent:
+        verdict, means = Verdict.NOT_APPLICABLE, "its latency can be measured while the daemon runs"
+        found = "nobody listens there: the broker is inside the daemon, and no daemon runs"
+        hint = "start the daemon with `motiond run`, and ask again"
+    return Check(check="broker", subject=address, verdict=verdict, found=found, means=means, hint=hint)
 
 
 def _judged(address: str, connect_s: float, trips_s: list[float]) -> Check:
     middle_s, most_s = (trips_s[round(share * (len(trips_s) - 1))] for share in (0.5, 0.99))
     is_slow = most_s > SLOW_S
+    hint = "use a broker on this machine or a wired network"
+    if urlsplit(address).hostname in LOOPBACK:
+        hint = "end what is busy on this machine"
     return Check(
         check="broker",
         subject=address,
         verdict=Verdict.WARNING if is_slow else Verdict.OK,
         found=f"there and back in ms p50 {1e3 * middle_s:.3g}, p99 {1e3 * most_s:.3g}",
         means="a request, a stop too, takes half of that to the daemon",
-        hint="use a broker on this machine or a wired network" if is_slow else None,
+        hint=hint if is_slow else None,
         figures={
             "connect_s": connect_s,
             "round_trip_p50_s": middle_s,

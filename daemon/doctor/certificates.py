@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..config.certificates import NoCertificate, Validity, of_chain
 from ..mqtt.client import files_of
-from .report import Check, Verdict
+from .report import Check, Verdict, nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,14 +28,8 @@ def check_certificates(mqtt: MqttSettings | None, http: HttpSettings | None) -> 
     """Look at each file of certificates."""
     files = list(_files(mqtt, http))
     if not files:
-        return [
-            Check(
-                check="certificate",
-                verdict=Verdict.NOT_APPLICABLE,
-                found="the configuration names none",
-                means="what is encrypted is vouched for by the system's authorities",
-            )
-        ]
+        means = "what is encrypted is vouched for by the system's authorities"
+        return [nothing("certificate", "the configuration names none", means)]
     return [_check(name, file, of) for name, file, of in files]
 
 

@@ -22,36 +22,20 @@ async def check_clock(monitor: ClockMonitor) -> Check:
         "max_error_s": state.max_error_s,
         "allowed_error_s": allowed_s,
     }
+    verdict, hint = Verdict.OK, None
+    found = f"synchronised by {state.source}; {_error_of(state)}"
+    means = f"{APPOINTED} are as exact as that"
+    error_s = state.estimated_error_s
     if not state.synchronised:
+        verdict, found, hint = Verdict.WARNING, "not synchronised", HINT
         means = f"{APPOINTED} come as much too early or late as the clock is wrong"
         if allowed_s is not None:
-            means = f"{APPOINTED} are refused, as max_clock_error_s is set"
-        return Check(
-            check="clock",
-            verdict=Verdict.WARNING if allowed_s is None else Verdict.FAILURE,
-            found="not synchronised",
-            means=means,
-            hint=HINT,
-            figures=figures,
-        )
-    found = f"synchronised by {state.source}; {_error_of(state)}"
-    error_s = state.estimated_error_s
-    if allowed_s is not None and (error_s is None or error_s > allowed_s):
-        return Check(
-            check="clock",
-            verdict=Verdict.FAILURE,
-            found=found,
-            means=f"{APPOINTED} are refused: max_clock_error_s wants it within {1e3 * allowed_s:g} ms",
-            hint="let chrony keep its time, which estimates the error, or raise max_clock_error_s",
-            figures=figures,
-        )
-    return Check(
-        check="clock",
-        verdict=Verdict.OK,
-        found=found,
-        means=f"{APPOINTED} are as exact as that",
-        figures=figures,
-    )
+            verdict, means = Verdict.FAILURE, f"{APPOINTED} are refused, as max_clock_error_s is set"
+    elif allowed_s is not None and (error_s is None or error_s > allowed_s):
+        verdict = Verdict.FAILURE
+        means = f"{APPOINTED} are refused: max_clock_error_s wants it within {1e3 * allowed_s:g} ms"
+        hint = "let chrony keep its time, which estimates the error, or raise max_clock_error_s"
+    return Check(check="clock", verdict=verdict, found=found, means=means, hint=hint, figures=figures)
 
 
 def _error_of(state: ClockState) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from motiond.drivers import DriverError
 from motiond.drivers.hebi import LOOKUP_POLL_S, Module, missing_modules, open_lookup, present
 
-from .report import Check, Verdict
+from .report import Check, Verdict, nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,12 +30,8 @@ async def check_modules(
     names = [name.removeprefix(KIND) for each in devices.values() for name in each if name.startswith(KIND)]
     wanted = [Module(*name.split("/", 1)) for name in names]
     if not wanted:
-        return Check(
-            check="hebi",
-            verdict=Verdict.NOT_APPLICABLE,
-            found="the configuration names no HEBI module",
-            means="the network is not searched for any",
-        )
+        means = "the network is not searched for any"
+        return nothing("hebi", "the configuration names no HEBI module", means)
     now = asyncio.get_running_loop().time
     begun_s = now()
     try:

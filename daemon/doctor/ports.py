@@ -10,7 +10,7 @@ from motiond.drivers.port_access import rights_of, serial_group, why_denied
 
 from ..stream.locks import address_of
 from .machine import line_in, user_name
-from .report import Check, Verdict
+from .report import Check, Verdict, nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,14 +27,8 @@ def check_ports(devices: Mapping[str, Sequence[str]], machine: Machine) -> list[
     """Look at each port that a robot drives."""
     ports = ports_of(devices)
     if not ports:
-        return [
-            Check(
-                check="port",
-                verdict=Verdict.NOT_APPLICABLE,
-                found="the configuration names no serial port",
-                means="nothing is known of ports that are named elsewhere",
-            )
-        ]
+        means = "nothing is known of ports that are named elsewhere"
+        return [nothing("port", "the configuration names no serial port", means)]
     return [check for port, robot in ports.items() for check in _check(port, robot, devices[robot], machine)]
 
 
@@ -67,41 +61,24 @@ def _check(port: Path, robot: str, devices: Iterable[str], machine: Machine) -> 
 
 
 def _use_of(port: Path, robot: str, devices: Iterable[str], machine: Machine) -> Check:
-    if not machine.may_use(port):
-        reason, hint = why_denied(port, rights_of(port), user_name(), serial_group())
-        return Check(
-            check="port",
-            subject=str(port),
-            verdict=Verdict.FAILURE,
-            found=f"{user_name()} may not read and write it; {reason}",
-            means=f"a daemon of this user cannot move robot '{robot}'; the service is in the group dialout",
-            hint=f"{hint}; or ask as the daemon's user",
-        )
     users = users_of(port, machine.proc)
-    if is_locked(devices, machine.proc):
-        return Check(
-            check="port",
-            subject=str(port),
-            verdict=Verdict.OK,
-            found=f"motiond drives it{_listed(users)}",
-            means="a robot on it answers its daemon; no other program can have it meanwhile",
-        )
-    if users:
-        return Check(
-            check="port",
-            subject=str(port),
-            verdict=Verdict.WARNING,
-            found=f"another program has it open{_listed(users)}",
-            means=f"robot '{robot}' stays offline, or what two programs send gets mixed up",
-            hint="end that program; if it is ModemManager, set udev ID_MM_DEVICE_IGNORE=1",
-        )
-    return Check(
-        check="port",
-        subject=str(port),
-        verdict=Verdict.OK,
-        found=f"free, and {user_name()} may use it",
-        means=f"a daemon of this user can open it for robot '{robot}'",
-    )
+    verdict, hint = Verdict.OK, None
+    if not machine.may_use(port):
+        reason, remedy = why_denied(port, rights_of(port), user_name(), serial_group())
+        verdict, found = Verdict.FAILURE, f"{user_name()} may not read and write it; {reason}"
+        means = f"a daemon of this user cannot move robot '{robot}'; the service is in the group dialout"
+        hint = f"{remedy}; or ask as the daemon's user"
+    elif is_locked(devices, machine.proc):
+        found = f"motiond drives it{_listed(users)}"
+        means = "a robot on it answers its daemon; no other program can have it meanwhile"
+    elif users:
+        verdict, found = Verdict.WARNING, f"another program has it open{_listed(users)}"
+        means = f"robot '{robot}' stays offline, or what two programs send gets mixed up"
+        hint = "end that program; if it is ModemManager, set udev ID_MM_DEVICE_IGNORE=1"
+    else:
+        found = f"free, and {user_name()} may use it"
+        means = f"a daemon of this user can open it for robot '{robot}'"
+    return Check(check="port", subject=str(port), verdict=verdict, found=found, means=means, hint=hint)
 
 
 def _listed(users: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from .machine import line_in, user_name
-from .report import Check, Verdict
+from .report import Check, Verdict, nothing
 from .wakeups import Measured, Task
 
 if TYPE_CHECKING:
@@ -83,39 +83,25 @@ def _rights(task: Task, measured: Measured) -> Check:
         "rtprio_limit": measured.limits["rtprio"],
         "memlock_limit_bytes": measured.limits["memlock"],
     }
-    if measured.refused:
-        return Check(
-            check="real-time",
-            verdict=Verdict.WARNING,
-            found=f"as {user_name()}: {' · '.join(measured.refused)}",
-            means=f"a daemon of this user is less punctual under load; {SERVICE}",
-            hint="give this user the right to real time (docs/doctor.md#real-time), or run it as a service",
-            figures=figures,
-        )
     asked = [f"SCHED_FIFO priority {task.priority}"] if task.priority is not None else []
     asked += ["locked memory"] if task.lock_memory else []
     asked += [f"processor {task.core}"] if task.core is not None else []
-    if not asked:
-        return Check(
-            check="real-time",
-            verdict=Verdict.NOT_APPLICABLE,
-            found="the configuration asks for ordinary scheduling",
-            means="robots are as punctual as other programs leave room for",
-            hint="set realtime.priority and realtime.lock_memory",
-            figures=figures,
-        )
-    return Check(
-        check="real-time",
-        verdict=Verdict.OK,
-        found=f"granted to {user_name()}: {', '.join(asked)}",
-        means="a daemon of this user goes before all ordinary programs",
-        figures=figures,
-    )
+    verdict, hint = Verdict.OK, None
+    found = f"granted to {user_name()}: {', '.join(asked)}"
+    means = "a daemon of this user goes before all ordinary programs"
+    if measured.refused:
+        verdict, found = Verdict.WARNING, f"as {user_name()}: {' · '.join(measured.refused)}"
+        means = f"a daemon of this user is less punctual under load; {SERVICE}"
+        hint = "give this user the right to real time (docs/doctor.md#real-time), or run it as a service"
+    elif not asked:
+        verdict, found = Verdict.NOT_APPLICABLE, "the configuration asks for ordinary scheduling"
+        means = "robots are as punctual as other programs leave room for"
+        hint = "set realtime.priority and realtime.lock_memory"
+    return Check(check="real-time", verdict=verdict, found=found, means=means, hint=hint, figures=figures)
 
 
 def _not_measured(found: str) -> Check:
-    means = "nothing is known of how punctual this machine is"
-    return Check(check="wake-ups", verdict=Verdict.NOT_APPLICABLE, found=found, means=means)
+    return nothing("wake-ups", found, "nothing is known of how punctual this machine is")
 
 
 def _wakeups(task: Task, measured: Measured) -> Check:
@@ -136,14 +122,8 @@ def _wakeups(task: Task, measured: Measured) -> Check:
         verdict, means = Verdict.WARNING, "setpoints come unevenly; motions at lower rates bear it"
     else:
         verdict, means = Verdict.OK, "setpoints go out on time"
-    return Check(
-        check="wake-ups",
-        verdict=verdict,
-        found=found,
-        means=means,
-        hint=None if verdict is Verdict.OK else LESS_LATE,
-        figures=figures,
-    )
+    hint = None if verdict is Verdict.OK else LESS_LATE
+    return Check(check="wake-ups", verdict=verdict, found=found, means=means, hint=hint, figures=figures)
 
 
 def check_kernel(machine: Machine) -> Check:
@@ -151,29 +131,18 @@ def check_kernel(machine: Machine) -> Check:
     release = line_in(machine.proc / "sys/kernel/osrelease")
     build = line_in(machine.proc / "sys/kernel/version") or ""
     if release is None:
-        return Check(
-            check="kernel",
-            verdict=Verdict.NOT_APPLICABLE,
-            found=f"{machine.proc}/sys/kernel/osrelease cannot be read",
-            means="nothing is known of the kernel; the measured wake-ups say what it is worth",
-        )
-    is_realtime = line_in(machine.sys / "kernel/realtime") == "1" or "PREEMPT_RT" in build
-    if is_realtime:
-        return Check(
-            check="kernel",
-            verdict=Verdict.OK,
-            found=f"Linux {release} with PREEMPT_RT",
-            means="drivers and interrupts of the kernel give way to the real-time loop",
-            figures={"release": release},
-        )
-    return Check(
-        check="kernel",
-        verdict=Verdict.WARNING,
-        found=f"Linux {release} without PREEMPT_RT",
-        means="drivers and interrupts of the kernel may hold the real-time loop up, mostly under load",
-        hint="where the wake-ups below are late, install a kernel with PREEMPT_RT (linux-image-rt-amd64)",
-        figures={"release": release},
-    )
+        found = f"{machine.proc}/sys/kernel/osrelease cannot be read"
+        means = "nothing is known of the kernel; the measured wake-ups say what it is worth"
+        return nothing("kernel", found, means)
+    verdict, hint = Verdict.OK, None
+    found = f"Linux {release} with PREEMPT_RT"
+    means = "drivers and interrupts of the kernel give way to the real-time loop"
+    if line_in(machine.sys / "kernel/realtime") != "1" and "PREEMPT_RT" not in build:
+        verdict, found = Verdict.WARNING, f"Linux {release} without PREEMPT_RT"
+        means = "drivers and interrupts of the kernel may hold the real-time loop up, mostly under load"
+        hint = "where the wake-ups below are late, install a kernel with PREEMPT_RT (linux-image-rt-amd64)"
+    figures: dict[str, float | str | None] = {"release": release}
+    return Check(check="kernel", verdict=verdict, found=found, means=means, hint=hint, figures=figures)
 
 
 def check_governor(machine: Machine) -> Check:
@@ -181,26 +150,13 @@ def check_governor(machine: Machine) -> Check:
     files = machine.sys.glob("devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
     governors = Counter(governor for file in files if (governor := line_in(file)))
     if not governors:
-        return Check(
-            check="governor",
-            verdict=Verdict.NOT_APPLICABLE,
-            found="the kernel sets no processor's speed",
-            means="the firmware does, or the host of this virtual machine; look there if wake-ups are late",
-        )
-    found = ", ".join(
-        f"{name} on {count} of {governors.total()}" for name, count in sorted(governors.items())
-    )
-    if set(governors) == {STEADY}:
-        return Check(
-            check="governor",
-            verdict=Verdict.OK,
-            found=found,
-            means="processors keep their speed, so that each tick takes as long as the one before",
-        )
-    return Check(
-        check="governor",
-        verdict=Verdict.WARNING,
-        found=found,
-        means="processors slow down between ticks, and the work of a tick begins slowly",
-        hint=f"cpupower frequency-set -g {STEADY}",
-    )
+        means = "the firmware does, or the host of this virtual machine; look there if wake-ups are late"
+        return nothing("governor", "the kernel sets no processor's speed", means)
+    counts = sorted(governors.items())
+    found = ", ".join(f"{name} on {count} of {governors.total()}" for name, count in counts)
+    verdict, hint = Verdict.OK, None
+    means = "processors keep their speed, so that each tick takes as long as the one before"
+    if set(governors) != {STEADY}:
+        verdict, hint = Verdict.WARNING, f"cpupower frequency-set -g {STEADY}"
+        means = "processors slow down between ticks, and the work of a tick begins slowly"
+    return Check(check="governor", verdict=verdict, found=found, means=means, hint=hint)

@@ -58,6 +58,11 @@ class Check(BaseModel):
     """What was measured; names end in their units."""
 
 
+def nothing(check: CheckName, found: str, means: str, hint: str | None = None) -> Check:
+    """Return that there was nothing to look at."""
+    return Check(check=check, verdict=Verdict.NOT_APPLICABLE, found=found, means=means, hint=hint)
+
+
 class Report(BaseModel):
     """All that the doctor found."""
 
@@ -84,11 +89,7 @@ def gravest(checks: list[Check]) -> Verdict:
 WIDTH = max(len(verdict) for verdict in Verdict)
 
 
-def _plain(_: Verdict, text: str) -> str:
-    return text
-
-
-def lines_of(report: Report, paint: Callable[[Verdict, str], str] = _plain) -> Iterator[str]:
+def lines_of(report: Report, paint: Callable[[Verdict, str], str]) -> Iterator[str]:
     """Yield what each check found, with what it means and what to do below; `paint` colours verdicts."""
     for check in report.checks:
         name = check.check if check.subject is None else f"{check.check} {check.subject}"

@@ -11,7 +11,7 @@ from motiond.formats import FormatError
 from ..config.section import ConfigError
 from ..config.settings import load_settings
 from ..joints import JointMapError, make_joint_map
-from .report import Check, Verdict
+from .report import Check, Verdict, nothing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,13 +61,8 @@ def examine_config(config: Path | None) -> Target:
 def check_config(target: Target) -> Check:
     """Say whether the configuration can be used."""
     if target.config is None:
-        return Check(
-            check="configuration",
-            verdict=Verdict.NOT_APPLICABLE,
-            found="none is named",
-            means="ports, HEBI modules and folders that one would name are not looked at",
-            hint="name one with --config",
-        )
+        means = "ports, HEBI modules and folders that one would name are not looked at"
+        return nothing("configuration", "none is named", means, "name one with --config")
     if target.problem:
         return Check(
             check="configuration",

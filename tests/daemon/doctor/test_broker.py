@@ -9,7 +9,7 @@ import pytest
 
 from motiond.daemon.broker import EmbeddedBroker
 from motiond.daemon.config.mqtt import MqttSettings
-from motiond.daemon.doctor.broker import check_brokers
+from motiond.daemon.doctor.broker import _judged, check_brokers
 from motiond.daemon.doctor.report import Check, Verdict
 from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.link import Link
@@ -29,10 +29,10 @@ class LongLine(Link):
 
     def __init__(self, port: int, there_s: float, back_s: float) -> None:
         super().__init__(port)
-        self._takes_s: dict[Way, float] = {"to broker": there_s, "from broker": back_s}
+        self.takes_s: dict[Way, float] = {"to broker": there_s, "from broker": back_s}
 
     async def _pass(self, data: bytes, sink: socket.socket, way: Way) -> bool:
-        await asyncio.sleep(self._takes_s[way])
+        await asyncio.sleep(self.takes_s[way])
         return await super()._pass(data, sink, way)
 
 
@@ -49,7 +49,7 @@ def at(*ports: int) -> MqttSettings:
     return MqttSettings(broker=urls if len(urls) > 1 else urls[0], protocol="3.1.1")
 
 
-SLOW = "use a broker on this machine or a wired network"
+SLOW = "end what is busy on this machine"
 
 
 @pytest.mark.parametrize(
@@ -99,6 +99,23 @@ async def test_messages_that_do_not_come_back_in_time_are_a_failure(port: int) -
     )
 
 
+async def test_a_broker_that_falls_silent_is_another_failure_than_one_that_refuses(port: int) -> None:
+    line = LongLine(port, 0.1, 0.1)
+    await line.repair()
+    asking = asyncio.create_task(check_brokers(at(line.port), "bench"))
+    await asyncio.sleep(1.5)
+    line.takes_s["from broker"] = 10.0
+    (found,) = await asking
+    await line.cut()
+    assert "message 1 on" not in found.found
+    assert found.hint == "look at the broker's log, and at the network"
+
+
+async def test_a_slow_broker_elsewhere_is_to_be_nearer() -> None:
+    slow = _judged("mqtt://10.0.0.1:1883", 0.1, [0.1])
+    assert slow.hint == "use a broker on this machine or a wired network"
+
+
 async def test_nothing_is_left_at_the_broker(port: int) -> None:
     await check_brokers(at(port), "bench")
     async with MqttConnection(at(port)) as client:
@@ -113,9 +130,9 @@ async def test_a_broker_that_is_not_there_fails(free_port: int) -> None:
             check="broker",
             subject=f"mqtt://127.0.0.1:{free_port}",
             verdict=Verdict.FAILURE,
-            found="no connection: nobody listens there; start the broker, or correct mqtt.broker",
+            found="no connection: nobody listens there",
             means=LOST,
-            hint="look at the broker, and at the section `mqtt`",
+            hint="start the broker, or correct mqtt.broker",
         )
     ]
 
@@ -135,6 +152,6 @@ async def test_an_embedded_broker_is_not_missed_while_no_daemon_runs(free_port: 
             verdict=Verdict.NOT_APPLICABLE,
             found="nobody listens there: the broker is inside the daemon, and no daemon runs",
             means="its latency can be measured while the daemon runs",
-            hint="start the daemon, and ask again",
+            hint="start the daemon with `motiond run`, and ask again",
         )
     ]
