@@ -41,27 +41,18 @@ def test_file_systems_are_told_once_with_all_that_is_kept_there(tmp_path: Path) 
     ]
 
 
-def test_a_folder_that_is_not_there_yet_counts_by_the_one_that_it_is_made_in(tmp_path: Path) -> None:
-    asked: list[Path] = []
-
-    def room_at(path: Path) -> Room:
-        asked.append(path)
-        return Room(len(asked), 10**12, None)
-
-    check_disk(None, replace(machine(tmp_path), room_at=room_at))
-    assert asked == [tmp_path]
-
-
-def test_a_folder_that_may_not_be_looked_at_counts_by_the_one_that_it_is_in(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["state", "q" * 300])
+def test_a_folder_that_is_not_there_or_may_not_be_looked_at_counts_by_the_one_that_it_is_in(
+    tmp_path: Path, name: str
+) -> None:
+    """The system refuses to look at a name that is too long, as it does in a closed folder."""
     asked: list[Path] = []
 
     def room_at(path: Path) -> Room:
         asked.append(path)
         return Room(1, 10**12, None)
 
-    # The system refuses to look at a name that is too long, whoever asks, as it does in a closed folder.
-    unseen = replace(machine(tmp_path), room_at=room_at, folders=lambda: {"state": tmp_path / ("q" * 300)})
-    check_disk(None, unseen)
+    check_disk(None, replace(machine(tmp_path), room_at=room_at, folders=lambda: {"state": tmp_path / name}))
     assert asked == [tmp_path]
 
 
@@ -94,10 +85,6 @@ def test_little_room_is_told_before_it_is_none(
     (told,) = check_disk(None, replace(machine(tmp_path), room_at=lambda _: room))
     assert (told.verdict, told.found, told.means) == (verdict, found, means)
     assert told.hint == "remove what is not needed there, or make the disk larger"
-
-
-def test_this_machine_has_some_room() -> None:
-    assert all((told.figures["free_bytes"] or 0) for told in check_disk(None, Machine()))
 
 
 def test_what_is_installed_is_named() -> None:

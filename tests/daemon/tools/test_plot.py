@@ -226,13 +226,6 @@ def test_many_joints_stand_side_by_side(joints: int, size_px: tuple[int, int]) -
     assert len(titles(picture)) == 2 * joints
 
 
-def test_a_picture_that_is_no_drawing_has_as_many_dots(tmp_path: Path) -> None:
-    plot_motion(motion(1), tmp_path / "made.png")
-    header = (tmp_path / "made.png").read_bytes()[:24]
-    assert header.startswith(b"\x89PNG")
-    assert (int.from_bytes(header[16:20]), int.from_bytes(header[20:24])) == (990, 236)
-
-
 def test_a_long_motion_is_thinned_and_keeps_its_peaks() -> None:
     times = np.arange(100_000) / 1000
     values = np.sin(times)
