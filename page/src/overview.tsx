@@ -63,6 +63,7 @@ function Tile({ robot }: { robot: Robot }) {
       <StateBadge robot={robot} />
       <p class="facts">
         {absence ? <span class="bad">{absence}</span> : state?.motion ? <><strong>{state.motion}</strong> <span class="num">{clock(progress * (state.duration ?? 0))} / {clock(state.duration)}</span> <Appointed state={state} /></> : <span>{count(robot.jointNames.value.length, "joint")}</span>}
+        {!absence && !state?.motion && robot.ended.value?.failed && <span class="bad">{robot.ended.value.result.motion}: {robot.ended.value.result.code}</span>}
         {!absence && !!state?.queued && <span>{state.queued} waiting</span>}
         {!absence && <span>Torque {state?.torque ? "on" : "off"}</span>}
         {robot.control.who.value === "me" && <span>You are in control</span>}

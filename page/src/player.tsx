@@ -1,7 +1,7 @@
 /** What plays, or is looked at in advance, on a timeline. */
 
 import { useSignal } from "@preact/signals";
-import { clock, fixed, timeOfDay } from "./format";
+import { clock, count, fixed, timeOfDay } from "./format";
 import { now } from "./header";
 import type { Marker, Near } from "./messages";
 import type { StateReport } from "./protocol";
@@ -17,9 +17,24 @@ export function Player({ robot }: { robot: Robot }) {
   return robot.moving.value && robot.state.value?.motion ? <PlayBar robot={robot} /> : <RestBar robot={robot} />;
 }
 
+/** Nothing plays: how the last motion ended, and why. */
 function RestBar({ robot }: { robot: Robot }) {
-  const words = robot.moving.value ? "Moving to a posture" : "No motion plays";
-  return <section class="player rest" aria-label="Player"><p>{words}</p></section>;
+  const ended = robot.ended.value;
+  return (
+    <section class="player rest" aria-label="Player">
+      <p>{robot.moving.value ? "Moving to a posture" : "No motion plays"}</p>
+      {ended && (
+        <p class={ended.failed ? "ended bad" : "ended"} role={ended.failed ? "alert" : undefined}>
+          <strong>{ended.result.motion}: {ended.result.code}</strong>{ended.result.message && `: ${ended.result.message}`}
+          {ended.dropped.length > 0 && <span class="dropped">{notPlayed(ended.dropped)}</span>}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function notPlayed(motions: string[]): string {
+  return `${count(motions.length, "motion")} that waited ${motions.length === 1 ? "is" : "are"} not played: ${motions.join(", ")}`;
 }
 
 /** Where on its motion the robot is now, 0 to 1; telemetry is newer than the state. */

@@ -8,7 +8,7 @@ import { Control } from "./control";
 import { clock } from "./format";
 import { History, WINDOW_S } from "./history";
 import type { Answer, Availability, Daemon, Model, Plan, Telemetry } from "./messages";
-import type { DescriptionReport, DiagnosticsReport, EventReport, MotionsReport, QueuedGoal, Report, StateReport } from "./protocol";
+import type { DescriptionReport, DiagnosticsReport, EventReport, MotionsReport, QueuedGoal, Report, ResultReport, StateReport } from "./protocol";
 import { readPlan } from "./messages";
 
 const MOST_ENTRIES = 500;
@@ -20,6 +20,13 @@ export interface Entry {
   kind: string;
   grave: boolean;
   message: string;
+}
+
+/** How a motion ended, and which motions that waited for its end have not been played. */
+export interface Ended {
+  result: ResultReport;
+  failed: boolean;
+  dropped: string[];
 }
 
 /** All that is known of one robot. */
@@ -36,6 +43,8 @@ export class Robot {
   readonly numbers = signal<Telemetry | null>(null);
   readonly model = signal<Model | null>(null);
   readonly waiting = signal<QueuedGoal[]>([]);
+  /** Of the last motion: a posture that was reached since does not replace it. */
+  readonly ended = signal<Ended | null>(null);
   readonly log = signal<Entry[]>([]);
   readonly pending = signal<ReadonlySet<string>>(new Set());
   readonly control = new Control((verb, body) => connection.ask(this.name, verb, body), (why) => notify(`${this.name}: ${why}`));
@@ -68,10 +77,7 @@ export class Robot {
       case "lease": this.control.receive(report.data); break;
       case "diagnostics": this.takeDiagnostics(report.data); break;
       case "event": this.takeEvent(report.data); break;
-      case "result": {
-        const { code, motion, message } = report.data;
-        this.add("result", `${motion || "motion"}: ${code}${message ? `: ${message}` : ""}`, !FINE.has(code));
-      }
+      case "result": this.takeResult(report.data);
     }
   }
 
@@ -94,6 +100,18 @@ export class Robot {
     const text = `${motion}: no result; it was ${where} at the last report, and the daemon has been restarted, which cuts off what plays`;
     this.add("cut_off", text, true);
     notify(`${this.name}: ${text}.`);
+  }
+
+  private takeResult(result: ResultReport): void {
+    const { code, motion, message, played_s } = result;
+    const failed = !FINE.has(code);
+    this.add("result", `${motion || "motion"}: ${code}${message ? `: ${message}` : ""}`, failed);
+    const last = this.ended.peek();
+    if (!failed && played_s === null) {
+      if (last?.failed) this.ended.value = { ...last, dropped: [...last.dropped, motion] };
+    } else if (failed || this.motions.peek()?.motions.some((one) => one.name === motion)) {
+      this.ended.value = { result, failed, dropped: [] };
+    }
   }
 
   private takeState(state: StateReport): void {
