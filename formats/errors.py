@@ -119,9 +119,16 @@ class Problems:
         return FormatError(self.found)
 
     def raise_if_any(self) -> None:
-        """Raise `FormatError` with all that was found, if anything was."""
+        """Raise `FormatError` with all that was found, if anything was: once each, by files and lines."""
         if self.found:
-            raise FormatError(self.found)
+            found = dict.fromkeys(self.found)
+            files = list(dict.fromkeys(problem.file for problem in found))
+            raise FormatError(sorted(found, key=lambda one: (files.index(one.file), one.line)))
+
+    @property
+    def oddities(self) -> tuple[str, ...]:
+        """The warnings, once each."""
+        return tuple(dict.fromkeys(self.warnings))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import nearest, quoted
 
-from ..errors import Where
-from ..io.xml_tree import line_of
 from .elements import FORMULAS_SINCE
 from .formula import (
     FormulaError,
@@ -25,68 +23,63 @@ from .formula import (
 )
 
 if TYPE_CHECKING:
-    from ..errors import Problems
-    from ..io.xml_tree import Xml
+    from ..errors import Where
+    from ..io.element import Element
     from .elements import Attribute, Rule
 
 
 class AttributeReader:
-    """Reads the attributes of a file's elements.
+    """Reads the attributes of the elements of a file of a version."""
 
-    `problems`: gets what cannot be read, and what other readers may read otherwise.
-    `version`: of the file.
-    """
-
-    def __init__(self, problems: Problems, version: str) -> None:
-        self._problems = problems
+    def __init__(self, version: str) -> None:
         self._version = version
 
-    def read(self, xml: Xml, rule: Rule) -> dict[str, Any]:
+    def read(self, element: Element, rule: Rule) -> dict[str, Any]:
         """Return all attributes of an element that can be read, as `Element.values` has them."""
         values = {}
-        for name, text in xml.attrib.items():
+        for name, text in element.xml.attrib.items():
             attribute = rule.attributes.get(str(name))
             if attribute is None:
-                self._complain_of_attribute(xml, str(name), rule)
+                self._complain_of_attribute(element, str(name), rule)
             elif is_known_to_version(
-                self._version, attribute.since, self._where(xml), f"{name!r} of <{xml.tag}>"
+                self._version, attribute.since, element.where, f"{name!r} of <{element.tag}>"
             ):
-                value = self._value(xml, str(name), str(text), attribute)
+                value = self._value(element, str(name), str(text), attribute)
                 if value is not None:
                     values[str(name)] = value
         for name, attribute in rule.attributes.items():
-            if attribute.required and name not in xml.attrib:
-                self._where(xml).add(f"<{xml.tag}> has no {name!r}", "it is required", f'write {name}="…"')
+            if attribute.required and name not in element.xml.attrib:
+                element.where.add(f"<{element.tag}> has no {name!r}", "it is required", f'write {name}="…"')
         return values
 
-    def _complain_of_attribute(self, xml: Xml, name: str, rule: Rule) -> None:
+    def _complain_of_attribute(self, element: Element, name: str, rule: Rule) -> None:
         known = [known for known, attribute in rule.attributes.items() if attribute.since <= self._version]
         has = f"HRDF {self._version} knows {', '.join(known)}" if known else "it has none"
-        self._where(xml).add(f"unknown attribute {quoted(name)} of <{xml.tag}>", has, nearest(name, known))
+        element.where.add(f"unknown attribute {quoted(name)} of <{element.tag}>", has, nearest(name, known))
 
-    def _value(self, xml: Xml, name: str, text: str, attribute: Attribute) -> Any:
+    def _value(self, element: Element, name: str, text: str, attribute: Attribute) -> Any:
         """Read one attribute; return None where it cannot be read, which has been noted."""
         if attribute.type == "enum":
-            return self._choice(xml, name, text, attribute)
+            return self._choice(element, name, text, attribute)
         if attribute.type == "axis":
-            return self._axis(xml, name, text, attribute)
+            return self._axis(element, name, text, attribute)
         if attribute.type in {"path", "mesh_path"}:
-            return self._path(xml, name, text)
+            return self._path(element, name, text)
         try:
             quantity = self._quantity(text, attribute)
         except FormulaError as error:
-            self._where(xml).add(f"{name!r} of <{xml.tag}>: {error.problem}", error.reason, error.hint)
+            element.where.add(f"{name!r} of <{element.tag}>: {error.problem}", error.reason, error.hint)
             return None
         if attribute.type == "translation":
-            self._warn_of_formulas(xml, name, text)
+            self._warn_of_formulas(element, name, text)
         return quantity
 
-    def _warn_of_formulas(self, xml: Xml, name: str, text: str) -> None:
+    def _warn_of_formulas(self, element: Element, name: str, text: str) -> None:
         """Warn where the vendor's library would place a part elsewhere than the formulas say."""
         if has_formula(text):
             read = " ".join(f"{number:g}" for number in leading_numbers(text))
-            self._where(xml).warn(
-                f"{name!r} of <{xml.tag}>: {quoted(text)} holds formulas",
+            element.where.warn(
+                f"{name!r} of <{element.tag}>: {quoted(text)} holds formulas",
                 f"they are evaluated, but HEBI's library reads {read}, the number that each begins with",
                 "write plain numbers",
             )
@@ -103,43 +96,48 @@ class AttributeReader:
                 return parse_rotation(text) if formulas else parse_matrix(text)
         return text
 
-    def _choice(self, xml: Xml, name: str, text: str, attribute: Attribute, sign: str = "") -> str | None:
+    def _choice(
+        self, element: Element, name: str, text: str, attribute: Attribute, sign: str = ""
+    ) -> str | None:
         """Read an enum; case does not matter, and messages put the sign before it."""
-        where = self._where(xml)
         by_folded = {choice.casefold(): choice for choice in attribute.choices}
         choice = by_folded.get(text.casefold())
         if choice is None:
             known = [choice for choice, since in attribute.choices.items() if since <= self._version]
             has = f"HRDF {self._version} knows {', '.join(known)}"
-            where.add(f"unknown {xml.tag} {name} {quoted(sign + text)}", has, nearest(text, known))
+            element.where.add(
+                f"unknown {element.tag} {name} {quoted(sign + text)}", has, nearest(text, known)
+            )
             return None
         since = attribute.choices[choice]
-        if not is_known_to_version(self._version, since, where, f"{xml.tag} {name} '{sign}{choice}'"):
+        if not is_known_to_version(
+            self._version, since, element.where, f"{element.tag} {name} '{sign}{choice}'"
+        ):
             return None
         if choice != text:
-            where.warn(
-                f"{xml.tag} {name} {quoted(sign + text)} is not in the case of the specification",
+            element.where.warn(
+                f"{element.tag} {name} {quoted(sign + text)} is not in the case of the specification",
                 hint=f"write '{sign}{choice}'",
             )
         return choice
 
-    def _axis(self, xml: Xml, name: str, text: str, attribute: Attribute) -> str | None:
+    def _axis(self, element: Element, name: str, text: str, attribute: Attribute) -> str | None:
         """Read an axis, with a minus before it where it is negated."""
         sign = "-" if text.startswith("-") else ""
-        axis = self._choice(xml, name, text.removeprefix("-"), attribute, sign)
+        axis = self._choice(element, name, text.removeprefix("-"), attribute, sign)
         if axis is None or not sign:
             return axis
-        self._where(xml).warn(
-            f"{xml.tag} {name} {quoted(text)} is not in the specification",
+        element.where.warn(
+            f"{element.tag} {name} {quoted(text)} is not in the specification",
             "it is read as the negated axis, as HEBI's library does",
         )
         return f"-{axis}"
 
-    def _path(self, xml: Xml, name: str, text: str) -> str | None:
+    def _path(self, element: Element, name: str, text: str) -> str | None:
         """Read a path, which must be relative; that of a mesh may also be empty or a web address."""
         if name == "mesh_path" and not text:
-            self._where(xml).warn(
-                f"{name!r} of <{xml.tag}> is empty",
+            element.where.warn(
+                f"{name!r} of <{element.tag}> is empty",
                 "it is read as no mesh, as HEBI's library does",
                 "remove it",
             )
@@ -148,14 +146,11 @@ class AttributeReader:
             return text
         fault = _path_fault(text)
         if fault:
-            self._where(xml).add(
-                f"{name!r} of <{xml.tag}>: {quoted(text)} {fault}", "a path is relative, with `/` in it"
+            element.where.add(
+                f"{name!r} of <{element.tag}>: {quoted(text)} {fault}", "a path is relative, with `/` in it"
             )
             return None
         return text
-
-    def _where(self, xml: Xml) -> Where:
-        return Where(self._problems, line_of(xml))
 
 
 def is_known_to_version(version: str, since: str, where: Where, what: str) -> bool:

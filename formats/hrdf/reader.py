@@ -63,8 +63,6 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
 
 def _model(document: Document, robot: _Robot, source: Source) -> RobotModel:
     problems = document.problems
-    # A file that is included twice has its problems found twice.
-    problems.found[:] = dict.fromkeys(problems.found)
     problems.raise_if_any()
     return RobotModel(
         name=source.path.stem,
@@ -76,7 +74,7 @@ def _model(document: Document, robot: _Robot, source: Source) -> RobotModel:
         canonical_link=robot.links[0].name if robot.links else "",
         base_pose=frozen(pose(document.values.get("rot"), document.values.get("trans", np.zeros(3)))),
         describes_looks=False,
-        warnings=tuple(dict.fromkeys(problems.warnings)),
+        warnings=problems.oddities,
     )
 
 

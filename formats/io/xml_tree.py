@@ -6,13 +6,13 @@ size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lxml import etree
 
+from motiond.text import nearest
+
 from .beginning import wide_encoding
-from .source import OTHER_SIZE
 from .xml_errors import UNFINISHED, no_xml
 from .xml_slips import repaired
 
@@ -33,24 +33,8 @@ _LONG_NAMES = etree.XPath(f"//@name{_IS_LONG} | //@tag{_IS_LONG} | //include/nam
 _CROWDED = etree.XPath(f"(//*[@*[{MOST_ATTRIBUTES + 1}]])[1]")
 
 
-@dataclass(slots=True)
-class Allowance:
-    """How much the files may still hold that one file includes: together no more than one may."""
-
-    size_bytes: int = OTHER_SIZE.most_bytes
-    marks: int = MOST_MARKS
-
-    def take(self, data: bytes) -> bool:
-        """Count a file, each time that it is included; return whether it is within the allowance."""
-        self.size_bytes -= len(data)
-        self.marks -= _marks_in(data)
-        return self.size_bytes >= 0 and self.marks >= 0
-
-
-MOST_INCLUDED = f"more than {OTHER_SIZE.most_bytes // 10**6} MB, or {MOST_MARKS} tags and attributes"
-
-
-def _marks_in(data: bytes) -> int:
+def marks_in(data: bytes) -> int:
+    """Return how many tags and attributes a file has, about."""
     return data.count(b"<") + data.count(b"=")
 
 
@@ -66,7 +50,7 @@ def parse_xml(
     Raises `FormatError` if it is no well-formed XML, has a document type, more tags or attributes than any
     file of use, or longer names.
     """
-    if _marks_in(data) > MOST_MARKS:
+    if marks_in(data) > MOST_MARKS:
         reason = f"{MOST_MARKS} are read"
         raise problems.fail(0, "holds too many tags and attributes", reason, "split the file")
     narrow = _as_utf8(data)
@@ -82,6 +66,17 @@ def parse_xml(
         raise problems.fail(1, problem, reason, "remove <!DOCTYPE …>")
     _refuse_crowded(root, problems)
     _refuse_long_names(root, problems)
+    return root
+
+
+def parse_root(
+    data: bytes, problems: Problems, tag: str, format_name: str, *, free_prefixes: bool = False
+) -> Xml:
+    """Parse a whole file whose root element must have a name, as `parse_xml` does."""
+    root = parse_xml(data, problems, free_prefixes=free_prefixes)
+    if root.tag != tag:
+        problem, reason = f"the root element is <{root.tag}>", f"{format_name} has <{tag}> as its root"
+        raise problems.fail(line_of(root), problem, reason, nearest(str(root.tag), [tag]))
     return root
 
 

@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     from ..arrays import Floats
 
 
+_IDENTITY = frozen(np.eye(4))
+
+
 def identity_pose() -> Floats:
-    """Return a new read-only identity, shape (4, 4)."""
-    return frozen(np.eye(4))
+    """Return the identity, shape (4, 4), read-only."""
+    return _IDENTITY
 
 
 def inverse_pose(pose: Floats) -> Floats:
     """Return the inverse of a pose, shape (4, 4)."""
-    inverse = np.eye(4)
+    inverse = _IDENTITY.copy()
     inverse[:3, :3] = pose[:3, :3].T
     inverse[:3, 3] = -pose[:3, :3].T @ pose[:3, 3]
     return inverse

@@ -3,8 +3,8 @@
 - `reader`: models to robots
 - `document`: a file and those it includes to checked elements
 - `elements`: these elements, and the vocabulary of the format
-- `node`: one XML element, read by attribute and child
-- `values`: numbers, truth values, vectors and poses
+- `node`: one XML element, with its name and its pose
+- `pose`: the text of a `<pose>`
 - `link`, `joint`: `<link>` and `<joint>`
 - `shape`: `<visual>` and `<collision>`
 - `include`: what an `<include>` means

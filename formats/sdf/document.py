@@ -7,33 +7,29 @@ includes. Follows SDFormat 1.4 to 1.12.
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from motiond.text import echoed, listed, nearest, quoted
+from motiond.text import echoed, listed, quoted
 
-from ..errors import FormatError, Problems
-from ..io.xml_tree import MOST_INCLUDED, Allowance, line_of, parse_xml
+from ..errors import BadText
+from ..io.xml_file import XmlFile
+from ..io.xml_tree import line_of, parse_root
 from .elements import FrameElement, ModelElement, Pose, WorldElement
 from .include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version, unpacked
 from .joint import read_joint
 from .link import read_link
 from .names import Names, with_own_frame_in_axes, with_own_names, world_with_own_names
 from .node import Node, is_reserved
-from .values import ValueProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+    from ..errors import Problems
     from ..io.source import Source
     from .elements import Element
 
-# Bounds beyond any real robot, so that files that include each other many times end in a message.
-MOST_ELEMENTS = 10_000
-MOST_NESTED = 60
 # With the prefix as it is written, or with the namespace that a file binds it to.
 PARAMETERS = re.compile(r"experimental:params|\{.*\}params", re.DOTALL)
 
@@ -53,39 +49,11 @@ def read_document(data: bytes, source: Source) -> Document:
     Raises `FormatError` if the file cannot be read at all: it is no XML, no SDFormat, or of an unknown
     version. Other problems are collected in the document.
     """
-    problems = Problems(source.name)
-    file = _File(source, problems, {source.identity(): source.name}, _Budget())
-    try:
-        return file.read(data)
-    except _TooMuchError:
-        raise FormatError(problems.found) from None
+    return _File(source).read(data)
 
 
-class _TooMuchError(Exception):
-    """A file exceeds the bounds, which has been noted, so that nothing more is read."""
-
-
-@dataclass(slots=True)
-class _Budget:
-    """What may still follow, and how deep models and includes are nested now."""
-
-    elements: int = MOST_ELEMENTS
-    depth: int = 0
-    included: Allowance = field(default_factory=Allowance)
-
-
-class _File:
-    """Reads one file; each included file is read by another of these, which shares its problems and budget.
-
-    `trail`: the real paths and the names of the files that include each other down to this one, which is the
-    last.
-    """
-
-    def __init__(self, source: Source, problems: Problems, trail: dict[Path, str], budget: _Budget) -> None:
-        self._source = source
-        self._problems = problems
-        self._trail = trail
-        self._budget = budget
+class _File(XmlFile):
+    """Reads one file."""
 
     def read(self, data: bytes) -> Document:
         """Read the whole file."""
@@ -98,12 +66,12 @@ class _File:
                 "a second <model> at the top of the file", "there is one", "put both in a <world>"
             )
         outside = WorldElement("", root.where, models=tuple(models[:1]))
-        return Document(root.attribute("version"), (*worlds, outside), self._problems)
+        return Document(root.attribute("version"), (*worlds, outside), self.problems)
 
     def read_included(self, data: bytes) -> ModelElement | None:
         """Read a file for its one model; return None if it holds a light or an actor."""
         root = self._root(data)
-        tops = root.all("model", "include", "actor", "light", "world")
+        tops = list(root.all("model", "include", "actor", "light", "world"))
         if len(tops) != 1 or tops[0].tag == "world":
             tags = listed([f"<{top.tag}>" for top in tops]) or "nothing"
             root.where.add(
@@ -114,17 +82,14 @@ class _File:
         return models[0] if models else None
 
     def _root(self, data: bytes) -> Node:
-        xml = parse_xml(data, self._problems, free_prefixes=True)
-        if xml.tag != "sdf":
-            problem, reason = f"the root element is <{xml.tag}>", "an SDFormat file has <sdf> as its root"
-            raise self._problems.fail(line_of(xml), problem, reason, nearest(str(xml.tag), ["sdf"]))
+        xml = parse_root(data, self.problems, "sdf", "an SDFormat file", free_prefixes=True)
         version = xml.get("version", "").strip()
         minor = minor_version(version)
         if minor is None:
             problem = f"unknown version {quoted(version)}" if version else "<sdf> has no 'version'"
             reason = f"1.{OLDEST_MINOR} to 1.{NEWEST_MINOR} are read"
-            raise self._problems.fail(line_of(xml), problem, reason, 'write <sdf version="1.9">')
-        return Node(xml, self._problems, minor)
+            raise self.problems.fail(line_of(xml), problem, reason, 'write <sdf version="1.9">')
+        return Node(xml, self.problems, minor)
 
     def _top_models(self, root: Node) -> list[ModelElement]:
         """Read the models at the top of the file, which have no neighbours to be placed by."""
@@ -140,7 +105,7 @@ class _File:
         return [replace(model, pose=Pose(model.pose.matrix)) for model in found]
 
     def _world(self, node: Node) -> WorldElement:
-        self._spend(node)
+        self.spend(node.where)
         for joint in node.all("joint"):
             joint.where.warn(
                 "a <joint> of a world is not read", "each model of a world is a robot of its own"
@@ -162,8 +127,8 @@ class _File:
                 yield model
 
     def _model(self, node: Node) -> ModelElement | None:
-        self._spend(node)
-        with self._deeper(node):
+        self.spend(node.where)
+        with self.deeper(node.where):
             content = tuple(
                 element
                 for child in node.all("link", "joint", "frame", "model", "include")
@@ -191,21 +156,21 @@ class _File:
             return _if_any(self._model(node))
         if node.tag == "frame":
             return _if_any(self._frame(node))
-        self._spend(node)
+        self.spend(node.where)
         if node.tag == "joint":
             return _if_any(read_joint(node))
         for shape in node.all("visual", "collision"):
-            self._spend(shape)
-        return _if_any(read_link(node, self._source))
+            self.spend(shape.where)
+        return _if_any(read_link(node, self.source))
 
     def _frame(self, node: Node) -> FrameElement | None:
-        self._spend(node)
+        self.spend(node.where)
         name = node.name()
         return FrameElement(name, node.where, node.pose(), node.attribute("attached_to")) if name else None
 
     def _include(self, node: Node) -> ModelElement | None:
         """Read the model that an `<include>` means, and change it as the include says."""
-        self._spend(node)
+        self.spend(node.where)
         if any(PARAMETERS.fullmatch(tag) for tag in node.tags()):
             node.where.warn(
                 "<experimental:params> is not read",
@@ -241,63 +206,11 @@ class _File:
             )
             return None
         try:
-            read = partial(self._bytes_of, node)
-            source = find(uri, self._source, self._problems.warnings, read)
-            return self._read_other(node, source) if self._may_include(node, source) else None
-        except ValueProblem as error:
+            source = find(uri, self.source, self.problems.warnings, partial(self.bytes_of, node.where))
+        except BadText as error:
             node.where.add(error.problem, error.reason, error.hint)
             return None
-
-    def _may_include(self, node: Node, source: Source) -> bool:
-        if source.identity() in self._trail:
-            start = list(self._trail).index(source.identity())
-            ring = [*list(self._trail.values())[start:], source.name]
-            node.where.add("files include each other in a ring", " -> ".join(ring), "remove one <include>")
-            return False
-        return True
-
-    def _read_other(self, node: Node, source: Source) -> ModelElement | None:
-        try:
-            data = self._bytes_of(node, source)
-        except FormatError as error:
-            problem = f"cannot include {quoted(node.word('uri'))}"
-            node.where.add(problem, f"{source.name}: {error.problems[0].reason}", "check the path")
-            return None
-        problems = Problems(source.name, self._problems.found, self._problems.warnings)
-        trail = {**self._trail, source.identity(): source.name}
-        try:
-            with self._deeper(node):
-                return _File(source, problems, trail, self._budget).read_included(data)
-        except FormatError:
-            # Its problems have been noted already.
-            return None
-
-    def _spend(self, node: Node) -> None:
-        self._budget.elements -= 1
-        if self._budget.elements < 0:
-            raise self._too_much(node, f"more than {MOST_ELEMENTS} elements")
-
-    @contextmanager
-    def _deeper(self, node: Node) -> Iterator[None]:
-        """Count what is read in the block as one level deeper."""
-        self._budget.depth += 1
-        if self._budget.depth > MOST_NESTED:
-            raise self._too_much(node, f"models and includes nest deeper than {MOST_NESTED}")
-        try:
-            yield
-        finally:
-            self._budget.depth -= 1
-
-    def _bytes_of(self, node: Node, source: Source) -> bytes:
-        """Read a file that this one refers to."""
-        data = source.read()
-        if not self._budget.included.take(data):
-            raise self._too_much(node, MOST_INCLUDED)
-        return data
-
-    def _too_much(self, node: Node, what: str) -> type[_TooMuchError]:
-        node.where.add(what, "counted with all included files", "no real robot is that large")
-        return _TooMuchError
+        return self.include(node.where, source, uri, _File.read_included)
 
 
 def _if_any(element: Element | None) -> tuple[Element, ...]:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from ..io.element import words
 from ..model.poses import identity_pose
 
 if TYPE_CHECKING:
     from ..arrays import Floats
     from ..errors import Where
+    from ..io.element import Vocabulary
     from ..model.shapes import Shape
     from ..model.structure import Coordinate, Mimic
 
@@ -161,58 +163,43 @@ class WorldElement:
     models: tuple[ModelElement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """The attributes and child elements that an element may have."""
-
-    attributes: frozenset[str]
-    elements: frozenset[str]
-
-
-def _words(attributes: str, elements: str = "", elsewhere: str = "") -> Vocabulary:
-    """Return a vocabulary; `elsewhere` are elements that SDFormat knows and robots do not need."""
-    return Vocabulary(
-        frozenset(attributes.split()), frozenset(elements.split()) | frozenset(elsewhere.split())
-    )
-
-
 _INCLUDE = "uri name pose static placement_frame"
-_AXIS = _words("", "xyz limit dynamics mimic initial_position use_parent_model_frame")
+_AXIS = words("", "xyz limit dynamics mimic initial_position use_parent_model_frame")
 
 # Of the elements that are read; the content of all others is ignored.
 VOCABULARY: dict[str, Vocabulary] = {
-    "sdf": _words("version", "world model include", "actor light"),
-    "world": _words(
+    "sdf": words("version", "world model include", "actor light"),
+    "world": words(
         "name",
         "model frame include joint",
         "actor audio atmosphere gravity gui light magnetic_field physics plugin population road scene "
         "spherical_coordinates state wind",
     ),
-    "model": _words(
+    "model": words(
         "name canonical_link placement_frame",
         "pose static link joint frame model include",
         "allow_auto_disable enable_wind gripper plugin self_collide",
     ),
-    "include": _words("merge", _INCLUDE, "plugin joint link"),
-    "frame": _words("name attached_to", "pose"),
-    "pose": _words("relative_to frame rotation_format degrees"),
-    "link": _words(
+    "include": words("merge", _INCLUDE, "plugin joint link"),
+    "frame": words("name attached_to", "pose"),
+    "pose": words("relative_to frame rotation_format degrees"),
+    "link": words(
         "name",
         "pose inertial visual collision sensor light",
         "audio_sink audio_source battery enable_wind frame gravity kinematic must_be_base_link "
         "particle_emitter plugin projector self_collide velocity_decay",
     ),
-    "inertial": _words("auto", "pose mass inertia", "auto_inertia_params density fluid_added_mass frame"),
-    "inertia": _words("", "ixx iyy izz ixy ixz iyz"),
-    "joint": _words(
+    "inertial": words("auto", "pose mass inertia", "auto_inertia_params density fluid_added_mass frame"),
+    "inertia": words("", "ixx iyy izz ixy ixz iyz"),
+    "joint": words(
         "name type",
         "pose parent child axis axis2 thread_pitch screw_thread_pitch gearbox_ratio sensor",
         "frame gearbox_reference_body physics plugin",
     ),
     "axis": _AXIS,
     "axis2": _AXIS,
-    "xyz": _words("expressed_in"),
-    "limit": _words("", "lower upper velocity effort", "dissipation stiffness"),
-    "dynamics": _words("", "damping friction spring_reference spring_stiffness"),
-    "mimic": _words("joint axis", "multiplier offset reference"),
+    "xyz": words("expressed_in"),
+    "limit": words("", "lower upper velocity effort", "dissipation stiffness"),
+    "dynamics": words("", "damping friction spring_reference spring_stiffness"),
+    "mimic": words("joint axis", "multiplier offset reference"),
 }

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 
 from motiond.text import quoted
 
-from ..errors import FormatError, Problems
+from ..errors import BadText, FormatError, Problems
+from ..io.element import Element as XmlElement
 from ..io.mesh_file import find_mesh
 from ..io.source import Source
+from ..io.xml_file import TooMuchError
 from ..io.xml_tree import parse_xml
 from .elements import MODEL, Element, FrameElement, JointElement, LinkElement, ModelElement, Pose
-from .values import ValueProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,13 +52,13 @@ def find(uri: str, source: Source, warnings: list[str], read: Read) -> Source:
     """Return the file that a URI in `source` means, and add what is odd about it to the warnings.
 
     `read`: reads the `model.config` of a folder.
-    Raises `ValueProblem` if there is none, if it lies where nothing may be read, or if it is not a file.
+    Raises `BadText` if there is none, if it lies where nothing may be read, or if it is not a file.
     """
     try:
         return _file_of(_first(uri, list(_candidates(uri, source))), uri, warnings, read)
     except (OSError, RuntimeError) as error:
         # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
-        raise ValueProblem(f"cannot include {quoted(uri)}", str(error), "check the path") from error
+        raise BadText(f"cannot include {quoted(uri)}", str(error), "check the path") from error
 
 
 def find_mesh_file(uri: str, source: Source) -> Mesh:
@@ -80,13 +81,13 @@ def _candidates(uri: str, source: Source) -> Iterator[Source]:
     if found := _SCHEME.fullmatch(uri):
         scheme, path = found[1].lower(), found[2]
     if scheme not in {"", "file", "model", "package"}:
-        raise ValueProblem(
+        raise BadText(
             f"cannot include {quoted(uri)}",
             "nothing is fetched from the network",
             "download the model and include it by a path or model://…",
         )
     if not path:
-        raise ValueProblem(f"cannot include {quoted(uri)}", "it names no file", "write model://… or a path")
+        raise BadText(f"cannot include {quoted(uri)}", "it names no file", "write model://… or a path")
     yield source.beside(path)
     if scheme in {"model", "package"}:
         yield source.beside(f"../{path}")
@@ -101,11 +102,9 @@ def _first(uri: str, candidates: list[Source]) -> Source:
             return candidate
     if not allowed:
         folders = ", ".join(str(folder) for folder in candidates[0].within)
-        raise ValueProblem(f"may not include {quoted(uri)}", f"it lies outside of {folders}", "move it there")
+        raise BadText(f"may not include {quoted(uri)}", f"it lies outside of {folders}", "move it there")
     places = ", ".join(candidate.name for candidate in allowed)
-    raise ValueProblem(
-        f"cannot include {quoted(uri)}", f"there is no {places}", "check the name, or set SDF_PATH"
-    )
+    raise BadText(f"cannot include {quoted(uri)}", f"there is no {places}", "check the name, or set SDF_PATH")
 
 
 def _file_of(source: Source, uri: str, warnings: list[str], read: Read) -> Source:
@@ -116,7 +115,7 @@ def _file_of(source: Source, uri: str, warnings: list[str], read: Read) -> Sourc
     for one in (config, file):
         if not one.allowed():
             folders = ", ".join(str(folder) for folder in source.within)
-            raise ValueProblem(
+            raise BadText(
                 f"may not include {quoted(uri)}", f"{one.name} lies outside of {folders}", "move it there"
             )
     return file
@@ -125,19 +124,22 @@ def _file_of(source: Source, uri: str, warnings: list[str], read: Read) -> Sourc
 def _best_file(config: Source, uri: str, warnings: list[str], read: Read) -> str:
     """Return the name of the file for the newest version that is read."""
     try:
-        root = parse_xml(read(config), Problems(config.name, warnings=warnings))
+        problems = Problems(config.name, warnings=warnings)
+        root = XmlElement(parse_xml(read(config), problems), problems)
+    except TooMuchError:
+        raise
     except FormatError as error:
         first = error.problems[0]
         where = f"{first.file}:{first.line}" if first.line else first.file
         reason, hint = f"{where} {first.problem}, {first.reason}", f"a model's folder has a {CONFIG}"
-        raise ValueProblem(f"cannot include {quoted(uri)}", reason, hint) from None
+        raise BadText(f"cannot include {quoted(uri)}", reason, hint) from None
     files = {
-        minor: (one.text or "").strip()
-        for one in root.iterchildren("sdf")
-        if (minor := minor_version(one.get("version", ""))) is not None
+        minor: one.text
+        for one in root.all("sdf")
+        if (minor := minor_version(one.attribute("version"))) is not None
     }
     if not files or not files[max(files)]:
-        raise ValueProblem(
+        raise BadText(
             f"cannot include {quoted(uri)}",
             f"{config.name} names no file of a version from 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR}",
             'write <sdf version="1.9">model.sdf</sdf> in it',

@@ -13,6 +13,7 @@ import numpy as np
 
 from motiond.text import echoed, nearest, quoted
 
+from ..io.values import parse_vector
 from ..model.structure import Coordinate, Mimic
 from .elements import AXES, MODEL, WORLD, AxisElement, JointElement
 
@@ -113,7 +114,7 @@ def _axis(node: Node, name: str) -> AxisElement:
 
 
 def _direction(node: Node, default: Floats) -> Floats:
-    xyz = node.vector(default)
+    xyz = node.value(parse_vector, default)
     length = float(np.linalg.norm(xyz))
     if length < SHORTEST_AXIS:
         node.where.add("<xyz> has no length", "an axis is a direction", "write a vector such as 0 0 1")

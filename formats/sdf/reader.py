@@ -55,15 +55,9 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
     ]
     for robot in robots:
         robot.check()
-    problems = document.problems
-    # A file that is included twice has its problems found twice.
-    found = dict.fromkeys(problems.found)
-    files = list(dict.fromkeys(problem.file for problem in found))
-    problems.found[:] = sorted(found, key=lambda problem: (files.index(problem.file), problem.line))
-    problems.raise_if_any()
+    document.problems.raise_if_any()
     models = [robot.model() for robot in robots]
-    warnings = tuple(dict.fromkeys(problems.warnings))
-    return [replace(model, warnings=warnings) for model in models]
+    return [replace(model, warnings=document.problems.oddities) for model in models]
 
 
 @dataclass(frozen=True, slots=True)

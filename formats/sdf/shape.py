@@ -15,10 +15,10 @@ from motiond.text import nearest, quoted
 
 from ..arrays import frozen
 from ..errors import BadText
+from ..io.values import parse_colour, parse_numbers
 from ..model.poses import turned_to
 from ..model.shapes import Shape, ellipsoid
 from .include import find_mesh_file
-from .values import parse_numbers, parse_vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from .node import Node
 
 _NOT_SHOWN = ("cone", "heightmap", "image", "polyline")
-_COLOUR = "a colour is three or four numbers, r g b a"
 
 
 def read_shape(node: Node, mounted: Mounted, role: ShapeRole, source: Source) -> Shape | None:
@@ -41,7 +40,7 @@ def read_shape(node: Node, mounted: Mounted, role: ShapeRole, source: Source) ->
         None where there is nothing to draw, which has been noted unless the file says so itself.
     """
     geometry = node.one("geometry")
-    body = next(iter(geometry.all(*_BODIES, "mesh")), None) if geometry else None
+    body = next(geometry.all(*_BODIES, "mesh"), None) if geometry else None
     if body is None:
         for other in sorted(geometry.tags() - {"empty"}) if geometry else ():
             known = (*_BODIES, "mesh")
@@ -83,9 +82,8 @@ def _plane(node: Node) -> Shape:
     x, y = 1.0, 1.0
     if size := node.one("size"):
         x, y = size.value(lambda text: parse_numbers(text, 2, "a plane's size is two numbers, x y"), [x, y])
-    normal = node.one("normal")
-    towards = normal.vector(np.array([0.0, 0.0, 1.0])) if normal else np.array([0.0, 0.0, 1.0])
-    return Shape("plane", (x, y), frozen(turned_to(towards)))
+    normal = node.vector("normal", np.array([0.0, 0.0, 1.0]))
+    return Shape("plane", (x, y), frozen(turned_to(normal)))
 
 
 _BODIES: dict[str, Callable[[Node], Shape]] = {
@@ -114,8 +112,7 @@ def _mesh(node: Node, mounted: Mounted, source: Source) -> Shape | None:
 
 
 def _vector(node: Node, tag: str) -> tuple[float, float, float]:
-    child = node.one(tag)
-    x, y, z = (1.0, 1.0, 1.0) if child is None else child.value(parse_vector, np.ones(3)).tolist()
+    x, y, z = node.vector(tag, np.ones(3)).tolist()
     return x, y, z
 
 
@@ -128,11 +125,6 @@ def _colour(node: Node) -> tuple[float, float, float, float] | None:
     )
     if colour is None:
         return None
-    rgba = colour.value(_parse_colour, [1.0, 1.0, 1.0, 1.0])
+    rgba = colour.value(parse_colour, [1.0, 1.0, 1.0, 1.0])
     red, green, blue, alpha = np.clip([*rgba[:3], rgba[3] * opacity], 0.0, 1.0).tolist()
     return red, green, blue, alpha
-
-
-def _parse_colour(text: str) -> list[float]:
-    four = len(text.split()) != 3
-    return parse_numbers(text, 4, _COLOUR) if four else [*parse_numbers(text, 3, _COLOUR), 1.0]

@@ -1,8 +1,7 @@
 """SKEL 1.0, DART's robot descriptions, read.
 
 - `reader`: bodies connected by joints to robots
-- `document`: a file to checked elements
-- `elements`: which elements there are, and what they hold
+- `elements`: which elements there are, and one of them with its pose and values
 - `inertia`: mass and inertia of one body; `shape`: what it looks like
 - `joint`: one joint with its axes and coordinates
 """

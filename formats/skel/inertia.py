@@ -14,47 +14,50 @@ import numpy as np
 from motiond.text import echoed
 
 from ..arrays import Floats, frozen
+from ..model.poses import identity_pose
 from ..model.structure import Link
-from .document import Node
 from .elements import MOMENTS, SOLIDS
-from .shape import DEFAULT_HEIGHT_M, DEFAULT_RADIUS_M, read_shapes
+from .shape import radius_and_height, read_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..io.source import Source
+    from ..io.xml_file import XmlFile
+    from .elements import Node
 
 
-def read_link(name: str, body: Node, source: Source) -> Link:
+def read_link(name: str, body: Node, file: XmlFile) -> Link:
     """Read the link of a `<body>` in a file; a mass below zero is noted."""
-    inertia = body.one("inertia") or Node(body.problems, "inertia", body.line)
-    mass = inertia.values.get("mass", 1.0)
-    if mass < 0:
-        inertia.add(
+    inertia = body.one("inertia")
+    mass = inertia.number("mass", 1.0) if inertia else 1.0
+    if inertia and mass < 0:
+        inertia.where.add(
             f"body '{echoed(name)}' has a mass of {mass:g} kg",
             "no body weighs less than nothing",
             "correct it",
         )
     com = _com(inertia)
     moment = frozen(_moment(body, inertia, mass, com))
-    return Link(name, mass, com, moment, shapes=tuple(read_shapes(body, source)))
+    return Link(name, mass, com, moment, shapes=tuple(read_shapes(body, file)))
 
 
-def _com(inertia: Node) -> Floats:
-    if "transformation" in inertia.values:
-        inertia.warn("<transformation> in <inertia>", "an old spelling", "write <offset>")
+def _com(inertia: Node | None) -> Floats:
+    if inertia is None:
+        return identity_pose()
+    if "transformation" in inertia.tags():
+        inertia.where.warn("<transformation> in <inertia>", "an old spelling", "write <offset>")
     com = inertia.pose()
-    com[:3, 3] = inertia.values.get("offset", com[:3, 3])
+    com[:3, 3] = inertia.vector("offset", com[:3, 3])
     return frozen(com)
 
 
-def _moment(body: Node, inertia: Node, mass: float, com: Floats) -> Floats:
+def _moment(body: Node, inertia: Node | None, mass: float, com: Floats) -> Floats:
     """Return the inertia (3, 3) in the frame of the centre of mass."""
-    stated = inertia.one("moment_of_inertia")
+    stated = inertia.one("moment_of_inertia") if inertia else None
     if stated:
-        xx, yy, zz, xy, xz, yz = (stated.values.get(key, float(key[1] == key[2])) for key in MOMENTS)
+        xx, yy, zz, xy, xz, yz = (stated.number(tag, float(tag[1] == tag[2])) for tag in MOMENTS)
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    solids = list(_solids(body)) if body.one("inertia") else []
+    solids = list(_solids(body)) if inertia else []
     if not solids:
         return np.eye(3)
     whole = sum(volume for volume, _, _ in solids)
@@ -78,18 +81,19 @@ def _solids(body: Node) -> Iterator[tuple[float, Floats, Floats]]:
             if volume > 0:
                 yield volume, moments, shape.pose()
         elif mesh is not None:
-            mesh.warn("<mesh> adds no inertia", "its volume is not computed", "write <moment_of_inertia>")
+            mesh.where.warn(
+                "<mesh> adds no inertia", "its volume is not computed", "write <moment_of_inertia>"
+            )
 
 
 def _volume_and_moments(solid: Node) -> tuple[float, Floats]:
     """Return the volume in m³, 0 without one, and the principal moments per kg in m², shape (3,)."""
     if solid.tag in {"box", "ellipsoid"}:
-        size: Floats = solid.values.get("size", np.ones(3))
+        size = solid.vector("size", np.ones(3))
         squares = size**2
         share, divisor = (1.0, 12) if solid.tag == "box" else (math.pi / 6, 20)
         return share * math.prod(size) if size.min() > 0 else 0.0, (squares.sum() - squares) / divisor
-    radius = solid.values.get("radius", DEFAULT_RADIUS_M)
-    height = solid.values.get("height", solid.values.get("length", DEFAULT_HEIGHT_M))
+    radius, height = radius_and_height(solid)
     if radius <= 0 or (height <= 0 and solid.tag != "sphere"):
         return 0.0, np.zeros(3)
     return _round(solid.tag, radius, height)

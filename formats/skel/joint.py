@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.text import echoed, nearest
+from motiond.text import echoed, nearest, quoted
 
 from ..arrays import Floats, frozen
+from ..io.values import parse_numbers, parse_vector
 from ..model.structure import Coordinate, Joint
-from .elements import DYNAMICS
 
 if TYPE_CHECKING:
     from ..model.structure import JointType
-    from .document import Node
+    from .elements import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +57,22 @@ UNIT_TOLERANCE = 1e-3
 # Two axes of a plane whose angle has a sine below this are parallel.
 FEWEST_PARALLEL_SINE = 1e-6
 
-# Names of elements to names of fields of a coordinate.
-_DYNAMICS = {name: name for name in DYNAMICS} | {"spring_rest_position": "spring_reference"}
-_LIMITS = {"lower": "lower", "upper": "upper", "effort": "effort_limit", "velocity": "velocity_limit"}
+# Names of elements to names of fields of a coordinate, with their defaults.
+_LIMITS = {
+    "lower": ("lower", -np.inf),
+    "upper": ("upper", np.inf),
+    "effort": ("effort_limit", np.inf),
+    "velocity": ("velocity_limit", np.inf),
+}
 
 
 def read_joint(node: Node, name: str) -> Joint | None:
     """Read a joint without what it connects; return None if its type is unknown, which has been noted."""
-    type_ = node.values.get("type", "")
+    type_ = node.attribute("type")
     kind = KINDS.get(type_)
     if kind is None:
         reason = f"SKEL knows {', '.join(KINDS)}"
-        node.add(
+        node.where.add(
             f"joint '{echoed(name)}' is of unknown type '{echoed(type_)}'", reason, nearest(type_, KINDS)
         )
         return None
@@ -94,10 +98,10 @@ def free_joint(name: str) -> Joint:
 
 
 def _actuator(node: Node, name: str) -> str:
-    actuator: str = node.values.get("actuator", ACTUATORS[0])
+    actuator = node.attribute("actuator") or ACTUATORS[0]
     if actuator not in ACTUATORS:
         reason = f"known are {', '.join(ACTUATORS)}"
-        node.add(
+        node.where.add(
             f"joint '{echoed(name)}' has unknown actuator '{echoed(actuator)}'",
             reason,
             nearest(actuator, ACTUATORS),
@@ -107,9 +111,9 @@ def _actuator(node: Node, name: str) -> str:
 
 def _pitch(node: Node, name: str) -> float:
     axis = node.one("axis")
-    if axis and "pitch" in axis.values:
-        return float(axis.values["pitch"])
-    node.warn(
+    if axis and "pitch" in axis.tags():
+        return axis.number("pitch", DEFAULT_PITCH_M)
+    node.where.warn(
         f"screw joint '{echoed(name)}' has no <pitch>",
         f"{DEFAULT_PITCH_M} m a turn is taken",
         "add it to <axis>",
@@ -132,7 +136,7 @@ def _axes(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
         case "ball" | "translational":
             return np.eye(3), kind.suffixes
     directions = [
-        _direction(node, tag, f"{node.values['type']} joint '{echoed(name)}'")
+        _direction(node, tag, f"{node.attribute('type')} joint '{echoed(name)}'")
         for tag in AXES[: kind.directions]
     ]
     return np.reshape(directions, (-1, 3)), kind.suffixes
@@ -141,28 +145,31 @@ def _axes(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
 def _direction(node: Node, tag: str, owner: str) -> Floats:
     """Read a unit vector, shape (3,); note a problem where there is none."""
     axis = node.one(tag)
-    vector: Floats | None = axis.values.get("xyz") if axis else None
-    if axis is None or vector is None:
-        (axis or node).add(
+    xyz = axis.one("xyz") if axis else None
+    if axis is None or xyz is None:
+        (axis or node).where.add(
             f"{owner} has no direction in <{tag}>", "it is required", f"write <{tag}><xyz>1 0 0</xyz>"
         )
         return np.array([0.0, 1.0, 0.0] if tag.endswith("2") else [1.0, 0.0, 0.0])
+    vector = xyz.value(parse_vector, np.array([1.0, 0.0, 0.0]))
     length = float(np.linalg.norm(vector))
     if length == 0:
-        axis.add(f"<{tag}> of {owner} is 0 0 0", "it points nowhere", "give it a direction")
+        axis.where.add(f"<{tag}> of {owner} is 0 0 0", "it points nowhere", "give it a direction")
         return vector
     if abs(length - 1) > UNIT_TOLERANCE:
-        axis.warn(f"<{tag}> of {owner} has length {length:.4g}", "an axis should have length 1", "normalised")
+        axis.where.warn(
+            f"<{tag}> of {owner} has length {length:.4g}", "an axis should have length 1", "normalised"
+        )
     return vector / length
 
 
 def _axis_order(node: Node, name: str) -> str:
-    order: str = node.values.get("axis_order", "xyz")
+    order = node.word("axis_order") or "xyz"
     letters = order.lower()
     turning = all(first != second for first, second in pairwise(letters))
     if len(letters) != 3 or not set(letters) <= set("xyz") or not turning:
         reason = "it is three of x, y, z"
-        node.add(
+        node.where.add(
             f"axis_order of euler joint '{echoed(name)}' is '{echoed(order)}'", reason, "write xyz or zyx"
         )
         return "xyz"
@@ -172,7 +179,7 @@ def _axis_order(node: Node, name: str) -> str:
 def _plane(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
     """Return the two directions in the plane and its normal, shape (3, 3), and the suffixes of names."""
     plane = node.one("plane")
-    type_ = plane.values.get("type", "xy") if plane else "xy"
+    type_ = (plane.attribute("type") if plane else "") or "xy"
     if type_ in PLANES:
         first, second = PLANES[type_]
         return np.eye(3)[[first, second, 3 - first - second]], (f"_{type_[0]}", f"_{type_[1]}", "_angle")
@@ -180,7 +187,7 @@ def _plane(node: Node, name: str, kind: Kind) -> tuple[Floats, tuple[str, ...]]:
         return _arbitrary_plane(plane, f"planar joint '{echoed(name)}'"), ("_1", "_2", "_angle")
     if plane:
         known = (*PLANES, "arbitrary")
-        plane.add(
+        plane.where.add(
             f"plane of planar joint '{echoed(name)}' is '{echoed(type_)}'",
             f"known are {', '.join(known)}",
             nearest(type_, known),
@@ -194,7 +201,9 @@ def _arbitrary_plane(plane: Node, owner: str) -> Floats:
     normal = np.cross(first, second)
     sine = float(np.linalg.norm(normal))
     if sine < FEWEST_PARALLEL_SINE:
-        plane.add(f"both translation axes of {owner} point the same way", "they span no plane", "turn one")
+        plane.where.add(
+            f"both translation axes of {owner} point the same way", "they span no plane", "turn one"
+        )
         return np.eye(3)
     normal /= sine
     return np.array([first, np.cross(normal, first), normal])
@@ -220,30 +229,31 @@ def _read_axes(node: Node, name: str, kind: Kind, settings: list[dict[str, Any]]
             settings[index] |= _axis_settings(axis)
         else:
             used = len(settings) if kind.has_axes else 0
-            reason = f"a {node.values['type']} joint has {used or 'none'}"
+            reason = f"a {node.attribute('type')} joint has {used or 'none'}"
             hint = "remove it" if kind.has_axes else "set limits in <dof>"
-            axis.warn(f"<{tag}> of joint '{echoed(name)}' is skipped", reason, hint)
+            axis.where.warn(f"<{tag}> of joint '{echoed(name)}' is skipped", reason, hint)
 
 
 def _axis_settings(axis: Node) -> dict[str, Any]:
     settings: dict[str, Any] = {}
-    if "damping" in axis.values:
-        axis.warn(f"<damping> in <{axis.tag}>", "an old spelling", "write it in <dynamics>")
-        settings["damping"] = axis.values["damping"]
-    for tag, fields in (("dynamics", _DYNAMICS), ("limit", _LIMITS)):
-        if group := axis.one(tag):
-            settings |= {fields[key]: value for key, value in group.values.items()}
+    if "damping" in axis.tags():
+        axis.where.warn(f"<damping> in <{axis.tag}>", "an old spelling", "write it in <dynamics>")
+        settings["damping"] = axis.number("damping", 0.0)
+    if dynamics := axis.one("dynamics"):
+        settings |= dynamics.dynamics()
+    if limit := axis.one("limit"):
+        for tag, (key, default) in _LIMITS.items():
+            settings[key] = limit.number(tag, default, infinite=True)
     return settings
 
 
 def _read_initial(node: Node, name: str, tag: str, key: str, settings: list[dict[str, Any]]) -> None:
-    values = node.values.get(tag, ())
-    if len(values) and len(values) != len(settings):
-        reason = f"joint '{echoed(name)}' has {len(settings)} coordinate{'' if len(settings) == 1 else 's'}"
-        node.add(f"<{tag}> has {len(values)} numbers", reason, "give each one")
-        return
-    for one, value in zip(settings, values, strict=False):
-        one[key] = float(value)
+    if child := node.one(tag):
+        count = len(settings)
+        rule = f"joint '{echoed(name)}' has {count} coordinate{'' if count == 1 else 's'}"
+        values = child.value(lambda text: parse_numbers(text, count, rule), [0.0] * count)
+        for one, value in zip(settings, values, strict=True):
+            one[key] = value
 
 
 def _read_dofs(node: Node, name: str, settings: list[dict[str, Any]]) -> None:
@@ -253,35 +263,37 @@ def _read_dofs(node: Node, name: str, settings: list[dict[str, Any]]) -> None:
         if index is None:
             continue
         if index in lines:
-            dof.add(
+            dof.where.add(
                 f"<dof> {index} of joint '{echoed(name)}' stands twice",
                 f"first on line {lines[index]}",
                 "remove one",
             )
-        lines.setdefault(index, dof.line)
+        lines.setdefault(index, dof.where.line)
         settings[index] |= _dof_settings(dof)
 
 
 def _local_index(dof: Node, name: str, count: int) -> int | None:
-    index = dof.values.get("local_index", 0.0 if count == 1 else None)
-    if index is not None and float(index).is_integer() and 0 <= index < count:
+    index = dof.attribute("local_index") or ("0" if count == 1 else "")
+    if index in map(str, range(count)):
         return int(index)
-    problem = "has no local_index" if index is None else f"has local_index {index:g}"
+    problem = f"has local_index {quoted(index)}" if index else "has no local_index"
     reason = f"the joint has {count}, counted from 0"
-    dof.add(f"<dof> of joint '{echoed(name)}' {problem}", reason, "correct it")
+    dof.where.add(f"<dof> of joint '{echoed(name)}' {problem}", reason, "correct it")
     return None
 
 
 def _dof_settings(dof: Node) -> dict[str, Any]:
-    settings = {_DYNAMICS[key]: value for key, value in dof.values.items() if key in _DYNAMICS}
-    if "name" in dof.values:
-        settings["name"] = dof.values["name"]
+    settings: dict[str, Any] = dof.dynamics()
+    if name := dof.attribute("name"):
+        settings["name"] = name
     if position := dof.one("position"):
-        settings |= position.values
+        for key, default in (("lower", -np.inf), ("upper", np.inf), ("initial", 0.0)):
+            if key in position.xml.attrib:
+                settings[key] = position.bound(key, default)
     if velocity := dof.one("velocity"):
         settings["velocity_limit"] = _bound(velocity)
-        if "initial" in velocity.values:
-            settings["initial_velocity"] = velocity.values["initial"]
+        if "initial" in velocity.xml.attrib:
+            settings["initial_velocity"] = velocity.bound("initial", 0.0)
     if force := dof.one("force"):
         settings["effort_limit"] = _bound(force)
     return settings
@@ -289,10 +301,12 @@ def _dof_settings(dof: Node) -> dict[str, Any]:
 
 def _bound(limits: Node) -> float:
     """Return the one bound that holds in both directions."""
-    lower, upper = limits.values.get("lower", -np.inf), limits.values.get("upper", np.inf)
+    lower, upper = limits.bound("lower", -np.inf), limits.bound("upper", np.inf)
     if lower != -upper:
         reason = "one limit holds both ways here"
-        limits.warn(f"<{limits.tag}> lies between {lower:g} and {upper:g}", reason, "the smaller is taken")
+        limits.where.warn(
+            f"<{limits.tag}> lies between {lower:g} and {upper:g}", reason, "the smaller is taken"
+        )
     return float(min(-lower, upper))
 
 
@@ -300,11 +314,11 @@ def _check(node: Node, settings: dict[str, Any]) -> None:
     one = Coordinate(**settings)
     if one.lower > one.upper:
         what = f"coordinate '{echoed(one.name)}' has lower limit {one.lower:g} and upper limit {one.upper:g}"
-        node.add(what, "nothing lies between them", "swap them")
+        node.where.add(what, "nothing lies between them", "swap them")
     elif not one.lower <= one.initial <= one.upper:
         what = f"coordinate '{echoed(one.name)}' begins at {one.initial:g}"
-        node.warn(what, f"its limits are {one.lower:g} and {one.upper:g}", "correct one of them")
+        node.where.warn(what, f"its limits are {one.lower:g} and {one.upper:g}", "correct one of them")
     for word, limit in (("velocity", one.velocity_limit), ("effort", one.effort_limit)):
         if limit < 0:
             what = f"coordinate '{echoed(one.name)}' has a negative {word} limit, {limit:g}"
-            node.add(what, "it could not even rest", "write it without sign")
+            node.where.add(what, "it could not even rest", "write it without sign")

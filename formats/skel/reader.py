@@ -1,7 +1,7 @@
 """DART SKEL to robots, version 1.0.
 
-Each skeleton is a robot; the specification is DART's "SKEL file format". `document` reads the text, `joint`
-reads one joint, `inertia` one body, and this module connects bodies by joints.
+Each skeleton is a robot; the specification is DART's "SKEL file format". `joint` reads one
+joint, `inertia` one body, and this module connects bodies by joints.
 
 A body's transformation places it in the skeleton with all coordinates at zero, and a joint's places the joint
 in its child. A body that is no joint's child is free: it gets a free joint to the world. Joints are ordered
@@ -19,17 +19,20 @@ import numpy as np
 from motiond.text import echoed, nearest
 
 from ..arrays import Floats, frozen
-from ..errors import MOST_PROBLEMS, Problems
+from ..errors import MOST_PROBLEMS
 from ..io.beginning import first_tag
+from ..io.xml_file import XmlFile
+from ..io.xml_tree import parse_root
 from ..model.poses import inverse_pose
 from ..model.robot import RobotModel
-from .document import Node, read_document
+from .elements import Node
 from .inertia import read_link
 from .joint import free_joint, read_joint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from ..errors import Where
     from ..io.source import Source
     from ..model.structure import Joint
 
@@ -47,62 +50,69 @@ def sniff(head: bytes) -> bool:
 
 def load(data: bytes, source: Source) -> list[RobotModel]:
     """Read every skeleton in a file. Raises `FormatError` with every problem found in it."""
-    problems = Problems(source.name)
-    document = read_document(data, problems)
-    version = document.values.get("version", VERSION)
+    file = XmlFile(source)
+    document = Node(parse_root(data, file.problems, "skel", "a SKEL file"), file.problems)
+    version = document.attribute("version") or VERSION
     if version.partition(".")[0] != VERSION.partition(".")[0]:
-        document.add(f"version is '{echoed(version)}'", f"{VERSION} is read", "save the file in that version")
+        document.where.add(
+            f"version is '{echoed(version)}'", f"{VERSION} is read", "save the file in that version"
+        )
     world = _world(document)
-    skeletons = [*world.all("skeleton"), *(document.all("skeleton") if world is not document else ())]
     physics = _physics(world)
-    robots = [_Skeleton(node, source).robot(version, physics) for node in skeletons]
-    problems.found.sort(key=lambda problem: problem.line)
-    problems.raise_if_any()
-    _warn_of_twins(skeletons)
+    found = [*_skeletons(world), *(_skeletons(document) if world is not document else ())]
+    skeletons = [_Skeleton(file, node) for node in found]
+    robots = [skeleton.robot(version, physics) for skeleton in skeletons]
+    file.problems.raise_if_any()
+    _warn_of_twins(found)
     return [
-        replace(robot, warnings=(*problems.warnings, *node.problems.warnings))
-        for robot, node in zip(robots, skeletons, strict=True)
+        replace(robot, warnings=(*file.problems.oddities, *node.problems.oddities))
+        for robot, node in zip(robots, found, strict=True)
     ]
+
+
+def _skeletons(parent: Node) -> list[Node]:
+    """Return the skeletons in an element, of which each robot keeps the warnings of its own."""
+    problems = parent.problems
+    return [Node(xml, replace(problems, warnings=[])) for xml in parent.xml.iterchildren("skeleton")]
 
 
 def _world(document: Node) -> Node:
     """Return the element that holds the skeletons."""
-    world, bare = document.one("world"), document.all("skeleton")
+    world, bare = document.one("world"), list(document.all("skeleton"))
     if world is None and not bare:
-        document.add("<skel> has no <world>", "it holds the skeletons", "add one")
+        document.where.add("<skel> has no <world>", "it holds the skeletons", "add one")
     for node in bare:
-        node.warn("<skeleton> stands outside of <world>", "a SKEL file has a world", "move it there")
+        node.where.warn("<skeleton> stands outside of <world>", "a SKEL file has a world", "move it there")
     return world or document
 
 
 def _physics(world: Node) -> dict[str, object]:
     physics = world.one("physics")
-    values = physics.values if physics else {}
-    if physics and values.get("time_step", DEFAULT_TIME_STEP_S) <= 0:
-        physics.add(f"time_step is {values['time_step']:g}", "time goes on", "write a time in s above 0")
+    time_step_s, gravity = DEFAULT_TIME_STEP_S, np.array(DEFAULT_GRAVITY)
+    if physics:
+        time_step_s, gravity = physics.number("time_step", time_step_s), physics.vector("gravity", gravity)
+        if time_step_s <= 0:
+            problem, hint = f"time_step is {time_step_s:g}", "write a time in s above 0"
+            physics.where.add(problem, "time goes on", hint)
     return {
-        "world": world.values.get("name", "Unknown world"),
-        "time_step_s": values.get("time_step", DEFAULT_TIME_STEP_S),
-        "gravity": frozen(np.array(values.get("gravity", DEFAULT_GRAVITY))),
+        "world": world.attribute("name") or "Unknown world",
+        "time_step_s": time_step_s,
+        "gravity": frozen(gravity),
     }
 
 
 def _warn_of_twins(skeletons: list[Node]) -> None:
     lines: dict[str, int] = {}
     for node in skeletons:
-        name = _name_of(node)
+        name = node.name()
         if name in lines:
             reason = f"the skeleton on line {lines[name]} has that name"
-            node.warn(f"another skeleton '{echoed(name)}'", reason, "give each its own")
-        lines.setdefault(name, node.line)
+            node.where.warn(f"another skeleton '{echoed(name)}'", reason, "give each its own")
+        lines.setdefault(name, node.where.line)
 
 
 def _root_name(number: int) -> str:
     return f"root({number})" if number else "root"
-
-
-def _name_of(node: Node) -> str:
-    return str(node.values.get("name", f"Unknown {node.tag}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,20 +121,16 @@ class _Carrier:
 
     node: Node
     name: str
+    parent: str  # the body that the joint hangs on
     joint: Joint | None
-
-    @property
-    def parent(self) -> str:
-        """The body that the joint hangs on."""
-        return str(self.node.values.get("parent", ""))
 
 
 @dataclass(slots=True)
 class _Skeleton:
     """Reads one skeleton: its bodies, then the joints that carry them."""
 
+    file: XmlFile
     node: Node
-    source: Source
     bodies: dict[str, Node] = field(default_factory=dict)
     # shape (4, 4); where each body is in the skeleton with all coordinates at zero
     places: dict[str, Floats] = field(default_factory=dict)
@@ -135,16 +141,18 @@ class _Skeleton:
 
     def robot(self, version: str, physics: Mapping[str, object]) -> RobotModel:
         """Read the skeleton; what is wrong is noted."""
+        self.file.spend(self.node.where)
         self._read_bodies()
         self._find_carriers()
-        mobile = self.node.values.get("mobile", not self.node.values.get("immobile", False))
-        weightless = tuple(name for name, body in self.bodies.items() if not body.values.get("gravity", True))
+        mobile = self.node.truth("mobile", default=not self.node.truth("immobile"))
+        bodies = self.bodies.items()
+        weightless = tuple(name for name, body in bodies if not body.truth("gravity", default=True))
         return RobotModel(
-            name=_name_of(self.node),
+            name=self.node.name(),
             format=NAME,
             version=version,
             joints=tuple(self._joints()),
-            links=tuple(read_link(name, body, self.source) for name, body in self.bodies.items()),
+            links=tuple(read_link(name, body, self.file) for name, body in bodies),
             frames=(),
             canonical_link=next(iter(self.bodies), ""),
             base_pose=frozen(self.node.pose()),
@@ -153,46 +161,47 @@ class _Skeleton:
 
     def _read_bodies(self) -> None:
         for body in self.node.all("body"):
-            name = _name_of(body)
+            self.file.spend(body.where)
+            name = body.name()
             if name in self.bodies:
-                first = self.bodies[name].line
-                body.add(
+                first = self.bodies[name].where.line
+                body.where.add(
                     f"body '{echoed(name)}' stands twice", f"first on line {first}", "give each its own name"
                 )
                 continue
             self.bodies[name] = body
             self.places[name] = body.pose()
         if not self.bodies:
-            self.node.add(
-                f"skeleton '{echoed(_name_of(self.node))}' has no <body>", "it needs one at least", "add one"
+            self.node.where.add(
+                f"skeleton '{echoed(self.node.name())}' has no <body>", "it needs one at least", "add one"
             )
 
     def _find_carriers(self) -> None:
         for node in self.node.all("joint"):
-            name = str(node.values.get("name", f"{node.values.get('child', 'Unknown')}_joint"))
+            self.file.spend(node.where)
+            parent, child = node.word("parent"), node.word("child")
+            name = node.attribute("name") or f"{child or 'Unknown'}_joint"
             if name in self.joints:
                 reason = f"first on line {self.joints[name]}"
-                node.add(f"joint '{echoed(name)}' stands twice", reason, "give each its own name")
-            self.joints.setdefault(name, node.line)
+                node.where.add(f"joint '{echoed(name)}' stands twice", reason, "give each its own name")
+            self.joints.setdefault(name, node.where.line)
             joint = read_joint(node, name)
-            if self._is_connected(node, name):
-                self.carriers.setdefault(node.values["child"], _Carrier(node, name, joint))
+            if self._is_connected(node.where, name, parent, child):
+                self.carriers.setdefault(child, _Carrier(node, name, parent, joint))
 
-    def _is_connected(self, joint: Node, name: str) -> bool:
-        """Whether the joint has a body to carry; problems with either end are noted."""
-        for end in ("parent", "child"):
-            body = joint.values.get(end)
-            if body is None:
-                joint.add(f"joint '{echoed(name)}' has no <{end}>", "it connects two bodies", "name a body")
+    def _is_connected(self, where: Where, name: str, parent: str, child: str) -> bool:
+        """Whether a joint has a body to carry; problems with either end are noted."""
+        for end, body in (("parent", parent), ("child", child)):
+            if not body:
+                where.add(f"joint '{echoed(name)}' has no <{end}>", "it connects two bodies", "name a body")
             elif body not in self.bodies and (end, body) != ("parent", "world"):
                 reason = "no body of the skeleton has that name"
-                guess = nearest(body, self.bodies) if len(joint.problems.found) < MOST_PROBLEMS else ""
-                joint.add(f"joint '{echoed(name)}' has {end} '{echoed(body)}'", reason, guess)
-        child = joint.values.get("child")
+                guess = nearest(body, self.bodies) if len(where.problems.found) < MOST_PROBLEMS else ""
+                where.add(f"joint '{echoed(name)}' has {end} '{echoed(body)}'", reason, guess)
         if child in self.carriers:
             other = self.carriers[child]
-            reason = f"joint '{echoed(other.name)}' on line {other.node.line} carries it"
-            joint.add(f"joint '{echoed(name)}' has child '{echoed(child)}'", reason, "remove one of them")
+            reason = f"joint '{echoed(other.name)}' on line {other.node.where.line} carries it"
+            where.add(f"joint '{echoed(name)}' has child '{echoed(child)}'", reason, "remove one of them")
         return child in self.bodies
 
     def _joints(self) -> Iterator[Joint]:
@@ -221,7 +230,7 @@ class _Skeleton:
     def _complain_of_ring(self, ring: list[str]) -> None:
         path = " -> ".join([*ring, ring[0]])
         problem, hint = "bodies carry each other in a ring", "hang one of them on the world"
-        self.carriers[ring[0]].node.add(problem, path, hint)
+        self.carriers[ring[0]].node.where.add(problem, path, hint)
 
     def _joint(self, carrier: _Carrier, body: str) -> Joint | None:
         if carrier.joint is None:
@@ -239,7 +248,7 @@ class _Skeleton:
     def _free_joint(self, body: str) -> Joint:
         """Return the joint of a body that nothing carries, named as DART does."""
         name = next(name for name in self.root_names if name not in self.joints)
-        self.joints[name] = self.bodies[body].line
+        self.joints[name] = self.bodies[body].where.line
         # Where a body is called `world`, that name does not stand for the world.
         parent = "" if "world" in self.bodies else "world"
         place = frozen(self.places[body].copy())

@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.text import echoed, quoted
+from motiond.text import echoed
 
 from ..arrays import frozen
 from ..errors import BadText
 from ..io.mesh_file import find_mesh
+from ..io.values import parse_colour
 from ..model.poses import turned_to
 from ..model.shapes import Shape, ellipsoid
-from .document import read_numbers
 from .elements import SOLIDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..io.source import Source
+    from ..io.xml_file import XmlFile
     from ..model.shapes import ShapeRole
-    from .document import Node
+    from .elements import Node
 
 DEFAULT_RADIUS_M, DEFAULT_HEIGHT_M = 0.5, 1.0
 # SKEL's planes have no end; so much of one is drawn.
@@ -34,16 +35,17 @@ PLANE_M = 10.0
 ROLES: dict[str, ShapeRole] = {"visualization_shape": "visual", "collision_shape": "collision"}
 
 
-def read_shapes(body: Node, source: Source) -> Iterator[Shape]:
+def read_shapes(body: Node, file: XmlFile) -> Iterator[Shape]:
     """Read the shapes of a `<body>` in a file; what cannot be drawn is noted."""
     for tag, role in ROLES.items():
         for node in body.all(tag):
+            file.spend(node.where)
             geometry = node.one("geometry")
             tags = (*SOLIDS, "plane", "mesh")
             inside = (
                 next((geometry.one(one) for one in tags if geometry.one(one)), None) if geometry else None
             )
-            shape = _shape(inside, source) if inside else None
+            shape = _shape(inside, file.source) if inside else None
             if shape is not None:
                 pose = frozen(node.pose() @ shape.pose)
                 yield replace(shape, pose=pose, role=role, colour=_colour(node))
@@ -52,20 +54,18 @@ def read_shapes(body: Node, source: Source) -> Iterator[Shape]:
 def _shape(node: Node, source: Source) -> Shape | None:
     """Read the element of a body; its pose is within that of the `<geometry>`."""
     if node.tag == "cone":
-        node.warn("<cone> is not shown", f"shown are {', '.join(SOLIDS[:-1])}, plane, mesh")
+        node.where.warn("<cone> is not shown", f"shown are {', '.join(SOLIDS[:-1])}, plane, mesh")
         return None
     shape = _mesh(node, source) if node.tag == "mesh" else _solid(node)
     fault = shape.size_fault() if shape else None
     if fault:
-        node.warn(f"<{node.tag}> {fault[0]}", fault[1], "it is left out")
+        node.where.warn(f"<{node.tag}> {fault[0]}", fault[1], "it is left out")
     return None if fault else shape
 
 
 def _solid(node: Node) -> Shape:
-    values = node.values
-    radius = values.get("radius", DEFAULT_RADIUS_M)
-    height = values.get("height", values.get("length", DEFAULT_HEIGHT_M))
-    x, y, z = values.get("size", np.ones(3)).tolist()
+    radius, height = radius_and_height(node)
+    x, y, z = node.vector("size", np.ones(3)).tolist()
     match node.tag:
         case "box":
             return Shape("box", (x, y, z))
@@ -80,16 +80,21 @@ def _solid(node: Node) -> Shape:
     return _plane(node)
 
 
+def radius_and_height(node: Node) -> tuple[float, float]:
+    """Read the radius and the height of a solid that is round, in m."""
+    length = node.number("length", DEFAULT_HEIGHT_M)
+    return node.number("radius", DEFAULT_RADIUS_M), node.number("height", length)
+
+
 def _plane(node: Node) -> Shape:
-    normal = node.values.get("normal", np.array([0.0, 0.0, 1.0]))
-    pose = turned_to(normal)
-    pose[:3, 3] = node.values.get("point", pose[:3, 2] * node.values.get("offset", 0.0))
+    pose = turned_to(node.vector("normal", np.array([0.0, 0.0, 1.0])))
+    pose[:3, 3] = node.vector("point", pose[:3, 2] * node.number("offset", 0.0))
     return Shape("plane", (PLANE_M, PLANE_M), frozen(pose))
 
 
 def _mesh(node: Node, source: Source) -> Shape | None:
-    name = str(node.values.get("file_name", ""))
-    x, y, z = node.values.get("scale", np.ones(3)).tolist()
+    name = node.word("file_name")
+    x, y, z = node.vector("scale", np.ones(3)).tolist()
     reason, hint = "", ""
     if not name:
         reason, hint = "it has no <file_name>", "name a file"
@@ -100,17 +105,18 @@ def _mesh(node: Node, source: Source) -> Shape | None:
             return Shape("mesh", mesh=find_mesh(source.beside(name)), scale=(x, y, z))
         except BadText as error:
             reason, hint = error.reason, error.hint
-    node.warn(f"mesh '{echoed(name)}' is not shown", reason, hint)
+    node.where.warn(f"mesh '{echoed(name)}' is not shown", reason, hint)
     return None
 
 
 def _colour(node: Node) -> tuple[float, float, float, float] | None:
-    text = node.values.get("color")
-    if text is None:
+    colour = node.one("color")
+    if colour is None:
         return None
-    numbers = read_numbers(text)
-    if numbers is None or len(numbers) not in {3, 4}:
-        node.warn(f"<color> is {quoted(text)}", "it is three or four numbers, r g b a", "it is left out")
+    try:
+        numbers = parse_colour(colour.text)
+    except BadText as error:
+        colour.where.warn(f"<color> {error.problem}", error.reason, "it is left out")
         return None
-    red, green, blue, alpha = np.clip([*numbers, 1.0][:4], 0.0, 1.0).tolist()
+    red, green, blue, alpha = np.clip(numbers, 0.0, 1.0).tolist()
     return red, green, blue, alpha

@@ -23,16 +23,16 @@ from lxml import etree
 
 from motiond.text import echoed, nearest, printable
 
-from ..errors import MOST_PROBLEMS, Problems
+from ..errors import MOST_PROBLEMS, BadText, Problems
 from ..io.beginning import first_tag
+from ..io.element import Element
 from ..io.xml_tree import line_of, parse_xml
 from ..model.interpolation import interpolate
 from ..model.motion import Motion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..arrays import Floats
+    from ..errors import Where
     from ..io.source import KeyFrames, Source
     from ..io.xml_tree import Xml
 
@@ -75,8 +75,8 @@ def load(data: bytes, source: Source) -> list[Motion]:
         reason = f"{MOST_ELEMENTS} are read"
         raise problems.fail(line_of(root), f"holds {elements} elements", reason, "split the file")
     _drop_namespaces(root)
-    tracks = [_read_motion(xml, problems) for xml in _motions(root, problems)]
-    _check_size(tracks, problems)
+    tracks = [_read_motion(one, problems) for one in _motions(Element(root, problems))]
+    _check_size(tracks)
     problems.raise_if_any()
     return [track.motion(source.key_frames, tuple(problems.warnings)) for track in tracks]
 
@@ -96,7 +96,7 @@ class _Track:
     """One motion before it is interpolated."""
 
     name: str
-    line: int
+    where: Where
     attributes: dict[str, str]
     rows_per_frame: float = 1.0
     servos: list[_Servo] = field(default_factory=list)
@@ -143,105 +143,94 @@ def _drop_namespaces(root: Xml) -> None:
             del xml.attrib[key]
 
 
-def _elements(xml: Xml) -> Iterator[Xml]:
-    return (child for child in xml if isinstance(child.tag, str))
-
-
-def _motions(root: Xml, problems: Problems) -> list[Xml]:
-    found = [xml for container in _elements(root) for xml in _elements(container)]
-    motions = [xml for xml in found if xml.tag == "motion"]
-    for xml in found:
-        if xml.tag != "motion":
-            hint = nearest(str(xml.tag), ["motion"])
-            problems.warn(line_of(xml), f"<{xml.tag}> is skipped", "a container holds motions", hint)
+def _motions(root: Element) -> list[Element]:
+    motions = []
+    for element in (element for container in root.all() for element in container.all()):
+        if element.tag == "motion":
+            motions.append(element)
+        else:
+            hint = nearest(element.tag, ["motion"])
+            element.where.warn(f"<{element.tag}> is skipped", "a container holds motions", hint)
     if not motions:
         reason = "a root holds a container, and that holds motions"
-        problems.add(line_of(root), "there is no <motion>", reason, "write <xmdi><motions><motion …>")
+        root.where.add("there is no <motion>", reason, "write <xmdi><motions><motion …>")
     return motions
 
 
-def _read_motion(xml: Xml, problems: Problems) -> _Track:
-    attributes = {str(key): str(value) for key, value in xml.attrib.items()}
+def _read_motion(element: Element, problems: Problems) -> _Track:
+    where, attributes = element.where, _attributes(element)
     name = printable(attributes.pop("name", "").strip())
     label = f"motion '{echoed(name)}'" if name else "a motion"
     if not name:
-        problems.add(line_of(xml), "<motion> has no name", "it is required", 'write name="…"')
+        where.add("<motion> has no name", "it is required", 'write name="…"')
     if len(name) > LONGEST_NAME:
         problem, reason = f"the motion's name has {len(name)} characters", f"it has at most {LONGEST_NAME}"
-        problems.add(line_of(xml), problem, reason, "shorten it")
-    rows_per_frame = _rows_per_frame(xml, attributes.pop(ROWS_PER_FRAME, "1"), problems)
-    track = _Track(name, line_of(xml), attributes, rows_per_frame)
+        where.add(problem, reason, "shorten it")
+    rows_per_frame = _rows_per_frame(where, attributes.pop(ROWS_PER_FRAME, "1"))
+    track = _Track(name, where, attributes, rows_per_frame)
     before = len(problems.found)
     lines: dict[str, int] = {}
-    _refuse_text(xml, problems)
-    for child in _elements(xml):
+    _refuse_text(element)
+    for child in element.all():
         if child.tag != "servo":
-            reason = f"{label} holds servos"
-            problems.add(
-                line_of(child), f"<{child.tag}> in <motion>", reason, nearest(str(child.tag), ["servo"])
-            )
-        elif servo := _read_servo(child, lines, problems):
+            hint = nearest(child.tag, ["servo"])
+            child.where.add(f"<{child.tag}> in <motion>", f"{label} holds servos", hint)
+        elif servo := _read_servo(child, lines):
             track.servos.append(servo)
-    if not len(xml):
-        problems.add(line_of(xml), f"{label} has no <servo>", "nothing would move", "add one")
+    if not element.tags():
+        where.add(f"{label} has no <servo>", "nothing would move", "add one")
     if len(problems.found) == before:
-        _validate(xml, problems)
+        _validate(element, problems)
     return track
 
 
-def _refuse_text(xml: Xml, problems: Problems) -> None:
-    text = _text_of(xml).strip()
-    if text:
-        what = f"text '{echoed(text.splitlines()[0])}' in <{xml.tag}>"
-        problems.add(line_of(xml), what, "it holds elements", "write it as <!-- … -->")
+def _attributes(element: Element) -> dict[str, str]:
+    return {str(key): str(value) for key, value in element.xml.attrib.items()}
 
 
-def _text_of(xml: Xml) -> str:
-    return "".join([xml.text or "", *(child.tail or "" for child in xml)])
+def _refuse_text(element: Element) -> None:
+    for where, text in element.stray_texts():
+        where.add(text, "it holds elements", "write a comment as <!-- … -->")
 
 
-def _rows_per_frame(xml: Xml, text: str, problems: Problems) -> float:
+def _rows_per_frame(where: Where, text: str) -> float:
     value = float(text) if _NUMBER.fullmatch(text) else 0.0
     if not 1 / MOST_ROWS_PER_FRAME <= value <= MOST_ROWS_PER_FRAME:
         reason = f"it is a number from {1 / MOST_ROWS_PER_FRAME:g} to {MOST_ROWS_PER_FRAME:g}"
-        problems.add(line_of(xml), f"{ROWS_PER_FRAME} is '{echoed(text)}'", reason, "correct it")
+        where.add(f"{ROWS_PER_FRAME} is '{echoed(text)}'", reason, "correct it")
         return 1.0
     return value
 
 
-def _read_servo(xml: Xml, lines: dict[str, int], problems: Problems) -> _Servo | None:
-    attributes = {str(key): str(value) for key, value in xml.attrib.items()}
+def _read_servo(element: Element, lines: dict[str, int]) -> _Servo | None:
+    where, attributes = element.where, _attributes(element)
     name = attributes.pop("name", "").strip()
     shown = echoed(name)
     if not name:
-        problems.add(line_of(xml), "<servo> has no name", "it is required", 'write name="…"')
+        where.add("<servo> has no name", "it is required", 'write name="…"')
     elif name in lines:
-        problems.add(
-            line_of(xml), f"servo '{shown}' stands twice", f"first on line {lines[name]}", "join them"
-        )
-    lines.setdefault(name, line_of(xml))
-    _refuse_text(xml, problems)
-    children = list(_elements(xml))
+        where.add(f"servo '{shown}' stands twice", f"first on line {lines[name]}", "join them")
+    lines.setdefault(name, where.line)
+    _refuse_text(element)
+    children = list(element.all())
     tags = [child.tag for child in children]
     if len(tags) != 2 or tags[0] not in POSITIONS or tags[1] not in FRAMES:
-        holds = " and ".join(f"<{echoed(str(tag))}>" for tag in tags[:4]) or "nothing"
+        holds = " and ".join(f"<{echoed(tag)}>" for tag in tags[:4]) or "nothing"
         reason = "it holds one <position>, then one <frames>"
-        problems.add(line_of(xml), f"servo '{shown}' holds {holds}", reason, "correct it")
+        where.add(f"servo '{shown}' holds {holds}", reason, "correct it")
         return None
-    positions, frames = (_numbers(child, shown, problems) for child in children)
-    if positions is None or frames is None or not _is_sound(xml, shown, positions, frames, problems):
+    positions, frames = (child.value(_parse_keys, np.empty(0)) for child in children)
+    for child in children:
+        for key in child.xml.attrib:
+            child.where.add(f"<{child.tag}> has the attribute {str(key)!r}", "it may have none", "remove it")
+    if not positions.size or not frames.size or not _is_sound(where, shown, positions, frames):
         return None
     return _Servo(name, frames, positions, attributes)
 
 
-def _numbers(xml: Xml, servo: str, problems: Problems) -> Floats | None:
-    """Read a list of numbers; return None where one is wrong, which has been noted."""
-    what = f"<{xml.tag}> of servo '{servo}'"
-    if len(xml.attrib):
-        problems.add(line_of(xml), f"{what} has an attribute", "it may have none", "remove it")
-    if any(True for _ in _elements(xml)):
-        problems.add(line_of(xml), f"{what} holds an element", "it holds numbers alone", "remove it")
-    words = _text_of(xml).split()
+def _parse_keys(text: str) -> Floats:
+    """Read a list of finite numbers."""
+    words = text.split()
     wrong = next((word for word in words if not _NUMBER.fullmatch(word)), None)
     if wrong is None and words:
         numbers: Floats = np.array(words, np.float64)
@@ -249,25 +238,24 @@ def _numbers(xml: Xml, servo: str, problems: Problems) -> Floats | None:
             return numbers
         wrong = words[int(np.flatnonzero(~np.isfinite(numbers))[0])]
     holds = f"holds '{echoed(wrong)}'" if wrong else "is empty"
-    problems.add(line_of(xml), f"{what} {holds}", "it is a list of finite numbers", "correct it")
-    return None
+    raise BadText(holds, "it is a list of finite numbers", "correct it")
 
 
-def _is_sound(xml: Xml, name: str, positions: Floats, frames: Floats, problems: Problems) -> bool:
-    line, before = line_of(xml), len(problems.found)
+def _is_sound(where: Where, name: str, positions: Floats, frames: Floats) -> bool:
+    before = len(where.problems.found)
     if len(positions) != len(frames):
         what = f"servo '{name}' has {len(positions)} positions and {len(frames)} frames"
-        problems.add(line, what, "each position has its frame", "add the missing")
+        where.add(what, "each position has its frame", "add the missing")
     if frames[0] < 0:
         what = f"servo '{name}' begins at frame {frames[0]:g}"
-        problems.add(line, what, "a motion begins at frame 0", "count from there")
+        where.add(what, "a motion begins at frame 0", "count from there")
     for key in np.flatnonzero(np.diff(frames) <= 0)[:MOST_PROBLEMS]:
         what = f"servo '{name}' has frame {frames[key + 1]:g} after frame {frames[key]:g}"
-        problems.add(line, what, "frames must increase", "correct their order")
-    return len(problems.found) == before
+        where.add(what, "frames must increase", "correct their order")
+    return len(where.problems.found) == before
 
 
-def _check_size(tracks: list[_Track], problems: Problems) -> None:
+def _check_size(tracks: list[_Track]) -> None:
     keys = sum(servo.frames.size for track in tracks for servo in track.servos)
     most = max(MOST_VALUES, MOST_VALUES_PER_KEY * keys)
     values = 0
@@ -276,14 +264,14 @@ def _check_size(tracks: list[_Track], problems: Problems) -> None:
         if values > most:
             problem = f"motion '{echoed(track.name)}' would have {track.rows} rows"
             reason = f"this file may make {most} positions"
-            problems.add(track.line, problem, reason, "check its last frames")
+            track.where.add(problem, reason, "check its last frames")
             return
 
 
-def _validate(xml: Xml, problems: Problems) -> None:
+def _validate(element: Element, problems: Problems) -> None:
     """Validate a motion against the schema."""
     schema = _schema()
-    if not schema.validate(xml):
+    if not schema.validate(element.xml):
         log: Any = schema.error_log
         for error in log:
             problems.add(error.line, error.message.rstrip("."), "xmdi.xsd describes a motion", "correct it")

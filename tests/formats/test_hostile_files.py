@@ -205,11 +205,11 @@ def test_a_flood_of_problems_ends_after_a_thousand() -> None:
     assert lines[-1] == "case.hrdf: 980 more problems"
 
 
-@pytest.mark.parametrize("flood", ["<a{}/>", "text<!-- {} -->"])
-def test_a_flood_of_warnings_ends_after_a_thousand(flood: str) -> None:
+@pytest.mark.parametrize("flood", ["<a{}/>", "text{}<!-- -->"])
+def test_a_flood_of_warnings_ends_after_a_hundred(flood: str) -> None:
     inside = SKELETON.format(flood="".join(flood.format(number) for number in range(FLOOD)))
     (robot,) = load("skel", f'<skel version="1.0"><world>{inside}</world></skel>')
-    assert len(robot.warnings) == 1000
+    assert len(robot.warnings) == 100
 
 
 @table("name, inside")

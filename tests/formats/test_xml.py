@@ -146,3 +146,57 @@ def test_a_file_of_openings_without_an_end_is_refused() -> None:
         "case.sdf:1: this is no well-formed XML; Double hyphen within comment: <!--<!; "
         "write - there, and end the comment with -->"
     )
+
+
+def limits_of(name: str, lower: str) -> list[float]:
+    """Return the lower limit that a format reads, of a joint or, where it has none, the first position."""
+    ends = "<parent>world</parent><child>b</child>"
+    limit = f"<axis><xyz>0 0 1</xyz><limit><lower>{lower}</lower><upper>2</upper></limit></axis>"
+    joint = f'<joint type="revolute" name="j">{ends}{limit}</joint>'
+    text = {
+        "skel": f'<skel><world><skeleton name="s"><body name="b"/>{joint}</skeleton></world></skel>',
+        "sdf": f'<sdf version="1.9"><model name="m"><link name="b"/>{joint}</model></sdf>',
+        "xmdi": FILES["xmdi"].replace("0 1</position>", f"{lower} 1</position>"),
+    }[name]
+    (found,) = load(name, text)
+    assert found.warnings == ()
+    return [found.positions[0, 0]] if name == "xmdi" else [found.joints[0].coordinates[0].lower]
+
+
+@pytest.mark.parametrize("name", ["skel", "sdf", "xmdi"])
+@pytest.mark.parametrize(
+    "lower",
+    [
+        "-1.05",
+        "<!-- deg -->-1.05",
+        "-1.05<!-- rad -->",
+        "\n<!-- a -->\n<!-- b --> -1.05 <?c?>\n",
+        "-1<!-- , -->.05",
+        "<![CDATA[-1.05]]>",
+        "<!-- a --><![CDATA[-1]]>.05",
+        "&#45;1.05",
+    ],
+)
+def test_a_comment_within_an_element_does_not_cut_its_value(name: str, lower: str) -> None:
+    assert limits_of(name, lower) == [-1.05]
+
+
+@pytest.mark.parametrize("name", ["skel", "sdf", "xmdi"])
+@pytest.mark.parametrize("lower", ["<deg/>-1.05", "-1.05<deg/>", "-1<deg>0</deg>.05"])
+def test_an_element_within_a_value_is_refused(name: str, lower: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        limits_of(name, lower)
+    tag, line = ("position", 2) if name == "xmdi" else ("lower", 1)
+    problem = f"<deg> in <{tag}>; it holds a value alone; remove it"
+    assert str(caught.value) == f"case.{name}:{line}: {problem}"
+
+
+@pytest.mark.parametrize("name", ["skel", "sdf"])
+def test_a_value_that_is_empty_is_its_default_with_a_warning(name: str) -> None:
+    joint = (
+        '<joint name="k" type="revolute"><parent>world</parent><child>l</child>'
+        "<axis><xyz>0 0 1</xyz><limit><lower/></limit></axis></joint>"
+    )
+    text = FILES[name].replace("</model>", f"{joint}</model>")
+    text = text.replace("</skeleton>", f'<body name="l"/>{joint}</skeleton>')
+    assert warnings(name, text) == ["2: <lower> is empty; it holds a value; -inf is taken"]

@@ -65,7 +65,7 @@ def test_deep_nesting_ends_in_a_message() -> None:
     assert refusal(b"<sdf>" * 5000).startswith(f"arm.sdf:1: {NOT_XML}; Excessive depth in document: 256")
     deep = '<model name="m">' * 100 + '<link name="L"/>' + "</model>" * 100
     assert refusal(f'<sdf version="1.9">{deep}</sdf>') == (
-        "arm.sdf:1: models and includes nest deeper than 60; counted with all included files; "
+        "arm.sdf:1: elements and includes nest deeper than 60; counted with all included files; "
         "no real robot is that large"
     )
 
