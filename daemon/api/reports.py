@@ -5,8 +5,7 @@ Reports are built as these dictionaries, whose keys mypy checks; nothing checks 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
@@ -388,25 +387,6 @@ class TelemetryReport(TypedDict):
     """Reference less feedback."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportKind:
-    """How robots report on one subject.
-
-    Attributes
-    ----------
-    model : type
-        The dictionary that a report holds.
-    retained : bool
-        Whether the last report lasts: listeners that come later get it.
-    streamed : bool
-        Whether only the moment matters: a listener that is too slow misses the oldest.
-    """
-
-    model: type
-    retained: bool = False
-    streamed: bool = False
-
-
 Subject = Literal[
     "availability",
     "state",
@@ -420,19 +400,21 @@ Subject = Literal[
     "diagnostics",
     "samples",  # telemetry at the pace of pages, whatever that of `telemetry` is
 ]
-REPORTS: Mapping[Subject, ReportKind] = {
-    "availability": ReportKind(AvailabilityReport, retained=True),
-    "state": ReportKind(StateReport, retained=True),
-    "description": ReportKind(DescriptionReport, retained=True),
-    "motions": ReportKind(MotionsReport, retained=True),
-    "lease": ReportKind(LeaseReport, retained=True),
-    "reservation": ReportKind(ReservationReport, retained=True),
-    "result": ReportKind(ResultReport),
-    "event": ReportKind(EventReport),
-    "telemetry": ReportKind(TelemetryReport, streamed=True),
-    "diagnostics": ReportKind(DiagnosticsReport, streamed=True),
+REPORTS: Mapping[Subject, type] = {
+    "availability": AvailabilityReport,
+    "state": StateReport,
+    "description": DescriptionReport,
+    "motions": MotionsReport,
+    "lease": LeaseReport,
+    "reservation": ReservationReport,
+    "result": ResultReport,
+    "event": EventReport,
+    "telemetry": TelemetryReport,
+    "diagnostics": DiagnosticsReport,
 }
-"""Each subject of a robot's reports, over every transport."""
-SUBJECTS: frozenset[Subject] = frozenset(get_args(Subject)) - {"samples"}
-RETAINED: frozenset[Subject] = frozenset(name for name, kind in REPORTS.items() if kind.retained)
-STREAMED: frozenset[Subject] = frozenset(name for name, kind in REPORTS.items() if kind.streamed)
+"""The dictionary of each subject of a robot's reports, over every transport."""
+SUBJECTS: frozenset[Subject] = frozenset(REPORTS)
+STREAMED: frozenset[Subject] = frozenset({"telemetry", "diagnostics"})
+"""Of these only the moment matters: a listener that is too slow misses the oldest."""
+RETAINED: frozenset[Subject] = SUBJECTS - STREAMED - {"result", "event"}
+"""Of these the last report lasts: listeners that come later get it."""

@@ -134,8 +134,8 @@ def _reading() -> dict[str, Any]:
         "/api/robots": {"get": _operation("All robots.", "listRobots", _json(RobotList))}
     }
     for subject in KNOWN:
-        model = REPORTS[subject].model
-        operation = _operation(f"What was reported last: {subject}.", f"get_{subject}", _json(model))
+        content = _json(REPORTS[subject])
+        operation = _operation(f"What was reported last: {subject}.", f"get_{subject}", content)
         paths[f"/api/robots/{{robot}}/{subject}"] = {"parameters": [ROBOT], "get": operation}
     upgraded = _operation("A WebSocket: reports, requests and telemetry (docs/http.md).", "connect", {})
     upgraded["responses"]["101"] = {"description": "Connected."}
@@ -227,5 +227,5 @@ def _schemas() -> dict[str, Any]:
     of_verbs = [
         kind for verb in (*VERBS.values(), *GROUP_VERBS.values()) for kind in (verb.request, verb.answer)
     ]
-    reports = (REPORTS[subject].model for subject in KNOWN)
+    reports = (REPORTS[subject] for subject in KNOWN)
     return schemas_of([*of_verbs, *reports, Answer, Refusal, RobotList, FleetList, LoginRequest])

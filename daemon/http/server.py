@@ -18,7 +18,7 @@ from ..config.section import SettingError
 from .metrics.totals import Tally
 from .security.certificate import PageCertificate
 from .security.connections import USUAL_BOUNDS, Bounds
-from .security.tokens import read_token
+from .security.tokens import Token
 
 if TYPE_CHECKING:
     import ssl
@@ -71,7 +71,8 @@ class HttpServer:
         self._served, self._bounds = served, bounds
         # Robots of other daemons are counted by these.
         self._tally = Tally(lambda: () if served.is_fleet else served.dispatcher.commands.robots)
-        self._token = read_token(settings.token_file, options[0])
+        file = settings.token_file
+        self._token = None if file is None else Token(file, options[0])
         self.listening = asyncio.Event()
         self._live: Live | None = None
 

@@ -18,9 +18,9 @@ PLAIN = {"string": "string", "number": "number", "integer": "number", "boolean":
 def typescript() -> str:
     """Return the module."""
     of_verbs = [kind for verb in VERBS.values() for kind in (verb.request, verb.answer)]
-    schemas = schemas_of([*(REPORTS[subject].model for subject in SHOWN), *of_verbs, Refusal])
+    schemas = schemas_of([*(REPORTS[subject] for subject in SHOWN), *of_verbs, Refusal])
     reports = [
-        f'  | {{ robot: string; subject: "{name}"; data: {REPORTS[name].model.__name__} }}' for name in SHOWN
+        f'  | {{ robot: string; subject: "{name}"; data: {REPORTS[name].__name__} }}' for name in SHOWN
     ]
     pairs = [
         f'  "{name}": {{ request: {verb.request.__name__}; answer: {verb.answer.__name__} }};'

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from ..api import (
     MOST_BYTES,
     REPORTS,
+    RETAINED,
     SUBJECTS,
     VERBS,
     Answer,
@@ -25,9 +26,9 @@ from .bridge import qos_of
 from .topics import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from ..api import Verb
+    from ..api import Subject, Verb
 
 TOPICS = Topics("{base}")
 ROBOT, DAEMON = "{robot}", "{daemon}"
@@ -68,10 +69,7 @@ class RequestHeartbeat(TypedDict):
     """Nothing: that it comes back, on each connection, is how the daemon knows that requests come to it."""
 
 
-MODELS: dict[str, type] = {
-    **{subject: kind.model for subject, kind in REPORTS.items()},
-    "availability": OwnedAvailabilityReport,
-}
+MODELS: Mapping[Subject, type] = {**REPORTS, "availability": OwnedAvailabilityReport}
 
 
 def asyncapi() -> dict[str, Any]:
@@ -139,7 +137,7 @@ def _daemon() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _reports() -> Iterator[tuple[str, dict[str, Any]]]:
     for subject in sorted(SUBJECTS):
-        address, kept = TOPICS.report(ROBOT, subject), REPORTS[subject].retained
+        address, kept = TOPICS.report(ROBOT, subject), subject in RETAINED
         yield f"send_{subject}", _sent(subject, address, MODELS[subject], qos_of(subject), lasts=kept)
 
 

@@ -25,14 +25,13 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ..api import Place, SeamPolicy
+    from ..api import PlaceRequest, SeamPolicy
     from ..joints import JointMap
     from .markers import Marker
     from .planner import Plan
 
 
 ROUNDING_OF_BENDS = 1e-6
-MOST_FRAMES = 10**12  # more than any motion has, and few enough to be divided
 
 
 class PlaybackError(ValueError):
@@ -90,7 +89,7 @@ class Playback:
         scale = self.plan.rate_hz / self.plan.slowed_to
         return [round(marker.time_s * scale, 6) for marker in self.markers]  # on a row, where it is meant
 
-    def row_of(self, place: Place) -> int:
+    def row_of(self, place: PlaceRequest) -> int:
         """Return the track's row at a place.
 
         Raises
@@ -111,17 +110,17 @@ def whole(plan: Plan, markers: Sequence[Marker] = ()) -> Playback:
     return Playback(plan, plan, 0, Passes(0, len(plan.positions) - 1), markers=tuple(markers))
 
 
-def row_of(place: Place, plan: Plan, markers: Sequence[Marker]) -> int:
+def row_of(place: PlaceRequest, plan: Plan, markers: Sequence[Marker]) -> int:
     """Return the plan's row that is nearest to a place.
 
     Raises PlaybackError if it is beyond the end, or there is no such marker.
     """
     if place.marker is not None:
         time_s = _time_of(place.marker, plan, markers)
-    elif place.time_s is not None:
-        time_s = place.time_s
+    elif place.time is not None:
+        time_s = place.time
     else:
-        time_s = min(place.frame or 0, MOST_FRAMES) / (plan.frames_per_tick * plan.rate_hz)
+        time_s = (place.frame or 0) / (plan.frames_per_tick * plan.rate_hz)
     at, end = time_s * plan.rate_hz, len(plan.positions) - 1
     if not at < end + 1 or round(at) > end:
         last = f"its last frame is {end * plan.frames_per_tick:g}, at {plan.duration_s:.3f} s"
@@ -143,8 +142,8 @@ def plan_playback(
     playback: Playback,
     joint_map: JointMap,
     *,
-    first: Place | None,
-    last: Place | None,
+    first: PlaceRequest | None,
+    last: PlaceRequest | None,
     count: int,
     ping_pong: bool,
     seam: SeamPolicy,
@@ -156,7 +155,7 @@ def plan_playback(
     ----------
     playback : Playback
         Over all rows.
-    first, last : Place, optional
+    first, last : PlaceRequest, optional
         The range to play.
     count : int
         How often to play it; 0 is for ever.

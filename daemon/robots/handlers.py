@@ -185,7 +185,7 @@ class RequestHandlers:
         """Come to rest, go to the place, and on from there unless the motion was paused."""
         goal = self._playing("seek in")
         try:
-            row = goal.playback.row_of(request.place)
+            row = goal.playback.row_of(request)
         except PlaybackError as error:
             raise RequestError.of("UNKNOWN_PLACE", error) from error
         await self._robot.settled(self._session.seek(goal, row))

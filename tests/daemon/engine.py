@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from unittest.mock import patch
 
-from motiond.daemon.api import GotoRequest, Place, PlaceRequest, PlayRequest, RequestError
+from motiond.daemon.api import GotoRequest, PlaceRequest, PlayRequest, RequestError
 from motiond.daemon.config.settings import Settings
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
@@ -419,7 +419,7 @@ class Engine:
         passes = playback.passes
         row = passes.first + round(share * (passes.last - passes.first))
         try:
-            row = playback.row_of(Place(time_s=(row + playback.offset) / playback.plan.rate_hz))
+            row = playback.row_of(PlaceRequest(time=(row + playback.offset) / playback.plan.rate_hz))
             with self.goals.way_to(handed.goal, row, self.reference) as fd:
                 self._send(messages.Seek(handed.goal.goal_id, row, self.reference, goes_on), (fd,))
         except (PlaybackError, RequestError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, NotRequired, Self
+from typing import Annotated, Literal, NotRequired, Self
 
 from pydantic import BaseModel, Field, model_validator
 from typing_extensions import TypedDict
@@ -20,14 +20,6 @@ SeamPolicy = Literal["reject", "approach"]
 such a loop, or `approach` the first row each time."""
 
 
-class Place(NamedTuple):
-    """A place on a motion, by one of the three."""
-
-    frame: int | None = None
-    time_s: float | None = None
-    marker: str | None = None
-
-
 class PlaceRequest(BaseModel):
     """A place on a motion: one of the three."""
 
@@ -41,11 +33,6 @@ class PlaceRequest(BaseModel):
         if sum(value is not None for value in (self.frame, self.time, self.marker)) != 1:
             raise ValueError("it must name one of frame, time and marker")
         return self
-
-    @property
-    def place(self) -> Place:
-        """The place itself."""
-        return Place(self.frame, self.time, self.marker)
 
 
 class MotionRequest(Request):

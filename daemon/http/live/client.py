@@ -19,7 +19,6 @@ import re
 import socket as sockets
 from collections import deque
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import orjson
@@ -27,20 +26,20 @@ from aiohttp import WSMsgType
 
 from ...api import STOPS, Pace, RawRequest, RequestError, cost_of, crowded, is_crowded, refused
 from ..security.connections import connection_of
+from .shared import TOGETHER_HZ
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable
 
     from aiohttp import web
 
-    from ...api import Dispatcher, Report, Subscription
+    from ...api import Subscription
+    from .shared import Shared
 
 MOST_SERVED = 32  # requests of one client at once; stops apart, of which there may be two a robot
 STOPS_A_ROBOT = 2  # so that whoever stops all, and then halts all, waits for none of them
 REQUESTS_HZ, REQUESTS_BURST = 200.0, 64
 SHARE_HZ, SHARE_BURST = 20.0, 64
-TOGETHER_HZ, TOGETHER_BURST = 400.0, 128  # requests of all clients beyond their shares
-READ_HZ, READ_BURST = 1000.0, 256  # messages of all clients beyond their shares, served or refused
 MOST_UNREAD_BYTES = 4_000_000  # of answers; one of them may list a thousand motions
 MOST_UNSENT_BYTES = 16_384
 LONGEST_ID = 200
@@ -49,15 +48,6 @@ STOP = re.compile("|".join(f'"{verb}"' for verb in sorted(STOPS)))
 ID = re.compile(r'"id"\s*:\s*(\d{1,18}|"[^"\\]{0,200}")')
 """Of a message that is not read for its size: the first one, which is the client's own where it has order."""
 NO_REQUEST = "a request is an object with id, robot, verb and body"
-
-
-class Traffic:
-    """What all clients of one server may do together, beyond the share that each of them has."""
-
-    def __init__(self) -> None:
-        now = asyncio.get_running_loop().time
-        self.served = Pace(TOGETHER_HZ, TOGETHER_BURST, now)
-        self.read = Pace(READ_HZ, READ_BURST, now)
 
 
 class Watching(NamedTuple):
@@ -85,27 +75,14 @@ class Client:
     """One client."""
 
     def __init__(
-        self,
-        request: web.Request,
-        socket: web.WebSocketResponse,
-        dispatcher: Dispatcher,
-        reports: Subscription,
-        requests: set[asyncio.Task[None]],
-        *,
-        traffic: Traffic,
-        watched: Callable[[], None],
-        robots: Callable[[], int],
+        self, shared: Shared, request: web.Request, socket: web.WebSocketResponse, reports: Subscription
     ) -> None:
         self.caller = request.remote or ""
         self.looks_at, self.looked_s = "", -math.inf
+        self._shared = shared
         self._connection = connection_of(request)
         self._socket = socket
-        self._dispatcher = dispatcher
         self._reports = reports
-        self._requests = requests
-        self._traffic = traffic
-        self._watched = watched
-        self._robots = robots
         self._serving = {False: 0, True: 0}  # others, stops
         self._may_serve_stop = asyncio.Event()
         now = asyncio.get_running_loop().time
@@ -115,17 +92,10 @@ class Client:
         self._unread_bytes = 0
         self._has_answer = asyncio.Event()
 
-    async def run(
-        self,
-        greeting: Callable[[], bytes],
-        known: Iterable[Report],
-        encode: Callable[[Report], tuple[bytes, bool]],
-    ) -> None:
+    async def run(self) -> None:
         """Serve until it goes; raises nothing but cancellation."""
         senders = [
-            asyncio.create_task(
-                self._until_lost(partial(self._send_reports, greeting, known, encode)), name="http.reports"
-            ),
+            asyncio.create_task(self._until_lost(self._send_reports), name="http.reports"),
             asyncio.create_task(self._until_lost(self._send_answers), name="http.answers"),
         ]
         try:
@@ -159,21 +129,16 @@ class Client:
         except ConnectionError:
             self._connection.hang_up()
 
-    async def _send_reports(
-        self,
-        greeting: Callable[[], bytes],
-        known: Iterable[Report],
-        encode: Callable[[Report], tuple[bytes, bool]],
-    ) -> None:
-        sent = greeting()
-        await self._send(sent, False)
-        for report in known:
-            await self._send(*encode(report))
+    async def _send_reports(self) -> None:
+        sent = self._shared.greeting()
+        await self._send(sent)
+        for report in self._shared.hub.latest():
+            await self._send(*self._shared.encode(report))
         async for report in self._reports:
-            while greeting() is not sent:
-                sent = greeting()
-                await self._send(sent, False)
-            await self._send(*encode(report))
+            while self._shared.greeting() is not sent:
+                sent = self._shared.greeting()
+                await self._send(sent)
+            await self._send(*self._shared.encode(report))
             if self._reports.lost:  # a result, perhaps: it shall come again and see how things are
                 raise ConnectionResetError
 
@@ -182,14 +147,13 @@ class Client:
             while self._answers:
                 answer = self._answers.popleft()
                 self._unread_bytes -= len(answer)
-                await self._send(answer, False)
+                await self._send(answer)
             self._has_answer.clear()
             await self._has_answer.wait()
 
-    async def _send(self, data: bytes, is_binary: bool) -> None:  # noqa: FBT001 - as `encode` says
-        if not data:
-            return
-        await self._socket.send_frame(data, WSMsgType.BINARY if is_binary else WSMsgType.TEXT)
+    async def _send(self, data: bytes, kind: WSMsgType = WSMsgType.TEXT) -> None:
+        if data:
+            await self._socket.send_frame(data, kind)
 
     def _answer(self, number: Any, answer: bytes) -> None:
         self.send(b'{"id":%b,"answer":%b}' % (orjson.dumps(number), answer))
@@ -205,8 +169,8 @@ class Client:
             in_share = self._share.allows(cost)
             asked = _read(message.data, self.caller)
             if isinstance(asked, Watching):
-                self._watched()
-                self.looks_at, self.looked_s = asked.robot, asyncio.get_running_loop().time()
+                self._shared.watched_s = self.looked_s = asyncio.get_running_loop().time()
+                self.looks_at = asked.robot
             elif isinstance(asked, str):
                 self._answer(None, refused(RequestError("INVALID_REQUEST", "", asked, "", "correct it")))
             elif asked.raw.verb in STOPS:
@@ -216,7 +180,7 @@ class Client:
             else:
                 self._begin(asked, stops=False)
             if not in_share:
-                await asyncio.sleep(self._traffic.read.take(cost))
+                await asyncio.sleep(self._shared.read_pace.take(cost))
 
     def _refusal(self, raw: RawRequest, cost: float, *, in_share: bool) -> RequestError | None:
         """Return why a request is not even looked at; None where it is served."""
@@ -226,13 +190,15 @@ class Client:
         if self._serving[False] >= MOST_SERVED or not self._pace.allows(cost):
             reason = f"a client has {MOST_SERVED} at once and {REQUESTS_HZ:g} a second"
             return RequestError("BUSY", raw.where, problem, reason, "send fewer")
-        if not in_share and not self._traffic.served.allows(cost):
+        if not in_share and not self._shared.served_pace.allows(cost):
             reason = f"all clients together have {TOGETHER_HZ:g} a second beyond {SHARE_HZ:g} of each"
             return RequestError("BUSY", raw.where, problem, reason, "send fewer, or shorter ones")
         return None
 
     async def _begin_stop(self, asked: Asked) -> None:
-        while self._serving[True] >= max(MOST_SERVED, STOPS_A_ROBOT * self._robots()):
+        while self._serving[True] >= max(
+            MOST_SERVED, STOPS_A_ROBOT * len(self._shared.dispatcher.commands.robots)
+        ):
             self._may_serve_stop.clear()
             await self._may_serve_stop.wait()
         self._begin(asked, stops=True)
@@ -240,12 +206,12 @@ class Client:
     def _begin(self, asked: Asked, *, stops: bool) -> None:
         self._serving[stops] += 1
         task = asyncio.create_task(self._serve(asked, stops=stops), name="http.request")
-        self._requests.add(task)
-        task.add_done_callback(self._requests.discard)
+        self._shared.requests.add(task)
+        task.add_done_callback(self._shared.requests.discard)
 
     async def _serve(self, asked: Asked, *, stops: bool) -> None:
         try:
-            self._answer(asked.number, await self._dispatcher.answer(asked.raw))
+            self._answer(asked.number, await self._shared.dispatcher.answer(asked.raw))
         finally:
             self._serving[stops] -= 1
             self._may_serve_stop.set()

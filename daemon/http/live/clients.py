@@ -11,19 +11,18 @@ import asyncio
 import math
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
-from uuid import uuid4
+from typing import TYPE_CHECKING, NoReturn
 
 import orjson
 from aiohttp import web
 
 from ...api import MOST_BYTES, SUBJECTS
 from ..routes.exchange import Refused
-from .client import Client, Traffic, keep_little_unsent
-from .frames import telemetry_frame
+from .client import Client, keep_little_unsent
+from .shared import Shared
 
 if TYPE_CHECKING:
-    from ...api import Report, Subject
+    from ...api import Subject
     from ..served import Served
 
 MOST_CLIENTS = 64
@@ -34,7 +33,6 @@ LOOK_S = 0.5
 BEAT_S = 1.0
 """So often each client receives a message at least; who receives none for longer has lost the connection."""
 LOOKED_AT_S = 3.0
-VERSION = 1
 SENT: frozenset[Subject] = SUBJECTS - {"telemetry"} | {"samples"}
 
 
@@ -43,25 +41,20 @@ class Live:
 
     def __init__(self, served: Served) -> None:
         self._is_broker_connected = served.is_broker_connected
-        self._dispatcher, self._hub = served.dispatcher, served.hub
-        self._commands = served.dispatcher.commands
-        about = {"version": VERSION, "id": served.daemon_id, "instance": uuid4().hex[:8]}
-        self._about = about | ({"fleet": True} if served.is_fleet else {})
-        self._places: dict[str, int] = {}
-        self._robots: tuple[str, ...] | None = None
-        self._hello = b""
+        self._shared = Shared(served)
         self._sent_connected, self._sent_s = served.is_broker_connected(), -math.inf
-        self._encoded: dict[tuple[str, Subject], tuple[Report, bytes]] = {}
         self._served = 0
-        self.watched_s = -math.inf
-        self._requests: set[asyncio.Task[None]] = set()
-        self._traffic = Traffic()
         self._clients: set[Client] = set()
 
     @property
     def clients(self) -> int:
         """How many clients there are."""
         return self._served
+
+    @property
+    def watched_s(self) -> float:
+        """When a client has last said that somebody watches, by the event loop's clock."""
+        return self._shared.watched_s
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """Serve one client until it goes."""
@@ -80,36 +73,17 @@ class Live:
         )
         await socket.prepare(request)
         keep_little_unsent(request)
-        robots = len(self._commands.robots)
-        with self._hub.subscribe(SENT, max(QUEUE_LENGTH, QUEUED_A_ROBOT * robots)) as reports:
-            client = Client(
-                request,
-                socket,
-                self._dispatcher,
-                reports,
-                self._requests,
-                traffic=self._traffic,
-                watched=self._note_watched,
-                robots=lambda: len(self._commands.robots),
-            )
+        length = max(QUEUE_LENGTH, QUEUED_A_ROBOT * len(self._shared.dispatcher.commands.robots))
+        with self._shared.hub.subscribe(SENT, length) as reports:
+            client = Client(self._shared, request, socket, reports)
             self._clients.add(client)
             self._send_clients()
             try:
-                await client.run(self._greeting, self._hub.latest(), self._encode)
+                await client.run()
             finally:
                 self._clients.discard(client)
                 self._send_clients()
         return socket
-
-    def _greeting(self) -> bytes:
-        """Return the message on who there is; the same object until somebody appears or vanishes."""
-        robots = self._commands.robots
-        if robots != self._robots:
-            self._robots = robots
-            self._places = {name: place for place, name in enumerate(robots)}
-            self._encoded.clear()  # it holds places
-            self._hello = orjson.dumps({"hello": {**self._about, "robots": robots}})
-        return self._hello
 
     @property
     def looked_at(self) -> frozenset[str]:
@@ -121,12 +95,12 @@ class Live:
 
     async def watch_broker(self) -> NoReturn:
         """Notify all clients each second, and when the broker or a robot comes or goes; until cancelled."""
-        greeting = self._greeting()
+        greeting = self._shared.greeting()
         now = asyncio.get_running_loop().time
         while True:
             await asyncio.sleep(LOOK_S)
-            if self._greeting() is not greeting:
-                greeting = self._greeting()
+            if self._shared.greeting() is not greeting:
+                greeting = self._shared.greeting()
                 for client in self._clients:
                     client.send(greeting)  # a robot that is removed sends no other report
             if self._is_broker_connected() != self._sent_connected or now() - self._sent_s >= BEAT_S:
@@ -146,36 +120,10 @@ class Live:
         for client in self._clients:
             client.send(message)
 
-    def _note_watched(self) -> None:
-        self.watched_s = asyncio.get_running_loop().time()
-
     async def close(self) -> None:
         """Send what still waits, and notify all clients that the daemon shuts down."""
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
                 await asyncio.gather(*(client.leave() for client in [*self._clients]))
-        for request in [*self._requests]:
+        for request in [*self._shared.requests]:
             request.cancel()
-
-    def _encode(self, report: Report) -> tuple[bytes, bool]:
-        """Encode a report once for all clients; return also whether it is binary.
-
-        Of a robot that has vanished meanwhile nothing is sent: b"".
-        """
-        is_binary = report.subject == "samples"
-        if report.robot not in self._places:
-            return b"", False
-        known = self._encoded.get((report.robot, report.subject))
-        if known and known[0] is report:
-            return known[1], is_binary
-        encoded = (
-            telemetry_frame(self._places[report.robot], report.data)
-            if is_binary
-            else _text({"robot": report.robot, "subject": report.subject, "data": report.data})
-        )
-        self._encoded[report.robot, report.subject] = report, encoded
-        return encoded, is_binary
-
-
-def _text(message: dict[str, Any]) -> bytes:
-    return orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY)

@@ -24,11 +24,12 @@ from prometheus_client.registry import Collector
 from ...ipc.states import ResultCode, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from prometheus_client.core import Metric
 
-    from .totals import Scrape
+    from ..served import Served
+    from .totals import RobotTally
 
 VERSION = version("motiond")
 TOTALS = {
@@ -64,10 +65,10 @@ BY_JOINT = {
 LATENESS = "motiond_stream_lateness_seconds"
 
 
-def expose(scrape: Scrape) -> bytes:
-    """Return all metrics as text."""
+def expose(served: Served, tallies: Mapping[str, RobotTally], clients: int) -> bytes:
+    """Return all metrics as text; `clients` are those of the WebSocket."""
     registry = CollectorRegistry()
-    registry.register(_DaemonCollector(scrape))
+    registry.register(_DaemonCollector(served, tallies, clients))
     ProcessCollector(registry=registry)
     return generate_latest(registry)
 
@@ -75,8 +76,8 @@ def expose(scrape: Scrape) -> bytes:
 class _DaemonCollector(Collector):
     """Makes the metrics of one scrape."""
 
-    def __init__(self, scrape: Scrape) -> None:
-        self._scrape = scrape
+    def __init__(self, served: Served, tallies: Mapping[str, RobotTally], clients: int) -> None:
+        self._served, self._tallies, self._clients = served, tallies, clients
 
     def collect(self) -> Iterator[Metric]:
         """Yield all of them."""
@@ -90,7 +91,7 @@ class _DaemonCollector(Collector):
         yield from self._joints()
 
     def _daemon(self) -> Iterator[Metric]:
-        connected, clients = float(self._scrape.broker_connected), float(self._scrape.clients)
+        connected, clients = float(self._served.is_broker_connected()), float(self._clients)
         help_text = "Whether the daemon is connected to the broker and receives its own messages through it."
         yield GaugeMetricFamily("motiond_broker_connected", help_text, connected)
         yield GaugeMetricFamily(
@@ -98,8 +99,9 @@ class _DaemonCollector(Collector):
         )
 
     def _clock(self) -> Iterator[Metric]:
+        clock = self._served.clock()
         for key, (name, help_text) in BY_CLOCK.items():
-            value = self._scrape.clock[key]
+            value = clock[key]
             yield GaugeMetricFamily(name, help_text, None if value is None else float(value))
 
     def _states(self) -> Iterator[Metric]:
@@ -108,9 +110,10 @@ class _DaemonCollector(Collector):
         state = GaugeMetricFamily(
             "motiond_robot_state", "1 for the state that the robot is in.", labels=["robot", "state"]
         )
-        for robot in self._scrape.tallies:
-            online.add_metric([robot], float(self._scrape.availabilities.get(robot) == "online"))
-            present = self._scrape.states.get(robot, State.OFFLINE)
+        known = {(report.robot, report.subject): report.data for report in self._served.hub.latest()}
+        for robot in self._tallies:
+            online.add_metric([robot], float(known.get((robot, "availability")) == {"state": "online"}))
+            present = known.get((robot, "state"), {"state": State.OFFLINE})["state"]
             for one in State:
                 state.add_metric([robot, one], float(one == present))
         yield online
@@ -119,7 +122,7 @@ class _DaemonCollector(Collector):
     def _lateness(self) -> Metric:
         help_text = "How late ticks of the stream process began."
         family = HistogramMetricFamily(LATENESS, help_text, labels=["robot"])
-        for robot, tally in self._scrape.tallies.items():
+        for robot, tally in self._tallies.items():
             if tally.bounds_s:
                 bounds = [*(f"{bound:g}" for bound in tally.bounds_s), "+Inf"]
                 counts = map(float, accumulate(tally.lateness))
@@ -129,14 +132,14 @@ class _DaemonCollector(Collector):
     def _totals(self) -> Iterator[Metric]:
         for field, (name, help_text) in TOTALS.items():
             family = CounterMetricFamily(name, help_text, labels=["robot"])
-            for robot, tally in self._scrape.tallies.items():
+            for robot, tally in self._tallies.items():
                 family.add_metric([robot], getattr(tally, field))
             yield family
 
     def _results(self) -> Metric:
         help_text = "Goals that have ended, by the code of their result."
         family = CounterMetricFamily("motiond_results", help_text, labels=["robot", "code"])
-        for robot, tally in self._scrape.tallies.items():
+        for robot, tally in self._tallies.items():
             for code in ResultCode:
                 family.add_metric([robot, code], tally.results[code])
         return family
@@ -144,9 +147,9 @@ class _DaemonCollector(Collector):
     def _joints(self) -> Iterator[Metric]:
         for field, (name, help_text) in BY_JOINT.items():
             family = GaugeMetricFamily(name, help_text, labels=["robot", "joint"])
-            for robot, tally in self._scrape.tallies.items():
+            for robot, (_, joint_map) in self._served.models.items():
                 for joint, value in zip(
-                    self._scrape.joints.get(robot, ()), getattr(tally, field), strict=False
+                    joint_map.joints, getattr(self._tallies.get(robot), field, ()), strict=False
                 ):
                     if not math.isnan(value):
                         family.add_metric([robot, joint], float(value))

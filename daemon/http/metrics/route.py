@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from aiohttp import hdrs, web
 
 from ..routes.exchange import NOT_KEPT
-from .totals import Scrape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from ..served import Served
-    from .totals import Tally
+    from .totals import RobotTally, Tally
 
-    Expose = Callable[[Scrape], bytes]
+    Expose = Callable[[Served, Mapping[str, RobotTally], int], bytes]
 
 # What every scraper takes, whatever it would like better.
 KIND = "text/plain; version=0.0.4; charset=utf-8"
@@ -33,21 +32,8 @@ class MetricsRoute:
         """Answer with all metrics."""
         if self._expose is None:
             self._expose = await asyncio.to_thread(_load)
-        scrape = Scrape(
-            self._tally.robots,
-            {robot: joint_map.joints for robot, (_, joint_map) in self._served.models.items()},
-            states=self._latest("state"),
-            availabilities=self._latest("availability"),
-            broker_connected=self._served.is_broker_connected(),
-            clients=self._clients(),
-            clock=self._served.clock(),
-        )
-        return web.Response(body=self._expose(scrape), headers={hdrs.CONTENT_TYPE: KIND, **NOT_KEPT})
-
-    def _latest(self, subject: str) -> dict[str, str]:
-        """Return the state of each robot in its last report on a subject."""
-        reports = (report for report in self._served.hub.latest() if report.subject == subject)
-        return {report.robot: report.data["state"] for report in reports}
+        body = self._expose(self._served, self._tally.robots, self._clients())
+        return web.Response(body=body, headers={hdrs.CONTENT_TYPE: KIND, **NOT_KEPT})
 
 
 def _load() -> Expose:

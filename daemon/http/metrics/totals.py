@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...ipc.states import ResultCode
 
@@ -68,19 +68,6 @@ class RobotTally:
         """Forget what is known of the actuators; totals restart with the next stream process."""
         self.temperature_c = self.voltage_v = ()
         self._before.clear()
-
-
-class Scrape(NamedTuple):
-    """What is known at the time of one scrape; each mapping is by robot."""
-
-    tallies: Mapping[str, RobotTally]
-    joints: Mapping[str, tuple[str, ...]]
-    """In the order of temperatures and voltages."""
-    states: Mapping[str, str]
-    availabilities: Mapping[str, str]
-    broker_connected: bool
-    clients: int
-    clock: Mapping[str, Any]
 
 
 class Tally:

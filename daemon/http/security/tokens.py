@@ -28,9 +28,6 @@ class TokenError(Exception):
     exit_code = 2
 
 
-OPTION = "http.token_file"
-
-
 class Token:
     """The token that everybody has to show.
 
@@ -38,7 +35,7 @@ class Token:
     The cookie and its name are made of it, so that a browser keeps those of several daemons apart.
     """
 
-    def __init__(self, file: Path, option: str = OPTION) -> None:
+    def __init__(self, file: Path, option: str) -> None:
         self.option = option
         self._file = file
         self._wrong: Counter[str] = Counter()
@@ -85,11 +82,6 @@ class Token:
             self._wrong[address] -= 1
             if not self._wrong[address]:
                 del self._wrong[address]
-
-
-def read_token(file: Path | None, option: str = OPTION) -> Token | None:
-    """Return the token of a file, if there is one; raises as `Token`."""
-    return None if file is None else Token(file, option)
 
 
 def _read(file: Path, option: str) -> str:

@@ -119,8 +119,8 @@ class GoalPlanner:
             playback = plan_playback(
                 self.whole_motion(request.motion),
                 self.joint_map,
-                first=request.first.place if request.first else None,
-                last=request.last.place if request.last else None,
+                first=request.first,
+                last=request.last,
                 count=0 if request.loop == "forever" else request.loop,
                 ping_pong=request.ping_pong,
                 seam=request.seam,

@@ -11,7 +11,7 @@ from motiond.daemon.broker.login import LoginError, login_of
 from motiond.daemon.broker.packets import Connect
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.http.security.tokens import TokenError, read_token
+from motiond.daemon.http.security.tokens import Token, TokenError
 from motiond.daemon.mqtt.client import MqttConnection, NotConnected
 from tests.daemon.conftest import started_broker
 from tests.daemon.mqtt.stand_in import StandIn
@@ -80,14 +80,13 @@ def test_the_embedded_broker_and_the_page_take_credentials_too(
     assert login is not None
     connect = Connect(4, username=b"arm", password=SECRET.encode())
     assert login.check(connect).name == "ACCEPTED"
-    token = read_token(Path("%d/broker"))
-    assert token is not None
+    assert Token(Path("%d/broker"), "http.token_file").matches(SECRET)
     monkeypatch.delenv("CREDENTIALS_DIRECTORY")
     with pytest.raises(LoginError) as refused:
         login.check(connect)
     assert str(refused.value) == f"%d/broker: nobody can log in; {WHY}"
     with pytest.raises(TokenError) as no_token:
-        read_token(Path("%d/broker"))
+        Token(Path("%d/broker"), "http.token_file")
     assert str(no_token.value) == f"%d/broker: {WHY}"
     assert (credentials / "broker").exists()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api import Place
+from motiond.daemon.api import PlaceRequest
 from motiond.daemon.planning.markers import Marker
 from motiond.daemon.planning.planner import plan
 from motiond.daemon.planning.playback import Playback, PlaybackError, plan_playback, whole
@@ -47,10 +47,10 @@ def test_a_whole_motion_once_is_its_plan_as_it_stands() -> None:
 
 @pytest.mark.parametrize(
     ("place", "row"),
-    [(Place(frame=20), 20), (Place(time_s=0.304), 30), (Place(marker="bow"), 50)],
+    [(PlaceRequest(frame=20), 20), (PlaceRequest(time=0.304), 30), (PlaceRequest(marker="bow"), 50)],
     ids=["frame", "time", "marker"],
 )
-def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: Place, row: int) -> None:
+def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: PlaceRequest, row: int) -> None:
     passes = playback_of(RISE, first=place).passes
     assert (passes.first, passes.last, passes.eases_in, passes.eases_out) == (row, 100, True, False)
 
@@ -59,30 +59,30 @@ def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: Place, ro
     ("asked", "message"),
     [
         (
-            {"first": Place(frame=101)},
+            {"first": PlaceRequest(frame=101)},
             "wave: frame 101 is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
         ),
         (
-            {"first": Place(time_s=1e308)},
-            "wave: 1e+308 s is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
+            {"first": PlaceRequest(time=1e6)},
+            "wave: 1e+06 s is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
         ),
         (
-            {"last": Place(frame=10**400)},
+            {"last": PlaceRequest(frame=10**9)},
             (
-                f"wave: frame {10**400} is beyond its end; "
+                f"wave: frame {10**9} is beyond its end; "
                 "its last frame is 100, at 1.000 s; name an earlier one"
             ),
         ),
         (
-            {"last": Place(time_s=1.5)},
+            {"last": PlaceRequest(time=1.5)},
             "wave: 1.5 s is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
         ),
         (
-            {"first": Place(marker="clab")},
+            {"first": PlaceRequest(marker="clab")},
             "wave: no marker 'clab'; there are clap, bow; did you mean 'clap'?",
         ),
         (
-            {"first": Place(frame=20), "last": Place(frame=10)},
+            {"first": PlaceRequest(frame=20), "last": PlaceRequest(frame=10)},
             "wave: frame 20 comes after frame 10; the first must come first; exchange them",
         ),
         (
@@ -128,17 +128,19 @@ def test_a_cycle_without_its_last_row_is_closed_with_the_first() -> None:
 
 
 def test_a_range_that_is_a_cycle_flows_by_itself() -> None:
-    playback = playback_of(np.tile(TURN, 3), first=Place(frame=100), last=Place(frame=199), count=0)
+    playback = playback_of(
+        np.tile(TURN, 3), first=PlaceRequest(frame=100), last=PlaceRequest(frame=199), count=0
+    )
     passes = playback.passes
     assert (passes.seamless, playback.offset, passes.first, passes.last) == (True, 100, 0, 99)
     assert (passes.eases_in, passes.eases_out) == (True, True)
-    assert playback.row_of(Place(frame=150)) == 50
+    assert playback.row_of(PlaceRequest(frame=150)) == 50
 
 
 def test_a_place_that_is_not_played_now_cannot_be_sought() -> None:
-    playback = playback_of(RISE, first=Place(frame=20), last=Place(frame=60))
+    playback = playback_of(RISE, first=PlaceRequest(frame=20), last=PlaceRequest(frame=60))
     with pytest.raises(PlaybackError) as caught:
-        playback.row_of(Place(frame=61))
+        playback.row_of(PlaceRequest(frame=61))
     assert str(caught.value) == "wave: row 61 is not played now; it plays rows 20 to 60; name one of them"
 
 
@@ -158,7 +160,7 @@ def test_the_speed_of_a_loop_is_bounded_by_its_seam_too() -> None:
 
 def test_ends_within_the_tolerance_but_not_on_each_other_are_joined_by_a_way_back() -> None:
     assert playback_of(
-        RISE, count=2, first=Place(frame=45), last=Place(frame=55), tolerance=np.array([0.2])
+        RISE, count=2, first=PlaceRequest(frame=45), last=PlaceRequest(frame=55), tolerance=np.array([0.2])
     ).returns
 
 

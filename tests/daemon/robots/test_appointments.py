@@ -102,7 +102,7 @@ async def test_diagnostics_tell_the_clock_as_it_is_now(rig: Rig) -> None:
         "machine": machine_id(),
     }
     assert later["clock"] == before["clock"] | dict.fromkeys([*errors, "source"]) | {"synchronised": False}
-    assert set(get_type_hints(REPORTS["diagnostics"].model)) == set(before)
+    assert set(get_type_hints(REPORTS["diagnostics"])) == set(before)
 
 
 async def test_a_result_tells_how_far_a_motion_was_from_its_appointed_time(rig: Rig) -> None:
