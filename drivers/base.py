@@ -96,6 +96,12 @@ def slowest_rate_hz(lifetime_s: float | None) -> float:
     return 0.0 if lifetime_s is None else PERIODS_A_LIFETIME / lifetime_s
 
 
+def expired(where: str, problem: str, pause_s: float, lifetime_s: float) -> LifetimeExpired:
+    """Return the error of actuators that have released because no setpoint came for too long."""
+    reason = f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is {lifetime_s:g}"
+    return LifetimeExpired(where, problem, reason, "enable them again")
+
+
 class DriverOptions(BaseModel):
     """What stands under `driver:` in the configuration besides `type`; unknown keys are refused."""
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..base import Driver, DriverConfigError, DriverError, LifetimeExpired, require_lifetime, slowest_rate_hz
+from ..base import Driver, DriverConfigError, DriverError, expired, require_lifetime, slowest_rate_hz
 from .bus import Bus, SerialLine
 from .capacity import Capacity, advice, capacity_at_best, capacity_of
 from .chain import FULL, SHORT
@@ -211,13 +211,8 @@ class DynamixelDriver(Driver):
             return
         pause_s = self.now() - self._sent_s
         if pause_s > self.options.command_lifetime_s:
-            raise LifetimeExpired(
-                WHERE,
-                "the servos stopped and are released",
-                f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is "
-                f"{self.options.command_lifetime_s:g}",
-                "enable them again",
-            )
+            what = "the servos stopped and are released"
+            raise expired(WHERE, what, pause_s, self.options.command_lifetime_s)
         goals = self._units.whole_ticks(command.position)
         if goals is None or not self._limits.allow(goals):
             goals = self._goals_known(command)

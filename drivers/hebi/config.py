@@ -202,10 +202,23 @@ def _tried(problems: list[OptionProblem], read: Callable[[], T]) -> T | None:
 
 
 class _Loader(yaml.CSafeLoader):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - the same
+        """Refuse a key that stands twice: YAML readers keep the last one, without a warning."""
+        first: dict[str, int] = {}
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            line = key.start_mark.line + 1
+            if key.value in first:
+                problem, reason = f"key '{key.value:.60}' stands twice", f"first on line {first[key.value]}"
+                raise YamlBoundError(line, problem, reason, "remove one of them")
+            first[key.value] = line
+        return super().construct_mapping(node, deep)
+
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - PyYAML's own signature
         """Construct a value; PyYAML itself does not expect that a date or a number may be impossible."""
         try:
             return super().construct_object(node, deep)
+        except YamlBoundError:
+            raise
         except (ValueError, LookupError, AttributeError, TypeError, OverflowError) as error:
             what = f"{shown(node.value)} is no {node.tag.rpartition(':')[2]}"
             raise yaml.constructor.ConstructorError(None, None, what, node.start_mark) from error
@@ -232,7 +245,6 @@ def _read(path: Path) -> tuple[dict[str, Any], Lines]:
         raise DriverConfigError(
             str(path), "is no robot configuration of HEBI's", "it is no mapping", "correct `config`"
         )
-    _refuse_duplicates(path, root)
     return content, _lines(root)
 
 
@@ -257,32 +269,6 @@ def _lines(root: yaml.MappingNode) -> Lines:
                 ((key.value, index), item.start_mark.line + 1) for index, item in enumerate(value.value)
             )
     return lines
-
-
-def _refuse_duplicates(path: Path, root: yaml.MappingNode) -> None:
-    """Refuse a key that stands twice in a mapping: YAML readers keep the last one, without a warning."""
-    waiting: list[yaml.Node] = [root]
-    seen: set[int] = set()  # an alias is the node that it names, and may contain itself
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen or isinstance(node, yaml.ScalarNode):
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            first: dict[str, int] = {}
-            for key, value in node.value:
-                line = key.start_mark.line + 1
-                if isinstance(key, yaml.ScalarNode):
-                    if key.value in first:
-                        problem, reason = (
-                            f"key '{key.value:.60}' stands twice",
-                            f"first on line {first[key.value]}",
-                        )
-                        raise DriverConfigError(f"{path}:{line}", problem, reason, "remove one of them")
-                    first[key.value] = line
-                waiting.append(value)
-        else:
-            waiting.extend(node.value)
 
 
 def _place(path: Path, option: Location, lines: Lines) -> str:

@@ -20,6 +20,7 @@ from ..base import (
     DriverError,
     DriverOptions,
     LifetimeExpired,
+    expired,
     require_lifetime,
     slowest_rate_hz,
 )
@@ -258,12 +259,7 @@ class HebiDriver(Driver):
             raise self._expired("they were lost, stopped or without a command")
         pause_s, lifetime_s = self._pause_s(), self._setup.lifetime_s
         if pause_s > lifetime_s:
-            raise LifetimeExpired(
-                WHERE,
-                "the modules are released",
-                f"no setpoint came for {pause_s:.3f} s, and `command_lifetime_s` is {lifetime_s:g}",
-                "enable them again",
-            )
+            raise expired(WHERE, "the modules are released", pause_s, lifetime_s)
         self._sender.take(command)
         self._feed_forward()
         self._sender.send()

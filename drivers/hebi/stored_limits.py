@@ -79,9 +79,7 @@ def stored_limits(info: Any, modules: Sequence[Module], mirrors: Mirrors, actuat
     """
     if info is None:
         return ActuatorLimits.none(actuators)
-    limits = _of_modules(info, modules)
-    own = limits.spread(range(len(modules)), len(modules))
-    return _of_actuators(own, mirrors, actuators)
+    return _of_actuators(_of_modules(info, modules), mirrors, actuators)
 
 
 def _of_modules(info: Any, modules: Sequence[Module]) -> ActuatorLimits:

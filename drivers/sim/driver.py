@@ -18,7 +18,7 @@ from ..base import (
     DriverConfigError,
     DriverError,
     DriverOptions,
-    LifetimeExpired,
+    expired,
     require_lifetime,
     slowest_rate_hz,
 )
@@ -198,14 +198,9 @@ class SimDriver(Driver):
         if error is not None:
             raise error
 
-    def _expired(self, plant: Plant) -> LifetimeExpired:
-        return LifetimeExpired(
-            WHERE,
-            "the actuators are released",
-            f"no setpoint came for {plant.command_age_s:.3f} s, and `command_lifetime_s` is "
-            f"{self._dynamics.command_lifetime_s:g}",
-            "enable them again",
-        )
+    def _expired(self, plant: Plant) -> DriverError:
+        lifetime_s = self._dynamics.command_lifetime_s
+        return expired(WHERE, "the actuators are released", plant.command_age_s, lifetime_s)
 
     def _record(self, log: CommandLog, now_s: float, command: ActuatorCommand, *, enabled: bool) -> None:
         try:

@@ -1,7 +1,8 @@
 """An emulated bus: what a daisy chain of servos answers, byte for byte.
 
-The chain answers frames as in Protocol 2.0, by the time at which they arrive; answers may be lost or garbled
-on request. It knows no port and no thread: `pty` puts a chain behind a pseudo-terminal.
+The chain answers the instructions that the driver sends, as in Protocol 2.0, by the time at which they
+arrive; answers may be lost or garbled on request. It knows no port and no thread: `pty` puts a chain behind a
+pseudo-terminal.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from .servo import EmulatedServo
 
 RETURN_DELAY_UNIT_S = 2e-6
-_BULK_ENTRY = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,6 @@ class EmulatedChain:
                 return _one_by_one((servo, _read(servo, packet.parameters)) for servo in self._there(asked))
             case Instruction.FAST_SYNC_READ:
                 return self._answer_jointly(packet.parameters)
-            case Instruction.BULK_READ:
-                return self._answer_bulk(packet.parameters)
             case Instruction.SYNC_WRITE:
                 self._sync_write(packet.parameters)
                 return None
@@ -118,14 +116,6 @@ class EmulatedChain:
         for servo, entry in zip(asked, entries, strict=True):
             if servo is not None and servo.attends(self._now_s):
                 servo.write(address, entry[1:])
-
-    def _answer_bulk(self, parameters: bytes) -> Reply:
-        entries = [parameters[at : at + _BULK_ENTRY] for at in range(0, len(parameters), _BULK_ENTRY)]
-        return _one_by_one(
-            (servo, _read(servo, entry[1:]))
-            for entry in entries
-            for servo in self._there(self._meant(entry[:1]))
-        )
 
     def _answer_jointly(self, parameters: bytes) -> Reply:
         """Return one packet to which each servo adds its part after the one before it."""
@@ -176,18 +166,9 @@ def _delay_s(servo: EmulatedServo) -> float:
 
 
 def _obey(servo: EmulatedServo, packet: Packet) -> Refusal | None:
-    address, data = int.from_bytes(packet.parameters[:2], "little"), packet.parameters[2:]
-    match packet.instruction:
-        case Instruction.WRITE:
-            return servo.write(address, data)
-        case Instruction.REG_WRITE:
-            servo.register(address, data)
-        case Instruction.ACTION:
-            servo.act()
-        case Instruction.REBOOT:
-            servo.reboot()
-        case Instruction.FACTORY_RESET:
-            return Refusal.RESULT_FAIL
-        case _:
-            return Refusal.INSTRUCTION
+    if packet.instruction == Instruction.WRITE:
+        return servo.write(int.from_bytes(packet.parameters[:2], "little"), packet.parameters[2:])
+    if packet.instruction != Instruction.REBOOT:
+        return Refusal.INSTRUCTION
+    servo.reboot()
     return None

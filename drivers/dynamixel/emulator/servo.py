@@ -25,7 +25,7 @@ WATCHDOG_TRIPPED = 0xFF
 TORQUE_ON_BY_GOAL = 0x08
 MEMORY = 1024
 _GOALS = ("goal_current", "goal_position")
-_READ_ONLY = {"model_number", "firmware", "registered", "hardware_error"}
+_READ_ONLY = {"model_number", "firmware", "hardware_error"}
 _FACTORY = {
     "firmware": 52,
     "baud_rate": 1,
@@ -72,7 +72,6 @@ class EmulatedServo:
         self.position_ticks = float(model.zero_ticks if position_ticks is None else position_ticks)
         self.velocity_ticks_s = 0.0
         self.mute = False
-        self._registered: tuple[int, bytes] | None = None
         self._received_s = -math.inf
         self._now_s = -math.inf
         self._booted_s = -math.inf
@@ -134,7 +133,6 @@ class EmulatedServo:
         self.memory[ram:] = self._power_up[ram:]
         lowest = self.model.zero_ticks - self.model.ticks_per_turn // 2
         self.position_ticks = lowest + (self.position_ticks - lowest) % self.model.ticks_per_turn
-        self._registered = None
         self._booted_s = self._now_s + BOOT_S
         self._forget_goal()
 
@@ -248,15 +246,3 @@ class EmulatedServo:
         ):
             return Refusal.DATA_LIMIT
         return None
-
-    def register(self, address: int, data: bytes) -> None:
-        """Store a write until the next action."""
-        self._registered = address, data
-        self.set("registered", 1)
-
-    def act(self) -> None:
-        """Carry out the stored write."""
-        if self._registered is not None:
-            self.write(*self._registered)
-        self._registered = None
-        self.set("registered", 0)
