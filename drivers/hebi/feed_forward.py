@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base import DriverError
 from .feedback import WHERE
-from .gravity import GravityCompensation, load_model
+from .gravity import GravityCompensation, load_model, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 
 LONGEST_STEP_TICKS = 5
 """After a longer pause between two setpoints, their velocities give no acceleration."""
-
-
-def share(begun_s: float, now_s: float, ramp_s: float) -> float:
-    """Return how far an effort has grown, from 0 to 1."""
-    return 1.0 if ramp_s == 0 else min(1.0, max(0.0, (now_s - begun_s) / ramp_s))
 
 
 class DynamicsCompensation:
@@ -115,18 +110,17 @@ class FeedForward:
         self._modules = modules
         self._gravity: GravityCompensation | None = None
         self._dynamics: DynamicsCompensation | None = None
-        if setup.gravity is not None:
-            gravity = setup.gravity
-            model, model_warnings = load_model(hebi, gravity.hrdf, len(modules), gravity.imu.frame_index)
+        if setup.hrdf is not None:
+            gravity, ramp_s = setup.gravity, setup.dynamics_ramp_s
+            kind, frame = ("gravity", gravity.imu.frame_index) if gravity else ("dynamics", 0)
+            model, model_warnings = load_model(hebi, setup.hrdf, len(modules), frame, kind)
             warnings += model_warnings
-            self._gravity = GravityCompensation(
-                model, gravity.joints, gravity.base, gravity.imu, gravity.ramp_s
-            )
-        if setup.dynamics is not None:
-            dynamics = setup.dynamics
-            model, model_warnings = load_model(hebi, dynamics.hrdf, len(modules), 0, "dynamics")
-            warnings += (warning for warning in model_warnings if warning not in warnings)
-            self._dynamics = DynamicsCompensation(model, dynamics.joints, dynamics.ramp_s)
+            if gravity is not None:
+                self._gravity = GravityCompensation(
+                    model, setup.joints, gravity.base, gravity.imu, gravity.ramp_s
+                )
+            if ramp_s is not None:
+                self._dynamics = DynamicsCompensation(model, setup.joints, ramp_s)
         self._offset, self._offset_ramp_s = setup.offset, setup.offset_ramp_s
         self._begun_s = 0.0
         self._scaled = np.zeros(len(modules))

@@ -40,6 +40,11 @@ class Imu:
     rotation: Floats = field(default_factory=lambda: np.eye(3))
 
 
+def share(begun_s: float, now_s: float, ramp_s: float) -> float:
+    """Return how far an effort has grown, from 0 to 1."""
+    return 1.0 if ramp_s == 0 else min(1.0, max(0.0, (now_s - begun_s) / ramp_s))
+
+
 def gravity_in(quaternion: Sequence[float] | NDArray[Any]) -> Floats:
     """Return the world's gravity in the axes of a frame.
 
@@ -136,8 +141,7 @@ class GravityCompensation:
         if self._gravity is None:
             return
         self._model.get_grav_comp_efforts(self._position, self._gravity, output=self._joint_effort)
-        share = 1.0 if self._ramp_s == 0 else min(1.0, (now_s - self._begun_s) / self._ramp_s)
-        self.effort[self._order] = self._joint_effort * share
+        self.effort[self._order] = self._joint_effort * share(self._begun_s, now_s, self._ramp_s)
 
     def _ask_imu(self, orientation: NDArray[np.float32]) -> None:
         length = float(np.linalg.norm(orientation))

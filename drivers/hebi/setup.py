@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..base import Floats
     from .options import HebiOptions
-    from .plugins import OffsetPlugin
+    from .plugins import GravityPlugin, OffsetPlugin
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +33,25 @@ class GravitySetup:
     `base`: the base's orientation as w, x, y, z; None to use `imu`. `imu`: used if `base` is None.
     """
 
-    hrdf: Path
-    joints: tuple[int, ...]
     base: tuple[float, ...] | None
     imu: Imu
     ramp_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class DynamicsSetup:
-    """How the acceleration of the arm is compensated; attributes are as in `GravitySetup`."""
-
-    hrdf: Path
-    joints: tuple[int, ...]
-    ramp_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class EffortSetup:
-    """What is fed forward. `offset` (actuators,): constant efforts in N·m."""
+    """What is fed forward: by the model `hrdf`, whose `joints` are these actuators, and constants.
 
-    gravity: GravitySetup | None = None
-    dynamics: DynamicsSetup | None = None
-    offset: Floats | None = None
-    offset_ramp_s: float = 0.0
+    `dynamics_ramp_s`: None where acceleration is not compensated. `offset` (actuators,): constant efforts in
+    N·m.
+    """
+
+    hrdf: Path | None
+    joints: tuple[int, ...]
+    gravity: GravitySetup | None
+    dynamics_ramp_s: float | None
+    offset: Floats | None
+    offset_ramp_s: float
 
 
 def set_up_efforts(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> EffortSetup:
@@ -64,47 +59,41 @@ def set_up_efforts(options: HebiOptions, config: HebiConfig, order: tuple[int, .
 
     Raises DriverConfigError if they do not fit the modules or each other.
     """
-    plugin = config.plugins.offset
+    plugins, hrdf = config.plugins, None
+    wants_gravity, wants_dynamics = options.gravity_compensation, options.dynamics_compensation
+    compensates = {
+        "gravity": plugins.gravity is not None if wants_gravity is None else wants_gravity,
+        "dynamics": plugins.dynamics is not None if wants_dynamics is None else wants_dynamics,
+    }
+    for kind in (kind for kind, is_on in compensates.items() if is_on):
+        hrdf = _model(kind, options, config, order)
+    dynamics_ramp_s = 0.0 if plugins.dynamics is None else plugins.dynamics.ramp_time
     return EffortSetup(
-        gravity=_gravity(options, config, order),
-        dynamics=_dynamics(options, config, order),
-        offset=None if plugin is None else _offset(plugin, config, order),
-        offset_ramp_s=0.0 if plugin is None else plugin.ramp_time,
+        hrdf=hrdf,
+        joints=tuple(np.argsort(order).tolist()),
+        gravity=_gravity(options, plugins.gravity, len(order)) if compensates["gravity"] else None,
+        dynamics_ramp_s=dynamics_ramp_s if compensates["dynamics"] else None,
+        offset=None if plugins.offset is None else _offset(plugins.offset, config, order),
+        offset_ramp_s=0.0 if plugins.offset is None else plugins.offset.ramp_time,
     )
 
 
-def _gravity(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> GravitySetup | None:
-    plugin, wanted = config.plugins.gravity, options.gravity_compensation
-    if not (plugin is not None if wanted is None else wanted):
-        return None
-    hrdf = _model("gravity", options, config, order)
+def _gravity(options: HebiOptions, plugin: GravityPlugin | None, modules: int) -> GravitySetup:
     imu = Imu()
     if plugin is not None:
         turn = np.array(plugin.imu_rotation_offset, float).reshape(3, 3)
         imu = Imu(plugin.imu_feedback_index, plugin.imu_frame_index, turn)
-    if imu.feedback_index >= len(order):
+    if imu.feedback_index >= modules:
         raise DriverConfigError(
             WHERE,
             f"the sensor of module {imu.feedback_index} cannot show which way is down",
-            f"there are {len(order)} modules, counted from 0",
+            f"there are {modules} modules, counted from 0",
             "correct `imu_feedback_index`",
         )
     ramp_s = options.gravity_ramp_s
     if ramp_s is None:
         ramp_s = 0.0 if plugin is None else plugin.ramp_time
-    return GravitySetup(hrdf, _joints(order), options.base_orientation, imu, ramp_s)
-
-
-def _dynamics(options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> DynamicsSetup | None:
-    plugin, wanted = config.plugins.dynamics, options.dynamics_compensation
-    if not (plugin is not None if wanted is None else wanted):
-        return None
-    hrdf = _model("dynamics", options, config, order)
-    return DynamicsSetup(hrdf, _joints(order), 0.0 if plugin is None else plugin.ramp_time)
-
-
-def _joints(order: Sequence[int]) -> tuple[int, ...]:
-    return tuple(np.argsort(order).tolist())
+    return GravitySetup(options.base_orientation, imu, ramp_s)
 
 
 def _model(kind: str, options: HebiOptions, config: HebiConfig, order: tuple[int, ...]) -> Path:
@@ -170,8 +159,7 @@ class HebiSetup:
     @property
     def files(self) -> dict[str, Path]:
         """The files that hebi-py has to read, by the option that names them."""
-        compensation = self.efforts.gravity or self.efforts.dynamics
-        found = {"gains": self.gains, "hrdf": None if compensation is None else compensation.hrdf}
+        found = {"gains": self.gains, "hrdf": self.efforts.hrdf}
         return {option: path for option, path in found.items() if path is not None}
 
 

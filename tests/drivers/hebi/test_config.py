@@ -11,7 +11,7 @@ from motiond.drivers.hebi.config import load_hebi_config
 from motiond.drivers.hebi.lookup import Module
 from motiond.drivers.hebi.options import HebiOptions
 from motiond.drivers.hebi.sender import Mirror
-from motiond.drivers.hebi.setup import DynamicsSetup, HebiSetup, set_up
+from motiond.drivers.hebi.setup import HebiSetup, set_up
 from motiond.drivers.options import OptionsError
 from motiond.drivers.registry import describe_robot
 from tests.drivers.errors import message_of
@@ -50,7 +50,7 @@ def test_takes_everything_from_the_file_that_hebis_tools_write() -> None:
     assert (setup.lifetime_s, setup.feedback_hz) == (0.25, 100)
     assert setup.gains == ARM.parent / "gains" / "A-2085-06.xml"
     assert setup.efforts.gravity is not None
-    assert setup.efforts.gravity.hrdf == ARM.parent / "hrdf" / "A-2085-06.hrdf"
+    assert setup.efforts.hrdf == ARM.parent / "hrdf" / "A-2085-06.hrdf"
     assert setup.efforts.gravity.ramp_s == 5.0
     assert setup.efforts.gravity.base is None
     assert setup.warnings == ()
@@ -63,7 +63,7 @@ def test_options_come_before_the_file() -> None:
     assert (setup.lifetime_s, setup.feedback_hz) == (0.5, 50)
     assert setup.gains == Path("my.xml")
     assert setup.efforts.gravity is not None
-    assert setup.efforts.gravity.hrdf == Path("my.hrdf")
+    assert setup.efforts.hrdf == Path("my.hrdf")
     assert setup.efforts.gravity.ramp_s == 0
     assert setup.efforts.gravity.base == pytest.approx((0, 1, 0, 0))
     assert setup_of(ARM, names, gravity_compensation=False).efforts.gravity is None
@@ -74,14 +74,11 @@ def test_the_joints_of_the_model_are_the_modules_of_the_file_in_whatever_order_t
 ) -> None:
     setup = setup_of(write("hrdf: two.hrdf"), ("elbow", "base"), gravity_compensation=True)
     assert setup.order == (1, 0)
-    assert setup.efforts.gravity is not None
-    assert setup.efforts.gravity.joints == (1, 0)
+    assert setup.efforts.joints == (1, 0)
     three = HebiOptions.model_validate(
         {"families": "Arm", "names": ["a", "b", "c"], "hrdf": "x", "gravity_compensation": True}
     )
-    gravity = set_up(["b", "c", "a"], three).efforts.gravity
-    assert gravity is not None
-    assert gravity.joints == (2, 0, 1)
+    assert set_up(["b", "c", "a"], three).efforts.joints == (2, 0, 1)
 
 
 def test_takes_the_sensor_that_the_plugin_names(write: Any) -> None:
@@ -129,7 +126,8 @@ def test_applies_each_plugin_of_a_kit_and_reports_so(write: Any) -> None:
     path = write(*ALL)
     setup = setup_of(path, ("elbow", "base"))
     assert setup.warnings == ()
-    assert setup.efforts.dynamics == DynamicsSetup(path.parent / "two.hrdf", (1, 0), 4.0)
+    efforts = setup.efforts
+    assert (efforts.hrdf, efforts.joints, efforts.dynamics_ramp_s) == (path.parent / "two.hrdf", (1, 0), 4.0)
     assert setup.efforts.offset is not None
     assert (setup.efforts.offset.tolist(), setup.efforts.offset_ramp_s) == ([-7.0, 0.0], 3.0)
     assert setup.mirrors == (Mirror(Module("Arm", "elbow_b"), 0, -1.0),)
@@ -145,7 +143,7 @@ def test_applies_each_plugin_of_a_kit_and_reports_so(write: Any) -> None:
 def test_options_switch_the_plugins_of_the_weight_and_of_acceleration_off(write: Any) -> None:
     path = write(*ALL)
     setup = setup_of(path, gravity_compensation=False, dynamics_compensation=False)
-    assert (setup.efforts.gravity, setup.efforts.dynamics) == (None, None)
+    assert (setup.efforts.gravity, setup.efforts.dynamics_ramp_s) == (None, None)
     assert setup.notes[:2] == (
         f"{path}:6: plugin GravityCompensationEffort is left out, as `gravity_compensation` is false",
         f"{path}:7: plugin DynamicsCompensationEffort is left out, as `dynamics_compensation` is false",
