@@ -81,10 +81,7 @@ def serial_group() -> str:
 
 
 def why_denied(port: Path, rights: Rights, user: str, group: str) -> tuple[str, str]:
-    """Return why a port may not be opened, and what helps.
-
-    `user`: this process's. `group`: the machine's for serial ports.
-    """
+    """Return why a port may not be opened, and what helps."""
     if rights.is_granted:
         reason = "its file would allow it, and the system does not: a container is not given the device"
         return reason, f"start the container with --device {port}"

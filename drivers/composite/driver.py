@@ -1,8 +1,4 @@
-"""Several back ends as one robot on one clock: an arm on one bus, a gripper on another.
-
-Each part gets the commands of its own actuators, at its own rate and timed so that all parts act together.
-The option `on_part_failure` decides what happens when a part fails.
-"""
+"""Several back ends as one robot on one clock: an arm on one bus, a gripper on another."""
 
 from __future__ import annotations
 
@@ -97,11 +93,7 @@ GRAVEST_FIRST = (CommunicationLost, DriverTimeout, LifetimeExpired, DriverError)
 
 
 class _Part:
-    """One back end, with its setpoints on their way and its last feedback.
-
-    `columns`: the places of the part's actuators in the robot's arrays. `divisor`: the part is written and
-    read in every so-many-th tick.
-    """
+    """One back end, with its setpoints on their way and its last feedback."""
 
     def __init__(self, name: str, driver: Driver, columns: list[int], divisor: int, latency_s: float) -> None:
         self.name = name

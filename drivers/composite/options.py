@@ -1,8 +1,4 @@
-"""Options of the `composite` driver: which part drives which actuators, and how.
-
-The options of each part are checked by the part's own driver. Every problem has its path, so that callers
-that know the file can name the line.
-"""
+"""Options of the `composite` driver: which part drives which actuators, and how."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Servo models: the control table of each model number, and the units of its registers.
-
-The tables are in `tables/*.yaml`, one file a series; a line there adds a model.
-"""
+"""Servo models: the control table of each model number, and the units of its registers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Prepares servos for torque: finds them, checks them against the configuration, and sets them.
-
-Everything that is wrong comes in one error. Lasting settings are written only with `write_eeprom`.
-"""
+"""Prepares servos for torque: finds them, checks them against the configuration, and sets them."""
 
 from __future__ import annotations
 

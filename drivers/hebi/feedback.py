@@ -5,10 +5,7 @@ which takes 20 µs a field for 20 modules. Here all fields are such views, laid 
 hebi-py 2.16. A field that a module did not send reads as 0, which could be a position or a pressed m-stop, so
 for such fields the bits that say which fields came are checked.
 
-The states that HEBI modules report: m-stop, heat, position limits, who commands them.
-
-Changes become notices; a state that keeps modules from following commands becomes an error. The numbers are
-those of `FeedbackEnumField` in hebi-py 2.16.
+The numbers of states are those of `FeedbackEnumField` in hebi-py 2.16.
 """
 
 from __future__ import annotations
@@ -180,10 +177,7 @@ class Flags:
         self._derive()
 
     def update(self, states: NDArray[np.int32]) -> list[str]:
-        """Take new states, and return notices of changes that a user should know.
-
-        `states` (modules, 6): as `GroupState.flags` returns them.
-        """
+        """Take new states, and return notices of changes that a user should know."""
         before, self._states = self._states, states
         self._derive()
         return [

@@ -1,8 +1,4 @@
-"""Looks up HEBI modules on the network by family and name, and makes groups of them.
-
-An error says which modules are missing and what was found. Looking up waits, so it belongs before the loop.
-hebi-py has no types; the tests hold their fakes to it.
-"""
+"""Looks up HEBI modules on the network by family and name, and makes groups of them."""
 
 from __future__ import annotations
 

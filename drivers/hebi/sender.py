@@ -67,10 +67,7 @@ class Mirrors:
         return self._mirrors
 
     def add_heat(self, temperature_c: Floats, of_all: NDArray[np.float32]) -> None:
-        """Let an actuator be as hot as the hotter one of its two modules.
-
-        `temperature_c` (actuators,). `of_all` (actuators + mirrors,).
-        """
+        """Let an actuator be as hot as the hotter one of its two modules."""
         if self._mirrors:
             np.fmax.at(temperature_c, self._leaders, of_all[self._actuators :])
 

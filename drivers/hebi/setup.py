@@ -1,7 +1,4 @@
-"""Merges the options of the `hebi` driver with HEBI's own robot configuration, if they name one.
-
-An option takes precedence over the file.
-"""
+"""Merges the options of the `hebi` driver with HEBI's own robot configuration, if they name one."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Simulated actuators: a driver like any other, for demonstrations, dry runs and tests.
-
-Feedback lags, is late, noisy and limited as the options say, and fails as scripted or asked for. The physics
-is in `plant`, the possible faults are in `faults`, and `simulation` decides what arrives when. This module
-opens the actuators, keeps the log of commands, and raises the errors of the contract.
-"""
+"""Simulated actuators: a driver like any other, for demonstrations, dry runs and tests."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The faults that simulated actuators can have: names, parameters, and the effects of each.
-
-A fault comes as a mapping from a configuration or a request; `make_fault` checks it. Each fault adds its
-effects to a `FaultEffects` while it lasts. `fault_schedule` knows how long that is; `plant` and `wire` apply
-the effects to joints, commands and feedback.
-"""
+"""The faults that simulated actuators can have: names, parameters, and the effects of each."""
 
 from __future__ import annotations
 

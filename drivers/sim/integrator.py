@@ -9,10 +9,7 @@ limit, load and viscous friction push as well, and dry friction takes away what 
 where `pushed` is the change of velocity by the motor. Where nothing is cut off, the motion is the free one,
 which is exact.
 
-No joint passes a stop from inside, whatever pushes it.
-
-A joint that a fault or an option has put beyond a stop goes no further out than it was put; once it is back
-in its range, it stays there. A joint rests at a stop without a bounce.
+No joint passes a stop from inside, whatever pushes it; one that was put beyond a stop goes no further out.
 """
 
 from __future__ import annotations
@@ -28,10 +25,7 @@ if TYPE_CHECKING:
 
 
 class Stops:
-    """The stops of all joints of one plant; made again when they change.
-
-    `rows` (rows, actuators): the block of the plant, used in place.
-    """
+    """The stops of all joints of one plant; made again when they change."""
 
     def __init__(self, rows: Floats) -> None:
         self._lower, self._upper = rows[Row.LOWER_STOP], rows[Row.UPPER_STOP]
@@ -80,10 +74,7 @@ EXACTLY_FREE = 1e-12
 
 
 class Integrator:
-    """Moves actuators by single steps; made again when a setting, the torque or a fault changes.
-
-    `rows` (rows, actuators): the block of the plant, used in place.
-    """
+    """Moves actuators by single steps; made again when a setting, the torque or a fault changes."""
 
     @np.errstate(divide="ignore", invalid="ignore")  # a block that is not configured yet holds zeros
     def __init__(self, rows: Floats, *, torque: bool) -> None:
@@ -123,11 +114,7 @@ class Integrator:
         self._sag = self._load * self._yield
 
     def step(self, power: Floats) -> None:
-        """Move the actuators by one step.
-
-        `power` (2, 4, actuators): factors of position error and velocity in the free motion, as
-        `Propagator.power` returns them.
-        """
+        """Move the actuators by one step."""
         np.add(self._target, self._sag, self._scratch)
         np.subtract(self._position, self._scratch, self._error)
         self._before[:] = self._velocity

@@ -5,8 +5,6 @@ temperatures. Free actuators move over all steps at once, exactly, by `propagato
 friction, load or a fault acts on a joint, the plant goes step by step, by `integrator`. `layout` says where
 each number of the block stands; `plant_file` keeps the block in a file.
 
-How warm the windings of simulated motors get: two bodies, each of which warms and cools exponentially.
-
 Losses grow with the square of the effort (copper losses). The winding warms over the housing, and the
 housing over the surroundings, each towards its own end and with its own time constant: the thermal model of
 motor catalogues (J. Braun, "Formulae Handbook", maxon academy, chapter on the thermal behaviour of motors).

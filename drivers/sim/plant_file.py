@@ -1,7 +1,4 @@
-"""Keeps a simulated robot in a file, so that it outlives the process that drives it, as a real one does.
-
-The file is the plant's block of numbers, mapped into memory; anyone may read it. See `layout`.
-"""
+"""Keeps a simulated robot in a file, so that it outlives the process that drives it, as a real one does."""
 
 from __future__ import annotations
 

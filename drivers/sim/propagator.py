@@ -51,10 +51,7 @@ class Dynamics:
 
 
 class Propagator:
-    """The matrices that move free actuators over steps; made again when a setting or the torque changes.
-
-    `rows` (rows, actuators): the block of the plant; only settings are read.
-    """
+    """The matrices that move free actuators over steps; made again when a setting or the torque changes."""
 
     def __init__(self, rows: Floats, *, torque: bool) -> None:
         self._rows = rows

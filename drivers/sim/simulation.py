@@ -1,8 +1,4 @@
-"""Lets time pass for simulated actuators: what is on the wire arrives, faults begin and end, joints move.
-
-Everything is on the plant's grid of time. Where nothing lies between driver and plant, both pass values on at
-once.
-"""
+"""Lets time pass for simulated actuators: what is on the wire arrives, faults begin and end, joints move."""
 
 from __future__ import annotations
 

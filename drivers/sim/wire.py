@@ -1,12 +1,4 @@
-"""The wire between the `sim` driver and its actuators: what arrives of commands and feedback, and when.
-
-Losses and delays are random but seeded: the same calls get the same ones.
-
-The encoders of simulated actuators: turn true positions into measured ones.
-
-Measured positions are off by whole turns and by a constant, noisy and rounded. The noise is seeded: the same
-seed and calls return the same feedback.
-"""
+"""The encoders of simulated actuators, and the wire to the driver; noise, losses and delays are seeded."""
 
 from __future__ import annotations
 
@@ -81,10 +73,7 @@ REPORTED = slice(0, 6)
 
 
 class Wire:
-    """Carries commands to the actuators and feedback back.
-
-    `delay_steps`: how long a command takes without a fault, in steps of the grid.
-    """
+    """Carries commands to the actuators and feedback back."""
 
     def __init__(self, count: int, delay_steps: int, seed: int) -> None:
         self._delay_steps = delay_steps
@@ -95,10 +84,7 @@ class Wire:
         self._received = np.full((7, count), np.nan)
 
     def due(self, step: int) -> tuple[int, Floats] | None:
-        """Take the next command that arrives up to `step`, and return it with the step of its arrival.
-
-        Commands arrive in the order in which they were sent.
-        """
+        """Take the next command that arrives up to `step`, and return it with the step of its arrival."""
         if self._commands and self._commands[0][0] <= step:
             return self._commands.popleft()
         return None

@@ -146,11 +146,7 @@ class Checks:
             self._all_near = True
 
     def next_check(self, record: Record, stamps_s: Floats, now_s: float) -> CheckFailure | None:
-        """Make the next check; None where it does not fail.
-
-        `record`: with the reference and the feedback of this tick. `stamps_s` (actuators,): when each
-        actuator's feedback was received.
-        """
+        """Make the next check; None where it does not fail."""
         failure: CheckFailure | None = next(self._turn)(record, stamps_s, now_s)
         return failure
 
@@ -212,10 +208,7 @@ class Checks:
         return self._check_presence(record["position"], now_s)
 
     def check_age(self, stamps_s: Floats, now_s: float) -> CheckFailure | None:
-        """Check the age of the feedback alone; nothing is too old where there is no such check.
-
-        `stamps_s` (actuators,): when each actuator's feedback was received.
-        """
+        """Check the age of the feedback alone; nothing is too old where there is no such check."""
         limit = self._limits.stale_s
         if limit is None or now_s - np.minimum.reduce(stamps_s) <= limit:
             return None

@@ -3,8 +3,6 @@
 Between setpoint and feedback there is always an error that holds the joints up against their weight. It is
 no displacement: a robot that took its feedback for its setpoint would sink by it. So the error of a robot
 that has come to rest is learned, and what differs from it by more than the start tolerance has been moved.
-
-The ways that a stream process plans itself: from where joints were moved, back to where they were held.
 """
 
 from __future__ import annotations

@@ -42,11 +42,7 @@ if TYPE_CHECKING:
 def ended(
     result: Result, joints: Sequence[str], units: Sequence[str], error: Floats, stalled: Booleans
 ) -> Ended:
-    """Return the notice of an execution's end.
-
-    `error` (joints,): how far the feedback is from the setpoint, without sign; NaN without feedback.
-    `stalled` (joints,).
-    """
+    """Return the notice of an execution's end."""
     played_s = max(0, result.played_ticks - 1) / result.execution.rate_hz
     details = dict(result.details)
     if stalled.any():

@@ -42,12 +42,7 @@ def watch_tolerances(
     forgiven: Booleans | None = None,
     verified: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Compare feedback with the tolerances, once the tick's setpoint is written.
-
-    `player`: is stopped softly where a joint breaks its tolerance, and has finished where all have come near
-    enough to the last row. `measured` (joints,). `forgiven` (joints,): joints that may be anywhere, as they
-    have stalled and may.
-    """
+    """Compare feedback with the tolerances, once the tick's setpoint is written."""
     execution = player.execution
     if execution is None or player.state is STOPPING:
         return

@@ -40,10 +40,7 @@ log = logging.getLogger("motiond.daemon.stream")
 
 
 def main(requests_fd: int) -> int:
-    """Serve the daemon's requests for stream processes; in each of these, run its robot's stream and end.
-
-    Returns the fork server's exit code.
-    """
+    """Serve the daemon's requests for stream processes; in each of these, run its robot's stream and end."""
     start_logging(logging.INFO)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         # A terminal and systemd send them to all; the daemon decides, and its end is seen on the sockets.

@@ -1,7 +1,4 @@
-"""What the stream process asks of the kernel, so that it wakes on time.
-
-What is refused is no error: the caller warns once.
-"""
+"""What the stream process asks of the kernel, so that it wakes on time."""
 
 from __future__ import annotations
 
