@@ -133,8 +133,8 @@ def frame_at(data: bytearray, start: int) -> Frame | None:
     raise PacketError("a remaining length of more than four bytes")
 
 
-class _Reader:
-    """Takes the fields of a body one by one."""
+class _Fields:
+    """A packet's body, whose fields are taken one by one."""
 
     __slots__ = ("_at", "_body")
 
@@ -202,7 +202,7 @@ def read_connect(body: bytes) -> Connect:
 
     Raises `PacketError` as all readers here: if it is malformed.
     """
-    fields = _Reader(body)
+    fields = _Fields(body)
     if (name := fields.text()) != "MQTT":
         raise PacketError(f"the protocol {name[:16]!r}")
     if (level := fields.byte()) != LEVEL:
@@ -239,7 +239,7 @@ def read_publish(flags: int, body: bytes) -> tuple[Message, int]:
         raise PacketError("a PUBLISH of QoS 3")
     if qos == 0 and flags & 8:
         raise PacketError("a PUBLISH of QoS 0 with the DUP flag")
-    fields = _Reader(body)
+    fields = _Fields(body)
     topic = _topic(fields.binary())
     packet_id = fields.packet_id() if qos else 0
     return Message(topic, fields.rest(), qos, bool(flags & 1)), packet_id
@@ -247,7 +247,7 @@ def read_publish(flags: int, body: bytes) -> tuple[Message, int]:
 
 def read_packet_id(body: bytes) -> int:
     """Read a packet that consists of an identifier only."""
-    fields = _Reader(body)
+    fields = _Fields(body)
     packet_id = fields.packet_id()
     fields.end()
     return packet_id
@@ -255,17 +255,17 @@ def read_packet_id(body: bytes) -> int:
 
 def read_nothing(body: bytes) -> None:
     """Read a packet without a body."""
-    _Reader(body).end()
+    _Fields(body).end()
 
 
 def read_subscribe(body: bytes) -> tuple[int, Iterator[tuple[str, int]]]:
     """Read a SUBSCRIBE: its identifier, and its filters with their QoS, as far as they are asked for."""
-    fields = _Reader(body)
+    fields = _Fields(body)
     packet_id = fields.packet_id()
     return packet_id, _subscriptions(_some(fields))
 
 
-def _subscriptions(fields: _Reader) -> Iterator[tuple[str, int]]:
+def _subscriptions(fields: _Fields) -> Iterator[tuple[str, int]]:
     while not fields.is_done:
         filter_ = _filter(fields)
         if (qos := fields.byte()) > 2:
@@ -275,23 +275,23 @@ def _subscriptions(fields: _Reader) -> Iterator[tuple[str, int]]:
 
 def read_unsubscribe(body: bytes) -> tuple[int, Iterator[str]]:
     """Read an UNSUBSCRIBE: its identifier, and its filters, as far as they are asked for."""
-    fields = _Reader(body)
+    fields = _Fields(body)
     packet_id = fields.packet_id()
     return packet_id, _filters(_some(fields))
 
 
-def _filters(fields: _Reader) -> Iterator[str]:
+def _filters(fields: _Fields) -> Iterator[str]:
     while not fields.is_done:
         yield _filter(fields)
 
 
-def _some(fields: _Reader) -> _Reader:
+def _some(fields: _Fields) -> _Fields:
     if fields.is_done:
         raise PacketError("a packet without a topic filter")
     return fields
 
 
-def _filter(fields: _Reader) -> str:
+def _filter(fields: _Fields) -> str:
     filter_ = fields.text()
     try:
         check_filter(filter_)

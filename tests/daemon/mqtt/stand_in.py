@@ -1,6 +1,6 @@
 """A broker in memory that does what mosquitto 2.0 does by the same configuration, in MQTT 5 and 3.1.1.
 
-`broker_contract.py` holds it to the real one.
+`tests/daemon/broker/contract.py` holds it to the real one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from paho.mqtt.client import topic_matches_sub
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from motiond.daemon.broker.packets import _Fields as Fields
 from motiond.daemon.config.mqtt import MqttSettings
 from tests.daemon.broker.wire import packet, short, text
 
@@ -29,40 +30,12 @@ NOBODY = 0x10
 """No matching subscribers."""
 
 
-class Fields:
-    """What a packet has in it, from its begin to its end."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-
-    def take(self, length: int) -> bytes:
-        taken, self._body = self._body[:length], self._body[length:]
-        assert len(taken) == length
-        return taken
-
-    def byte(self) -> int:
-        return self.take(1)[0]
-
-    def number(self) -> int:
-        return int.from_bytes(self.take(2), "big")
-
-    def data(self) -> bytes:
-        return self.take(self.number())
-
-    def text(self) -> str:
-        return self.data().decode()
-
-    def properties(self, of: int) -> Properties:
-        properties = Properties(of)  # type: ignore[no-untyped-call] # paho's is untyped
-        _, length = properties.unpack(self._body)  # type: ignore[no-untyped-call] # the same
-        self.take(length)
-        return properties
-
-    def rest(self) -> bytes:
-        return self.take(len(self._body))
-
-    def __bool__(self) -> bool:
-        return bool(self._body)
+def properties_of(fields: Fields, kind: int) -> Properties:
+    """Take the properties that a packet of a kind has in MQTT 5."""
+    properties = Properties(kind)  # type: ignore[no-untyped-call] # paho's is untyped
+    _, length = properties.unpack(fields.rest())  # type: ignore[no-untyped-call] # the same
+    fields.take(length)
+    return properties
 
 
 @dataclass(frozen=True)
@@ -320,21 +293,21 @@ class Connection(asyncio.Protocol):
     def _connect(self, _first: int, fields: Fields) -> None:
         assert fields.text() == "MQTT"
         self.version_5 = fields.byte() == 5
-        flags, self._keep_alive_s = fields.byte(), float(fields.number())
+        flags, self._keep_alive_s = fields.byte(), float(fields.short())
         expires_s = 0 if flags & 2 else 1
         if self.version_5:
-            asked = fields.properties(PacketTypes.CONNECT)
+            asked = properties_of(fields, PacketTypes.CONNECT)
             expires_s = getattr(asked, "SessionExpiryInterval", 0)
             self.most_in_flight = min(self.most_in_flight, getattr(asked, "ReceiveMaximum", MOST_IN_FLIGHT))
             self._most_bytes = getattr(asked, "MaximumPacketSize", self._most_bytes)
         name = fields.text() or f"auto-{id(self)}"
         if flags & 4:
             if self.version_5:
-                fields.properties(PacketTypes.WILLMESSAGE)
-            topic, payload = fields.text(), fields.data()
+                properties_of(fields, PacketTypes.WILLMESSAGE)
+            topic, payload = fields.text(), fields.binary()
             self.will = Message(topic, payload, flags >> 3 & 3, bool(flags & 32))
         self.user = fields.text() if flags & 128 else None
-        password = fields.data() if flags & 64 else None
+        password = fields.binary() if flags & 64 else None
         if code := self._refusal(password):
             self.will = None
             if self.version_5 or code == NOT_AUTHORIZED:
@@ -390,8 +363,8 @@ class Connection(asyncio.Protocol):
         configuration = self._broker.configuration
         qos, retain = first >> 1 & 3, bool(first & 1)
         topic = fields.text()
-        number = fields.number() if qos else 0
-        properties = fields.properties(PacketTypes.PUBLISH) if self.version_5 else None
+        number = fields.short() if qos else 0
+        properties = properties_of(fields, PacketTypes.PUBLISH) if self.version_5 else None
         message = Message(topic, fields.rest(), qos, retain, properties)
         if qos > configuration.most_qos:
             self.hang_up(NO_SUCH_QOS)
@@ -419,31 +392,31 @@ class Connection(asyncio.Protocol):
 
     def _released(self, _first: int, fields: Fields) -> None:
         assert self.session is not None
-        number = fields.number()
+        number = fields.short()
         if (message := self.session.incoming.pop(number, None)) is not None:
             self._broker.publish(message)
         self._acknowledge(0x70, number)
 
     def _received(self, _first: int, fields: Fields) -> None:
         assert self.session is not None
-        number = fields.number()
+        number = fields.short()
         if number in self.session.outgoing:
             self.session.outgoing[number] = self.session.outgoing[number][0], True
         self.send(0x62, short(number))
 
     def _acknowledged(self, _first: int, fields: Fields) -> None:
         assert self.session is not None
-        self.session.outgoing.pop(fields.number(), None)
+        self.session.outgoing.pop(fields.short(), None)
         self.session.pump()
 
     def _subscribe(self, _first: int, fields: Fields) -> None:
         assert self.session is not None
-        answer = short(fields.number())
+        answer = short(fields.short())
         if self.version_5:
-            fields.properties(PacketTypes.SUBSCRIBE)
+            properties_of(fields, PacketTypes.SUBSCRIBE)
             answer += b"\0"
         subscribed = []
-        while fields:
+        while not fields.is_done:
             filter_, options = fields.text(), fields.byte()
             qos = min(options & 3, self._broker.configuration.most_qos)
             subscribed.append((filter_, Subscription(qos, bool(options & 8))))
@@ -454,19 +427,19 @@ class Connection(asyncio.Protocol):
 
     def _unsubscribe(self, _first: int, fields: Fields) -> None:
         assert self.session is not None
-        answer, codes = short(fields.number()), b""
+        answer, codes = short(fields.short()), b""
         if self.version_5:
-            fields.properties(PacketTypes.UNSUBSCRIBE)
+            properties_of(fields, PacketTypes.UNSUBSCRIBE)
             answer += b"\0"
-        while fields:
+        while not fields.is_done:
             was_there = self.session.subscriptions.pop(fields.text(), None) is not None
             codes += bytes([0 if was_there else 0x11])
         self.send(0xB0, answer + (codes if self.version_5 else b""))
 
     def _disconnect(self, _first: int, fields: Fields) -> None:
-        code = fields.byte() if fields else 0
-        if self.session is not None and self.version_5 and fields:
-            properties = fields.properties(PacketTypes.DISCONNECT)
+        code = 0 if fields.is_done else fields.byte()
+        if self.session is not None and self.version_5 and not fields.is_done:
+            properties = properties_of(fields, PacketTypes.DISCONNECT)
             self.session.lasts = getattr(properties, "SessionExpiryInterval", self.session.lasts) > 0
         self.hang_up(has_will=code == 4)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from motiond.daemon.api import RETAINED, SUBJECTS, VERBS
+from motiond.daemon.api import SUBJECTS, VERBS
 from motiond.daemon.mqtt.asyncapi import asyncapi
 from motiond.daemon.mqtt.topics import Topics
 
@@ -67,15 +67,6 @@ def test_every_topic_has_its_channel_and_every_channel_its_operation() -> None:
         if operation["action"] == "receive":
             used.add(operation["reply"]["channel"]["$ref"])
     assert used == {f"#/channels/{name}" for name in document()["channels"]}
-
-
-def test_what_the_broker_keeps_is_said_to_be_retained() -> None:
-    kept = {
-        name.removeprefix("send_")
-        for name, one in document()["operations"].items()
-        if one["bindings"]["mqtt"]["retain"]
-    }
-    assert kept == RETAINED | {"daemon_availability"}
 
 
 def test_the_kinds_of_events_are_those_of_the_page() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from motiond.daemon.api import RawRequest, parse
-from motiond.daemon.config.mqtt import HomeAssistantSettings, MqttSettings
+from motiond.daemon.config.mqtt import HomeAssistantSettings
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.states import State
@@ -242,8 +242,3 @@ def test_a_section_that_makes_no_sense_is_refused(tmp_path: Path, section: str, 
     with pytest.raises(ConfigError) as caught:
         load_settings(file)
     assert str(caught.value).startswith(f"{file}:2: {message}")
-
-
-def test_it_is_off_unless_it_is_asked_for() -> None:
-    assert MqttSettings().home_assistant is None
-    assert HomeAssistant(None, TOPICS, "d1", ("arm",), lambda _: False).topic("arm") is None

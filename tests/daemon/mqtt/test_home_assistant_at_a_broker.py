@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
-import orjson
 import pytest
 
 from motiond.daemon.api import Dispatcher, Report, ReportHub
@@ -160,24 +159,14 @@ async def test_who_deletes_the_device_in_home_assistant_is_not_contradicted(
 # -- removed ------------------------------------------------------------------------------------------------
 
 
-async def test_once_switched_off_the_devices_are_removed(
-    mosquitto_of_any_version: StandIn, hub: ReportHub
-) -> None:
-    settings = mosquitto_of_any_version.settings
-    async with running(a_bridge(with_home(settings), hub)):
-        await becomes(settings, {ARM, HAND})
-    async with running(a_bridge(settings, hub)):
-        await becomes(settings, set())
-
-
 class HandAlone(Robots):
     robots = ("hand",)
 
 
-async def test_a_robot_that_was_taken_out_is_removed_and_the_others_stay(
-    mosquitto: StandIn, hub: ReportHub
+async def test_a_robot_that_was_taken_out_is_removed_and_once_switched_off_all(
+    mosquitto_of_any_version: StandIn, hub: ReportHub
 ) -> None:
-    settings = with_home(mosquitto.settings)
+    settings = with_home(mosquitto_of_any_version.settings)
     async with running(a_bridge(settings, hub)):
         await becomes(settings, {ARM, HAND})
     rest = ReportHub()
@@ -186,19 +175,8 @@ async def test_a_robot_that_was_taken_out_is_removed_and_the_others_stay(
             rest.publish(report)
     async with running(a_bridge(settings, rest, HandAlone())):
         await becomes(settings, {HAND})
-
-
-async def test_what_others_say_of_our_robots_does_not_make_us_clear_what_is_theirs(
-    mosquitto: StandIn, hub: ReportHub
-) -> None:
-    theirs = "homeassistant/device/lamp/config"
-    async with home_at(mosquitto.settings) as home:
-        forged = {"state": "offline", "bridge": "d1", "discovery": theirs}
-        await home.client.publish("motiond/arm/availability", orjson.dumps(forged), 1, True)
-        await home.client.publish(theirs, b"{}", 1, True)
-    async with running(a_bridge(mosquitto.settings, hub)):
-        await asyncio.sleep(0.5)
-        await becomes(mosquitto.settings, {theirs})
+    async with running(a_bridge(mosquitto_of_any_version.settings, rest, HandAlone())):
+        await becomes(settings, set())
 
 
 # -- what it sends ------------------------------------------------------------------------------------------

@@ -130,14 +130,6 @@ async def test_nothing_begins_while_the_connection_for_stops_is_thrown_out_again
         await broker.kill()
 
 
-async def test_no_more_is_under_way_than_a_broker_allows(mosquitto: StandIn) -> None:
-    await reconfigured(mosquitto, "max_inflight_messages 3")
-    async with MqttConnection(mosquitto.settings) as client:
-        assert client._most_sent == 3
-        async with asyncio.timeout(10.0):
-            await asyncio.gather(*(client.publish("a/b", b"x", 1) for _ in range(50)))
-
-
 async def test_who_waits_for_all_does_not_wait_for_what_is_too_long_for_the_next_connection(
     mosquitto: StandIn,
 ) -> None:
