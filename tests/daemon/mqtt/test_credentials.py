@@ -1,4 +1,4 @@
-"""Passwords: read from files and from systemd's credentials, and shown to nobody but the broker."""
+"""Passwords that systemd gives (`LoadCredential=`), for the broker, its clients and the page."""
 
 from __future__ import annotations
 
@@ -7,99 +7,80 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.broker.login import LoginError, login_of
+from motiond.daemon.broker import login_of as embedded_login_of
+from motiond.daemon.broker.login import LoginError
 from motiond.daemon.broker.packets import Connect
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.http.security.tokens import Token, TokenError
-from motiond.daemon.mqtt.client import MqttConnection, NotConnected
-from tests.daemon.conftest import started_broker
-from tests.daemon.mqtt.stand_in import StandIn
+from motiond.daemon.mqtt.client import NotConnected
+from motiond.daemon.mqtt.client.address import login_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import Callable
 
 
 SECRET = "s3cret-of-the-broker"  # noqa: S105 - of a broker on the loopback, for a test
+REFUSALS = (LoginError, NotConnected, TokenError)
+GIVEN, MISSING = Path("%d/broker"), Path("%d/brokr")
 WHY = (
     "systemd has given no credentials ($CREDENTIALS_DIRECTORY); "
     "add LoadCredential=broker:FILE to the unit, or name the file itself"
 )
 
 
-@pytest.fixture
-async def guarded(free_port: int, tmp_path: Path) -> AsyncIterator[StandIn]:
-    """Run a broker that lets in `arm` with the secret alone."""
-    (tmp_path / "passwords").write_text(f"arm:{SECRET}\n")
-    broker = StandIn(free_port)
-    broker.configure("allow_anonymous false", f"password_file {tmp_path / 'passwords'}")
-    async with started_broker(broker):
-        yield broker
+def at_a_broker(file: Path) -> bool:
+    return login_of(MqttSettings(username="arm", password_file=file)) == ("arm", SECRET)
 
 
-@pytest.fixture
-def credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give credentials as systemd does."""
-    folder = tmp_path / "credentials"
-    folder.mkdir()
-    (folder / "broker").write_text(f"{SECRET}\n")
-    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(folder))
-    return folder
-
-
-def settings_of(broker: StandIn, password_file: str) -> MqttSettings:
-    url = f"mqtt://127.0.0.1:{broker.port}"
-    return MqttSettings(broker=url, username="arm", password_file=Path(password_file))
-
-
-@pytest.mark.usefixtures("credentials")
-async def test_a_credential_of_systemd_is_the_password(guarded: StandIn) -> None:
-    async with MqttConnection(settings_of(guarded, "%d/broker")) as client:
-        await client.publish("motiond/test", b"{}", qos=1)
-
-
-@pytest.mark.usefixtures("credentials")
-@pytest.mark.parametrize(
-    ("name", "by_systemd", "reason"),
-    [("broker", False, WHY), ("brokr", True, "no such file; write the password there")],
-)
-async def test_a_credential_that_systemd_has_not_given_is_one_clear_error(
-    guarded: StandIn, monkeypatch: pytest.MonkeyPatch, name: str, reason: str, *, by_systemd: bool
-) -> None:
-    if not by_systemd:
-        monkeypatch.delenv("CREDENTIALS_DIRECTORY")
-    with pytest.raises(NotConnected) as caught:
-        await MqttConnection(settings_of(guarded, f"%d/{name}")).__aenter__()
-    assert str(caught.value) == f"%d/{name}: {reason}"
-
-
-def test_the_embedded_broker_and_the_page_take_credentials_too(
-    credentials: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    login = login_of(MqttSettings(username="arm", password_file=Path("%d/broker")))
+def at_the_embedded_broker(file: Path) -> bool:
+    login = embedded_login_of(MqttSettings(username="arm", password_file=file))
     assert login is not None
-    connect = Connect(4, username=b"arm", password=SECRET.encode())
-    assert login.check(connect).name == "ACCEPTED"
-    assert Token(Path("%d/broker"), "http.token_file").matches(SECRET)
+    return login.check(Connect(4, username=b"arm", password=SECRET.encode())).name == "ACCEPTED"
+
+
+def on_the_page(file: Path) -> bool:
+    return Token(file, "http.token_file").matches(SECRET)
+
+
+@pytest.mark.parametrize(
+    ("is_let_in", "no_credentials", "missing"),
+    [
+        (at_a_broker, WHY, "no such file; write the password there"),
+        (
+            at_the_embedded_broker,
+            f"nobody can log in; {WHY}",
+            "cannot be read; no such file or directory; nobody can log in; correct mqtt.password_file",
+        ),
+        (on_the_page, WHY, "cannot be read; no such file or directory; correct http.token_file"),
+    ],
+)
+def test_a_credential_of_systemd_is_the_password_and_one_that_it_has_not_given_one_clear_error(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_let_in: Callable[[Path], bool],
+    no_credentials: str,
+    missing: str,
+) -> None:
+    (tmp_path / "broker").write_text(f"{SECRET}\n")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    assert is_let_in(GIVEN)
+    with pytest.raises(REFUSALS) as not_there:
+        is_let_in(MISSING)
+    assert str(not_there.value) == f"%d/brokr: {missing}"
     monkeypatch.delenv("CREDENTIALS_DIRECTORY")
-    with pytest.raises(LoginError) as refused:
-        login.check(connect)
-    assert str(refused.value) == f"%d/broker: nobody can log in; {WHY}"
-    with pytest.raises(TokenError) as no_token:
-        Token(Path("%d/broker"), "http.token_file")
-    assert str(no_token.value) == f"%d/broker: {WHY}"
-    assert (credentials / "broker").exists()
+    with pytest.raises(REFUSALS) as not_given:
+        is_let_in(GIVEN)
+    assert str(not_given.value) == f"%d/broker: {no_credentials}"
 
 
 def test_a_credential_is_not_looked_for_beside_the_configuration(tmp_path: Path) -> None:
     file = tmp_path / "arm.yaml"
-    robot = (
-        "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
-    )
     file.write_text(
-        f"{robot}mqtt: {{username: arm, password_file: '%d/broker'}}\nhttp: {{token_file: token}}\n"
+        "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
+        "mqtt: {username: arm, password_file: '%d/broker'}\nhttp: {token_file: token}\n"
     )
     settings = load_settings(file)
-    assert settings.mqtt.password_file == Path("%d/broker")
+    assert settings.mqtt.password_file == GIVEN
     assert settings.http is not None
     assert settings.http.token_file == tmp_path / "token"

@@ -49,32 +49,27 @@ async def test_results_go_out_with_qos_2_or_the_highest_that_the_broker_takes(
         assert not bridge.lost.is_set()
     assert [data_of(result)["goal_id"] for result in results] == ["g0", "g1", "g2"]
     assert {result.qos for result in results} == {1 + limited.takes_qos_2}
-    assert not [message for message in observer.received if message.topic.value == RESULT]
 
 
-async def test_the_daemon_subscribes_with_qos_0_where_the_broker_takes_no_more_than_qos_1(
+async def test_subscriptions_and_answers_have_qos_0_where_the_broker_takes_no_more_than_qos_1(
     limited: Limited, robots: Robots, hub: ReportHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    subscribed = subscriptions_of(monkeypatch)
-    async with running(WatchedBridge(limited.broker.settings, robots, hub)):
-        pass
-    assert subscribed.pop("motiond/bridge/d1/availability") == 2
-    assert {"motiond/arm/request/#", "motiond/hand/request/stop", "motiond/arm/state"} < subscribed.keys()
-    heartbeats = [topic for topic in subscribed if topic.endswith("/heartbeat")]
-    assert {subscribed.pop(topic) for topic in heartbeats} == {0}
-    assert set(subscribed.values()) == {int(limited.takes_qos_2)}
-
-
-async def test_answers_go_out_with_qos_0_where_the_broker_takes_no_more_than_qos_1(
-    limited: Limited, robots: Robots, hub: ReportHub
 ) -> None:
     """Otherwise an answer waits until a cluster has logged what was answered before."""
     qos, settings = int(limited.takes_qos_2), limited.broker.settings
-    async with running(WatchedBridge(settings, robots, hub)), listening(settings, checked=False) as observer:
+    subscribed = subscriptions_of(monkeypatch)
+    async with (
+        running(WatchedBridge(settings, robots, hub)),
+        listening(settings, checked=False) as observer,
+    ):
         for verb in ("status", "stop"):  # on the one connection and on the other
             await observer.client.publish(f"motiond/arm/request/{verb}", b"{}", 1)
             assert (await observer.until(f"motiond/arm/response/{verb}")).qos == qos
         assert data_of(await observer.until("motiond/bridge/d1/availability"))["requests_qos"] == qos
+    assert subscribed.pop("motiond/bridge/d1/availability") == 2
+    assert {"motiond/arm/request/#", "motiond/hand/request/stop", "motiond/arm/state"} < subscribed.keys()
+    heartbeats = [topic for topic in subscribed if topic.endswith("/heartbeat")]
+    assert {subscribed.pop(topic) for topic in heartbeats} == {0}
+    assert set(subscribed.values()) == {qos}
 
 
 @pytest.mark.parametrize(

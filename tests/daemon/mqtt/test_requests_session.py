@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from motiond.daemon.mqtt.bridge.stops import StopOrder
 from motiond.daemon.mqtt.client import Broker, ConnectionUseless
 from motiond.daemon.mqtt.client.packet_limit import RAISE_IT, PacketLimit
 from motiond.daemon.mqtt.topics import Topics
-from tests.waiting import PATIENCE_S
+from tests.daemon.conftest import comes_true
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -94,13 +95,28 @@ async def session(
         )
 
 
-def request(verb: str, body: bytes = b"{}") -> aiomqtt.Message:
-    return aiomqtt.Message(f"motiond/arm/request/{verb}", body, 1, False, 1, None)
-
-
 async def settled() -> None:
     for _ in range(20 * MOST_AT_ONCE):
         await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def serving(session: RequestsSession, wire: Any) -> AsyncIterator[None]:
+    """Serve on a connection; leaving breaks it, once all is served."""
+    task = asyncio.create_task(session.run(wire, BROKER))
+    await settled()
+    yield
+    await settled()
+    task.cancel()
+
+
+@pytest.fixture
+def wire() -> Any:
+    return Wire()
+
+
+def request(verb: str, body: bytes = b"{}") -> aiomqtt.Message:
+    return aiomqtt.Message(f"motiond/arm/request/{verb}", body, 1, False, 1, None)
 
 
 BODIES = {
@@ -123,7 +139,7 @@ BODIES = {
 
 
 async def test_what_a_stop_has_overtaken_sets_nothing_going(
-    session: RequestsSession, order: StopOrder, robots: Robots
+    session: RequestsSession, order: StopOrder, robots: Robots, wire: Any
 ) -> None:
     verbs = [name for name, verb in VERBS.items() if not verb.stops]
     for verb in verbs:
@@ -131,11 +147,9 @@ async def test_what_a_stop_has_overtaken_sets_nothing_going(
     order.take("arm")  # over the main connection
     session.take(request("stop"))
     session.take(request("goto", BODIES["goto"]))
-    wire: Any = Wire()
     order.start = lambda: None  # type: ignore[method-assign] # the connection is not new
-    serving = asyncio.create_task(session.run(wire, BROKER))
-    await settled()
-    serving.cancel()
+    async with serving(session, wire):
+        pass
     refused = {topic: answer["error"] for topic, answer in wire.answers if answer["status"] == "error"}
     beginning = [
         "play",
@@ -155,81 +169,52 @@ async def test_what_a_stop_has_overtaken_sets_nothing_going(
 
 
 async def test_no_more_are_served_at_once_than_there_is_room_for(
-    session: RequestsSession, robots: Robots
+    session: RequestsSession, robots: Robots, wire: Any
 ) -> None:
-    wire: Any = Wire()
     wire.can_publish.clear()
-    serving = asyncio.create_task(session.run(wire, BROKER))
-    await wire.subscribed.wait()
-    for _ in range(2 * MOST_AT_ONCE):
-        session.take(request("status"))
-    await settled()
-    assert len(robots.handled) == MOST_AT_ONCE
-    wire.can_publish.set()
-    for _ in range(round(PATIENCE_S / 0.01)):
-        if len(robots.handled) == 2 * MOST_AT_ONCE:
-            break
-        await asyncio.sleep(0.01)
-    assert len(robots.handled) == 2 * MOST_AT_ONCE
-    serving.cancel()
+    async with serving(session, wire):
+        for _ in range(2 * MOST_AT_ONCE):
+            session.take(request("status"))
+        await settled()
+        assert len(robots.handled) == MOST_AT_ONCE
+        wire.can_publish.set()
+        await comes_true("all are served", lambda: len(robots.handled) == 2 * MOST_AT_ONCE)
 
 
 async def test_while_the_main_connection_is_away_a_stop_is_served_here(
-    session: RequestsSession, connected: asyncio.Event, robots: Robots
+    session: RequestsSession, connected: asyncio.Event, robots: Robots, wire: Any
 ) -> None:
-    wire: Any = Wire()
-    serving = asyncio.create_task(session.run(wire, BROKER))
-    await settled()
-    session.take(request("stop"))
-    await settled()
-    assert (robots.verbs(), wire.answers) == ([], [])
-    connected.clear()
-    session.take(request("stop"))
-    await settled()
-    serving.cancel()
+    async with serving(session, wire):
+        session.take(request("stop"))
+        await settled()
+        assert (robots.verbs(), wire.answers) == ([], [])
+        connected.clear()
+        session.take(request("stop"))
     assert robots.verbs() == ["stop"]
     assert [topic for topic, _ in wire.answers] == ["motiond/arm/response/stop"]
 
 
 async def test_while_the_main_connection_is_away_nothing_begins(
-    session: RequestsSession, connected: asyncio.Event, robots: Robots
+    session: RequestsSession, connected: asyncio.Event, robots: Robots, wire: Any
 ) -> None:
-    wire: Any = Wire()
-    serving = asyncio.create_task(session.run(wire, BROKER))
-    await settled()
-    connected.clear()
-    for verb in ("play", "status"):
-        session.take(request(verb, BODIES.get(verb, b"{}")))
-    await settled()
-    assert robots.verbs() == ["status"]
-    assert wire.answers[0] == (
-        "motiond/arm/response/play",
-        {
-            "status": "error",
-            "code": "OFFLINE",
-            "error": "arm/play: not begun; the daemon's connection for stops is not there; "
-            "send it again once the robot is online",
-            "data": {},
-            "problems": [
-                {
-                    "subject": "arm/play",
-                    "problem": "not begun",
-                    "reason": "the daemon's connection for stops is not there",
-                    "hint": "send it again once the robot is online",
-                }
-            ],
-            "transaction": None,
-        },
-    )
-    connected.set()
-    session.take(request("play", BODIES["play"]))
-    await settled()
-    serving.cancel()
+    async with serving(session, wire):
+        connected.clear()
+        for verb in ("play", "status"):
+            session.take(request(verb, BODIES.get(verb, b"{}")))
+        await settled()
+        assert robots.verbs() == ["status"]
+        topic, answer = wire.answers[0]
+        assert (topic, answer["code"]) == ("motiond/arm/response/play", "OFFLINE")
+        assert answer["error"] == (
+            "arm/play: not begun; the daemon's connection for stops is not there; "
+            "send it again once the robot is online"
+        )
+        connected.set()
+        session.take(request("play", BODIES["play"]))
     assert robots.verbs() == ["status", "play"]
 
 
-async def test_a_subscription_that_is_refused_is_named(session: RequestsSession) -> None:
-    wire: Any = Wire()
+async def test_a_subscription_that_is_refused_is_named(session: RequestsSession, wire: Any) -> None:
     wire.granted = 0x80
     with pytest.raises(ConnectionUseless) as caught:
         await session.run(wire, BROKER)
@@ -241,15 +226,12 @@ async def test_a_subscription_that_is_refused_is_named(session: RequestsSession)
 
 
 async def test_what_is_refused_again_and_again_is_logged_a_few_times(
-    session: RequestsSession, caplog: pytest.LogCaptureFixture
+    session: RequestsSession, wire: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    wire: Any = Wire()
-    serving = asyncio.create_task(session.run(wire, BROKER))
     asking: Any = SimpleNamespace(ResponseTopic="")
-    for _ in range(MOST_AT_ONCE):
-        session.take(aiomqtt.Message("motiond/arm/request/status", b"", 1, False, 1, asking))
-    await settled()
-    serving.cancel()
+    async with serving(session, wire):
+        for _ in range(MOST_AT_ONCE):
+            session.take(aiomqtt.Message("motiond/arm/request/status", b"", 1, False, 1, asking))
     assert len(wire.answers) == MOST_AT_ONCE
     line = (
         "arm/status: no answer can be sent to the response topic ''; it goes to 'motiond/arm/response/status'"
@@ -259,15 +241,12 @@ async def test_what_is_refused_again_and_again_is_logged_a_few_times(
 
 @pytest.mark.parametrize(("most", "remedy"), [(900, "TOO_LARGE is answered"), (50, "it is left out")])
 async def test_an_answer_longer_than_the_broker_takes_is_replaced_or_left_out_and_reported(
-    session: RequestsSession, robots: Robots, most: int, remedy: str, caplog: Any
+    session: RequestsSession, robots: Robots, wire: Any, *, most: int, remedy: str, caplog: Any
 ) -> None:
     robots.answers["status"] = {"message": "x" * 1000}
-    wire: Any = Wire()
     wire.limit.state(most)
-    serving = asyncio.create_task(session.run(wire, BROKER))
-    session.take(request("status"))
-    await settled()
-    serving.cancel()
+    async with serving(session, wire):
+        session.take(request("status"))
     assert robots.verbs() == ["status"]
     assert [answer["code"] for _, answer in wire.answers] == ["TOO_LARGE"] * (most == 900)
     (line,) = caplog.messages
@@ -277,18 +256,14 @@ async def test_an_answer_longer_than_the_broker_takes_is_replaced_or_left_out_an
 
 
 async def test_an_answer_that_cannot_be_sent_is_reported(
-    session: RequestsSession, robots: Robots, caplog: pytest.LogCaptureFixture
+    session: RequestsSession, robots: Robots, wire: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    wire: Any = Wire()
-
     async def publish(*_: Any, **__: Any) -> None:
         raise aiomqtt.MqttError("Operation timed out")
 
     wire.publish = publish
-    serving = asyncio.create_task(session.run(wire, BROKER))
-    session.take(request("status"))
-    await settled()
-    serving.cancel()
+    async with serving(session, wire):
+        session.take(request("status"))
     assert robots.verbs() == ["status"]
     assert caplog.messages == [
         "arm/status: the answer could not be sent to 'motiond/arm/response/status'; Operation timed out"
@@ -300,17 +275,6 @@ async def test_an_answer_that_cannot_be_sent_is_reported(
 
 def message(payload: bytes) -> aiomqtt.Message:
     return aiomqtt.Message("motiond/arm/request/play", payload, 0, False, 1, None)
-
-
-async def test_requests_come_in_their_order_with_their_places() -> None:
-    inbox = Inbox()
-    for number in range(3):
-        inbox.put(message(b"%d" % number), number)
-    assert [((await inbox.get())[0].payload, number) for number in range(3)] == [
-        (b"0", 0),
-        (b"1", 1),
-        (b"2", 2),
-    ]
 
 
 async def test_what_does_not_fit_is_dropped_counted_and_logged_now_and_then(
