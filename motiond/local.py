@@ -34,6 +34,7 @@ OVERFLOW_USER = "/proc/sys/kernel/overflowuid"
 PREFIX = "\0motiond:control:"
 BOUND_NAMES = "/proc/net/unix"
 LONGEST_LINE = 1 << 26
+LONGEST_HOLDER = 60
 _PIECE = 1 << 16
 _CREDENTIALS = struct.Struct("=3i")
 _ANSWER_BYTES, _ANSWER_S = 1 << 16, 1.0
@@ -115,6 +116,18 @@ def named_user(user: int) -> str:
         return f"{user} ({pwd.getpwuid(user).pw_name})"
     except KeyError:
         return str(user)
+
+
+def own_holder(command: str) -> str:
+    """Return what others are shown of who is in control: the user, the machine and the subcommand."""
+    from getpass import getuser  # noqa: PLC0415 - a stop does without
+
+    try:
+        user = getuser()
+    except (OSError, KeyError):  # one that the machine has no name for
+        user = "somebody"
+    holder = f"{user}@{socket.gethostname()} (motiond {command})"
+    return "".join(one if one.isprintable() else "?" for one in holder)[:LONGEST_HOLDER].strip()
 
 
 def peer_of(connection: socket.socket) -> Peer:

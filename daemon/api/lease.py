@@ -6,10 +6,8 @@ proves nothing. Time is that of a monotonic clock: a clock that is set neither e
 
 from __future__ import annotations
 
-import getpass
 import hmac
 import secrets
-import socket
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from .verbs.control import LeaseAnswer
 
 SECRET_BYTES = 16
-LONGEST_HOLDER = 60
 REPORTED_A_TTL = 4  # renewals that are reported: a client may send them as often as it likes
 
 
@@ -207,13 +204,3 @@ class Lease:
             otherwise = "take control" if self._takeover else "wait until it runs out"
             hint = f"ask them to release it, or {otherwise}"
         return RequestError("NOT_IN_CONTROL", where, problem, reason, hint, **self.payload())
-
-
-def holder_of(command: str) -> str:
-    """Return what others are shown of who is in control: the user, the machine and the subcommand."""
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):  # one that the machine has no name for
-        user = "somebody"
-    holder = f"{user}@{socket.gethostname()} (motiond {command})"
-    return "".join(one if one.isprintable() else "?" for one in holder)[:LONGEST_HOLDER].strip()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import DONE, FAILED, AsJson, print_json, print_table, report
+from .output import DONE, FAILED, AsJson, print_json, print_table, report, show_subcommands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from motiond.drivers.dynamixel import Scanned
 
 app = typer.Typer()
-emulate = typer.Typer(no_args_is_help=True, help="Emulate actuators, to try without hardware.")
+emulate = typer.Typer(
+    invoke_without_command=True, callback=show_subcommands, help="Emulate actuators, to try without hardware."
+)
 app.add_typer(emulate, name="emulate")
 
 SCANNED = ("baud", "id", "model", "firmware", "torque", "ticks", "rad", "V", "°C", "error")
@@ -42,7 +44,10 @@ def scan(
     *,
     json: AsJson = False,
 ) -> int:
-    """Find serial servos (DYNAMIXEL, Protocol 2.0) and say how they are; exit code 1 if there are none."""
+    """Find serial servos (DYNAMIXEL, Protocol 2.0).
+
+    It says how they are; exit code 1 if there are none.
+    """
     from rich.console import Console
 
     from motiond.drivers import dynamixel

@@ -5,12 +5,14 @@ from typing import Annotated
 import typer
 
 from . import actuators, completion, doctor, files, init, monitor, run
+from .output import show_subcommands
 from .requests import fleet, forget, log_level, play, reload, robots
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     help="Plays motion files on real actuators.",
     epilog=(
         "Exit codes: 0 done; 1 refused or failed; 2 wrong command line, configuration or file; "
@@ -24,19 +26,15 @@ for part in (
     app.add_typer(part.app)
 
 
-def _print_version(*, wanted: bool) -> None:
-    if wanted:
+@app.callback()
+def _options(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    if version:
         from ..doctor.versions import own_version
 
         typer.echo(f"motiond {own_version()}")
         raise typer.Exit
-
-
-@app.callback()
-def _options(
-    *,
-    version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show the version.")
-    ] = False,
-) -> None:
-    pass
+    show_subcommands(context)

@@ -17,7 +17,10 @@ def completion(
         typer.Argument(help="The shell; docs/cli.md says where it looks for the script."),
     ],
 ) -> None:
-    """Write the script by which a shell completes subcommands, options and what they take."""
+    """Write the script by which a shell completes a command line.
+
+    It completes subcommands, options and what they take.
+    """
     from typer._completion_shared import get_completion_script
 
     typer.echo(get_completion_script(prog_name="motiond", complete_var="_MOTIOND_COMPLETE", shell=shell))

@@ -23,9 +23,9 @@ def doctor(
     client: Client,
     json: AsJson = False,
 ) -> int:
-    """Look at the machine: broker, clock, real time, ports, disk; exit code 1 if something cannot work.
+    """Look at the machine: broker, clock, real time, ports, disk.
 
-    Nothing moves, and a daemon that runs is not disturbed.
+    Exit code 1 if something cannot work. Nothing moves, and a daemon that runs is not disturbed.
     """
     from rich.console import Console
 

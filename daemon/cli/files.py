@@ -35,7 +35,10 @@ def inspect(
     *,
     json: AsJson = False,
 ) -> int:
-    """Say what is in robot descriptions and motion files; exit code 1 if one cannot be read."""
+    """Say what is in robot descriptions and motion files.
+
+    Exit code 1 if one cannot be read.
+    """
     from rich.console import Console
 
     from motiond.formats import FormatError, Problem
@@ -80,7 +83,10 @@ def check(
     jobs: Jobs = 1,
     json: AsJson = False,
 ) -> int:
-    """Plan motions without moving anything; exit code 1 if one cannot be played."""
+    """Plan motions without moving anything.
+
+    Exit code 1 if one cannot be played.
+    """
     from rich.console import Console
 
     from ..config.settings import load_settings
@@ -181,7 +187,10 @@ def convert(
     allow_short: AllowShort = False,
     force: Force = False,
 ) -> None:
-    """Convert a motion file; nothing is lost that --drop does not name."""
+    """Convert a motion file.
+
+    Nothing is lost that --drop does not name.
+    """
     from rich.console import Console
 
     from ..tools.batch import progress_if_slow
@@ -259,7 +268,10 @@ def plot(
     name: RobotOfFile = None,
     force: Force = False,
 ) -> None:
-    """Draw each joint's positions and velocities over time, as they are played, and markers."""
+    """Draw each joint's positions and velocities, and markers.
+
+    Over time, as they are played.
+    """
     from rich.console import Console
 
     from motiond.formats import load_motion, load_robot

@@ -2,14 +2,15 @@
 
 import shutil
 import sys
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Coroutine, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-import orjson
 import typer
+
+T = TypeVar("T")
 
 DEFAULT_CONFIG = Path("/etc/motiond/motiond.yaml")
 
@@ -54,6 +55,20 @@ AsJson = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace a file that is there already.")]
 
 
+def awaited(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end."""
+    import asyncio
+
+    return asyncio.run(coroutine)
+
+
+def show_subcommands(context: typer.Context) -> None:
+    """Show the help of a command line that ends before a subcommand, which is wrong."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(WRONG_INPUT)
+
+
 def report(message: str, code: int) -> int:
     """Write a message to stderr and return the exit code."""
     print(message, file=sys.stderr)  # noqa: T201 - the one place where errors go to people
@@ -69,6 +84,8 @@ def own_name() -> str:
 
 def print_json(data: Any) -> None:
     """Write data to stdout; infinities become null."""
+    import orjson
+
     typer.echo(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY))
 
 

@@ -57,8 +57,7 @@ def _exit_code(arguments: list[str]) -> int:
         return app(arguments, prog_name="motiond", standalone_mode=False) or DONE
     except typer.TyperException as error:
         problem = _problem_of(error)
-        message = f"motiond: {problem[:1].lower()}{problem[1:]}; see `motiond --help`"
-        return report(message, WRONG_INPUT) if problem else WRONG_INPUT  # without one, help was written
+        return report(f"motiond: {problem[:1].lower()}{problem[1:]}; see `motiond --help`", WRONG_INPUT)
     except typer.Abort as abort:
         if isinstance(abort.__context__, KeyboardInterrupt):
             return INTERRUPTED
@@ -75,16 +74,6 @@ def _exit_code(arguments: list[str]) -> int:
         if exit_code is None:
             raise
         return report(quoted_briefly(str(cause)), exit_code)
-
-
-def _aborted(*, is_interrupted: bool) -> int:
-    """Return the exit code after a question that got no answer."""
-    from .output import WRONG_INPUT, report
-
-    if is_interrupted:
-        return INTERRUPTED
-    problem, hint = "standard input has ended before the answer", "answer, or take all defaults with --yes"
-    return report(f"motiond: {problem}; nothing is written; {hint}", WRONG_INPUT)
 
 
 def _problem_of(error: "TyperException") -> str:

@@ -7,7 +7,7 @@ import typer
 
 from .output import DEFAULT_CONFIG, DONE, ConfigFile, own_name
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log more to stderr.")]
 

@@ -52,7 +52,10 @@ def init(
     broker: Annotated[str | None, typer.Option(metavar="URL|embedded", help="The broker.")] = None,
     http: Annotated[str | None, typer.Option(metavar="HOST:PORT|none", help="Where its page is.")] = None,
 ) -> int:
-    """Write a first configuration, checked, with comments; looks for hardware and files and moves nothing."""
+    """Write a first configuration, checked, with comments.
+
+    It looks for hardware and files and moves nothing.
+    """
     from motiond.formats import FormatError, Problem
     from motiond.formats.io import replacing
 

@@ -6,9 +6,14 @@ from typing import Annotated
 
 import typer
 
-from ..output import DONE
+from ..output import DONE, show_subcommands
 
-config = typer.Typer(name="config", no_args_is_help=True, help="Begin a configuration of your own.")
+config = typer.Typer(
+    name="config",
+    invoke_without_command=True,
+    callback=show_subcommands,
+    help="Begin a configuration of your own.",
+)
 
 
 @config.command()
@@ -19,7 +24,10 @@ def example(
         bool, typer.Option("--force", "-f", help="Replace files that are there already.")
     ] = False,
 ) -> int:
-    """Lay down the example: a configuration, its robot and motions, and the schema for editors."""
+    """Lay down the example.
+
+    A configuration, its robot and motions, and the schema for editors.
+    """
     from ...tools.example import lay_down
 
     written = lay_down(folder, forced=force)
@@ -31,7 +39,10 @@ def example(
 
 @config.command()
 def schema() -> int:
-    """Write the schema of configurations to stdout, for an editor: after an update, say."""
+    """Write the schema of configurations to stdout.
+
+    For an editor: after an update, say.
+    """
     from ...tools.example import example_config
 
     typer.echo(example_config().with_name("schema.json").read_text(encoding="utf-8"), nl=False)

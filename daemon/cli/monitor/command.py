@@ -1,4 +1,6 @@
-"""The subcommand that shows any robot of a broker as it moves, with keys to stop it."""
+"""Shows any robot of a broker as it moves, with keys to stop it."""
+
+from __future__ import annotations
 
 import asyncio
 import errno
@@ -10,44 +12,41 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+from rich.console import Console
+from rich.live import Live
 
-from ..output import DONE, FAILED, ShownRobotName, report
-from ..requests.broker import Client, asks_a_daemon
-from .terminal import MOST_AT_ONCE, Keys, raw_keys, refuse_no_terminal
+from motiond.client import connect
+from motiond.local import own_holder
+
+from ...api import VERBS, ReportHub, RequestError
+from ...config.client import brokers_of
+from ...fleet.gateway import Gateway, ended_by_signals
+from ..output import DONE, FAILED, report
+from ..requests.stopping import stopped, stopped_here
+from .commander import Commander
+from .robot_view import RobotView
+from .screen import MonitorScreen
+from .terminal import MOST_AT_ONCE, Keys, raw_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ...api import Subject, Subscription
     from ...config.mqtt import MqttSettings
-
-app = typer.Typer()
+    from ..requests.broker import Client
 
 DRAW_S = 0.2
 SOON_S = 1.0
 """A lost broker is tried again so soon, as somebody waits for it."""
 MOST_VIEWS = 200
 """Of so many robots it is remembered what they did; of others only while they are looked at."""
-SHOWN: "frozenset[Subject]" = frozenset(
+SHOWN: frozenset[Subject] = frozenset(
     {"availability", "description", "state", "result", "samples", "diagnostics", "event", "lease"}
 )
 
 
-@app.command()
-@asks_a_daemon
-def monitor(robot: ShownRobotName = None, *, client: Client) -> int:
-    """Show a robot as it moves, with keys to stop, pause and resume it, until q or Ctrl-C."""
-    refuse_no_terminal("monitor", "`motiond status`")
-    mqtt = client.mqtt() if client.broker is None else client.known_mqtt()[0]
-    return asyncio.run(_run(mqtt, robot, client))
-
-
-async def _run(mqtt: "MqttSettings", robot: str | None, client: Client) -> int:
-    from motiond.client import connect
-
-    from ...config.client import brokers_of
-
+async def run_monitor(mqtt: MqttSettings, robot: str | None, client: Client) -> int:
+    """Show a robot until somebody ends it; return the exit code."""
     async with connect(brokers_of(mqtt)):  # a wrong broker is reported
         pass
     shown = Monitor(mqtt, robot, client)
@@ -70,19 +69,13 @@ def _forget_terminal() -> None:
 class Monitor:
     """The screen, the keys, and the reports."""
 
-    def __init__(self, mqtt: "MqttSettings", robot: str | None, client: Client) -> None:
-        from ...api import ReportHub
-        from ...fleet.gateway import Gateway
-        from .commander import Commander
-        from .robot_view import RobotView
-
+    def __init__(self, mqtt: MqttSettings, robot: str | None, client: Client) -> None:
         soon = {"reconnect_min_s": min(mqtt.reconnect_min_s, SOON_S), "reconnect_max_s": SOON_S}
         self._mqtt = mqtt
         self._client = client
         self._hub = ReportHub()
-        self._site: Gateway = Gateway(mqtt.model_copy(update=soon), self._hub)
+        self._site = Gateway(mqtt.model_copy(update=soon), self._hub)
         self._robot = robot
-        self._make_view = RobotView
         self._views: dict[str, RobotView] = {}
         self._changed, self._ended = asyncio.Event(), asyncio.Event()
         self._keys = Keys()
@@ -90,11 +83,6 @@ class Monitor:
 
     async def run(self) -> None:
         """Show, and heed keys, until somebody ends it; the terminal is then as it was."""
-        from rich.console import Console
-        from rich.live import Live
-
-        from .screen import MonitorScreen
-
         screen = MonitorScreen(lambda: self._site.robots.robots, self._broker, self._view, self.commander)
         live = Live(screen, console=Console(), screen=True, auto_refresh=False)
         descriptor = sys.stdin.fileno()
@@ -144,13 +132,13 @@ class Monitor:
         if name not in self._views:
             if len(self._views) >= MOST_VIEWS:
                 del self._views[next(other for other in self._views if other != self._robot)]
-            self._views[name] = self._make_view(name)
+            self._views[name] = RobotView(name)
             for report in self._hub.latest():
                 if report.robot == name:
                     self._views[name].take(report)
         return self._views[name]
 
-    def _take(self, reports: "Subscription") -> None:
+    def _take(self, reports: Subscription) -> None:
         """Remember what has come; telemetry comes of the robot alone that is looked at."""
         while report := reports.get_now():
             if report.robot in self._views or len(self._views) < MOST_VIEWS:
@@ -201,12 +189,6 @@ class Monitor:
         out also to a robot that has not reported, and where nobody answers at the broker, to the daemon
         on this machine.
         """
-        from motiond.client import connect
-
-        from ...api import VERBS, RequestError, holder_of
-        from ...config.client import brokers_of
-        from ..requests.stopping import stopped, stopped_here
-
         stops = VERBS[verb].stops
         try:
             return await self._site.robots.handle(robot, verb, VERBS[verb].request())
@@ -221,15 +203,13 @@ class Monitor:
                 raise
         if stops:
             return await stopped(self._client, self._mqtt, robot, verb)
-        async with connect(brokers_of(self._mqtt), holder=holder_of(verb)) as daemon:
+        async with connect(brokers_of(self._mqtt), holder=own_holder(verb)) as daemon:
             return await daemon.robot(robot).request(verb)
 
 
 @contextmanager
-def _heeding(ended: asyncio.Event, resized: asyncio.Event) -> "Iterator[None]":
+def _heeding(ended: asyncio.Event, resized: asyncio.Event) -> Iterator[None]:
     """Have signals end it, and a terminal of another size be redrawn at once."""
-    from ...fleet.gateway import ended_by_signals
-
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGWINCH, resized.set)
     loop.add_signal_handler(signal.SIGHUP, ended.set)
@@ -253,7 +233,7 @@ class _Lines(logging.Handler):
 
 
 @contextmanager
-def _logged_to(note: Any) -> "Iterator[None]":
+def _logged_to(note: Any) -> Iterator[None]:
     handler = _Lines(note)
     logging.getLogger().addHandler(handler)
     try:

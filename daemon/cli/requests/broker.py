@@ -78,9 +78,7 @@ class Client:
         from motiond import local
         from motiond.client import connect
 
-        from ...api import holder_of
-
-        holder, config = holder_of(verb), self.own_config
+        holder, config = local.own_holder(verb), self.own_config
         if is_asked_here and config is not None and local.daemon_of(config):
             return connect(config=config, holder=holder)
         from ...config.client import brokers_of

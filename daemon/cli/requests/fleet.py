@@ -1,12 +1,10 @@
 """The subcommands for groups of robots, on one daemon or many."""
 
-import asyncio
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ...api import STOPS, RequestError
 from ..output import (
     DONE,
     FAILED,
@@ -15,9 +13,11 @@ from ..output import (
     AsJson,
     GroupName,
     as_listed,
+    awaited,
     print_json,
     print_table,
     report,
+    show_subcommands,
 )
 from ..stop_here import does_then, unreached
 from .broker import Client, asks_a_daemon
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from ...fleet.coordinator import Gathered, Outcome
 
 fleet = typer.Typer(
-    name="fleet", no_args_is_help=True, help="Command all robots of a group, on one daemon or many."
+    name="fleet",
+    invoke_without_command=True,
+    callback=show_subcommands,
+    help="Command all robots of a group, on one daemon or many.",
 )
 fleet.add_typer(commands_that_show_all)
 app = typer.Typer()
@@ -87,7 +90,10 @@ def play(
     client: Client,
     json: AsJson = False,
 ) -> int:
-    """Play on all robots of a group at one time, or on none; Ctrl-C stops all softly."""
+    """Play on all robots of a group at one time, or on none.
+
+    Ctrl-C stops all softly.
+    """
     from rich.console import Console
 
     from ...fleet.coordinator import GroupPlay, GroupPlaying
@@ -97,7 +103,7 @@ def play(
     how = playback_of(speed=speed, loop=loop, ping_pong=ping_pong, first=first, last=last, seam=seam)
     motion_by_robot = _motions_by_robot(motions or [])
     asked = GroupPlay(group, as_listed(motion), how, motion_by_robot, on_member_failure, start_at, start_in)
-    outcome = asyncio.run(GroupPlaying(client.mqtt(), asked, Console(stderr=True)).run())
+    outcome = awaited(GroupPlaying(client.mqtt(), asked, Console(stderr=True)).run())
     return _report_outcome(outcome, json=json)
 
 
@@ -146,6 +152,7 @@ def resume(group: GroupName, *, client: Client, json: AsJson = False) -> int:
 
 def _command(client: Client, group: str, verb: "GroupVerb", *, json: bool) -> int:
     """Command all; exit code 1 unless each of them has taken it, 3 if none answers at all."""
+    from ...api import STOPS
     from ...fleet.coordinator import command
     from .stopping import nothing_stopped, or_nothing_stopped, stop_group
 
@@ -153,9 +160,9 @@ def _command(client: Client, group: str, verb: "GroupVerb", *, json: bool) -> in
     if verb in STOPS:
         settings, unread = client.known_mqtt()
         with or_nothing_stopped(group, unread):
-            gathered, failures = asyncio.run(stop_group(client, settings, group, verb))
+            gathered, failures = awaited(stop_group(client, settings, group, verb))
     else:
-        gathered = asyncio.run(command(client.mqtt(), group, verb))
+        gathered = awaited(command(client.mqtt(), group, verb))
     if json:
         print_json([one.payload() for one in gathered])
     codes = [_report_answer(one, verb, json=json) for one in gathered]
@@ -166,6 +173,8 @@ def _command(client: Client, group: str, verb: "GroupVerb", *, json: bool) -> in
 
 
 def _report_answer(one: "Gathered", verb: str, *, json: bool) -> int:
+    from ...api import STOPS, RequestError
+
     if isinstance(one.error, RequestError):
         return report(str(one.error), FAILED)
     if one.error is not None:
@@ -182,12 +191,15 @@ def _report_answer(one: "Gathered", verb: str, *, json: bool) -> int:
 @fleet.command()
 @asks_a_daemon
 def status(group: AnyGroupName = None, *, client: Client, json: AsJson = False) -> None:
-    """Show all robots that the broker knows: groups, what they do, and who is not there."""
+    """Show all robots that the broker knows.
+
+    With their groups, what they do, and who is not there.
+    """
     from motiond.text import listed
 
     from ...fleet.coordinator import list_robots
 
-    rows = asyncio.run(list_robots(client.mqtt(), group, clocks=True))
+    rows = awaited(list_robots(client.mqtt(), group, clocks=True))
     if json:
         print_json(rows)
         return

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Group
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from motiond.client import connect
 from motiond.text import listed
+
+from ...api import ReportHub
+from ...config.client import brokers_of
+from ...fleet.gateway import Gateway, ended_by_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +26,9 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
     from ...api import Report, Subject, Subscription
+    from ...config.mqtt import MqttSettings
 
+DRAW_S, LINE_S = 0.25, 1.0
 SHOWN: frozenset[Subject] = frozenset({"availability", "description", "state", "diagnostics"})
 COLUMNS = ("robot", "groups", "state", "motion", "progress", "daemon", "clock", "offline since")
 TROUBLE = ("fault", "estopped", "offline")
@@ -32,6 +42,44 @@ _STYLES = {
     "fault": "red",
     "offline": "dim",
 }
+
+
+async def show(mqtt: MqttSettings, console: Console, seconds: float | None) -> None:
+    """Show all robots at the brokers until a signal comes."""
+    async with connect(brokers_of(mqtt)):  # a wrong broker is reported
+        pass
+    hub = ReportHub()
+    site = Gateway(mqtt, hub, asks=False)
+
+    def broker() -> str:
+        return f"{site.uplink.address}: {'connected' if site.uplink.connected.is_set() else 'not connected'}"
+
+    table = FleetTable(lambda: site.robots.robots, broker)
+    with hub.subscribe(SHOWN, length=10_000) as reports:
+        async with asyncio.TaskGroup() as tasks:
+            helpers = [
+                tasks.create_task(site.run(), name="fleet.site"),
+                tasks.create_task(_draw(table, reports, console), name="fleet.show"),
+            ]
+            ended = asyncio.Event()
+            with ended_by_signals(ended), suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await ended.wait()
+            for helper in helpers:
+                helper.cancel()
+
+
+async def _draw(table: FleetTable, reports: Subscription, console: Console) -> None:
+    if not console.is_terminal:
+        while True:
+            await asyncio.sleep(LINE_S)
+            table.take_all(reports)
+            console.print(table.line(), soft_wrap=True, markup=False, highlight=False)
+    with Live(table, console=console, auto_refresh=False) as live:
+        while True:
+            table.take_all(reports)
+            live.refresh()
+            await asyncio.sleep(DRAW_S)
 
 
 class FleetTable:

@@ -1,24 +1,19 @@
 """The subcommands that show all robots at a broker: a page for browsers, and a table for a terminal."""
 
-import asyncio
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..output import DONE
+from ..output import DONE, awaited
 from .broker import Client, asks_a_daemon, first_problem, option_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ...config.http import HttpSettings
-    from ...config.mqtt import MqttSettings
 
 app = typer.Typer()
 
-DRAW_S, LINE_S = 0.25, 1.0
 LISTEN = "127.0.0.1:8090"
 
 
@@ -42,7 +37,10 @@ def serve(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more to stderr.")] = False,
     client: Client,
 ) -> int:
-    """Serve a page of all robots at the broker, on any machine, until SIGTERM or SIGINT."""
+    """Serve a page of all robots at the broker, on any machine.
+
+    Until SIGTERM or SIGINT.
+    """
     from ...fleet.gateway import FleetServer
     from ...log import start_logging
 
@@ -50,7 +48,7 @@ def serve(
     http = _http({"listen": listen} | {name: value for name, value in given.items() if value is not None})
     mqtt = client.mqtt()
     start_logging(logging.DEBUG if verbose else logging.INFO)
-    asyncio.run(FleetServer(mqtt, http).run())
+    awaited(FleetServer(mqtt, http).run())
     return DONE
 
 
@@ -75,56 +73,13 @@ def monitor(
     seconds: Annotated[float | None, typer.Option(min=0, help="End by itself after so long.")] = None,
     client: Client,
 ) -> int:
-    """Show all robots at the broker as they move, until Ctrl-C; without a terminal a line a second."""
+    """Show all robots at the broker as they move, until Ctrl-C.
+
+    Without a terminal a line a second.
+    """
     from rich.console import Console
 
-    asyncio.run(_monitor(client.mqtt(), Console(), seconds))
+    from .fleet_table import show
+
+    awaited(show(client.mqtt(), Console(), seconds))
     return DONE
-
-
-async def _monitor(mqtt: "MqttSettings", console: "Console", seconds: float | None) -> None:
-    from contextlib import suppress
-
-    from motiond.client import connect
-
-    from ...api import ReportHub
-    from ...config.client import brokers_of
-    from ...fleet.gateway import Gateway, ended_by_signals
-    from .fleet_table import SHOWN, FleetTable
-
-    async with connect(brokers_of(mqtt)):  # a wrong broker is reported
-        pass
-    hub = ReportHub()
-    site = Gateway(mqtt, hub, asks=False)
-
-    def broker() -> str:
-        return f"{site.uplink.address}: {'connected' if site.uplink.connected.is_set() else 'not connected'}"
-
-    table = FleetTable(lambda: site.robots.robots, broker)
-    with hub.subscribe(SHOWN, length=10_000) as reports:
-        async with asyncio.TaskGroup() as tasks:
-            helpers = [
-                tasks.create_task(site.run(), name="fleet.site"),
-                tasks.create_task(_show(table, reports, console), name="fleet.show"),
-            ]
-            ended = asyncio.Event()
-            with ended_by_signals(ended), suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await ended.wait()
-            for helper in helpers:
-                helper.cancel()
-
-
-async def _show(table: Any, reports: Any, console: "Console") -> None:
-    from rich.live import Live
-
-    if not console.is_terminal:
-        while True:
-            await asyncio.sleep(LINE_S)
-            table.take_all(reports)
-            console.print(table.line(), soft_wrap=True, markup=False, highlight=False)
-    with Live(table, console=console, auto_refresh=False) as live:
-        while True:
-            table.take_all(reports)
-            live.refresh()
-            await asyncio.sleep(DRAW_S)

@@ -1,6 +1,5 @@
 """The subcommand that asks the daemon of this machine for what concerns it as a whole."""
 
-import asyncio
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +8,7 @@ import typer
 
 from motiond import local
 
-from ..output import DEFAULT_CONFIG, NOBODY_ANSWERS, WRONG_INPUT, AsJson, ConfigFile, report, say
+from ..output import DEFAULT_CONFIG, NOBODY_ANSWERS, WRONG_INPUT, AsJson, ConfigFile, awaited, report, say
 
 app = typer.Typer()
 
@@ -32,7 +31,10 @@ def log_level(
     *,
     json: AsJson = False,
 ) -> int:
-    """Say from which level on the daemon of this configuration, on this machine, logs; or set it."""
+    """Say from which level on the daemon logs, or set it.
+
+    It is the daemon of this configuration, on this machine.
+    """
     if not config.is_file():
         hint = "name the configuration of the daemon with -c"
         return report(
@@ -44,7 +46,7 @@ def log_level(
         return report(
             f"{config}: no daemon of this configuration runs on this machine; {hint}", NOBODY_ANSWERS
         )
-    answer = asyncio.run(_ask(config, values))
+    answer = awaited(_ask(config, values))
     say(answer, answer["level"], json=json)
     return 0
 

@@ -1,18 +1,30 @@
 """The subcommands that set a robot going, and may wait for the end."""
 
-import asyncio
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ..output import DEFAULT_CONFIG, DONE, FAILED, AsJson, RobotName, as_listed, print_json, report, say
+from ..output import (
+    DEFAULT_CONFIG,
+    DONE,
+    FAILED,
+    AsJson,
+    RobotName,
+    as_listed,
+    awaited,
+    print_json,
+    report,
+    say,
+)
 from .broker import Client, asks_a_daemon, option_of
 from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
 from .request import ask
 
 if TYPE_CHECKING:
+    from ...api import PlayRequest
+    from ...tools.dry_run import DryRun as PlayedDry
     from .playing import Outcome
 
 app = typer.Typer()
@@ -69,9 +81,7 @@ def play(
     asks = {"--replace": replace, "--queue": queue, "--no-wait": not wait}
     asks |= {option_of(name): True for name in client.typed - {"config"}}
     if _plays_here(asks, dry_run=dry_run, traced=trace is not None):
-        from .dry_run import play_dry
-
-        return play_dry(client.config or DEFAULT_CONFIG, robot, request, trace, json=json)
+        return _play_dry(client.config or DEFAULT_CONFIG, robot, request, trace, json=json)
     if not wait:
         return _accept(client, robot, "play", request, f"accepted {motion}", json=json)
     return _to_the_end(client, robot, "play", request, json=json)
@@ -86,7 +96,7 @@ def _accept(client: Client, robot: str, verb: str, request: dict[str, Any], text
 
 def _to_the_end(client: Client, robot: str, verb: str, request: dict[str, Any], *, json: bool) -> int:
     """Return once the motion has ended and what follows it is done."""
-    outcome = asyncio.run(_play(client, robot, verb, request))
+    outcome = awaited(_play(client, robot, verb, request))
     return _report(robot, outcome, json=json)
 
 
@@ -122,6 +132,41 @@ def _plays_here(asks: dict[str, bool], *, dry_run: bool, traced: bool) -> bool:
     return dry_run
 
 
+def _play_dry(config: Path, robot: str, request: dict[str, Any], trace: Path | None, *, json: bool) -> int:
+    """Play a motion without a daemon and report how it went; the exit codes are those of a real play."""
+    import orjson
+
+    from ...api import RawRequest, parse
+    from ...config.settings import load_settings
+    from ...telemetry import save_trace
+    from ...tools.dry_run import run_dry
+
+    checked = cast("PlayRequest", parse(RawRequest(robot, "play", orjson.dumps(request))))
+    dry_run = run_dry(load_settings(config), robot, checked, traced=trace is not None)
+    if trace is not None and dry_run.trace is not None:
+        save_trace(trace, dry_run.trace)
+    return _report_dry_run(robot, dry_run, json=json)
+
+
+def _report_dry_run(robot: str, dry_run: "PlayedDry", *, json: bool) -> int:
+    result = dry_run.result
+    text = f"{robot}: {result['motion']} ended with {result['code']}; {result['message']}"
+    succeeded = result["code"] == "SUCCESSFUL"
+    if json:
+        print_json(dry_run.payload())
+    elif succeeded:
+        typer.echo(text)
+    if not json:
+        typer.echo(f"{robot}: {_how(dry_run)}")
+    return DONE if succeeded else report(text, FAILED)
+
+
+def _how(dry_run: "PlayedDry") -> str:
+    replaced = f" in place of {dry_run.in_place_of}" if dry_run.in_place_of else ""
+    times = f"{dry_run.lasted_s:.1f} s of motion in {dry_run.took_s:.2f} s"
+    return f"dry run on simulated actuators{replaced}; {times}"
+
+
 def _on_busy(*, replace: bool, queue: bool) -> str:
     if replace and queue:
         raise typer.BadParameter("--replace and --queue exclude each other; choose one")
@@ -141,7 +186,10 @@ def goto(
     client: Client,
     json: AsJson = False,
 ) -> int:
-    """Go to a posture; with --wait, exit code 1 if it does not get there."""
+    """Go to a posture.
+
+    With --wait, exit code 1 if it does not get there.
+    """
     request = {**_posture(where), "on_busy": _on_busy(replace=replace, queue=queue)}
     if from_beyond:
         request["from_beyond"] = True

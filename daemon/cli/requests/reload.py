@@ -1,13 +1,12 @@
 """The subcommand that has a daemon read motions, certificates and tokens again."""
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from motiond import local
 
-from ..output import DONE, FAILED, NOBODY_ANSWERS, AnyRobotName, AsJson, print_json, report
+from ..output import DONE, FAILED, NOBODY_ANSWERS, AnyRobotName, AsJson, awaited, print_json, report
 from .broker import Client, asks_a_daemon
 
 if TYPE_CHECKING:
@@ -24,7 +23,9 @@ READING_S = 85.0
 @app.command()
 @asks_a_daemon
 def reload(robot: AnyRobotName = None, *, client: Client, json: AsJson = False) -> int:
-    """Read motions, certificates and tokens again; exit code 1 if a motion cannot be played.
+    """Read motions, certificates and tokens again.
+
+    Exit code 1 if a motion cannot be played.
 
     The daemon of this configuration on this machine also names each key of the configuration that has
     changed: it counts from the daemon's next start on. With ROBOT, or where that daemon is elsewhere, only
@@ -41,7 +42,7 @@ def reload(robot: AnyRobotName = None, *, client: Client, json: AsJson = False) 
             except NoAnswer as error:  # somebody has its socket who is not believed
                 reason, code, is_asked_here = str(error), NOBODY_ANSWERS, False
         report(f"{reason}; motions are read again, the configuration is not", code)
-    rows = asyncio.run(_reload_motions(client, robot, is_asked_here=is_asked_here))
+    rows = awaited(_reload_motions(client, robot, is_asked_here=is_asked_here))
     if json:
         print_json([_payload(row) for row in rows] if robot is None else _payload(rows[0]))
     for row in rows:
@@ -52,7 +53,7 @@ def reload(robot: AnyRobotName = None, *, client: Client, json: AsJson = False) 
 
 def _reload_here(config: "Path", *, json: bool) -> int:
     """Print what can be played, and what needs a restart."""
-    answer = asyncio.run(_ask_daemon(config))
+    answer = awaited(_ask_daemon(config))
     if json:
         print_json(answer)
     code = DONE
@@ -71,6 +72,8 @@ async def _ask_daemon(config: "Path") -> dict[str, Any]:
 
 
 async def _reload_motions(client: Client, name: str | None, *, is_asked_here: bool) -> list[dict[str, Any]]:
+    import asyncio
+
     from motiond.client import ClientError, NoAnswer
 
     async def row_of(robot: "Robot") -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """One request of a subcommand: what is asked, and how numbers and places on a motion are written."""
 
-import asyncio
 import math
 import re
 from collections.abc import Callable
@@ -8,7 +7,7 @@ from typing import Any
 
 import typer
 
-from ..output import as_listed
+from ..output import as_listed, awaited
 from .broker import Client
 
 LEAST_SPEED, MOST_SPEED, LONGEST_TOLD = 0.1, 10.0, 60
@@ -24,7 +23,7 @@ def ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None = Non
     NoAnswer
         If nobody answers.
     """
-    return asyncio.run(_ask(client, robot, verb, body))
+    return awaited(_ask(client, robot, verb, body))
 
 
 async def _ask(client: Client, robot: str, verb: str, body: dict[str, Any] | None) -> dict[str, Any]:

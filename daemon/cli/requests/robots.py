@@ -1,15 +1,14 @@
 """The subcommands that ask a daemon and end with its answer: one function each."""
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...api import holder_of
 from ..output import (
     AnyRobotName,
     AsJson,
     RobotName,
+    awaited,
     load_tables_meanwhile,
     print_json,
     print_table,
@@ -17,7 +16,6 @@ from ..output import (
 )
 from .broker import Client, asks_a_daemon
 from .request import ask, place_of, read_speed
-from .stopping import stop_robot
 
 if TYPE_CHECKING:
     from motiond.client import Robot
@@ -37,7 +35,10 @@ def seek(
     client: Client,
     json: AsJson = False,
 ) -> None:
-    """Go to another place of the motion, and play on from there if it played."""
+    """Go to another place of the motion.
+
+    If it played, it plays on from there.
+    """
     answer = ask(client, robot, "seek", place_of(place))
     say(answer, f"{robot}: {answer['state']}", json=json)
 
@@ -108,14 +109,24 @@ def speed(
 @app.command()
 @asks_a_daemon
 def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
-    """Stop softly, on the path; exit code 1 where no actuator is there to be stopped."""
+    """Stop softly, on the path.
+
+    Exit code 1 where no actuator is there to be stopped, or a daemon on this machine does not answer.
+    """
+    from .stopping import stop_robot
+
     return stop_robot(client, robot, "stop", json=json)
 
 
 @app.command()
 @asks_a_daemon
 def estop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
-    """Halt at once and stay so until reset; this is no safety-rated stop."""
+    """Halt at once until reset; this is no safety-rated stop.
+
+    Exit codes as of `stop`.
+    """
+    from .stopping import stop_robot
+
     return stop_robot(client, robot, "estop", json=json)
 
 
@@ -137,7 +148,10 @@ def reboot(
     client: Client,
     json: AsJson = False,
 ) -> None:
-    """Restart servos that have shut down; their torque goes off, and their errors go."""
+    """Restart servos that have shut down.
+
+    Their torque goes off, and their errors go.
+    """
     answer = ask(client, robot, "servo/reboot", {"servos": servos})
     say(answer, f"{robot}: restarted {', '.join(answer['actuators'])}; {answer['state']}", json=json)
 
@@ -164,8 +178,11 @@ def control(
     client: Client,
     json: AsJson = False,
 ) -> None:
-    """Say who is in control of a robot; other subcommands are in control by themselves where they have to."""
-    before, control_of_robot = asyncio.run(_control(client, robot, take=take))
+    """Say who is in control of a robot.
+
+    Other subcommands are in control by themselves where they have to.
+    """
+    before, control_of_robot = awaited(_control(client, robot, take=take))
     if take:
         text = f"control was taken from {before}" if before is not None else "nobody was in control"
     elif not control_of_robot["required"]:
@@ -181,12 +198,14 @@ def control(
 
 async def _control(client: Client, robot: str, *, take: bool) -> tuple[str | None, dict[str, Any]]:
     """Return who had control, where it is taken from them, and what is reported of it now."""
+    from motiond.local import own_holder
+
     async with client.connect("control") as daemon:
         arm, before = daemon.robot(robot), None
         await arm.status()  # what a broker keeps may be of a daemon that is gone
         if take:
             before = (await arm.report("lease"))["holder"]
-            taken = await arm.request("lease/take", holder=holder_of("control"))
+            taken = await arm.request("lease/take", holder=own_holder("control"))
             await arm.request("lease/release", lease=taken["lease"])
         async with arm.reports("lease") as reports:
             async for report in reports:
@@ -208,7 +227,7 @@ def status(
 
     if not json:
         load_tables_meanwhile()
-    rows = asyncio.run(_overview(client, robot))
+    rows = awaited(_overview(client, robot))
     if json:
         print_json(rows if robot is None else rows[0])
         return
@@ -222,6 +241,8 @@ def status(
 
 async def _overview(client: Client, name: str | None) -> list[dict[str, Any]]:
     """Ask one robot or all of them for their status; of all, those that do not answer come as offline."""
+    import asyncio
+
     from motiond.client import ClientError, NoAnswer
 
     async with client.connect("status") as daemon:

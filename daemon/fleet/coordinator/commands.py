@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from motiond.client import NoAnswer
+from motiond.local import own_holder
 from motiond.text import listed
 
-from ...api import VERBS, RequestError, holder_of
+from ...api import VERBS, RequestError
 from .conversation import conversing
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def shortfall(group: str, verb: GroupVerb, gathered: list[Gathered]) -> RequestE
 
 async def _ask_all(settings: MqttSettings, group: str, verb: GroupVerb) -> list[Gathered]:
     """Ask each robot of a group as soon as it is known to be one."""
-    async with conversing(settings, holder_of(f"fleet {verb}")) as conversation:
+    async with conversing(settings, own_holder(f"fleet {verb}")) as conversation:
         asked: dict[str, asyncio.Task[dict[str, Any]]] = {}
 
         def ask_new(*_: object) -> None:

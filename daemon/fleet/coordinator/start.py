@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from motiond.client import NoAnswer
+from motiond.local import own_holder
 from motiond.text import echoed, listed, nearest
 
-from ...api import RequestError, holder_of
+from ...api import RequestError
 from .appointment import Appointment, Prepared, appoint
 from .conversation import ANSWER_S, conversing
 from .outcomes import Outcomes
@@ -75,7 +76,7 @@ async def coordinating(
     NoAnswer
         If the broker cannot be reached.
     """
-    async with conversing(settings, holder_of("fleet play")) as conversation:
+    async with conversing(settings, own_holder("fleet play")) as conversation:
         yield Coordinator(conversation, play, fresh_s)
 
 

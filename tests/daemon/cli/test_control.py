@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.api import holder_of
+from motiond.local import own_holder
 from tests.daemon.cli.program import Program, daemon_of
 
 if TYPE_CHECKING:
@@ -128,11 +128,11 @@ async def test_where_everybody_commands_nothing_is_acquired(daemon: Daemon) -> N
 def test_a_name_can_always_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("getpass.getuser", lambda: "a\x1b[2J")
     monkeypatch.setattr("socket.gethostname", lambda: "h" * 200)
-    assert holder_of("play") == ("a?[2J@" + "h" * 200)[:60]
+    assert own_holder("play") == ("a?[2J@" + "h" * 200)[:60]
 
     def fail() -> str:
         raise OSError
 
     monkeypatch.setattr("getpass.getuser", fail)
     monkeypatch.setattr("socket.gethostname", lambda: "bench")
-    assert holder_of("play") == "somebody@bench (motiond play)"
+    assert own_holder("play") == "somebody@bench (motiond play)"

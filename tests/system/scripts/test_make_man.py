@@ -35,7 +35,7 @@ def printed(page: str, *options: str, language: str = "C.UTF-8") -> subprocess.C
 
 def test_a_page_reads_as_the_help_does(pages: dict[str, str]) -> None:
     text = " ".join(printed(pages["motiond-completion.1"]).stdout.split())
-    assert "motiond-completion - write the script by which a shell completes subcommands" in text
+    assert "motiond-completion - write the script by which a shell completes a command line" in text
     assert "SYNOPSIS motiond completion [OPTIONS] SHELL DESCRIPTION" in text
     assert "The shell; docs/cli.md says where it looks for the script. [required]" in text
     assert text.split("SEE ALSO ")[1].startswith("motiond(1)")
