@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import nearest, quoted
 
-from ..errors import BadText
 from ..io.element import Element as XmlElement
-from ..io.mesh_file import find_mesh
+from ..io.mesh_file import mesh_beside
 from ..io.xml_file import XmlFile
 from ..io.xml_tree import parse_root
 from .attributes import AttributeReader, is_known_to_version
@@ -110,7 +109,8 @@ class _File(XmlFile):
 
     def _element(self, element: XmlElement) -> Element:
         values, where = self.attributes.read(element, RULES[element.tag]), element.where
-        mesh = _mesh(where, self.source, values.get("mesh_path", ""))
+        path: str = values.get("mesh_path", "")
+        mesh = mesh_beside(self.source, path, where) if path else None
         made = Element(element.tag, where, values, self._outputs(element), mesh)
         _check_pairs(made)
         if "mesh_path" not in element.xml.attrib:
@@ -169,19 +169,3 @@ def _check_pairs(element: Element) -> None:
                 "one replaces what the other adds to",
                 "keep one of them",
             )
-
-
-def _mesh(where: Where, source: Source, path: str) -> Mesh | None:
-    """Find the mesh that a file names; one that cannot be shown is noted as an oddity."""
-    if not path:
-        return None
-    if "://" in path:
-        where.warn(
-            f"mesh {quoted(path)} is not shown", "nothing is fetched from the network", "save it in a file"
-        )
-        return None
-    try:
-        return find_mesh(source.beside(path))
-    except BadText as error:
-        where.warn(f"mesh {quoted(path)} is not shown", error.reason, error.hint)
-        return None

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from motiond.text import printable
+from motiond.text import printable, quoted
 
 from ..errors import BadText
 from ..model.shapes import Mesh
@@ -15,6 +15,7 @@ from .regular_file import open_regular
 from .source import SizeBound
 
 if TYPE_CHECKING:
+    from ..errors import Where
     from ..model.shapes import MeshFormat
     from .source import Source
 
@@ -60,6 +61,19 @@ def find_mesh(source: Source) -> Mesh:
     if format_ == "gltf":
         _refuse_outer_buffers(name, mesh)
     return mesh
+
+
+def mesh_beside(source: Source, name: str, where: Where) -> Mesh | None:
+    """Return the mesh of a name in a file; None where it cannot be shown, which is noted as an oddity."""
+    what = f"mesh {quoted(name)} is not shown"
+    if "://" in name:
+        where.warn(what, "nothing is fetched from the network", "save it in a file")
+        return None
+    try:
+        return find_mesh(source.beside(name))
+    except BadText as error:
+        where.warn(what, error.reason, error.hint)
+        return None
 
 
 def open_mesh(mesh: Mesh) -> BinaryIO:

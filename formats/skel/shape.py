@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.text import echoed
-
 from ..arrays import frozen
 from ..errors import BadText
-from ..io.mesh_file import find_mesh
+from ..io.mesh_file import mesh_beside
 from ..io.values import parse_colour
 from ..model.poses import turned_to
 from ..model.shapes import Shape, ellipsoid
@@ -95,18 +93,11 @@ def _plane(node: Node) -> Shape:
 def _mesh(node: Node, source: Source) -> Shape | None:
     name = node.word("file_name")
     x, y, z = node.vector("scale", np.ones(3)).tolist()
-    reason, hint = "", ""
     if not name:
-        reason, hint = "it has no <file_name>", "name a file"
-    elif "://" in name:
-        reason, hint = "nothing is fetched from the network", "name a file beside this one"
-    else:
-        try:
-            return Shape("mesh", mesh=find_mesh(source.beside(name)), scale=(x, y, z))
-        except BadText as error:
-            reason, hint = error.reason, error.hint
-    node.where.warn(f"mesh '{echoed(name)}' is not shown", reason, hint)
-    return None
+        node.where.warn("mesh '' is not shown", "it has no <file_name>", "name a file")
+        return None
+    mesh = mesh_beside(source, name, node.where)
+    return Shape("mesh", mesh=mesh, scale=(x, y, z)) if mesh else None
 
 
 def _colour(node: Node) -> tuple[float, float, float, float] | None:

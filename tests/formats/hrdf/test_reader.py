@@ -12,7 +12,6 @@ from tests.tables import table
 
 GOOD = Path(__file__).parents[2] / "files" / "good"
 ROBOTS = Path(__file__).parents[3] / "config" / "robots"
-PAGE = Path(__file__).parents[3] / "docs" / "formats" / "hrdf.md"
 
 
 def load_file(path: Path) -> RobotModel:
@@ -33,24 +32,6 @@ def names(model: RobotModel, kind: str) -> list[str]:
 
 def place(model: RobotModel, frame: str, *q: float) -> Floats:
     return model.forward_kinematics(np.array(q))[frame]
-
-
-@pytest.mark.parametrize(
-    ("head", "expected"),
-    [
-        (b'<robot version="1.6.0">', True),
-        (b"<robot/>", True),
-        (b'\xef\xbb\xbf<?xml version="1.0"?>\n<!-- <sdf> -->\n<robot', True),
-        (b"<sdf version='1.7'><!-- <robot> -->", False),
-        (b"<!-- <robot> and no end", False),
-        (b"<robots>", False),
-        (b"<Robot>", False),
-        (b"robot: 1", False),
-        (b"", False),
-    ],
-)
-def test_sniffs_the_first_element(head: bytes, expected: bool) -> None:  # noqa: FBT001 - a table column
-    assert hrdf.sniff(head) is expected
 
 
 def test_six_axis_arm_of_the_demo() -> None:
@@ -294,20 +275,3 @@ def test_bracket_may_hold_its_one_output() -> None:
 @table("body")
 def test_parts_that_fit_are_accepted(body: str) -> None:
     assert load_text(body).warnings == ()
-
-
-def test_web_mesh_needs_no_network() -> None:
-    model = load_text('<rigid-body mass="1" mesh_path="https://example.com/a.obj"/>')
-    assert model.warnings == (
-        (
-            "arm.hrdf:1: mesh 'https://example.com/a.obj' is not shown; "
-            "nothing is fetched from the network; save it in a file"
-        ),
-    )
-
-
-def test_example_of_the_page_loads() -> None:
-    text = PAGE.read_text(encoding="utf-8").split("```xml\n")[1].split("```")[0]
-    (model,) = hrdf.load(text.encode(), Source(Path("arm.hrdf")))
-    assert [joint.name for joint in model.joints] == ["shoulder", "elbow"]
-    assert names(model, "end_effector") == ["hand/end_effector"]

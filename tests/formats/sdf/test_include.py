@@ -10,7 +10,6 @@ import pytest
 from motiond.formats import FormatError, load_robot, load_robots
 from tests.tables import table
 
-BAD = Path(__file__).parents[2] / "files" / "bad" / "sdf"
 WHEEL = '<sdf version="1.9"><model name="wheel"><pose>9 0 0 0 0 0</pose><link name="rim"/></model></sdf>'
 CONFIG = '<model><sdf version="1.9">model.sdf</sdf></model>'
 
@@ -235,24 +234,6 @@ def test_merged_model_is_placed_by_a_frame_of_its_own() -> None:
         "arm.sdf:2: frame '_merged__wheel__model__' has a placement_frame outside of it; "
         "it is placed by a frame of its own; name one"
     )
-
-
-def test_files_that_include_each_other_are_refused_with_the_ring() -> None:
-    ring = f"{BAD}/ring.sdf -> {BAD}/ring_back.sdf -> {BAD}/ring.sdf"
-    assert refusal(str(BAD / "ring.sdf")) == (
-        f"{BAD}/ring_back.sdf:4: files include each other in a ring; {ring}; remove one <include>"
-    )
-
-
-def test_files_that_double_each_other_end_in_a_message() -> None:
-    for number in range(7):
-        twice = "".join(
-            f"<include><uri>m{number + 1}.sdf</uri><name>{name}</name></include>" for name in "ab"
-        )
-        write(f"m{number}.sdf", f'<sdf version="1.9"><model name="m">{twice}<link name="L"/></model></sdf>')
-    links = "".join(f'<link name="l{number}"/>' for number in range(100))
-    write("m7.sdf", f'<sdf version="1.9"><model name="m">{links}</model></sdf>')
-    assert "more than 10000 elements" in refusal("m0.sdf")
 
 
 PADDING = f"<!--{'=' * 250_000}-->"

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from motiond.formats import Joint, RobotModel
 
 GOOD = Path(__file__).parents[2] / "files" / "good" / "sdf"
-PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "sdf.md").read_text(encoding="utf-8")
+
+
 INF = float("inf")
 
 
@@ -239,11 +240,3 @@ def test_sdf_is_known_by_suffix_or_root(name: str, tmp_path: Path) -> None:
 def test_file_without_models_holds_no_robot() -> None:
     text = b'<sdf version="1.6"><world name="w"><light name="sun" type="point"/></world></sdf>'
     assert sdf.load(text, Source(Path("w.sdf"))) == []
-
-
-def test_example_on_the_page_is_read() -> None:
-    example = PAGE.split("```xml\n")[1].split("```")[0]
-    crane = sdf.load(example.encode(), Source(Path("crane.sdf")))[0]
-    assert (crane.name, crane.dof, crane.warnings) == ("crane", 1, ())
-    hook = crane.forward_kinematics([np.pi / 2])["hook"]
-    np.testing.assert_allclose(hook[:3, 3], [0, 1.5, 1.2], atol=1e-12)

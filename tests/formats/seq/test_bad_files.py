@@ -41,22 +41,6 @@ def test_a_bad_file_is_refused(name: str, message: str) -> None:
     assert str(caught.value) == f"{BAD / name}{message}"
 
 
-def test_all_faults_of_a_file_come_at_once() -> None:
-    with pytest.raises(FormatError) as caught:
-        load_motion(BAD / "many_faults.seq")
-    assert str(caught.value).replace(f"{BAD}/", "").splitlines() == [
-        "many_faults.seq:5: frameRate stands twice; first on line 4; remove one of them",
-        "many_faults.seq:4: frameRate is -500; a frame rate lies between 0.001 and 100000 frames/s; correct it",
-        "many_faults.seq:13: row 0 has 2 numbers; numParts is 3; add the missing value or correct numParts",
-        "many_faults.seq:14: row 1 holds '.inf'; values are finite numbers; write a number",
-        "many_faults.seq:11: partLabels has 'hip' 2 times; a label names one part; give each part its own",
-        "many_faults.seq:18: numParts is 0; a MultiSE3Seq has 1 to 10000 parts; correct it",
-        "many_faults.seq:16: component 1 has no SE3Format; a MultiSE3Seq needs it "
-        "(XYZQWQXQYQZ, XYZQXQYQZQW, XYZRPY); add SE3Format",
-        "many_faults.seq:22: component 2 has no type; it says what the component is; add type",
-    ]
-
-
 def test_a_long_list_of_bad_components_ends() -> None:
     lines = refusal(HEAD + "components:\n" + "  - { content: x }\n" * 2_000).splitlines()
     assert lines[0] == "case.seq:6: component 0 has no type; it says what the component is; add type"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from motiond.formats import Motion, load_motion, load_motions, trim_frames
+from motiond.formats import Motion, load_motion, trim_frames
 
 ROOT = Path(__file__).parents[3]
 GOOD = ROOT / "tests" / "files" / "good"
@@ -190,18 +190,6 @@ def test_the_arm_s_motions_start_and_end_at_rest_within_modest_speeds(name: str)
     assert np.abs(velocity[[0, -1]]).max() < 0.01
     assert np.abs(velocity).max() <= 1.0
     assert np.abs(acceleration).max() <= 3.0
-
-
-def test_the_example_in_the_documentation_is_read(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "formats" / "seq.md").read_text()
-    examples = re.findall(r"```yaml\n(type:.*?)```", page, re.DOTALL)
-    for number, example in enumerate(examples):
-        path = tmp_path / f"example{number}.seq"
-        path.write_text(example)
-        (motion,) = load_motions(path)
-        assert motion.joint_names == ("hip", "knee")
-        assert motion.warnings == ()
-    assert examples
 
 
 def poses(*rows: str, kind: str = "XYZQWQXQYQZ") -> str:

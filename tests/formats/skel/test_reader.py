@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
 GOOD = Path(__file__).parents[2] / "files" / "good"
-PAGE = Path(__file__).parents[3] / "docs" / "formats" / "skel.md"
+
+
 QUARTER = np.pi / 2
 
 
@@ -224,10 +225,3 @@ def test_actuator_types_are_kept_and_the_default_is_torque() -> None:
 @table("inside, warning")
 def test_what_is_odd_is_read_with_a_warning(inside: str, warning: str) -> None:
     assert list(robot(inside).warnings) == [f"s.skel:4: {warning}"]
-
-
-def test_the_pages_example_is_read() -> None:
-    example = PAGE.read_text().partition("```xml\n")[2].partition("```")[0]
-    (arm,) = skel.load(example.encode(), Source(Path("arm.skel")))
-    assert ([one.name for one in arm.joints], arm.dof, arm.warnings) == (["foot", "elbow"], 1, ())
-    np.testing.assert_allclose(arm.forward_kinematics([1.0])["forearm"][:3, 3], [0, 0, 0.3])

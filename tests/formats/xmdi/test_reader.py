@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from tests.tables import table
 
 FILES = Path(__file__).parents[2] / "files"
 GESTURES = FILES / "good" / "gestures.xmdi"
-PAGE = Path(__file__).parents[3] / "docs" / "formats" / "xmdi.md"
 
 
 def refusal(data: str | bytes) -> str:
@@ -123,35 +121,8 @@ def test_a_bad_file_is_refused(text: str, message: str) -> None:
     assert refusal(text) == message
 
 
-def test_all_problems_of_a_file_are_told_at_once() -> None:
-    with pytest.raises(FormatError) as caught:
-        load_motions(FILES / "bad" / "many_faults.xmdi")
-    told = (FILES / "bad" / "many_faults_xmdi.txt").read_text()
-    assert str(caught.value).replace(f"{FILES}/bad/", "") + "\n" == told
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"<xmdi>\0</xmdi>",
-        b"<xmdi>\xff</xmdi>",
-        b'<!DOCTYPE x [<!ENTITY a "&b;&b;"><!ENTITY b "&a;">]><xmdi a="&a;"/>',
-        b'<!DOCTYPE x [<!ENTITY a "' + b"x" * 9000 + b'">]><xmdi a="' + b"&a;" * 2000 + b'"/>',
-    ],
-)
-def test_what_libxml2_refuses_in_words_of_its_own_is_refused(data: bytes) -> None:
-    assert re.fullmatch(r"m\.xmdi:1: this is no well-formed XML; \S[^\n]*\S", refusal(data))
-
-
 def test_what_the_reader_overlooks_the_schema_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "POSITIONS", ("angle",))
     text = motion(servo("1", "0")).replace("position>", "angle>")
     assert refusal(text).startswith("m.xmdi:1: Element 'angle': This element is not expected.")
     assert refusal(text).endswith("; xmdi.xsd describes a motion; correct it")
-
-
-def test_the_pages_example_is_read() -> None:
-    example = PAGE.read_text().partition("```xml\n")[2].partition("```")[0]
-    (wave,) = xmdi.load(example.encode(), Source(Path("wave.xmdi")))
-    assert (wave.joint_names, wave.positions.shape, wave.frame_rate) == (("shoulder",), (41, 1), 31.25)
-    assert wave.metadata["attributes"] == {"author": "J. Doe"}
