@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,12 +14,10 @@ from motiond.local import address_of, addresses, daemon_of
 
 from .daemon import RECONNECT_S, Daemon
 from .messages import HttpTransport, SocketTransport
-from .several import SeveralTransport
+from .several import MachineTransport, SeveralTransport
 from .target import PORTS, Broker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .several import Make
 
 DEFAULT_CONFIG = Path("/etc/motiond/motiond.yaml")
@@ -59,30 +58,36 @@ def connect(
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If `where` is no such URL.
     """
-    makes = _of_this_machine(config) if where is None else []
-    if not makes:
-        if where is None:
-            where = os.environ.get("MOTIOND_BROKER") or Broker()
-        several = [where] if isinstance(where, str | Broker) else where
+    make: Make
+    if where is None and config is not None:
+        make = partial(SocketTransport, daemon_of(config) or address_of(config), config=Path(config))
+    elif where is None:
+        broker = _made(os.environ.get("MOTIOND_BROKER") or Broker(), base, token, ca_file)
+        here = _of_this_machine()
+        make = partial(MachineTransport, here, broker) if here else broker
+    else:
+        several = [*where] if isinstance(where, Sequence) and not isinstance(where, str) else [where]
+        if not several:
+            raise ValueError("no broker is named; name one, or leave it out for the daemons of this machine")
         makes = [_made(one, base, token, ca_file) for one in several]
-    make = makes[0] if len(makes) == 1 else partial(SeveralTransport, makes)
+        make = makes[0] if len(makes) == 1 else partial(SeveralTransport, makes)
     return Daemon(make, holder=holder, reconnect_s=reconnect_s)
 
 
-def _of_this_machine(config: Path | str | None) -> list[Make]:
-    """Return how the daemons of this machine are reached, or the one of a configuration."""
-    if config is not None:
-        return [partial(SocketTransport, daemon_of(config) or address_of(config), config=Path(config))]
-    named = Path(os.environ.get("MOTIOND_CONFIG") or DEFAULT_CONFIG)
-    if own := daemon_of(named):
-        return [partial(SocketTransport, own, config=named)]
-    return [partial(SocketTransport, address) for address in addresses()]
+def _of_this_machine() -> list[Make]:
+    """Return how the daemons of this machine are reached: that of the configuration, where there is one."""
+    named = os.environ.get("MOTIOND_CONFIG")
+    if named is None and not DEFAULT_CONFIG.exists():
+        return [partial(SocketTransport, address) for address in addresses()]
+    config = Path(named or DEFAULT_CONFIG)
+    own = daemon_of(config)
+    return [] if own is None else [partial(SocketTransport, own, config=config)]
 
 
-def _made(where: str | Broker, base: str | None, token: str | None, ca_file: Path | None) -> Make:
+def _made(where: object, base: str | None, token: str | None, ca_file: Path | None) -> Make:
     if isinstance(where, str):
         scheme = urlsplit(where).scheme
         if scheme in {"http", "https"}:
@@ -90,6 +95,8 @@ def _made(where: str | Broker, base: str | None, token: str | None, ca_file: Pat
         if scheme == "unix":
             return partial(SocketTransport, where.removeprefix("unix:"))
         where = Broker(where)
+    if not isinstance(where, Broker):
+        raise TypeError(f"a broker is named by its URL or as a Broker, and {where!r} is neither")
     if where.scheme not in PORTS:
         raise ValueError(
             f"'{where.url}' names no daemon; write mqtt[s]://HOST, ws[s]://HOST, http[s]://HOST or unix:/PATH"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import time
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from weakref import WeakSet
 
 from .errors import ClientError, ConnectionLost, NoAnswer, Refused
-from .reports import RETAINED, Report, Result, Stream
-from .transport import GROUP, STOPS
+from .reports import RETAINED, Report, Result, Stream, refuse_unknown
+from .transport import GROUP, STOPS, UNEXPIRING, Deadline, data_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -25,7 +27,9 @@ RENEWALS_A_TTL = 3  # so that two of them may be lost
 RELEASE_S = 1.0
 LOOK_S = 0.1
 RELEASED_AFTER = frozenset({"release", "park"})
-NO_RESULT = "its motion is over, and no result comes; the broker may not take it; look at the daemon's log"
+LONGEST_BODY = 65_536
+"""In bytes; no daemon takes more."""
+NO_NAME = frozenset("/+#\0")
 READS_FILES = frozenset({"motions/reload", "motions/delete"})
 
 
@@ -61,6 +65,7 @@ class Daemon:
         self._followed: frozenset[tuple[str, str]] = frozenset()
         self._following: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
         self._is_closed = False
 
     async def __aenter__(self) -> Self:
@@ -76,7 +81,7 @@ class Daemon:
         self._is_closed = True
         for stream in [*self._streams]:
             stream.end()
-        tasks = [task for task in (self._following, self._watching) if task is not None]
+        tasks = [task for task in (self._following, self._watching, self._looking) if task is not None]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -109,22 +114,62 @@ class Daemon:
     # -- robots ----------------------------------------------------------------------------------------------
 
     def robot(self, name: str) -> Robot:
-        """Return one robot, whether it is there or not."""
-        return Robot(self, name)
+        """Return one robot, whether it is there or not.
+
+        Raises
+        ------
+        TypeError, Refused
+            If no robot can have that name.
+        """
+        return Robot(self, _name(name, "robot"))
 
     async def robots(self) -> list[Robot]:
-        """Return all robots that are known, by name."""
-        return [Robot(self, name) for name in sorted(await self._transport.names())]
+        """Return all robots that are known, by name.
+
+        Raises
+        ------
+        NoAnswer
+        """
+        async with self.in_time("", "no names of robots", Deadline(ANSWER_S)):
+            names = await self._transport.names()
+        return [Robot(self, name) for name in sorted(names)]
 
     def group(self, name: str) -> Group:
-        """Return a group of robots."""
-        return Group(self, name)
+        """Return a group of robots; raises as `robot`."""
+        return Group(self, _name(name, "group"))
 
     async def absence(self, robot: str) -> str:
         """Return why a robot may not answer, with a hint."""
-        return await self._transport.absence(robot)
+        return self._transport.absence(robot)
 
-    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    @property
+    def takes_no_result(self) -> str:
+        """Why a result that was published may not have come, where there is more to say than that."""
+        return self._transport.takes_no_result
+
+    @asynccontextmanager
+    async def in_time(self, path: str, problem: str, deadline: Deadline) -> AsyncIterator[None]:
+        """Raise NoAnswer at the deadline, with what is known then; that is looked for at half of it."""
+        looking = asyncio.get_running_loop().call_later(deadline.left_s / 2.0, self._look_soon)
+        try:
+            async with asyncio.timeout_at(deadline.at_s):
+                yield
+        except TimeoutError:
+            if not self._transport.connected.is_set():
+                raise self._transport.lost() from None
+            absence = self._transport.absence(path.removeprefix(GROUP))
+            where = path or self.place
+            raise NoAnswer(f"{where}: {problem} in {deadline.timeout_s:g} s; {absence}") from None
+        finally:
+            looking.cancel()
+
+    def _look_soon(self) -> None:
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._transport.look(), name="client.look")
+
+    async def ask(
+        self, path: str, verb: str, payload: dict[str, Any], timeout_s: float | Deadline
+    ) -> dict[str, Any]:
         """Send one request, as `Robot.request` does, without acquiring control.
 
         Parameters
@@ -132,31 +177,41 @@ class Daemon:
         path : str
             A robot's name, `group:NAME`, or '' for the daemon itself.
         """
-        transport, loop = self._transport, asyncio.get_running_loop()
-        if path.startswith(GROUP) and not transport.has_groups:
+        deadline = timeout_s if isinstance(timeout_s, Deadline) else Deadline(timeout_s)
+        if path.startswith(GROUP) and not self._transport.has_groups:
             problem, reason = "groups cannot be asked at a broker", "a daemon coordinates them"
             hint = "connect to its socket or its page, or use `motiond fleet`"
             raise ClientError(f"{path.removeprefix(GROUP)}: {problem}; {reason}; {hint}")
-        deadline_s = loop.time() + timeout_s
-        try:
-            while True:
-                async with asyncio.timeout_at(deadline_s):
-                    await transport.until_connected()
-                try:
-                    left_s = deadline_s - loop.time()
-                    return data_of(await transport.ask(path, verb, payload, left_s))
-                except ConnectionLost as error:
-                    if verb not in STOPS:
-                        problem = "the connection was lost before the answer came"
-                        hint = "it may have been acted on; look at what the robot does"
-                        raise ConnectionLost(f"{path}/{verb}: {problem}; {hint}") from error
-                    await asyncio.sleep(0)
-        except TimeoutError:
-            pass
-        if not transport.connected.is_set():
-            raise transport.lost()
-        absence = await transport.absence(path)
-        raise NoAnswer(f"{path or self.place}: no answer in {timeout_s:g} s; {absence}")
+        _refuse_unsendable(path, verb, payload)
+        async with self.in_time(path, "no answer", deadline):
+            answer = await self._answer(path, verb, dict(payload), deadline)
+        return data_of(answer)
+
+    async def _answer(
+        self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline
+    ) -> dict[str, Any]:
+        """Return the answer; a stop is sent again on each connection, and what has expired too early once.
+
+        That is where the daemon's clock is ahead: by its answer, another time is the right one there.
+        """
+        expires = path != "" and verb not in UNEXPIRING and "expires_at" not in payload
+        ahead_s: float | None = None
+        while True:
+            await self._transport.until_connected()
+            if expires:
+                payload["expires_at"] = round(time.time() + deadline.left_s + (ahead_s or 0.0), 3)
+            try:
+                answer = await self._transport.ask(path, verb, payload, deadline)
+            except ConnectionLost as error:
+                if verb not in STOPS:
+                    problem = "the connection was lost before the answer came"
+                    hint = "it may have been acted on; look at what the robot does"
+                    raise ConnectionLost(f"{path}/{verb}: {problem}; {hint}") from error
+                await asyncio.sleep(0)
+                continue
+            if not expires or ahead_s is not None or answer.get("code") != "EXPIRED":
+                return answer
+            ahead_s = payload["expires_at"] + answer["data"]["late_s"] - time.time()
 
     # -- reports ---------------------------------------------------------------------------------------------
 
@@ -169,11 +224,17 @@ class Daemon:
         robot : str
         every : bool
             Whether samples of telemetry wait for a slow reader as all other reports do.
+
+        Raises
+        ------
+        ValueError
+            If there is no such subject.
         """
         return self.stream(set(subjects or ALL_BUT_TELEMETRY), robot, data_only=False, every=every)
 
     def stream(self, subjects: set[str], robot: str, *, data_only: bool, every: bool = False) -> Stream:
         """Return a stream of reports, or of their `data` alone; known ones come first."""
+        refuse_unknown(subjects)
         stream = Stream(robot, frozenset(subjects), self._forget, data_only=data_only, every=every)
         if self._is_closed:
             stream.end(ClientError(f"{self.place}: the client is closed; connect again"))
@@ -184,10 +245,10 @@ class Daemon:
         self._follow_soon()
         return stream
 
-    async def ready(self) -> None:
-        """Wait until what is listened to is subscribed to."""
+    async def ready(self, deadline: Deadline) -> None:
+        """Wait until what is listened to is subscribed to, but not beyond a deadline."""
         if self._following is not None:
-            await asyncio.wait((self._following,))
+            await asyncio.wait((self._following,), timeout=deadline.left_s)
 
     def _forget(self, stream: Stream) -> None:
         self._streams.discard(stream)
@@ -216,20 +277,36 @@ class Daemon:
             stream.put(report)
 
 
-def data_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of an answer.
+def _name(name: object, kind: str) -> str:
+    """Return a name that can be a part of a topic."""
+    if not isinstance(name, str):
+        raise TypeError(f"a {kind}'s name is a text, and {name!r} is none")
+    if not name or NO_NAME.intersection(name):
+        hint = "a name is not empty, and has no '/', '+' or '#'; correct it"
+        raise Refused(f"UNKNOWN_{kind.upper()}", f"no {kind} {name!r}; {hint}")
+    return name
 
-    Raises
-    ------
-    Refused
-        If it is a refusal.
-    """
-    data = answer.get("data")
-    data = data if isinstance(data, dict) else {}
-    if answer.get("status") != "ok":
-        code, message = str(answer.get("code", "INTERNAL")), str(answer.get("error", "refused"))
-        raise Refused(code, message, data, answer.get("problems", ()))
-    return data
+
+def _refuse_unsendable(path: str, verb: str, payload: dict[str, Any]) -> None:
+    """Refuse at once what no daemon could read."""
+    if not isinstance(verb, str):
+        raise TypeError(f"a verb is a text, and {verb!r} is none")
+    where = f"{path.removeprefix(GROUP)}/{verb}"
+    if (NO_NAME - {"/"}).intersection(verb):
+        raise Refused("UNKNOWN_VERB", f"{where}: unknown verb; no verb has '+' or '#'; correct it")
+    try:
+        size = len(json.dumps(payload, allow_nan=False, ensure_ascii=False).encode())
+    except TypeError as error:
+        reason = str(error)
+        raise Refused("INVALID_REQUEST", f"{where}: it cannot be written as JSON; {reason}") from error
+    except ValueError as error:
+        reason = "a number is NaN or infinite, or a text is no Unicode"
+        raise Refused(
+            "INVALID_REQUEST", f"{where}: it cannot be written as JSON; {reason}; correct it"
+        ) from error
+    if size > LONGEST_BODY:
+        reason = f"a request has at most {LONGEST_BODY:,}"
+        raise Refused("INVALID_REQUEST", f"{where}: {size:,} bytes; {reason}; send less")
 
 
 class Robot:
@@ -278,30 +355,30 @@ class Robot:
         Refused
         NoAnswer
         """
-        async with self._in_control(verb, (payload or {}) | keys, timeout_s) as answer:
-            return answer
-
-    async def _ask(self, verb: str, payload: dict[str, Any], timeout_s: float | None) -> dict[str, Any]:
-        lease = {} if self._lease is None else {"lease": self._lease}
         if timeout_s is None:
             timeout_s = READING_S if verb in READS_FILES else ANSWER_S
-        return await self.daemon.ask(self.name, verb, lease | payload, timeout_s)
+        async with self._in_control(verb, (payload or {}) | keys, Deadline(timeout_s)) as answer:
+            return answer
+
+    async def _ask(self, verb: str, payload: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
+        lease = {} if self._lease is None else {"lease": self._lease}
+        return await self.daemon.ask(self.name, verb, lease | payload, deadline)
 
     @asynccontextmanager
     async def _in_control(
-        self, verb: str, payload: dict[str, Any], timeout_s: float | None
+        self, verb: str, payload: dict[str, Any], deadline: Deadline
     ) -> AsyncIterator[dict[str, Any]]:
         """Ask; where control has to be acquired first, keep it until the context ends."""
         try:
-            answer = await self._ask(verb, payload, timeout_s)
+            answer = await self._ask(verb, payload, deadline)
         except Refused as error:
             if not error.is_free or self.daemon.holder is None or verb.startswith("lease/"):
                 raise
         else:
             yield answer
             return
-        async with self.control(self.daemon.holder):
-            yield await self._ask(verb, payload, timeout_s)
+        async with self._control(self.daemon.holder, "lease/acquire", deadline):
+            yield await self._ask(verb, payload, deadline)
 
     @asynccontextmanager
     async def control(self, holder: str, *, take: bool = False) -> AsyncIterator[str]:
@@ -319,18 +396,28 @@ class Robot:
         Refused
             NOT_IN_CONTROL, with the `holder`.
         """
-        granted = await self._ask("lease/take" if take else "lease/acquire", {"holder": holder}, None)
+        verb = "lease/take" if take else "lease/acquire"
+        async with self._control(holder, verb, Deadline(ANSWER_S)) as lease:
+            yield lease
+
+    @asynccontextmanager
+    async def _control(self, holder: str, verb: str, deadline: Deadline) -> AsyncIterator[str]:
+        granted = await self._ask(verb, {"holder": holder}, deadline)
         lease: str = granted["lease"]
         before, self._lease = self._lease, lease
         keeping = asyncio.create_task(self._renew(lease, granted["ttl_s"]), name="client.lease")
+        release_s = RELEASE_S
         try:
             yield lease
+        except NoAnswer:
+            release_s = 0.0
+            raise
         finally:
             self._lease = before
             keeping.cancel()
             await asyncio.wait((keeping,))
             with suppress(ClientError):  # it runs out by itself
-                await self._ask("lease/release", {"lease": lease}, RELEASE_S)
+                await self._ask("lease/release", {"lease": lease}, Deadline(release_s))
 
     async def _renew(self, lease: str, ttl_s: float) -> None:
         """Renew a lease until it is lost; what that leads to is the daemon's decision."""
@@ -338,7 +425,7 @@ class Robot:
             while True:
                 await asyncio.sleep(ttl_s / RENEWALS_A_TTL)
                 with suppress(NoAnswer):
-                    await self._ask("lease/renew", {"lease": lease}, ttl_s / RENEWALS_A_TTL)
+                    await self._ask("lease/renew", {"lease": lease}, Deadline(ttl_s / RENEWALS_A_TTL))
 
     @overload
     async def play(self, motion: str, *, wait: Literal[True] = True, **keys: Any) -> Result: ...
@@ -379,7 +466,7 @@ class Robot:
 
     async def _set_going(self, verb: str, payload: dict[str, Any], *, wait: bool) -> Result | Goal:
         if not wait:
-            async with self._in_control(verb, payload, None) as answer:
+            async with self._in_control(verb, payload, Deadline(ANSWER_S)) as answer:
                 return Goal(self, answer)
         async with self.goal(verb, payload) as goal:
             return await goal.result()
@@ -387,8 +474,11 @@ class Robot:
     @asynccontextmanager
     async def goal(self, verb: str, payload: dict[str, Any]) -> AsyncIterator[Goal]:
         """Set the robot going, and stay in control, where that was acquired, until the context ends."""
-        async with Goal.listening(self) as stream, self._in_control(verb, payload, None) as answer:
-            yield Goal(self, answer, stream)
+        deadline = Deadline(ANSWER_S)
+        async with self.reports("state", "result", "event") as stream:
+            await self.daemon.ready(deadline)  # so that nothing of it is missed
+            async with self._in_control(verb, payload, deadline) as answer:
+                yield Goal(self, answer, stream)
 
     async def stop(self) -> dict[str, Any]:
         """Stop softly, on the path, and clear the queue."""
@@ -468,14 +558,12 @@ class Robot:
         NoAnswer
             If none comes in time.
         """
-        async with self.daemon.stream({subject}, self.name, data_only=True) as stream:
-            try:
-                async with asyncio.timeout(timeout_s):
-                    data: dict[str, Any] = await anext(stream)
-            except TimeoutError:
-                absence = await self.daemon.absence(self.name)
-                raise NoAnswer(f"{self.name}: no {subject} in {timeout_s:g} s; {absence}") from None
-            return data
+        async with (
+            self.daemon.stream({subject}, self.name, data_only=True) as stream,
+            self.daemon.in_time(self.name, f"no {subject}", Deadline(timeout_s)),
+        ):
+            data: dict[str, Any] = await anext(stream)
+        return data
 
 
 class Goal:
@@ -496,14 +584,6 @@ class Goal:
         self._stream = stream or robot.reports("state", "result", "event")
         self._result: Result | None = None
 
-    @staticmethod
-    @asynccontextmanager
-    async def listening(robot: Robot) -> AsyncIterator[Stream]:
-        """Receive what concerns a goal before it is asked for, so that none of it is missed."""
-        async with robot.reports("state", "result", "event") as stream:
-            await robot.daemon.ready()
-            yield stream
-
     async def result(self) -> Result:
         """Wait until the motion has ended.
 
@@ -518,7 +598,7 @@ class Goal:
             async for _ in self.progress():
                 pass
         if self._result is None:
-            raise NoAnswer(f"{self.robot.name}: {NO_RESULT}")
+            raise self._no_result()
         return self._result
 
     async def progress(self, silence_s: float = ANSWER_S) -> AsyncIterator[Report]:
@@ -550,8 +630,13 @@ class Goal:
                 yield report
             elif now() - known_s >= 2.0 * silence_s:
                 if not any(one["goal_id"] == self.goal_id for one in await self.robot.queue()):
-                    raise NoAnswer(f"{self.robot.name}: {NO_RESULT}")
+                    raise self._no_result()
                 known_s = now()
+
+    def _no_result(self) -> NoAnswer:
+        reasons = ("its motion is over, and no result comes", self.robot.daemon.takes_no_result)
+        reason = "; ".join(filter(None, reasons))
+        return NoAnswer(f"{self.robot.name}: {reason}; look at the daemon's log")
 
     async def aftermath(self, silence_s: float = ANSWER_S) -> AsyncIterator[Report]:
         """Yield what follows the result by itself, as `on_end` asks for, until it is done.

@@ -62,6 +62,11 @@ class NoAnswer(ClientError):
 
     exit_code: ClassVar[int] = 3
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether that is because nobody listens there."""
+        return isinstance(self.__cause__, ConnectionRefusedError)
+
 
 class ConnectionLost(NoAnswer):
     """The connection has broken, and was not made again in time; a request may have been acted on."""

@@ -12,14 +12,14 @@ import json
 import struct
 from abc import abstractmethod
 from array import array
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
-from motiond.local import Impostor, connected
+from motiond.local import Impostor, connected, peer_of
 
 from .errors import ConnectionLost, NoAnswer
 from .reports import Report
-from .transport import GROUP, Interest, Transport
+from .transport import GROUP, MOST_AT_ONCE, STOPS, Deadline, Interest, Transport, data_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 CONNECT_S = 5.0
 LONGEST_MESSAGE = 1 << 26
+RATE_HZ, BURST, BYTES_A_COST = 150.0, 32, 4096
+"""How fast requests are sent over HTTP, in the long run and at once; a long one counts as several."""
 TELEMETRY = 1
 HEAD = struct.Struct("<BxHHxxdd")
 """Of a frame of telemetry: kind, the robot's place in the list of robots, its joints, `stamp_s`, `frame`."""
@@ -40,6 +42,8 @@ class MessageTransport(Transport):
         super().__init__(place, take)
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._numbers = itertools.count(1)
+        self._turns = asyncio.Semaphore(MOST_AT_ONCE)
+        self._is_answering, self._refusal = False, ""
 
     @abstractmethod
     async def _send(self, message: dict[str, Any]) -> None:
@@ -56,7 +60,9 @@ class MessageTransport(Transport):
             return
         if isinstance(answer := message.get("answer"), dict):
             waiting = self._asked.get(message.get("id", 0))
-            if waiting is not None and not waiting.done():
+            if waiting is None:  # of what has no number, such as reports that are followed
+                self._refusal = str(answer.get("error", ""))
+            elif not waiting.done():
                 waiting.set_result(answer)
         elif isinstance(data := message.get("data"), dict):
             self._take(Report(str(message.get("robot")), str(message.get("subject")), data))
@@ -71,16 +77,20 @@ class MessageTransport(Transport):
     def _broken(self) -> ConnectionLost:
         return ConnectionLost(f"{self.place}: the connection is lost")
 
-    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    async def ask(self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
         """Send a request and return the answer."""
-        number = next(self._numbers)
         name = path.removeprefix(GROUP)
         target = {"group" if path.startswith(GROUP) else "robot": name} if path else {}
+        return await self._exchange({**target, "verb": verb, "body": payload}, deadline)
+
+    async def _exchange(self, message: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
+        number = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._asked[number] = answer
         try:
-            async with asyncio.timeout(timeout_s):
-                await self._send({"id": number, **target, "verb": verb, "body": payload})
+            turn = nullcontext() if message["verb"] in STOPS else self._turns
+            async with asyncio.timeout_at(deadline.at_s), turn:
+                await self._send({"id": number, **message})
                 return await answer
         except OSError as error:
             if isinstance(error, TimeoutError):
@@ -90,9 +100,20 @@ class MessageTransport(Transport):
             del self._asked[number]
             answer.cancel()
 
-    async def absence(self, robot: str) -> str:
+    async def look(self) -> None:
+        """Find out whether the daemon answers at all: here, that there is no such robot."""
+        self._is_answering = False
+        with suppress(TimeoutError, ConnectionLost):
+            await self._exchange({"robot": "", "verb": "status"}, Deadline(CONNECT_S))
+            self._is_answering = True
+
+    def absence(self, robot: str) -> str:
         """Return why a robot may not have answered."""
-        return f"its daemon ({self.place}) hangs; look at its log" if robot else "it hangs; look at its log"
+        if self._refusal:
+            return self._refusal
+        daemon = f"its daemon ({self.place})" if robot else "it"
+        does = "is busy with it" if self._is_answering else "hangs"
+        return f"{daemon} {does}; look at its log"
 
 
 class SocketTransport(MessageTransport):
@@ -124,6 +145,8 @@ class SocketTransport(MessageTransport):
         except OSError as error:
             reason = "no daemon listens there" if isinstance(error, ConnectionRefusedError) else str(error)
             raise NoAnswer(f"{self.place}: {reason}; start it with `motiond run`") from error
+        if not self._believed and self._address.startswith("\0"):
+            self.place = str(peer_of(connection))
         self._writer = writer
         try:
             if self._interest:
@@ -153,8 +176,7 @@ class SocketTransport(MessageTransport):
 
     async def names(self) -> Collection[str]:
         """Return the names of the daemon's robots."""
-        answer = await self.ask("", "robots", {}, CONNECT_S)
-        robots: list[str] = answer["data"]["robots"]
+        robots: list[str] = data_of(await self.ask("", "robots", {}, Deadline(CONNECT_S)))["robots"]
         return robots
 
 
@@ -181,6 +203,7 @@ class HttpTransport(MessageTransport):
         self._ca_file = ca_file
         self._socket: Any = None
         self._robots: list[str] = []
+        self._free_s = 0.0
 
     async def _serve(self) -> None:
         import ssl  # noqa: PLC0415 - only who uses HTTP loads its library
@@ -188,10 +211,12 @@ class HttpTransport(MessageTransport):
         import aiohttp  # noqa: PLC0415 - the same
 
         tls = ssl.create_default_context(cafile=self._ca_file) if self.place.startswith("https") else True
-        timeout = aiohttp.ClientTimeout(connect=CONNECT_S)
         try:
             async with (
-                aiohttp.ClientSession(headers=self._headers, timeout=timeout) as session,
+                asyncio.timeout(CONNECT_S) as opening,
+                aiohttp.ClientSession(
+                    headers=self._headers, timeout=aiohttp.ClientTimeout(total=None)
+                ) as session,
                 session.ws_connect(
                     f"{self.place}/api/ws", ssl=tls, max_msg_size=LONGEST_MESSAGE, heartbeat=CONNECT_S
                 ) as socket,
@@ -199,6 +224,8 @@ class HttpTransport(MessageTransport):
                 self._socket = socket
                 async for message in socket:
                     self._take_message(message.data)
+                    if self.connected.is_set():
+                        opening.reschedule(None)
         except aiohttp.WSServerHandshakeError as error:
             reason = "the token is missing or wrong; pass token=" if error.status == 401 else error.message
             raise NoAnswer(f"{self.place}: no connection to the daemon; {reason}") from error
@@ -232,19 +259,28 @@ class HttpTransport(MessageTransport):
         self._take(Report(self._robots[place], "telemetry", sample))
 
     async def _send(self, message: dict[str, Any]) -> None:
+        text = json.dumps(message)
+        if message["verb"] not in STOPS:
+            await self._until_taken(1.0 + len(text) / BYTES_A_COST)
         if self._socket is None:
             raise ConnectionResetError
-        await self._socket.send_str(json.dumps(message))
+        await self._socket.send_str(text)
 
-    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    async def _until_taken(self, cost: float) -> None:
+        """Wait until the daemon takes one more request: faster than that, it refuses them (docs/http.md)."""
+        now_s = asyncio.get_running_loop().time()
+        self._free_s = max(self._free_s, now_s - BURST / RATE_HZ) + cost / RATE_HZ
+        await asyncio.sleep(max(0.0, self._free_s - now_s))
+
+    async def ask(self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
         """Send a request and return the answer; those to groups and the daemon go by HTTP itself."""
         if path and not path.startswith(GROUP):
-            return await super().ask(path, verb, payload, timeout_s)
+            return await super().ask(path, verb, payload, deadline)
         import aiohttp  # noqa: PLC0415 - loaded already
 
         try:
             async with (
-                asyncio.timeout(timeout_s),
+                asyncio.timeout_at(deadline.at_s),
                 aiohttp.ClientSession(headers=self._headers) as session,
                 session.post(
                     f"{self.place}/api/fleet/{path.removeprefix(GROUP)}/{verb}", json=payload

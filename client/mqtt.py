@@ -8,9 +8,9 @@ import logging
 import socket
 import ssl
 from collections import defaultdict
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from itertools import chain
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -22,7 +22,7 @@ from paho.mqtt.properties import Properties
 from .errors import ConnectionLost, NoAnswer
 from .reports import NEWEST_ONLY, Report
 from .target import ENCRYPTED, WEB_SOCKETS, Broker
-from .transport import STOPS, Interest, Transport
+from .transport import MOST_AT_ONCE, STOPS, UNEXPIRING, Deadline, Interest, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -93,6 +93,7 @@ class MqttTransport(Transport):
     """
 
     has_groups = False
+    takes_no_result = "the broker may not take it"
 
     def __init__(self, broker: Broker, take: Callable[[Report], None]) -> None:
         super().__init__(str(broker), take)
@@ -106,7 +107,11 @@ class MqttTransport(Transport):
         self._subscribed: set[str] = set()
         self._may_subscribe = asyncio.Lock()
         self._asked: defaultdict[_Asked, set[asyncio.Future[dict[str, Any]]]] = defaultdict(set)
-        self._arrivals = 0
+        self._turns: defaultdict[str, asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(MOST_AT_ONCE)
+        )
+        self._sightings = 0
+        self._is_answering = False
 
     # -- the connection --------------------------------------------------------------------------------------
 
@@ -175,7 +180,6 @@ class MqttTransport(Transport):
         return client
 
     def _receive(self, message: aiomqtt.Message) -> None:
-        self._arrivals += 1
         try:
             data = json.loads(message.payload) if isinstance(message.payload, bytes) else None
         except ValueError:
@@ -189,9 +193,11 @@ class MqttTransport(Transport):
                         waiting.set_result(data)
             case ["bridge", daemon, "availability"]:
                 self.daemons[daemon] = data
+                self._sightings += 1
             case [robot, subject]:
                 if subject == "availability":
                     self._robots[robot] = data
+                    self._sightings += 1
                 self._take(Report(robot, subject, data))
 
     # -- reports ---------------------------------------------------------------------------------------------
@@ -233,19 +239,19 @@ class MqttTransport(Transport):
 
     # -- requests --------------------------------------------------------------------------------------------
 
-    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    async def ask(self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
         """Send a request and return the answer; a stop by QoS 0 again and again until it is answered."""
         asked = path, verb, str(payload.setdefault("transaction", uuid4().hex))
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._asked[asked].add(answer)
         try:
-            async with asyncio.timeout(timeout_s):
-                repeats = verb in STOPS and self._qos == 0
-                if repeats:  # at once, too: a cluster without a leader grants no subscription
-                    await self._publish(path, verb, payload, timeout_s)
+            repeats = verb in STOPS and self._qos == 0
+            if repeats:  # at once, too: a cluster without a leader grants no subscription
+                await self._publish(path, verb, payload, deadline)
+            async with nullcontext() if verb in STOPS else self._turns[path]:
                 await self._subscribe({self._topics.response("+", verb): self._qos})
                 while True:
-                    await self._publish(path, verb, payload, timeout_s)
+                    await self._publish(path, verb, payload, deadline)
                     with suppress(TimeoutError):
                         async with asyncio.timeout(STOP_AGAIN_S if repeats else None):
                             return await asyncio.shield(answer)
@@ -259,43 +265,53 @@ class MqttTransport(Transport):
                 del self._asked[asked]
             answer.cancel()
 
-    async def _publish(self, robot: str, verb: str, payload: dict[str, Any], timeout_s: float) -> None:
+    async def _publish(self, robot: str, verb: str, payload: dict[str, Any], deadline: Deadline) -> None:
         if self._client is None:
             raise aiomqtt.MqttError("not connected")
         properties = None
-        if self._is_5:
+        if self._is_5 and verb not in UNEXPIRING:
             properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's is untyped
-            properties.MessageExpiryInterval = ceil(timeout_s)
+            properties.MessageExpiryInterval = ceil(deadline.left_s)
         topic = self._topics.request(robot, verb)
         await self._client.publish(
-            topic, json.dumps(payload).encode(), self._qos, properties=properties, timeout=timeout_s
+            topic, json.dumps(payload).encode(), self._qos, properties=properties, timeout=inf
         )
 
     # -- who is there ----------------------------------------------------------------------------------------
 
     async def names(self) -> Collection[str]:
         """Return the robots that the broker has retained reports of; it does not say when that was all."""
-        await self._look_around()
+        if not self._subscribed.issuperset(self._whereabouts):
+            await self.look()
         return sorted(self._robots)
 
-    async def _look_around(self) -> None:
-        """Receive the availability of all robots and daemons, until the broker falls silent."""
-        topics = self._topics.daemons(), self._topics.report("+", "availability")
-        if self._subscribed.issuperset(topics):
-            return
-        await self._subscribe(dict.fromkeys(topics, self._qos))
-        patience_s, seen = FIRST_S, self._arrivals
-        while True:
+    @property
+    def _whereabouts(self) -> tuple[str, str]:
+        return self._topics.daemons(), self._topics.report("+", "availability")
+
+    async def look(self) -> None:
+        """Receive the availability of all robots and daemons, until the broker falls silent.
+
+        It is asked for an acknowledgement whether all is subscribed to or not: one that hangs gives none.
+        """
+        self._is_answering = False
+        acknowledged = self._topics.response("+", "status")
+        self._subscribed.discard(acknowledged)
+        with suppress(aiomqtt.MqttError):
+            await self._subscribe(dict.fromkeys((*self._whereabouts, acknowledged), self._qos))
+            self._is_answering = self._client is not None
+        patience_s, seen = FIRST_S, self._sightings
+        while self._is_answering:
             await asyncio.sleep(SILENCE_S)
             patience_s -= SILENCE_S
-            if self._arrivals == seen and (self._robots or patience_s <= 0.0):
+            if self._sightings == seen and (self._robots or patience_s <= 0.0):
                 return
-            seen = self._arrivals
+            seen = self._sightings
 
-    async def absence(self, robot: str) -> str:
+    def absence(self, robot: str) -> str:
         """Return why a robot may not have answered, by what its daemon has reported."""
-        with suppress(aiomqtt.MqttError):
-            await self._look_around()
+        if not self._is_answering:
+            return "the broker does not answer; look at it, or at the daemon that it is a part of"
         if not self._robots:
             return self.nobody
         if robot not in self._robots:
@@ -342,6 +358,8 @@ def reason_of(error: BaseException, broker: Broker) -> str:
     met = error.__context__ if isinstance(error.__context__, OSError) else error  # aiomqtt names it so alone
     if isinstance(met, ssl.SSLCertVerificationError):
         return f"the broker's certificate is not accepted ({met.verify_message}); name its authority's"
+    if isinstance(met, aiomqtt.MqttCodeError) and "protocol" in str(met.rc).lower():
+        return f"the broker does not speak MQTT {broker.protocol}; name another protocol, 3.1.1 or 5"
     if isinstance(met, aiomqtt.MqttCodeError):
         hint = "correct the login, or see its log" if _has_login(broker) else "name a user and a password"
         return f"the broker refuses the connection ({str(met.rc).lower()}); {hint}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from .errors import ClientError
 
@@ -16,7 +16,15 @@ RETAINED = frozenset({"availability", "description", "motions", "state", "lease"
 """Subjects of which the newest report is known to whoever begins to listen."""
 NEWEST_ONLY = frozenset({"telemetry", "samples", "diagnostics"})
 """Subjects of which only the newest report of each robot waits for a slow reader."""
+SUBJECTS = RETAINED | NEWEST_ONLY | {"result", "event"}
 LONGEST_QUEUE = 1000
+
+
+def refuse_unknown(subjects: Iterable[str]) -> None:
+    """Refuse subjects on which no robot reports."""
+    for subject in subjects:
+        if subject not in SUBJECTS:
+            raise ValueError(f"no report {subject!r}; there are {', '.join(sorted(SUBJECTS))}; correct it")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from .errors import ClientError, ConnectionLost, NoAnswer
-from .transport import LONGEST_WAIT_S, STOPS, Interest, Transport
+from .errors import ClientError, ConnectionLost, NoAnswer, Refused
+from .transport import GROUP, LONGEST_WAIT_S, STOPS, Interest, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 
     from .reports import Report
+    from .transport import Deadline
 
     Make = Callable[[Callable[[Report], None]], Transport]
+    Asked = asyncio.Task[dict[str, Any]]
 
 ALSO_S = 0.5
 """Once a stop has been answered at one place, it has so long to reach the others."""
-STATUS_S = 3.0
-NOT_THERE = frozenset({"UNKNOWN_ROBOT", "UNKNOWN_GROUP"})
-"""Codes of a daemon that does not have what is asked."""
+REPORT_S = 0.05
+"""So long before its deadline a stop is given up, to report who has not answered."""
+NOT_ALLOWED = "NOT_ALLOWED"
+UNKNOWN = frozenset({"UNKNOWN_ROBOT", "UNKNOWN_GROUP"})
+NOT_THERE = UNKNOWN | {NOT_ALLOWED}
+"""Codes of a daemon that does not have what is asked, or whose user this is not."""
 
 
 class SeveralTransport(Transport):
@@ -107,60 +112,79 @@ class SeveralTransport(Transport):
             self.ended.set()
             await _first([asyncio.create_task(one.connected.wait()) for one in self._places])
 
-    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    async def ask(self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
         """Send a request where the robot is, or a stop everywhere."""
         if verb in STOPS:
-            return await self._ask_all(path, verb, payload, timeout_s, ALSO_S)
+            return await self._stop(path, verb, payload, deadline)
+        if len(self._places) == 1:
+            return await self._ask_at(self._places[0], path, verb, payload, deadline)
         home = self._homes.get(path)
         if home is None or not home.connected.is_set():
-            answer = await self._ask_all(path, "status", {}, min(STATUS_S, timeout_s), 0.0)
-            if verb == "status" or answer.get("code") == "UNKNOWN_ROBOT":
+            answer = await self._ask_all(path, "status", {}, deadline, 0.0)
+            if verb == "status" or answer.get("code") in NOT_THERE:
                 return answer
             home = self._homes[path]
         try:
-            return await home.ask(path, verb, payload, timeout_s)
-        except (TimeoutError, ConnectionLost):
+            return await home.ask(path, verb, payload, deadline)
+        except (TimeoutError, ConnectionLost, asyncio.CancelledError):
             self._homes.pop(path, None)
             raise
 
+    async def _stop(
+        self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline
+    ) -> dict[str, Any]:
+        return await self._ask_all(path, verb, payload, deadline, ALSO_S)
+
     async def _ask_all(
-        self, path: str, verb: str, payload: dict[str, Any], timeout_s: float, also_s: float
+        self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline, also_s: float
     ) -> dict[str, Any]:
         """Ask at all places at once, and return the first answer of one that has the robot."""
-        tasks = {
-            asyncio.create_task(
-                self._ask_at(one, path, verb, dict(payload), timeout_s), name="client.attempt"
-            ): one
+        places = [
+            one
             for one in self._places
             if verb in STOPS or one.connected.is_set() or not self._opening[one].done()
-        }
-        waiting, refusal = set(tasks), None
-        try:
+        ]
+        refusals: list[dict[str, Any]] = []
+        async with self._asking(places, path, verb, payload, deadline) as tasks:
+            waiting = set(tasks)
             while waiting:
                 done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     with suppress(TimeoutError, ClientError):
                         answer = task.result()
                         if answer.get("code") in NOT_THERE:
-                            refusal = answer
+                            refusals.append(answer)
                             continue
                         self._homes[path] = tasks[task]
                         if also_s and waiting:
                             await asyncio.wait(waiting, timeout=also_s)
                         return answer
+        if not refusals:
+            raise TimeoutError
+        return max(refusals, key=lambda refusal: refusal["code"] == NOT_ALLOWED)
+
+    @asynccontextmanager
+    async def _asking(
+        self, places: Collection[Transport], path: str, verb: str, payload: dict[str, Any], deadline: Deadline
+    ) -> AsyncIterator[dict[Asked, Transport]]:
+        """Ask at several places, until the context ends."""
+        tasks = {
+            asyncio.create_task(
+                self._ask_at(one, path, verb, dict(payload), deadline), name="client.attempt"
+            ): one
+            for one in places
+        }
+        try:
+            yield tasks
         finally:
             await _cancel(tasks)
-        if refusal is None:
-            raise TimeoutError
-        return refusal
 
     async def _ask_at(
-        self, place: Transport, path: str, verb: str, payload: dict[str, Any], timeout_s: float
+        self, place: Transport, path: str, verb: str, payload: dict[str, Any], deadline: Deadline
     ) -> dict[str, Any]:
-        async with asyncio.timeout(timeout_s):
-            await asyncio.shield(self._opening[place])
-            await place.until_connected()
-            return await place.ask(path, verb, payload, timeout_s)
+        await asyncio.shield(self._opening[place])
+        await place.until_connected()
+        return await place.ask(path, verb, payload, deadline)
 
     async def follow(self, interest: Interest) -> None:
         """Receive these reports from all places."""
@@ -169,20 +193,133 @@ class SeveralTransport(Transport):
     async def names(self) -> Collection[str]:
         """Return the robots of all places."""
         await asyncio.wait(self._opening.values())
-        names = await asyncio.gather(*(one.names() for one in self._opened()))
-        return sorted(set().union(*names))
+        names = await asyncio.gather(*(one.names() for one in self._opened()), return_exceptions=True)
+        known = [one for one in names if not isinstance(one, BaseException)]
+        failures = [one for one in names if isinstance(one, BaseException)]
+        if failures and not (known and all(isinstance(one, Refused) for one in failures)):
+            raise failures[0]
+        return sorted(set().union(*known))
 
-    async def absence(self, robot: str) -> str:
+    async def look(self) -> None:
+        """Find out what `absence` reports, at all places."""
+        await asyncio.gather(*(one.look() for one in self._places if one.connected.is_set()))
+
+    def absence(self, robot: str) -> str:
         """Return why a robot may not have answered, by each place."""
-        await asyncio.wait(self._opening.values())
-        reasons = [
-            str(_failure_of(task) or f"{place.place}: {await place.absence(robot)}")
-            for place, task in self._opening.items()
+        return "\n".join(("look at what stands below", *(self._absence(one, robot) for one in self._opening)))
+
+    def _absence(self, place: Transport, robot: str) -> str:
+        if failure := _failure_of(self._opening[place]):
+            return str(failure)
+        if not self._opening[place].done():
+            return (
+                f"{place.place}: no connection; nobody answers there; correct the URL, or look at the network"
+            )
+        return f"{place.place}: {place.absence(robot)}" if place.connected.is_set() else str(place.lost())
+
+
+class MachineTransport(SeveralTransport):
+    """The daemons of this machine by their sockets; a stop goes to all of them.
+
+    Where none of them has stopped the robot within a moment, as by one whose user this is not, a stop goes to
+    the broker, too. It is reported as done only where no daemon is left that has not answered.
+
+    Parameters
+    ----------
+    makes : sequence of callable
+        How each socket is reached.
+    make_broker : callable
+        How the broker is, which is connected to for such a stop alone.
+    """
+
+    def __init__(self, makes: Sequence[Make], make_broker: Make, take: Callable[[Report], None]) -> None:
+        super().__init__(makes, take)
+        self.place = "this machine"
+        self._make_broker = make_broker
+        self._at_broker: set[Asked] = set()
+
+    async def close(self) -> None:
+        """Disconnect from all."""
+        await super().close()
+        await asyncio.gather(*self._at_broker, return_exceptions=True)
+
+    async def _stop(
+        self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline
+    ) -> dict[str, Any]:
+        places = [one for one in self._places if not one.is_gone]
+        async with self._asking(places, path, verb, payload, deadline) as tasks:
+            waiting: set[Asked] = set(tasks)
+            if waiting:
+                await asyncio.wait(waiting, timeout=ALSO_S)
+            by_broker: Asked | None = None
+            is_stopped = any(_answer_of(task).get("status") == "ok" for task in tasks)
+            if not is_stopped and not path.startswith(GROUP):
+                by_broker = asyncio.create_task(
+                    self._stop_at_broker(path, verb, payload, deadline), name="client.broker"
+                )
+                self._at_broker.add(by_broker)
+                by_broker.add_done_callback(self._at_broker.discard)
+                waiting.add(by_broker)
+            try:
+                await asyncio.wait(waiting, timeout=deadline.left_s - REPORT_S)
+                return self._outcome(path, tasks, by_broker, deadline)
+            finally:
+                if by_broker is not None:
+                    by_broker.cancel()
+
+    async def _stop_at_broker(
+        self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline
+    ) -> dict[str, Any]:
+        broker = self._make_broker(lambda _: None)
+        try:
+            await broker.open()
+            return await broker.ask(path, verb, dict(payload), deadline)
+        finally:
+            await broker.close()
+
+    def _outcome(
+        self, path: str, tasks: Mapping[Asked, Transport], by_broker: Asked | None, deadline: Deadline
+    ) -> dict[str, Any]:
+        """Return what a stop has come to.
+
+        Raises
+        ------
+        NoAnswer
+            With each daemon that has not answered.
+        """
+        hint = "look at its log, or use the robot's own switch"
+        silent = [
+            f"{path}: no answer in {deadline.timeout_s:g} s; {one.place} serves a daemon's socket on this "
+            f"machine and hangs; {hint}"
+            for task, one in tasks.items()
+            if not _answer_of(task) and not one.is_gone
         ]
-        return "look at what stands below\n" + "\n".join(reasons)
+        answers = [(one.place, answer) for task, one in tasks.items() if (answer := _answer_of(task))]
+        is_at_broker = by_broker is not None and _answer_of(by_broker).get("status") == "ok"
+        if by_broker is not None and is_at_broker:
+            answers.append(("its daemon at the broker", by_broker.result()))
+        stops = [answer for _, answer in answers if answer["status"] == "ok"]
+        lines = [f"{path}: {place} has stopped it" for place, answer in answers if answer in stops]
+        if silent:
+            raise NoAnswer("\n".join((*silent, *lines)))
+        refusals = [answer for _, answer in answers if answer["status"] != "ok"]
+        refusals.sort(key=lambda answer: answer["code"] in UNKNOWN)
+        is_refused = refusals != [] and refusals[0]["code"] not in UNKNOWN
+        if stops and (is_at_broker or not is_refused):
+            return max(stops, key=lambda answer: answer["data"].get("stops_within_s", 0.0))
+        if by_broker is not None and (failure := _failure_of(by_broker)) is not None:
+            lines.append(str(failure))
+        if not refusals:
+            raise NoAnswer("\n".join(lines) or f"{path}: no daemon of this machine is left")
+        return {**refusals[0], "error": "\n".join((refusals[0]["error"], *(lines if is_refused else ())))}
 
 
-def _failure_of(task: asyncio.Task[None]) -> BaseException | None:
+def _answer_of(task: Asked) -> dict[str, Any]:
+    """Return what a task has got as an answer; nothing where it has none."""
+    return task.result() if task.done() and not task.cancelled() and task.exception() is None else {}
+
+
+def _failure_of(task: asyncio.Task[Any]) -> BaseException | None:
     """Return with what a task has failed; None where it has not, or was cancelled."""
     return None if not task.done() or task.cancelled() else task.exception()
 

@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from .errors import ConnectionLost, NoAnswer
+from .errors import ConnectionLost, NoAnswer, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -15,11 +15,36 @@ if TYPE_CHECKING:
 
 STOPS = frozenset({"stop", "estop"})
 """Verbs that are sent again on another connection, as a repeated stop does no harm."""
+UNEXPIRING = STOPS | {"pause"}
+"""Verbs that are served however late they arrive; any other may move what nobody expects to move any more."""
+MOST_AT_ONCE = 32
+"""So many requests, stops apart, a daemon serves at once for one client, and a robot for all clients."""
 GROUP = "group:"
 """Before the name of a group, where a robot's name would stand."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 2.0
 Interest = frozenset[tuple[str, str]]
 """Robots (`+` is all) and subjects of which reports are wanted."""
+
+
+class Deadline:
+    """When a request ends, whatever comes between.
+
+    Attributes
+    ----------
+    timeout_s : float
+        How long it had.
+    at_s : float
+        When it ends, by the event loop's clock.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        self.at_s = asyncio.get_running_loop().time() + timeout_s
+
+    @property
+    def left_s(self) -> float:
+        """How long it has from now on."""
+        return max(0.0, self.at_s - asyncio.get_running_loop().time())
 
 
 class Transport(ABC):
@@ -42,6 +67,8 @@ class Transport(ABC):
     """Whether reports come without being followed."""
     has_groups = True
     """Whether a daemon is asked, which coordinates groups, and not a broker, at which each robot is asked."""
+    takes_no_result = ""
+    """Why a result that was published may not have come, where there is more to say than that."""
 
     def __init__(self, place: str, take: Callable[[Report], None]) -> None:
         self.place = place
@@ -104,6 +131,11 @@ class Transport(ABC):
         self.connected.set()
         self._tried.set()
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody has listened there when it was tried last."""
+        return not self.connected.is_set() and self._failure is not None and self._failure.is_refused
+
     async def until_connected(self) -> None:
         """Wait until there is a connection.
 
@@ -131,8 +163,10 @@ class Transport(ABC):
         """
 
     @abstractmethod
-    async def ask(self, path: str, verb: str, payload: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    async def ask(self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
         """Send a request on the present connection and return the daemon's answer, whatever it is.
+
+        Whoever calls it ends it at the deadline.
 
         Parameters
         ----------
@@ -142,7 +176,7 @@ class Transport(ABC):
         Raises
         ------
         TimeoutError
-            If no answer comes in time.
+            If no answer can come any more.
         ConnectionLost
             If the connection breaks meanwhile.
         """
@@ -155,6 +189,25 @@ class Transport(ABC):
     async def names(self) -> Collection[str]:
         """Return the names of all robots."""
 
+    async def look(self) -> None:  # noqa: B027 - most transports know it already
+        """Find out what `absence` reports, while an answer is late."""
+
     @abstractmethod
-    async def absence(self, robot: str) -> str:
-        """Return why a robot may not have answered, with a hint."""
+    def absence(self, robot: str) -> str:
+        """Return why a robot may not have answered, with a hint, as far as that is known."""
+
+
+def data_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of an answer.
+
+    Raises
+    ------
+    Refused
+        If it is a refusal.
+    """
+    data = answer.get("data")
+    data = data if isinstance(data, dict) else {}
+    if answer.get("status") != "ok":
+        code, message = str(answer.get("code", "INTERNAL")), str(answer.get("error", "refused"))
+        raise Refused(code, message, data, answer.get("problems", ()))
+    return data

@@ -143,7 +143,7 @@ class Dispatcher:
 
     def _refuse_unwanted(self, raw: RawRequest, request: Request) -> None:
         """Refuse what comes too late, or from somebody who is not in control; it uses up no transaction."""
-        refuse_expired(raw, request.expires_at, self._now())
+        refuse_expired(raw.where, request.expires_at, self._now(), raw.deadline_s)
         if VERBS[raw.verb].needs_lease:
             self.admit(raw.robot, raw.where, request.lease)
 
@@ -191,15 +191,21 @@ class Dispatcher:
         return "the robot does not answer"
 
 
-def refuse_expired(raw: RawRequest, expires_at: float | None, now_s: float) -> None:
+def refuse_expired(
+    where: str, expires_at: float | None, now_s: float, deadline_s: float | None = None
+) -> None:
     """Refuse what comes too late.
 
     Parameters
     ----------
+    where : str
+        What was asked for, for the message.
     expires_at : float or None
         Unix time in s, as the request has it.
     now_s : float
         Unix time in s.
+    deadline_s : float or None
+        Unix time in s, as the transport has it.
 
     Raises
     ------
@@ -207,10 +213,10 @@ def refuse_expired(raw: RawRequest, expires_at: float | None, now_s: float) -> N
         EXPIRED.
     """
     late_s = 0.0 if expires_at is None else round(now_s - expires_at, 3)
-    if late_s > 0.0 or (raw.deadline_s is not None and now_s >= raw.deadline_s):
+    if late_s > 0.0 or (deadline_s is not None and now_s >= deadline_s):
         problem, reason = f"expired {late_s:.3f} s ago", "it was not to be served any more"
         raise RequestError(
-            "EXPIRED", raw.where, problem, reason, "send it again, or with more time", late_s=late_s
+            "EXPIRED", where, problem, reason, "send it again, or with more time", late_s=late_s
         )
 
 

@@ -54,7 +54,7 @@ class GroupDispatcher:
     async def _act(self, raw: RawRequest, request: Request) -> bytes:
         try:
             if raw.verb not in STOPS:
-                refuse_expired(raw, request.expires_at, time.time())
+                refuse_expired(raw.where, request.expires_at, time.time())
             if isinstance(request, GroupPlayRequest):
                 data = await self._groups.play(raw.robot, request)
             else:

@@ -94,23 +94,24 @@ class RequestHandlers:
         """Play a motion, now or after those that wait; the answer means accepted."""
         await self._robot.limits.checked()
         playback = self._robot.planner.playback_for(request)
-        return await self._begin(new_goal(playback, request), request.on_busy)
+        return await self._begin(new_goal(playback, request), request)
 
     async def goto(self, request: GotoRequest) -> GoalAnswer:
         """Go to a posture."""
         playback = self._robot.planner.playback_to(request)
         goal = new_goal(playback, PlayRequest(motion=playback.plan.motion, transaction=request.transaction))
         goal.from_beyond = request.from_beyond
-        return await self._begin(goal, request.on_busy)
+        return await self._begin(goal, request)
 
-    async def _begin(self, goal: Goal, on_busy: str) -> GoalAnswer:
+    async def _begin(self, goal: Goal, request: PlayRequest | GotoRequest) -> GoalAnswer:
         session, what = self._session, f"{goal.motion} cannot be played"
         session.refuse_unless_able(what)
         if session.goal or session.begin or session.queue:
-            if on_busy == "queue":
+            if request.on_busy == "queue":
                 return {"goal_id": goal.goal_id, "queued": session.enqueue(goal)}
-            if on_busy == "reject":
+            if request.on_busy == "reject":
                 raise session.busy()
+        goal.expires_at = request.expires_at
         return cast("GoalAnswer", await self._robot.settled(session.begin_instead(goal, what)))
 
     # -- torque ---------------------------------------------------------------------------------------------

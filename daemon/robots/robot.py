@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.drivers import ActuatorLimits
 
-from ..api import PlayRequest, Report, RequestError
+from ..api import PlayRequest, Report, RequestError, refuse_expired
 from ..ipc import messages
 from ..ipc.states import ACTIVE
 from ..telemetry import Drift
@@ -321,6 +322,7 @@ class Robot:
 
     def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
         """Send a goal; return the command's number, and what its answer holds; raises RequestError."""
+        refuse_expired(self.name, goal.expires_at, time.time())
         with self.planner.prepare(goal, start) as prepared:
             number = self.stream.send(prepared.command, prepared.fds)
             if not number:

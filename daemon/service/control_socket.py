@@ -178,16 +178,16 @@ class _Client:
         return any(not task.done() for task in self._serving)
 
     async def refuse_user(self, user: int) -> None:
-        """Answer the first request of somebody who may not ask."""
-        async with asyncio.timeout(FIRST_LINE_S):
-            await self._reader.readline()
+        """Answer what somebody sends who may not ask, for a while."""
         problem = f"user {named_user(user)} may not ask"
         reason = "root may, the user that the daemon runs as, and the owner of its configuration"
-        self._send_answer(
-            1, refused(RequestError("NOT_ALLOWED", "control", problem, reason, "use sudo"), None)
-        )
-        async with asyncio.timeout(SEND_S):
-            await self._writer.drain()
+        refusal = refused(RequestError("NOT_ALLOWED", "control", problem, reason, "use sudo"), None)
+        async with asyncio.timeout(FIRST_LINE_S):
+            for _ in range(MOST_SERVED):
+                if not (line := await self._line(None)):
+                    return
+                self._send_answer(_number_of(line), refusal)
+                await self._writer.drain()
 
     async def run(self, *, is_one_too_many: bool) -> None:
         """Serve until it goes; one too many has its stops served alone."""
@@ -285,6 +285,14 @@ class _Client:
         if _is_in(report, followed):
             message = {"robot": report.robot, "subject": report.subject, "data": report.data}
             self._send(orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
+
+
+def _number_of(line: bytes) -> Any:
+    """Return the id of a request; None where it has none."""
+    try:
+        return orjson.loads(line).get("id")
+    except (ValueError, AttributeError):
+        return None
 
 
 def _is_in(report: Report, followed: frozenset[tuple[str, str]]) -> bool:

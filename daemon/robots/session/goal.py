@@ -31,6 +31,8 @@ class Goal:
         Whether it may begin far outside the limits of joints, on a slow way towards their range.
     number : int
         That of the command by which it was sent; 0 before.
+    expires_at : float or None
+        Unix time in s after which it does not begin: nobody waits for its answer any more.
     """
 
     goal_id: str
@@ -42,6 +44,7 @@ class Goal:
     group_start: str | None = None
     from_beyond: bool = False
     number: int = 0
+    expires_at: float | None = None
 
     @property
     def motion(self) -> str:

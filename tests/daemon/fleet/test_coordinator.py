@@ -91,7 +91,8 @@ async def test_all_are_prepared_and_then_committed_to_one_time(broker: Embedded,
         # No other client knows the secret before the commit, only its digest.
         token = commits[robot].pop("token")
         assert prepared[robot].pop("token_sha256") == sha256(token.encode()).hexdigest()
-        del prepared[robot]["transaction"], commits[robot]["transaction"]
+        for body in (prepared[robot], commits[robot]):
+            del body["transaction"], body["expires_at"]
         assert prepared[robot] == {"motion": "wave", "speed": 0.5, "start": start, "expires_s": 10.0}
         assert before + 3.0 <= commits[robot].pop("start_at") <= after + 3.0
         assert commits[robot] == {

@@ -44,7 +44,7 @@ async def test_a_play_is_answered_when_all_have_accepted_it(groups: HttpGroups, 
     prepared, commit = choir.bodies("fleet/prepare"), choir.bodies("fleet/commit")["left"]
     assert answer == {"start": commit["start"], "start_at": commit["start_at"], "robots": ["left", "right"]}
     assert {name: body["motion"] for name, body in prepared.items()} == {"left": "wave_l", "right": "wave"}
-    keys = {"transaction", "motion", "first", "start", "expires_s", "token_sha256"}
+    keys = {"transaction", "expires_at", "motion", "first", "start", "expires_s", "token_sha256"}
     assert prepared["left"].keys() == keys
     assert prepared["left"]["first"] == {"frame": 3}
 

@@ -175,7 +175,7 @@ async def test_a_stop_waits_for_no_log_of_the_broker_and_is_sent_until_it_is_ans
     assert len({str(body) for _, verb, body in choir.asked if verb == "stop"}) == 1
 
 
-async def test_requests_over_mqtt_5_expire_when_their_answer_is_waited_for_no_longer(
+async def test_requests_over_mqtt_5_but_stops_expire_when_their_answer_is_waited_for_no_longer(
     mosquitto: StandIn,
 ) -> None:
     async with members(mosquitto.settings) as choir, serving(mosquitto.settings) as fleet:
@@ -183,7 +183,7 @@ async def test_requests_over_mqtt_5_expire_when_their_answer_is_waited_for_no_lo
         await fleet.until_robots("left")
         for path in ("robots/left/pause", "robots/left/stop", "fleet/choir/estop", "fleet/choir/resume"):
             await fleet.post(f"/api/{path}")
-        assert choir.expires_s == dict.fromkeys(("pause", "stop", "estop", "resume"), 5)
+        assert choir.expires_s == {"pause": None, "stop": None, "estop": None, "resume": 5}
 
 
 async def test_a_stop_waits_for_no_request_whatever_is_on_its_way(fleet: Fleet, choir: Members) -> None:

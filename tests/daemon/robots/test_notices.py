@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -66,6 +68,19 @@ async def test_a_pause_of_a_motion_that_has_ended_by_then_is_no_success(stage: S
         "NOT_PLAYING",
         "arm: short ended before; pause what follows, or stop it",
     )
+
+
+async def test_a_motion_does_not_begin_once_nobody_waits_for_its_answer(stage: Stage) -> None:
+    stage.notify(READY, OFF)
+    expires_at = time.time() + 0.001
+    playing = await stage.request("play", motion="short", expires_at=expires_at)
+    await asyncio.sleep(0.002)
+    stage.notify(on())
+    with pytest.raises(RequestError) as refusal:
+        await playing
+    assert (refusal.value.code, [type(command) for command in stage.sent]) == ("EXPIRED", [messages.Enable])
+    again = await stage.request("play", motion="short", expires_at=time.time() + 5.0)
+    assert "goal_id" in await again
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -50,6 +51,7 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
             "broker": f"mqtt://127.0.0.1:{broker}",
             "page": f"http://127.0.0.1:{page}",
             "socket": str(rig.config),
+            "pid": str(process.pid),
         }
 
 
@@ -62,6 +64,28 @@ def client(ways: dict[str, str], way: str) -> Daemon:
 async def test_the_client_keeps_its_contract(ways: dict[str, str], way: str, step: Step) -> None:
     async with client(ways, way) as daemon, client(ways, way) as other, asyncio.timeout(PATIENCE_S):
         await step(daemon, other)
+
+
+@pytest.mark.parametrize("verbs", [["play"], ["status", "stop"]])
+@pytest.mark.parametrize("way", ["broker", "socket", "page"])
+async def test_what_a_daemon_was_asked_while_it_hung_ends_in_time_and_moves_nothing_later(
+    ways: dict[str, str], way: str, verbs: list[str]
+) -> None:
+    pid = int(ways["pid"])
+    async with client(ways, way) as daemon, daemon.robot("arm").telemetry() as samples:
+        await anext(samples)
+        await daemon.robot("arm").play("short")  # so that answers to it are subscribed to
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            for verb in verbs:
+                keys = {"motion": "long"} if verb == "play" else {}
+                async with asyncio.timeout(PATIENCE_S):
+                    with pytest.raises(motiond.client.NoAnswer):
+                        await daemon.robot("arm").request(verb, keys, timeout_s=1.0)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        async with asyncio.timeout(PATIENCE_S):
+            assert (await daemon.robot("arm").play("short")).code == "SUCCESSFUL"
 
 
 def test_several_threads_use_one_client_without_asyncio(ways: dict[str, str]) -> None:
