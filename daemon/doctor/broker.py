@@ -69,10 +69,10 @@ async def _check(settings: MqttSettings, daemon_id: str) -> list[Check]:
 
 def _certificate_of(client: MqttConnection, address: str) -> list[Check]:
     """Judge the certificate that a broker has shown, if it has."""
-    if client.broker_certificate is None:
+    if client.attempt.certificate is None:
         return []
     with suppress(NoCertificate):
-        return [judged(address, of_der(client.broker_certificate))]
+        return [judged(address, of_der(client.attempt.certificate))]
     return []
 
 

@@ -69,7 +69,7 @@ class Uplink:
     async def run(self, topics: Iterable[str]) -> NoReturn:
         """Keep a connection until cancelled; subscribe to some topics on each."""
         self._topics = frozenset(topics)
-        await Link(self._turn, self._make, self._serve, self._wait, BackOff(self._settings)).run()
+        await Link(self._turn, self._make, self._serve, self._wait, BackOff(self._settings).after).run()
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:

@@ -109,6 +109,10 @@ class Claims:
             return rival
         return None if self._is_settled else self._refused.get(robot)
 
+    def is_ours(self, robot: str) -> bool:
+        """Whether no other daemon has a robot's name."""
+        return self.holder(robot) is None
+
     def _log(self) -> None:
         """Log whose the names are, where that has changed."""
         if not self._is_settled:

@@ -109,7 +109,7 @@ class ReportsOut:
 
     def _ours(self) -> set[str]:
         """Return the robots whose names are ours."""
-        return {one.robot for one in self._hub.latest() if self._claims.holder(one.robot) is None}
+        return {one.robot for one in self._hub.latest() if self._claims.is_ours(one.robot)}
 
     async def _publish_new(self, client: MqttConnection) -> None:
         """Publish all that lasts of the robots that have become ours."""
@@ -226,7 +226,7 @@ class ReportsOut:
         """
         topic = self._home_assistant.topic(robot)
         motions = next((one for one in self._hub.latest() if one.of(robot, "motions")), None)
-        if topic is not None and motions is not None and self._claims.holder(robot) is None:
+        if topic is not None and motions is not None and self._claims.is_ours(robot):
             playable = [motion["name"] for motion in motions.data["motions"] if motion.get("ok")]
             self._hand_over_config(client, robot, topic, playable)
 
@@ -249,7 +249,7 @@ class ReportsOut:
     def _payload(self, client: MqttConnection, report: Report, qos: int) -> bytes | None:
         """Return what is published of a report, None if nothing."""
         robot = report.robot
-        if self._claims.holder(robot) is not None:
+        if not self._claims.is_ours(robot):
             return None
         data = report.data
         if report.subject == "availability":

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..client import Broker, MqttConnection
     from ..topics import Topics
+    from .main_session import MainSession
     from .responder import Responder
     from .stops import StopOrder
 
@@ -85,24 +86,23 @@ class RequestsSession:
         self,
         topics: Topics,
         robots: Collection[str],
+        main: MainSession,
         *,
         responder: Responder,
         order: StopOrder,
         is_ours: Callable[[str], bool],
-        is_main_connected: Callable[[], bool],
-        may_begin: Callable[[], bool],
+        ready: asyncio.Event,
         tasks: asyncio.TaskGroup,
     ) -> None:
         self.inbox = Inbox()
-        self.ready = asyncio.Event()
+        self.ready = ready
         self.is_connected = False
         self._topics = topics
         self._robots = robots
         self._responder = responder
         self._order = order
         self._is_ours = is_ours
-        self._is_main_connected = is_main_connected
-        self._may_begin = may_begin
+        self._main = main
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
         self._client: MqttConnection | None = None
         self._broker: Broker | None = None
@@ -117,7 +117,7 @@ class RequestsSession:
             return
         if asked.is_stop:
             self._order.pass_by(asked.robot)
-            if not self._is_main_connected():  # then nobody else hears it
+            if not self._main.is_connected:  # then nobody else receives it
                 self._stops.take(asked, message)
         elif self._is_ours(asked.robot):
             self.inbox.put(message, self._order.place(asked.robot))
@@ -162,7 +162,7 @@ class RequestsSession:
         overtaken = asked is not None and self._order.is_overtaken(asked.robot, place)
         try:
             await self._responder.serve(
-                message, client, qos, overtaken=overtaken, may_begin=self._may_begin()
+                message, client, qos, overtaken=overtaken, may_begin=self._main.may_begin
             )
         finally:
             self._room.release()

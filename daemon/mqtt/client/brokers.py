@@ -92,11 +92,11 @@ class Brokers:
         self.present.visits += 1
         self._reached.set()
 
-    def after(self, *, lasted: bool) -> float:
+    def after(self, lasted_s: float) -> float:
         """Choose the broker to try next, now that there is no connection; return how long to wait, in s."""
         now_s = self._now()
         self.former = self.present
-        self.former.free_s = now_s + self.former.back_off.after(lasted=lasted)
+        self.former.free_s = now_s + self.former.back_off.after(lasted_s)
         place = self._all.index(self.former) + 1
         self.present = min(
             self._all[place:] + self._all[:place], key=lambda one: max(one.free_s, now_s)

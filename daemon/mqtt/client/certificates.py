@@ -36,9 +36,9 @@ class CertificateWatch:
 
     def see(self, client: MqttConnection, broker: MqttSettings) -> None:
         """Look at the certificate that a broker has shown."""
-        if client.broker_certificate is not None:
+        if client.attempt.certificate is not None:
             with suppress(NoCertificate):
-                self._log.report(str(address_of(broker)), of_der(client.broker_certificate))
+                self._log.report(str(address_of(broker)), of_der(client.attempt.certificate))
 
 
 def files_of(settings: MqttSettings) -> Iterator[tuple[str, Path, Callable[[Path], Validity]]]:

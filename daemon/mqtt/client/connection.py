@@ -90,6 +90,8 @@ class MqttConnection:
     ----------
     identifier : str
     limit : PacketLimit
+    attempt : Attempt
+        The present one to connect, with the certificate that the broker has shown.
     version_5 : bool
         Whether it is MQTT 5.
     refused : set of str
@@ -120,7 +122,7 @@ class MqttConnection:
         self._receive = receive or self._keep
         self._received = deque[aiomqtt.Message]()
         self._arrived = asyncio.Event()
-        self._attempt = Attempt()
+        self.attempt = Attempt()
         self._made_before = self._is_dialling = self._is_given_up = False
         self._connected: asyncio.Future[None] = self._loop.create_future()
         self._lost: asyncio.Future[None] = self._loop.create_future()
@@ -139,7 +141,7 @@ class MqttConnection:
         self._sent = SentPackets(self._loop.time)
         self._withdrawn: list[int] = []
         self._is_unanswered = False
-        self._tls = self._attempt.tls_context() if address_of(settings).scheme in ENCRYPTED else None
+        self._tls = self.attempt.tls_context() if address_of(settings).scheme in ENCRYPTED else None
         self._paho = self._make_paho(will)
 
     def _make_paho(self, will: aiomqtt.Will | None) -> paho.Client:
@@ -152,7 +154,7 @@ class MqttConnection:
             transport="websockets" if address.scheme in WEB_SOCKETS else "tcp",
             reconnect_on_failure=False,
         )
-        client.enable_logger(self._attempt.logger(log))
+        client.enable_logger(self.attempt.logger(log))
         client.connect_timeout = TIMEOUT_S
         client.max_inflight_messages_set(0)  # no more are handed to paho than may be sent
         if address.path:
@@ -165,16 +167,10 @@ class MqttConnection:
         client.on_disconnect = self._on_disconnect
         client.on_message = self._on_message
         client.on_publish = self._on_publish
-        client.on_subscribe = self._on_subscribe
-        client.on_unsubscribe = self._on_unsubscribe
+        client.on_subscribe = client.on_unsubscribe = self._on_acknowledged
         client.on_socket_close = self._on_socket_close
         client.on_socket_register_write = self._on_socket_register_write
         return client
-
-    @property
-    def broker_certificate(self) -> bytes | None:
-        """The certificate that the broker has shown, in DER."""
-        return self._attempt.certificate
 
     # -- making and ending it -------------------------------------------------------------------------------
 
@@ -189,7 +185,7 @@ class MqttConnection:
             async with MqttConnection(self._settings, self.identifier):
                 pass
         self._connected, self._lost = self._loop.create_future(), self._loop.create_future()
-        self._attempt.begin()
+        self.attempt.begin()
         self._paho.username_pw_set(*login_of(self._settings))
         try:
             await self._dial()
@@ -198,7 +194,7 @@ class MqttConnection:
                 raise TimeoutError  # noqa: TRY301 # as of the system
             self._connected.result()
         except (aiomqtt.MqttError, OSError, paho.WebsocketConnectionError) as error:
-            reason = self._attempt.reason(error)
+            reason = self.attempt.reason(error)
             self.break_off()
             raise not_connected(reason, self._settings, self.identifier) from error
         except BaseException:
@@ -258,7 +254,7 @@ class MqttConnection:
         if self._is_given_up:
             return
         address = address_of(self._settings)
-        with self._attempt.dialling():
+        with self.attempt.dialling():
             if self._tls is not None:
                 load_certificates(self._tls, self._settings)
             keepalive_s = self._settings.keepalive_s
@@ -460,17 +456,12 @@ class MqttConnection:
             raise aiomqtt.MqttError("Operation timed out")
         return [code.value for code in answer.result()]
 
-    def _on_subscribe(
+    def _on_acknowledged(
         self, _client: paho.Client, _userdata: Any, mid: int, codes: list[ReasonCode], _properties: Any
     ) -> None:
         answer = self._subscribing.get(mid)
         if answer is not None and not answer.done():
             answer.set_result(codes)
-
-    def _on_unsubscribe(
-        self, client: paho.Client, userdata: Any, mid: int, codes: list[ReasonCode], properties: Any
-    ) -> None:
-        self._on_subscribe(client, userdata, mid, codes, properties)
 
     # -- sending --------------------------------------------------------------------------------------------
 

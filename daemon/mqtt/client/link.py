@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import aiomqtt
 
@@ -21,17 +21,10 @@ log = logging.getLogger(__name__)
 STEADY_S = 30.0
 
 
-class Tries(Protocol):
-    """Says how long to wait before the next try."""
-
-    def after(self, *, lasted: bool) -> float:
-        """Return it in s; `lasted` is whether there was a connection, and for long."""
-
-
 class BackOff:
     """Longer and longer waits, which begin again from the shortest after a connection that has lasted.
 
-    Two clients of one name would otherwise throw each other out as fast as they can. They are random, lest
+    Two clients of one name would otherwise disconnect each other as fast as they can. They are random, lest
     many daemons come back at once.
     """
 
@@ -39,9 +32,9 @@ class BackOff:
         self._settings = settings
         self._longest_s = settings.reconnect_min_s
 
-    def after(self, *, lasted: bool) -> float:
-        """Return how long to wait before the next try, in s."""
-        if lasted:
+    def after(self, lasted_s: float) -> float:
+        """Return how long to wait before the next try, in s, after a connection of so many seconds."""
+        if lasted_s > STEADY_S:
             self._longest_s = self._settings.reconnect_min_s
         wait_s = self._longest_s * random.uniform(0.5, 1.0)  # noqa: S311 # no secret
         self._longest_s = min(2.0 * self._longest_s, self._settings.reconnect_max_s)
@@ -57,13 +50,13 @@ class Link:
         make: Callable[[], MqttConnection],
         serve: Callable[[MqttConnection], Awaitable[None]],
         waits: Callable[[float, BaseException | None], Awaitable[None]],
-        tries: Tries,
+        next_wait_s: Callable[[float], float],
     ) -> None:
         self._turn = turn
         self._make = make
         self._serve = serve
         self._waits = waits
-        self._tries = tries
+        self._next_wait_s = next_wait_s
 
     async def run(self) -> NoReturn:
         """Connect, serve and connect again; only cancellation ends it."""
@@ -83,8 +76,7 @@ class Link:
                 log.exception("the connection to the broker failed unforeseen")
             # a connection that breaks at the moment of the cancellation hides it
             heed_cancellation()
-            lasted = loop.time() - connected_s > STEADY_S
-            await self._waits(self._tries.after(lasted=lasted), reason)
+            await self._waits(self._next_wait_s(loop.time() - connected_s), reason)
 
 
 def heed_cancellation() -> None:

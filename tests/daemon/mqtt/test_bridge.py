@@ -303,7 +303,6 @@ async def test_a_stop_that_arrived_before_the_connection_broke_still_acts(
     bridge.may_return.clear()
     await broker.kill()
     await is_lost(bridge)
-    assert bridge._main is not None
     bridge._main.take(aiomqtt.Message("motiond/arm/request/stop", b"", 1, False, 1, None))
     await comes_true("the stop acts", robots.verbs)
     assert robots.verbs() == ["stop"]
@@ -504,7 +503,7 @@ async def test_a_daemon_that_shares_its_id_clears_nothing(
             first.may_return.set()
             await is_lost(second)
             await is_connected(first)
-            await keep(first._main._client, "leg", "d1")  # type: ignore[union-attr] # it is connected
+            await keep(first._main._client, "leg", "d1")
             await asyncio.sleep(FORMER_S + 1.0)
             assert await kept_of(settings, {"leg"}) == {"leg": set(KEPT)}
             second.may_return.set()

@@ -268,7 +268,7 @@ def test_each_broker_has_waits_of_its_own_and_the_one_that_may_be_tried_first_is
     tried: list[tuple[str, float]] = []
     for _ in range(18):
         tried.append((brokers.present.settings.url, clock_s[0]))
-        clock_s[0] += brokers.after(lasted=False)
+        clock_s[0] += brokers.after(0.0)
     assert [url for url, _ in tried[:3]] == urls
     assert tried[2][1] == 0.0  # nobody waits for a broker that was not tried
     for url in urls:
@@ -285,10 +285,10 @@ def test_after_a_connection_that_lasted_the_waits_of_its_broker_begin_again() ->
     first = brokers.present
     for _ in range(6):
         brokers.present = first
-        brokers.after(lasted=False)
+        brokers.after(0.0)
     assert first.free_s >= 16.0
     brokers.present = first
-    assert brokers.after(lasted=True) == 0.0
+    assert brokers.after(60.0) == 0.0
     assert brokers.present.settings.url == "mqtt://b"
     assert first.free_s <= 1.0
 

@@ -80,7 +80,7 @@ async def test_a_cancellation_that_comes_with_the_broker_s_answer_is_heeded(
 ) -> None:
     async with MqttConnection(mosquitto.settings) as client:
         subscribing = asyncio.create_task(client.subscribe("motiond/#"), name="subscribes")
-        take = client._on_subscribe
+        take = client._on_acknowledged
 
         def take_and_cancel(*answer: Any) -> None:
             take(*answer)

@@ -150,7 +150,7 @@ async def test_a_broker_that_lets_the_daemon_publish_nothing_is_logged_once(
     hub = ReportHub()
     bridge = WatchedBridge(mosquitto.settings.model_copy(update={"stop_when_lost_s": 600.0}), Robots(), hub)
     task = asyncio.create_task(bridge.run())
-    await comes_true("it is at the broker", bridge._is_main_connected)
+    await comes_true("it is at the broker", lambda: bridge._main.is_connected)
     for robot in ("arm", "hand"):
         for subject in ("availability", "motions", "state", "event"):
             hub.publish(Report(robot, subject, {"state": "idle"}))

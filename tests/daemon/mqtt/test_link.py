@@ -38,7 +38,9 @@ async def test_a_cancellation_that_is_lost_while_it_connects_ends_it_all_the_sam
     async def wait(_wait_s: float, _reason: BaseException | None) -> None:
         raise AssertionError
 
-    link = asyncio.create_task(Link(nullcontext, lambda: client, serve, wait, BackOff(MqttSettings())).run())
+    link = asyncio.create_task(
+        Link(nullcontext, lambda: client, serve, wait, BackOff(MqttSettings()).after).run()
+    )
     async with asyncio.timeout(PATIENCE_S):
         await client.connects.wait()
     link.cancel()

@@ -70,27 +70,23 @@ def order() -> StopOrder:
 
 
 @pytest.fixture
-def connected() -> asyncio.Event:
-    """Whether the main connection is there."""
-    connected = asyncio.Event()
-    connected.set()
-    return connected
+def main() -> Any:
+    """The session of the main connection, which is there."""
+    return SimpleNamespace(is_connected=True, may_begin=True)
 
 
 @pytest.fixture
-async def session(
-    robots: Robots, order: StopOrder, connected: asyncio.Event
-) -> AsyncIterator[RequestsSession]:
+async def session(robots: Robots, order: StopOrder, main: Any) -> AsyncIterator[RequestsSession]:
     responder = Responder(TOPICS, Dispatcher(robots), is_ours=lambda _: True, version_5=False)
     async with asyncio.TaskGroup() as tasks:
         yield RequestsSession(
             TOPICS,
             robots.robots,
+            main,
             responder=responder,
             order=order,
             is_ours=lambda _: True,
-            is_main_connected=connected.is_set,
-            may_begin=connected.is_set,
+            ready=asyncio.Event(),
             tasks=tasks,
         )
 
@@ -182,23 +178,23 @@ async def test_no_more_are_served_at_once_than_there_is_room_for(
 
 
 async def test_while_the_main_connection_is_away_a_stop_is_served_here(
-    session: RequestsSession, connected: asyncio.Event, robots: Robots, wire: Any
+    session: RequestsSession, main: Any, robots: Robots, wire: Any
 ) -> None:
     async with serving(session, wire):
         session.take(request("stop"))
         await settled()
         assert (robots.verbs(), wire.answers) == ([], [])
-        connected.clear()
+        main.is_connected = main.may_begin = False
         session.take(request("stop"))
     assert robots.verbs() == ["stop"]
     assert [topic for topic, _ in wire.answers] == ["motiond/arm/response/stop"]
 
 
 async def test_while_the_main_connection_is_away_nothing_begins(
-    session: RequestsSession, connected: asyncio.Event, robots: Robots, wire: Any
+    session: RequestsSession, main: Any, robots: Robots, wire: Any
 ) -> None:
     async with serving(session, wire):
-        connected.clear()
+        main.is_connected = main.may_begin = False
         for verb in ("play", "status"):
             session.take(request(verb, BODIES.get(verb, b"{}")))
         await settled()
@@ -209,7 +205,7 @@ async def test_while_the_main_connection_is_away_nothing_begins(
             "arm/play: not begun; the daemon's connection for stops is not there; "
             "send it again once the robot is online"
         )
-        connected.set()
+        main.is_connected = main.may_begin = True
         session.take(request("play", BODIES["play"]))
     assert robots.verbs() == ["status", "play"]
 
