@@ -14,23 +14,26 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from motiond.text import listed
+from motiond.text import listed, shortened
 
 from ...mqtt.topics import DaemonTopic, ReportTopic
-from .peers import Peers, progress_of
+from ..coordinator import Roster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ...api import CommitRequest
     from ...robots import Reservation
-    from .peers import Progress
 
 log = logging.getLogger(__name__)
 
 SEEN_WITHIN_S = 2.0
 """So long after the first row every robot of a start has to be seen playing."""
 MOST_NAMED = 5
+MOST_KNOWN = 10_000
+"""How many robots, and daemons, are kept; further ones are ignored."""
+LONGEST = 500
+KEPT = ("state", "bridge", "start", "phase", "reason")
 PLAYS = frozenset({"playing", "ended"})
 
 
@@ -45,7 +48,9 @@ class GroupMember:
         self._reservations = reservations
         self._is_connected: Callable[[], bool] = lambda: False
         self._unix_now = unix_now
-        self._peers = Peers()
+        self._roster = Roster()
+        self._reserved: dict[str, dict[str, str]] = {}
+        """What each robot has reported last of its reservation."""
         self._starts: dict[str, _Start] = {}
         self._tasks: asyncio.TaskGroup | None = None
 
@@ -65,36 +70,51 @@ class GroupMember:
         raise AssertionError  # it is watched until cancelled
 
     def take(self, topic: DaemonTopic | ReportTopic, report: dict[str, Any]) -> None:
-        """Take what a daemon or a robot at the broker reports."""
-        self._peers.take(topic, report)
+        """Take a daemon's availability, or the availability or reservation of a robot, at the broker."""
         match topic:
+            case ReportTopic(robot, "reservation"):
+                if robot not in self._reservations:
+                    self._take_reservation(robot, report)
+                return
+            case ReportTopic():
+                known: Mapping[str, Any] = self._roster.robots
             case DaemonTopic():
-                for start in self._starts.values():
-                    start.news.set()
-            case ReportTopic(robot, "reservation") if robot not in self._reservations:
-                self._progress(robot, progress_of(report))
+                known = self._roster.daemons
+        if topic[0] in known or len(known) < MOST_KNOWN:
+            self._roster.take(topic, _shortened(report))
+        for start in self._starts.values():
+            start.news.set()
 
     def _take_own(self, robot: str, report: dict[str, Any]) -> None:
         """Take what one of the daemon's own robots reports; its commit begins the watch."""
-        self._peers.take(ReportTopic(robot, "reservation"), report)
         commit = self._reservations[robot].committed
         if report["phase"] == "committed" and commit is not None and self._tasks is not None:
             if commit.start not in self._starts:
                 start = self._starts[commit.start] = self._joined(commit)
                 self._tasks.create_task(self._watch(start), name=f"fleet.{commit.start}")
             self._starts[commit.start].own[robot] = self._reservations[robot]
-        self._progress(robot, progress_of(report))
+        self._take_reservation(robot, report)
 
-    def _progress(self, robot: str, progress: Progress) -> None:
+    def _take_reservation(self, robot: str, report: Mapping[str, Any]) -> None:
+        reservation = _shortened(report)
+        if robot in self._reserved or len(self._reserved) < MOST_KNOWN:
+            self._reserved[robot] = reservation
         for start in self._starts.values():
-            start.take(robot, progress)
+            start.take(robot, reservation)
 
     def _joined(self, commit: CommitRequest) -> _Start:
         """Return a start with what its robots have reported so far."""
-        start = _Start(commit, self._peers, self._is_connected, self._unix_now())
+        start = _Start(commit, self._absence, self._is_connected, self._unix_now())
         for robot in commit.robots:
-            start.take(robot, self._peers.progress(robot))
+            start.take(robot, self._reserved.get(robot, {}))
         return start
+
+    def _absence(self, robot: str) -> str:
+        """Return why a robot's daemon is absent; '' where it is online, or not known."""
+        known = self._roster.robots.get(robot)
+        if known is None or known.state is None or known.daemon not in self._roster.daemons:
+            return ""
+        return self._roster.absence(robot)
 
     async def _watch(self, start: _Start) -> None:
         try:
@@ -110,11 +130,15 @@ class _Start:
     """One start; `own` are the daemon's robots that are committed to it."""
 
     def __init__(
-        self, commit: CommitRequest, peers: Peers, is_connected: Callable[[], bool], unix_s: float
+        self,
+        commit: CommitRequest,
+        absence: Callable[[str], str],
+        is_connected: Callable[[], bool],
+        unix_s: float,
     ) -> None:
         self.commit = commit
         self.own: dict[str, Reservation] = {}
-        self._peers = peers
+        self._absence = absence
         self._is_connected = is_connected
         self._seen = dict.fromkeys(commit.robots, "")
         """The phase of this start that each robot has reported last; '' where none."""
@@ -122,17 +146,18 @@ class _Start:
         self.news = asyncio.Event()
         self._first_row_s = asyncio.get_running_loop().time() + commit.start_at - unix_s
 
-    def take(self, robot: str, progress: Progress) -> None:
-        """Take what a robot reports, if it is in this start."""
-        phase = self._seen.get(robot)
-        if phase is None or phase == "ended":
+    def take(self, robot: str, reservation: Mapping[str, str]) -> None:
+        """Take what a robot reports of its reservation, if it is in this start."""
+        seen, phase = self._seen.get(robot), reservation.get("phase", "")
+        if seen is None or seen == "ended":
             return
-        if progress.start == self.commit.start:
-            if progress.phase == "released":
-                self._reasons.setdefault(robot, progress.reason or "it was released")
+        if reservation.get("start") == self.commit.start and phase:
+            if phase == "released":
+                self._reasons.setdefault(robot, reservation.get("reason") or "it was released")
             else:
-                self._seen[robot] = progress.phase or ""
-        elif phase and progress.phase != "released":  # a commit of another start may be refused meanwhile
+                self._seen[robot] = phase
+        elif seen and (phase != "released" or "start" not in reservation):
+            # A commit of another start may be refused meanwhile.
             self._reasons.setdefault(robot, "it is not reserved for the start any more")
         self.news.set()
 
@@ -157,7 +182,7 @@ class _Start:
         for robot, phase in self._seen.items():
             if phase == "ended":
                 continue
-            reason = self._reasons.get(robot) or ("" if robot in self.own else self._peers.absence(robot))
+            reason = self._reasons.get(robot) or ("" if robot in self.own else self._absence(robot))
             if reason:
                 plays_on = phase in PLAYS and self.commit.on_member_failure == "continue"
                 self.break_off(f"{robot}: {reason}", robot, plays_on=plays_on)
@@ -182,3 +207,9 @@ class _Start:
         for reservation in self.own.values():
             if not plays_on or reservation.phase_of(self.commit.start) != "playing":
                 reservation.break_off(self.commit.start, reason, member)
+
+
+def _shortened(report: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of a report that count, so that others cannot fill the memory with them."""
+    texts = ((key, report.get(key)) for key in KEPT)
+    return {key: shortened(text, LONGEST) for key, text in texts if isinstance(text, str)}
