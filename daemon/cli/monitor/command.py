@@ -74,7 +74,7 @@ class Monitor:
         self._mqtt = mqtt
         self._client = client
         self._hub = ReportHub()
-        self._site = Gateway(mqtt.model_copy(update=soon), self._hub)
+        self._site = Gateway(mqtt.model_copy(update=soon), self._hub, self._watched)
         self._robot = robot
         self._views: dict[str, RobotView] = {}
         self._changed, self._ended = asyncio.Event(), asyncio.Event()
@@ -120,7 +120,7 @@ class Monitor:
     # -- reports -------------------------------------------------------------------------------------------
 
     def _broker(self) -> tuple[str, bool]:
-        return self._site.uplink.address, self._site.uplink.connected.is_set()
+        return self._site.address, self._site.connected.is_set()
 
     def _view(self) -> Any:
         """Return the robot that is looked at, once one is known."""
@@ -147,8 +147,9 @@ class Monitor:
                 if report.subject in {"state", "availability"}:
                     self.commander.heed(report.robot, view.state)
         self._view()
-        wanted = [] if self._robot is None else [self._robot]
-        self._site.uplink.want(self._site.reports.telemetry_of(wanted))
+
+    def _watched(self) -> list[str]:
+        return [] if self._robot is None else [self._robot]
 
     def _note(self, text: str) -> None:
         """Show a line of the log among the events."""
@@ -194,7 +195,7 @@ class Monitor:
             return await self._site.robots.handle(robot, verb, VERBS[verb].request())
         except RequestError as error:
             is_free = error.code == "NOT_IN_CONTROL" and error.data.get("holder") is None
-            unheard = error.code == "UNKNOWN_ROBOT" or not self._site.uplink.connected.is_set()
+            unheard = error.code == "UNKNOWN_ROBOT" or not self._site.connected.is_set()
             if stops and not unheard and error.code in {"TIMEOUT", "OFFLINE"}:
                 here = await stopped_here(self._client, robot, verb)
                 if here.answers:

@@ -52,7 +52,7 @@ async def show(mqtt: MqttSettings, console: Console, seconds: float | None) -> N
     site = Gateway(mqtt, hub, asks=False)
 
     def broker() -> str:
-        return f"{site.uplink.address}: {'connected' if site.uplink.connected.is_set() else 'not connected'}"
+        return f"{site.address}: {'connected' if site.connected.is_set() else 'not connected'}"
 
     table = FleetTable(lambda: site.robots.robots, broker)
     with hub.subscribe(SHOWN, length=10_000) as reports:

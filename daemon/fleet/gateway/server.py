@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from ...api import Dispatcher, ReportHub
 from ...clock import ClockMonitor
@@ -17,8 +17,7 @@ from .gateway import Gateway
 from .remote_robots import RemoteFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterator
 
     from ...config.http import HttpSettings
     from ...config.mqtt import MqttSettings
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 NAME = "fleet"
 HANDLE_S = 35.0
 """Longer than any answer is waited for, so that the refusal names the one that did not come."""
-LOOK_S = 0.2
-CANCEL_AGAIN_S = 1.0
 
 
 class FleetServer:
@@ -41,7 +38,7 @@ class FleetServer:
 
     def __init__(self, mqtt: MqttSettings, http: HttpSettings, clock: ClockMonitor | None = None) -> None:
         hub = ReportHub()
-        self._gateway = Gateway(mqtt, hub)
+        self._gateway = Gateway(mqtt, hub, lambda: self._server.looked_at)
         self._groups = HttpGroups(mqtt)
         self._clock = clock or ClockMonitor()
         self._certificates = CertificateWatch(mqtt)
@@ -54,7 +51,7 @@ class FleetServer:
                 hub=hub,
                 models={},
                 daemon_id=NAME,
-                is_broker_connected=self._gateway.uplink.connected.is_set,
+                is_broker_connected=self._gateway.connected.is_set,
                 clock=self._clock.payload,
                 is_fleet=True,
             ),
@@ -66,7 +63,7 @@ class FleetServer:
         SIGHUP reloads the certificate; from a terminal it ends the program.
         """
         ended = asyncio.Event()
-        with ended_by_signals(ended), _on_hang_up(self._server.renew):
+        with ended_by_signals(ended, self._server.renew):
             await self.serve(ended)
 
     async def serve(self, ended: asyncio.Event) -> None:
@@ -75,52 +72,25 @@ class FleetServer:
             helpers = [
                 tasks.create_task(self._gateway.run(), name="fleet.gateway"),
                 tasks.create_task(self._server.run(), name="fleet.http"),
-                tasks.create_task(self._follow_looked_at(), name="fleet.telemetry"),
                 tasks.create_task(self._clock.run(), name="fleet.clock"),
                 tasks.create_task(self._certificates.run(), name="fleet.certificates"),
             ]
             await ended.wait()
-            await end(helpers)
-
-    async def _follow_looked_at(self) -> NoReturn:
-        """Subscribe to the telemetry of only the robots that a client watches."""
-        while True:
-            self._gateway.uplink.want(self._gateway.reports.telemetry_of(self._server.looked_at))
-            await asyncio.sleep(LOOK_S)
+            for helper in helpers:
+                helper.cancel()
 
 
 @contextmanager
-def _on_hang_up(act: Callable[[], None]) -> Iterator[None]:
-    """Call a function on SIGHUP, unless there is a terminal."""
-    if has_terminal():
-        yield
-        return
+def ended_by_signals(ended: asyncio.Event, renew: Callable[[], None] | None = None) -> Iterator[None]:
+    """Set an event on SIGTERM and SIGINT, and renew something on SIGHUP, as long as the context lasts."""
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGHUP, act)
+    handlers = {signal.SIGTERM: ended.set, signal.SIGINT: ended.set}
+    if renew is not None and not has_terminal():
+        handlers[signal.SIGHUP] = renew
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGHUP)
-
-
-async def end(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Cancel tasks until all have ended: a library may take a cancellation for one of its own."""
-    left = set(tasks)
-    while left:
-        for task in left:
-            task.cancel()
-        _, left = await asyncio.wait(left, timeout=CANCEL_AGAIN_S)
-
-
-@contextmanager
-def ended_by_signals(ended: asyncio.Event) -> Iterator[None]:
-    """Set an event on SIGTERM and SIGINT, as long as the context lasts."""
-    loop = asyncio.get_running_loop()
-    signals = (signal.SIGTERM, signal.SIGINT)
-    for number in signals:
-        loop.add_signal_handler(number, ended.set)
-    try:
-        yield
-    finally:
-        for number in signals:
+        for number in handlers:
             loop.remove_signal_handler(number)

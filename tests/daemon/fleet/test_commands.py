@@ -149,7 +149,7 @@ async def test_monitor_and_page_stop_a_robot_wherever_its_daemon_has_gone(
     async def the_wrong_one(settings: MqttSettings) -> MqttSettings:
         return settings.each()[0]
 
-    monkeypatch.setattr("motiond.daemon.fleet.gateway.uplink.broker_of", the_wrong_one)
+    monkeypatch.setattr("motiond.daemon.fleet.gateway.gateway.broker_of", the_wrong_one)
     gateway = Gateway(at_both(elsewhere, broker), ReportHub())
     listening = asyncio.create_task(gateway.run())
     await until(lambda: "left" in gateway.robots.robots)

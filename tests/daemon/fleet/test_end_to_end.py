@@ -154,7 +154,7 @@ async def test_both_play_from_the_appointed_time_on_and_one_table_shows_it(stage
         ["right", "short", "SUCCESSFUL"],
     ]
     await stage.until_phase("ended")
-    start_ats = set()
+    start_ats: set[float] = set()
     for robot in BOTH:
         reports = [
             data_of(one)
@@ -167,7 +167,8 @@ async def test_both_play_from_the_appointed_time_on_and_one_table_shows_it(stage
         at = rows["position"][:, 0]
         (leaves,) = ((at[:-1] == FIRST_ROW) & (at[1:] > FIRST_ROW)).nonzero()
         unix_s = rows["time"][leaves[0]] + UNIX_AT_START_S - START_S
-        assert unix_s == pytest.approx(*start_ats, abs=1.0 / RATE_HZ)
+        (start_at,) = start_ats
+        assert unix_s == pytest.approx(start_at, abs=1.0 / RATE_HZ)
 
 
 async def test_one_that_ends_well_before_the_other_does_not_stop_it(stage: Stage) -> None:

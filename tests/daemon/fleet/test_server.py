@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -13,7 +13,7 @@ import pytest
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.fleet.gateway.remote_robots import ANSWER_S
-from motiond.daemon.fleet.gateway.server import FleetServer, end
+from motiond.daemon.fleet.gateway.server import FleetServer
 from tests.daemon import answers
 from tests.daemon.clock.clocks import HandedClock
 from tests.daemon.conftest import Embedded
@@ -94,19 +94,6 @@ async def fleet(broker: Embedded, choir: Members) -> AsyncIterator[Fleet]:
     async with serving(broker.settings) as fleet:
         await fleet.until_robots(*choir.robots)
         yield fleet
-
-
-async def test_a_task_that_loses_a_cancellation_is_cancelled_again() -> None:
-    async def lose_one() -> None:
-        with suppress(asyncio.CancelledError):
-            await asyncio.Event().wait()
-        await asyncio.Event().wait()
-
-    task = asyncio.create_task(lose_one(), name="loses one")
-    await asyncio.sleep(0)
-    async with asyncio.timeout(PATIENCE_S):
-        await end((task,))
-    assert task.cancelled()
 
 
 # -- requests -----------------------------------------------------------------------------------------------
