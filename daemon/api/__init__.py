@@ -23,5 +23,4 @@ from .lease import Lease, Loss
 from .pace import Pace, cost_of
 from .parsing import RawRequest, crowded, is_crowded, most_bytes, parse
 from .reports import *
-from .transactions import Transactions, fingerprint_of, used_before
 from .verbs import *

@@ -93,24 +93,18 @@ class Dispatcher:
         transactions = self._transactions[raw.robot, raw.verb]
         fingerprint = fingerprint_of(request, with_lease=verb.has_secret)
         if first := transactions.first(transaction):
+            # A lease has rules of its own; anything else would get an answer to what it did not ask for.
+            if first.fingerprint != fingerprint and raw.verb not in LEASES:
+                raise used_before(raw.where, request)
             if first.fingerprint != fingerprint:
-                return await self._answer_other(raw, request)
+                self._refuse_unwanted(raw, request)
+                return await self._act(raw, request)
             answer = await asyncio.shield(first.answer)
             if self._still_holds(raw, request, answer):
                 return answer
             transactions.forget(transaction)
         self._refuse_unwanted(raw, request)
         return await transactions.answered_by(lambda: self._act(raw, request), transaction, fingerprint)
-
-    async def _answer_other(self, raw: RawRequest, request: Request) -> bytes:
-        """Answer a request that has the transaction of another one.
-
-        A lease has rules of its own; anything else would get an answer to what it did not ask for.
-        """
-        if raw.verb not in LEASES:
-            raise used_before(raw.where, request)
-        self._refuse_unwanted(raw, request)
-        return await self._act(raw, request)
 
     def _still_holds(self, raw: RawRequest, request: Request, before: bytes) -> bool:
         """Whether an answer may be given again: not that a client is in control who has lost it since."""
@@ -125,17 +119,7 @@ class Dispatcher:
     def admit(self, robot: str, where: str, lease: str | None) -> None:
         """Refuse whoever is not in control of a robot that somebody has to be in control of.
 
-        Parameters
-        ----------
-        where : str
-            What was asked for, for the message.
-        lease : str or None
-            What the client proves by that it is in control.
-
-        Raises
-        ------
-        RequestError
-            NOT_IN_CONTROL.
+        `where` is what was asked for, for the message; raises RequestError: NOT_IN_CONTROL.
         """
         required = self.commands.leases.get(robot)
         if required is not None:
@@ -185,7 +169,7 @@ class Dispatcher:
     async def _what_it_does(self, robot: str) -> str:
         """Return the state of a robot in words, as far as that is answered soon."""
         with suppress(Exception):
-            async with asyncio.timeout(min(LOOK_S, self._handle_timeout_s)):
+            async with asyncio.timeout(LOOK_S):
                 status = await self.commands.handle(robot, "status", StatusRequest())
                 return f"the robot is {status['state']}"
         return "the robot does not answer"

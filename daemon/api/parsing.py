@@ -61,12 +61,7 @@ class RawRequest:
 
 
 def parse(raw: RawRequest, verbs: Mapping[str, Verb] = VERBS) -> Request:
-    """Check a request.
-
-    Parameters
-    ----------
-    verbs : mapping of str to Verb, optional
-        Those that there are; by default, those of robots.
+    """Check a request; `verbs` are those that there are, by default those of robots.
 
     Raises
     ------
@@ -167,7 +162,11 @@ def _refuse_levels(raw: RawRequest, body: dict[str, Any]) -> None:
         level = [inner for outer in level for inner in _inside(outer)]
         if not level:
             return
-    raise _invalid(raw, "it nests too deeply", f"a request has at most {MOST_LEVELS} levels", "correct it")
+    raise _too_deep(raw)
+
+
+def _too_deep(raw: RawRequest) -> RequestError:
+    return _invalid(raw, "it nests too deeply", f"a request has at most {MOST_LEVELS} levels", "correct it")
 
 
 def _inside(value: Any) -> Iterable[Any]:
@@ -194,8 +193,7 @@ def _refuse_repeated_keys(raw: RawRequest) -> None:
         problem, reason = f"'{echoed(str(error))}' stands twice", "one key has one value"
         raise _invalid(raw, problem, reason, "leave one out") from error
     except RecursionError as error:
-        reason = f"a request has at most {MOST_LEVELS} levels"
-        raise _invalid(raw, "it nests too deeply", reason, "correct it") from error
+        raise _too_deep(raw) from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> None:

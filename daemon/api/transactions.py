@@ -55,15 +55,7 @@ class Transactions:
     async def answered_by(
         self, act: Callable[[], Awaitable[bytes]], transaction: str, fingerprint: bytes = b""
     ) -> bytes:
-        """Act, and remember the answer; whoever asks meanwhile waits for it.
-
-        Parameters
-        ----------
-        act : callable
-            Returns an awaitable of the answer.
-        fingerprint : bytes
-            By which the request is known again.
-        """
+        """Act, and remember the answer; whoever asks meanwhile waits for it."""
         if len(self._first) >= MOST_REMEMBERED:
             self._forget_oldest()
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
@@ -90,10 +82,7 @@ def _size(answer: asyncio.Future[bytes]) -> int:
 def fingerprint_of(request: Request, *, with_lease: bool) -> bytes:
     """Return what makes a request the same when it is sent again; when it expires does not.
 
-    Parameters
-    ----------
-    with_lease : bool
-        Whether its lease counts, as the answer holds a secret; elsewhere it only proves that it may be sent.
+    Its lease counts where the answer holds a secret; elsewhere it only proves that the request may be sent.
     """
     besides = {"transaction", "expires_at"} | (set() if with_lease else {"lease"})
     return hashlib.blake2b(request.model_dump_json(exclude=besides).encode(), digest_size=16).digest()

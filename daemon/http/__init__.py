@@ -11,7 +11,7 @@
 - `metrics`: what Prometheus scrapes
 """
 
-from .served import Served
+from .served import Bounds, HttpError, Served
 from .server import HttpServer
 
-__all__ = ["HttpServer", "Served"]
+__all__ = ["Bounds", "HttpError", "HttpServer", "Served"]

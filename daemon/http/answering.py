@@ -14,6 +14,7 @@ from aiohttp import hdrs, web
 from motiond.text import shortened
 
 from .routes.exchange import Refused
+from .security.connections import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -41,8 +42,8 @@ HEADERS = {
 LONGEST_REASON, LONGEST_PATH = 100, 200
 
 
-class RequestHandler(web.RequestHandler):
-    """aiohttp's protocol, which refuses a malformed head in the same form as all else is refused in."""
+class RequestHandler(Connection):
+    """A connection that refuses a malformed head in the same form as all else is refused in."""
 
     def handle_error(
         self,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
     from .live.clients import Live
-    from .security.connections import Bounds
+    from .served import Bounds
 
 # aiohttp writes a traceback of whatever is no HTTP; our own failures are logged by `answering`.
 _strangers_mistakes = logging.getLogger(__name__).getChild("strangers")
@@ -57,12 +57,13 @@ async def serving(
     await runner.setup()
     served = cast("web.Server", runner.server)
     served.request_handler = in_one_form(served.request_handler)
-    make_handler = partial(RequestHandler, served, loop=asyncio.get_running_loop(), **HANDLING)
+    connections = Connections(bounds)
+    options = {"loop": asyncio.get_running_loop(), **HANDLING}
+    make_handler = partial(RequestHandler, connections, served, **options)
     try:
-        connections = Connections(make_handler, bounds)
         patience_s = bounds.ask_within_s if tls() else None
         ends_one = connections.ends_one
-        listener = await listen(*address, connections, ends_one, name=name, tls=tls, handshake_s=patience_s)
+        listener = await listen(*address, make_handler, ends_one, name=name, tls=tls, handshake_s=patience_s)
         watching = asyncio.create_task(live.watch_broker(), name="http.broker")
         try:
             yield

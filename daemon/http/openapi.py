@@ -72,9 +72,10 @@ class FleetList(TypedDict):
     """How many are not listed."""
 
 
-ROBOT = {"name": "robot", "in": "path", "required": True, "schema": {"type": "string"}}
-MOTION = {"name": "motion", "in": "path", "required": True, "schema": {"type": "string"}}
-GROUP = {"name": "group", "in": "path", "required": True, "schema": {"type": "string"}}
+ROBOT, MOTION, GROUP = (
+    {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+    for name in ("robot", "motion", "group")
+)
 NAME = {
     "name": "name",
     "in": "query",

@@ -1,15 +1,37 @@
-"""What a server serves."""
+"""What a server serves, within which bounds, and what it cannot serve."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..api import Dispatcher, Groups, Motions, ReportHub
     from .routes.models import Models
+
+
+class HttpError(Exception):
+    """What is configured cannot be served: `subject: problem; reason; hint`."""
+
+    exit_code: ClassVar[int] = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What strangers can hold of a server."""
+
+    connections: int = 256
+    """At once. For a further one, the one that has been asking for longest is closed; where all are being
+    served, the further one is."""
+    served: int = 128
+    served_an_address: int = 96
+    """Requests that are being served at once, stops and WebSockets apart."""
+    ask_within_s: float = 10.0
+    """For the head of a request to arrive, from the connection's begin or the head's own."""
+    read_within_s: float = 15.0
+    """For a client to read what is sent to it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ import logging
 import math
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ..config.section import SettingError
 from .metrics.totals import Tally
 from .security.certificate import PageCertificate
-from .security.connections import USUAL_BOUNDS, Bounds
 from .security.tokens import Token
+from .served import Bounds, HttpError
 
 if TYPE_CHECKING:
     import ssl
@@ -36,12 +36,6 @@ FLEET_OPTIONS = ("--token-file", "--cert-file", "--key-file")
 """By which they are given to a daemon, and to `motiond fleet serve`."""
 
 
-class HttpError(Exception):
-    """What is configured cannot be served: `problem; reason; hint`."""
-
-    exit_code: ClassVar[int] = 2
-
-
 class HttpServer:
     """Serves the page and the HTTP interface of one daemon.
 
@@ -50,25 +44,20 @@ class HttpServer:
     settings : HttpSettings
     served : Served
         What it serves.
-    bounds : Bounds
+    bounds : Bounds, optional
         What strangers can hold.
 
     Raises
     ------
-    HttpError, TokenError
+    HttpError
         If the certificate or the token cannot be used.
     """
 
-    def __init__(
-        self,
-        settings: HttpSettings,
-        served: Served,
-        bounds: Bounds = USUAL_BOUNDS,
-    ) -> None:
+    def __init__(self, settings: HttpSettings, served: Served, bounds: Bounds | None = None) -> None:
         options = FLEET_OPTIONS if served.is_fleet else OPTIONS
         self._settings, self._tls_options = settings, options[1:]
         self._certificate = _certificate_of(settings)
-        self._served, self._bounds = served, bounds
+        self._served, self._bounds = served, bounds or Bounds()
         # Robots of other daemons are counted by these.
         self._tally = Tally(lambda: () if served.is_fleet else served.dispatcher.commands.robots)
         file = settings.token_file

@@ -82,7 +82,7 @@ async def serve(
     ------
     BrokerError
         If the embedded broker cannot listen.
-    TokenError, HttpError
+    HttpError
         If the page cannot be served as it is configured.
     """
     dispatcher = Dispatcher(robots)

@@ -32,7 +32,7 @@ class FleetServer:
 
     Raises
     ------
-    HttpError, TokenError
+    HttpError
         If the certificate or the token cannot be used.
     """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 from aiohttp import hdrs, web
 
@@ -55,7 +55,7 @@ class ModelRoutes:
     def __init__(self, models: Models, commands: Commands) -> None:
         self._models = models
         self._commands = commands
-        self._looks: dict[str, tuple[RobotModel, Looks]] = {}
+        self._looks: dict[str, Looks] = {}
         self._one_at_a_time = asyncio.Lock()
 
     async def show(self, request: web.Request) -> web.StreamResponse:
@@ -90,11 +90,9 @@ class ModelRoutes:
             reason = "the configuration lists joints only"
             raise Refused(404, "UNKNOWN_MODEL", f"{robot}: no description; {reason}; name one by 'model'")
         async with self._one_at_a_time:
-            known, looks = self._looks.get(robot, (None, None))
-            if looks is None or known is not model:
-                looks = await asyncio.to_thread(looks_of, model, joint_map.joints)
-                self._looks[robot] = model, looks
-        return looks
+            if robot not in self._looks:
+                self._looks[robot] = await asyncio.to_thread(looks_of, model, joint_map.joints)
+        return self._looks[robot]
 
 
 async def _send(request: web.Request, file: BinaryIO, kind: str) -> web.StreamResponse:
@@ -200,5 +198,4 @@ def _frame(frame: Frame, attached_to: str) -> dict[str, Any]:
 
 
 def _row_by_row(pose: Floats) -> list[float]:
-    numbers: list[float] = pose.ravel().tolist()
-    return numbers
+    return cast("list[float]", pose.ravel().tolist())

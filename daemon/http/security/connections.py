@@ -13,46 +13,21 @@ import asyncio
 import socket
 import struct
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
+
+from aiohttp import web
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from aiohttp import web
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What strangers can hold of a server."""
-
-    connections: int = 256
-    """At once. For a further one, the one that has been asking for longest is closed; where all are being
-    served, the further one is."""
-    served: int = 128
-    served_an_address: int = 96
-    """Requests that are being served at once, stops and WebSockets apart."""
-    ask_within_s: float = 10.0
-    """For the head of a request to arrive, from the connection's begin or the head's own."""
-    read_within_s: float = 15.0
-    """For a client to read what is sent to it."""
-
-
-USUAL_BOUNDS = Bounds()
+    from ..served import Bounds
 
 
 class Connections:
     """All connections of one server."""
 
-    def __init__(self, make_handler: Callable[[], asyncio.Protocol], bounds: Bounds) -> None:
-        self._make_handler = make_handler
+    def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
         self.open: dict[Connection, None] = {}
         self._served: Counter[str] = Counter()
-
-    def __call__(self) -> Connection:
-        """Return the protocol of a new connection."""
-        return Connection(self, self._make_handler())
 
     def makes_room(self) -> bool:
         """Return whether there is room for another one, if need be in place of one that only asks."""
@@ -81,67 +56,57 @@ class Connections:
             del self._served[address]
 
 
-class Connection(asyncio.Protocol):
-    """Passes everything to aiohttp's protocol, and hangs up on who does not get to the point."""
+class Connection(web.RequestHandler):
+    """aiohttp's protocol, which hangs up on who does not get to the point."""
 
-    def __init__(self, connections: Connections, handler: asyncio.Protocol) -> None:
+    def __init__(self, connections: Connections, server: web.Server, **options: Any) -> None:
+        super().__init__(server, **options)
         self._connections = connections
-        self._handler = handler
-        self._transport: asyncio.Transport | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
         self.is_asking = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take up a connection, if there is room."""
-        self._transport = cast("asyncio.Transport", transport)
         if not self._connections.makes_room():
-            self._transport.abort()
-            self._transport = None
+            cast("asyncio.Transport", transport).abort()
             return
+        super().connection_made(transport)
         self._connections.open[self] = None
         self._expect()
-        self._handler.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what has come; the first bytes of another request start its time."""
-        if self._transport is None:
+        """Take what has come; the first bytes of another request start its time."""
+        if self.transport is None:
             return
         if self.is_asking and self._deadline is None:
             self._expect()
-        self._handler.data_received(data)
+        super().data_received(data)
 
-    def eof_received(self) -> bool | None:
-        """Pass on that nothing more comes."""
-        return self._handler.eof_received() if self._transport else None
-
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: BaseException | None) -> None:
         """Forget the connection."""
         self._disarm()
         self._is_read()
-        if self._transport is not None:
-            self._connections.open.pop(self, None)
-            self._handler.connection_lost(exc)
+        self._connections.open.pop(self, None)
+        if self.transport is not None:
+            super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Pass on that the client reads too slowly, and bear it for a while."""
+        """Note that the client reads too slowly, and bear it for a while."""
         loop = asyncio.get_running_loop()
         self._unread = loop.call_later(self._connections.bounds.read_within_s, self.hang_up)
-        self._handler.pause_writing()
+        super().pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass on that the client reads again."""
+        """Note that the client reads again."""
         self._is_read()
-        self._handler.resume_writing()
+        super().resume_writing()
 
     def begin_request(self, address: str, *, apart: bool) -> bool:
         """Note that the head of a request is whole; return whether the request may be served."""
-        self.is_asking = False
         self._disarm()
-        if apart or self._connections.serves(address):
-            return True
-        self.is_asking = True
-        return False
+        self.is_asking = not (apart or self._connections.serves(address))
+        return not self.is_asking
 
     def end_request(self, address: str, *, apart: bool) -> None:
         """Note that a request was answered, so that the next may come; the connection is the newest again."""
@@ -155,12 +120,13 @@ class Connection(asyncio.Protocol):
     def hang_up(self) -> None:
         """End the connection at once; the system forgets what is still to be sent, too."""
         self._connections.open.pop(self, None)
-        if self._transport is not None and not self._transport.is_closing():
+        if self.transport is None:
+            return
+        if not self.transport.is_closing():
             at_once = struct.pack("ii", 1, 0)
-            connection = self._transport.get_extra_info("socket")
+            connection = self.transport.get_extra_info("socket")
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
-        if self._transport is not None:
-            self._transport.abort()
+        self.transport.abort()
 
     def _expect(self) -> None:
         loop = asyncio.get_running_loop()
@@ -179,6 +145,4 @@ class Connection(asyncio.Protocol):
 
 def connection_of(request: web.BaseRequest) -> Connection:
     """Return the connection on which a request came."""
-    if request.transport is None:
-        raise ConnectionResetError
-    return cast("Connection", request.transport.get_protocol())
+    return cast("Connection", request.protocol)

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ...config.secrets import NoCredential, secret_file
+from ..served import HttpError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,16 +23,10 @@ MOST_WRONG_AT_ONCE = 8
 LEAST_LENGTH = 16
 
 
-class TokenError(Exception):
-    """A token file that cannot be used: `file: problem; reason; hint`."""
-
-    exit_code = 2
-
-
 class Token:
     """The token that everybody has to show.
 
-    It is the first line of a file; raises TokenError if that cannot be read or its token could be guessed.
+    It is the first line of a file; raises HttpError if that cannot be read or its token could be guessed.
     The cookie and its name are made of it, so that a browser keeps those of several daemons apart.
     """
 
@@ -50,7 +45,7 @@ class Token:
         """Read the file again; one that cannot be used leaves the token as it is, with a line in the log."""
         try:
             text = _read(self._file, self.option)
-        except TokenError as error:
+        except HttpError as error:
             log.warning("%s; the token stays as it was", error)
             return
         if text.encode() != self._text:
@@ -89,11 +84,11 @@ def _read(file: Path, option: str) -> str:
     try:
         text = secret_file(file).read_text(encoding="utf-8").partition("\n")[0].strip()
     except NoCredential as error:
-        raise TokenError(f"{file}: {error.strerror}") from error
+        raise HttpError(f"{file}: {error.strerror}") from error
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise TokenError(f"{file}: cannot be read; {reason.lower()}; correct {option}") from error
+        raise HttpError(f"{file}: cannot be read; {reason.lower()}; correct {option}") from error
     if len(text) < LEAST_LENGTH:
         problem = f"its first line has {len(text)} characters; a token has {LEAST_LENGTH} at least"
-        raise TokenError(f"{file}: {problem}; write one, as by: openssl rand -hex 16")
+        raise HttpError(f"{file}: {problem}; write one, as by: openssl rand -hex 16")
     return text

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.api import VERBS, Dispatcher, HolderRequest, Lease, RawRequest, RequestError, Transactions
+from motiond.daemon.api import VERBS, Dispatcher, HolderRequest, Lease, RawRequest, RequestError
 from motiond.daemon.api.dispatcher import MOST_RUNNING
-from motiond.daemon.api.transactions import MOST_REMEMBERED, MOST_REMEMBERED_BYTES, REMEMBERED_S
+from motiond.daemon.api.transactions import (
+    MOST_REMEMBERED,
+    MOST_REMEMBERED_BYTES,
+    REMEMBERED_S,
+    Transactions,
+)
 from tests.daemon import answers
 from tests.daemon.answers import whole
 from tests.daemon.conftest import Robots

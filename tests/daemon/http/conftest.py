@@ -17,8 +17,7 @@ from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.certificates import of_chain, of_der
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.http import HttpServer, Served
-from motiond.daemon.http.security.connections import USUAL_BOUNDS, Bounds
+from motiond.daemon.http import Bounds, HttpServer, Served
 from motiond.daemon.robots.assembly import make_registry
 from tests.daemon.answers import whole
 from tests.daemon.conftest import Robots
@@ -234,7 +233,7 @@ async def serving(
     is_broker_connected: Callable[[], bool] | None = None,
     *,
     clock: Callable[[], dict[str, Any]] = lambda: ClockMonitor().payload(),
-    bounds: Bounds = USUAL_BOUNDS,
+    bounds: Bounds | None = None,
     until_ready: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncIterator[Site]:
     """Run a server; leaving is the daemon's clean shutdown."""

@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from motiond.daemon.api import Pace, Report
-from motiond.daemon.http.security.connections import USUAL_BOUNDS, Bounds
+from motiond.daemon.http import Bounds
 from tests.daemon.http.conftest import Site, all_of, serving, until
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ BUSY = "too many requests are being served; there is room for stops only; ask ag
 @pytest.fixture
 async def crowded(settings: HttpSettings, robots: Robots, hub: ReportHub) -> AsyncIterator[Site]:
     """A server for twelve connections that serves eight requests at once, six of an address."""
-    assert Bounds(256, 128, 96, ask_within_s=10.0, read_within_s=15.0) == USUAL_BOUNDS
+    assert Bounds(256, 128, 96, ask_within_s=10.0, read_within_s=15.0) == Bounds()
     bounds = Bounds(connections=12, served=8, served_an_address=6)
     async with serving(settings, robots, hub, bounds=bounds) as site:
         yield site

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from motiond.daemon.config.http import HttpSettings
+from motiond.daemon.http import HttpError
 from motiond.daemon.http.live.frames import HEAD
-from motiond.daemon.http.security.tokens import TokenError
 from tests.certificates import self_signed
 from tests.daemon.cli.program import Daemon, Program, daemon_of
 from tests.daemon.http import contract
@@ -190,7 +190,7 @@ async def test_a_token_that_cannot_be_used_is_refused_at_the_start(
     if token is not None:
         file.write_bytes(token)
     rig.daemon["http"] |= {"listen": f"0.0.0.0:{free_port}", "token_file": str(file)}
-    with pytest.raises(TokenError) as refusal:
+    with pytest.raises(HttpError) as refusal:
         await Daemon(rig.config).end()
     assert (str(refusal.value), refusal.value.exit_code) == (f"{file}: {reason}", 2)
 

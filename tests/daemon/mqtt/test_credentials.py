@@ -12,7 +12,8 @@ from motiond.daemon.broker.login import LoginError
 from motiond.daemon.broker.packets import Connect
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.http.security.tokens import Token, TokenError
+from motiond.daemon.http import HttpError
+from motiond.daemon.http.security.tokens import Token
 from motiond.daemon.mqtt.client import NotConnected
 from motiond.daemon.mqtt.client.address import login_of
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 SECRET = "s3cret-of-the-broker"  # noqa: S105 - of a broker on the loopback, for a test
-REFUSALS = (LoginError, NotConnected, TokenError)
+REFUSALS = (HttpError, LoginError, NotConnected)
 GIVEN, MISSING = Path("%d/broker"), Path("%d/brokr")
 WHY = (
     "systemd has given no credentials ($CREDENTIALS_DIRECTORY); "
