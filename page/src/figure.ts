@@ -1,10 +1,10 @@
 /** A robot's bodies in the scene, each moved with the link that it belongs to. */
 
-import { Color, Group, MeshBasicMaterial, MeshStandardMaterial } from "three";
+import { Color, DoubleSide, FrontSide, Group, MeshBasicMaterial, MeshStandardMaterial } from "three";
 import type { Material, Object3D } from "three";
 import type { Kinematics } from "./kinematics";
-import { matrix } from "./shapes";
-import { makeShape } from "./shapes";
+import { makeShape, matrix } from "./shapes";
+import type { Meshes } from "./shapes";
 import type { Model, Shape } from "./messages";
 
 /** Colours of the scene, by light and dark. */
@@ -31,7 +31,7 @@ export class Figure {
     private readonly model: Model,
     private readonly palette: Palette,
     private readonly ghost: boolean,
-    meshUrl: (number: number) => string,
+    meshes: Meshes,
     arrived: (error?: string) => void,
   ) {
     const columns = columnsOfLinks(model);
@@ -40,7 +40,8 @@ export class Figure {
       group.matrixAutoUpdate = false;
       for (const shape of link.shapes) {
         const ready = (error?: string) => arrived(error && `${link.name}: mesh ${shape.mesh} cannot be drawn; ${error}`);
-        const body = makeShape(shape, this.material(shape, columns.get(link.name) ?? -1), meshUrl, ready);
+        const dress = (own: Material | null) => this.material(shape, columns.get(link.name) ?? -1, own);
+        const body = makeShape(shape, dress, meshes, ready);
         group.add(body);
       }
       this.links.set(link.name, group);
@@ -71,13 +72,22 @@ export class Figure {
     this.group.removeFromParent();
   }
 
-  private material(shape: Shape, column: number): Material {
+  /** The colour of the description, else the mesh file's, else one that tells links from the ground. */
+  private material(shape: Shape, column: number, file: Material | null): Material {
     if (this.ghost) return this.kept(new MeshBasicMaterial({ color: this.palette.ghost, transparent: true, opacity: 0.22, depthWrite: false, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 }));
     const { colour } = shape;
-    const own = colour ? new Color().setRGB(colour[0], colour[1], colour[2], "srgb") : new Color(this.model.derived && isHousing(shape) ? this.palette.bodyDark : this.palette.body);
-    const opacity = colour?.[3] ?? 1;
-    const material = new MeshStandardMaterial({ color: own, roughness: 0.62, metalness: 0.12, transparent: opacity < 1, opacity, side: shape.kind === "plane" ? 2 : 0 });
-    this.materials.set(column, [...(this.materials.get(column) ?? []), { material, own }]);
+    const look = { roughness: 0.62, metalness: 0.12, side: shape.kind === "plane" ? DoubleSide : (file?.side ?? FrontSide) };
+    const material = new MeshStandardMaterial(look);
+    if (colour) {
+      material.color.setRGB(colour[0], colour[1], colour[2], "srgb");
+      material.opacity = colour[3];
+    } else if (file?.userData["isOfFile"]) {
+      const { color, map, vertexColors, opacity } = file as MeshStandardMaterial;
+      Object.assign(material, { map, vertexColors, opacity });
+      material.color.copy(color);
+    } else material.color.set(this.model.derived && isHousing(shape) ? this.palette.bodyDark : this.palette.body);
+    material.transparent = material.opacity < 1;
+    this.materials.set(column, [...(this.materials.get(column) ?? []), { material, own: material.color.clone() }]);
     return this.kept(material);
   }
 

@@ -1,16 +1,26 @@
 /** Readers of mesh files, fetched only where a robot has such files. */
 
-import { Mesh } from "three";
-import type { Object3D } from "three";
+import { Loader, LoadingManager, Mesh } from "three";
+import type { MeshStandardMaterial, Object3D } from "three";
 import { ColladaLoader } from "three/examples/jsm/loaders/ColladaLoader.js";
 import { GLTFLoader } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { OBJLoader } from "three/examples/jsm/loaders/OBJLoader.js";
 import { STLLoader } from "three/examples/jsm/loaders/STLLoader.js";
+import { clone } from "three/examples/jsm/utils/SkeletonUtils.js";
 import type { Answer, Shape } from "./messages";
 
 type Format = NonNullable<Shape["format"]>;
 
 const NAMES: Record<Format, string> = { stl: "STL", obj: "OBJ", dae: "COLLADA", gltf: "glTF", glb: "GLB" };
+
+/** Another body of the same triangles. */
+export const copyOf = clone;
+
+const WHITE = "data:image/gif;base64,R0lGODlhAQABAIAAAP///wAAACwAAAAAAQABAAACAkQBADs=";
+
+/** Pictures that are files of their own are not served. */
+const manager = new LoadingManager();
+manager.setURLModifier((url) => (/^(data|blob):/.test(url) ? url : WHITE));
 
 /** Fetch and read one mesh file; an error has the reason why it cannot be drawn, and how to fix that. */
 export async function loadMesh(url: string, format: Format): Promise<Object3D> {
@@ -24,8 +34,17 @@ export async function loadMesh(url: string, format: Format): Promise<Object3D> {
   const outer = format === "gltf" ? outerBuffer(content) : "";
   if (outer) throw new Error(`its buffer ${outer} is another file, which is not served; save it with its buffers in it, or as GLB`);
   const loaded = await parse(content, format).catch(() => null);
+  loaded?.traverse((one) => one instanceof Mesh && [one.material].flat().forEach((material) => note(material as MeshStandardMaterial, format)));
   if (!loaded || !hasTriangles(loaded)) throw new Error(`its file is damaged, holds no triangles or is not ${NAMES[format]}; export it again`);
   return loaded;
+}
+
+/** Note in `userData.isOfFile` whether a colour is the file's own, and not what a loader makes up. */
+function note(material: MeshStandardMaterial, format: Format): void {
+  const { map, name, color, vertexColors } = material;
+  const isColoured = Boolean(map) || vertexColors || color.getHex() !== 0xffffff;
+  const isNamed = name !== "" && name !== Loader.DEFAULT_MATERIAL_NAME;
+  material.userData["isOfFile"] = { stl: isColoured, obj: isColoured, dae: isNamed && !map, gltf: isNamed || isColoured, glb: isNamed || isColoured }[format];
 }
 
 /** The first file that a glTF wants besides itself, to have its shapes; empty where it wants none. */
@@ -53,10 +72,16 @@ async function parse(content: ArrayBuffer, format: Format): Promise<Object3D> {
       return new Mesh(geometry);
     }
     case "obj": return new OBJLoader().parse(text());
-    case "dae": return sceneOf(new ColladaLoader().parse(text(), ""));
+    case "dae": return asItStands(sceneOf(new ColladaLoader(manager).parse(text(), "")));
     case "gltf":
-    case "glb": return sceneOf(await new GLTFLoader().parseAsync(content, ""));
+    case "glb": return sceneOf(await new GLTFLoader(manager).parseAsync(content, ""));
   }
+}
+
+/** Gazebo and RViz apply a COLLADA file's unit, and ignore which axis it calls up. */
+function asItStands(scene: Object3D): Object3D {
+  scene.rotation.set(0, 0, 0);
+  return scene;
 }
 
 function sceneOf(file: { scene: Object3D } | null): Object3D {

@@ -68,12 +68,3 @@ export function postureAt(plan: Plan, timeS: number, names: string[], current: A
   });
   return posture;
 }
-
-/** The postures of all rows, in the order of the robot's joints. */
-export function postures(plan: Plan, names: string[], current: ArrayLike<number>): Float32Array {
-  const all = new Float32Array(plan.rows * names.length);
-  for (let row = 0; row < plan.rows; row++) {
-    all.set(postureAt(plan, row / plan.rate_hz, names, current), row * names.length);
-  }
-  return all;
-}

@@ -4,7 +4,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { palette } from "./appearance";
 import { count, fixed } from "./format";
-import { postureAt, postures, preview, scrubbed } from "./preview";
+import { postureAt, preview, scrubbed } from "./preview";
 import { errorLegend, errorScales } from "./scale";
 import type { Robot } from "./store";
 import type { Side, View3D } from "./view3d";
@@ -66,19 +66,18 @@ export function SceneView({ robot }: { robot: Robot }) {
     if (telemetry && ready.value) view.current?.take(telemetry);
   });
   useSignalEffect(() => {
-    const name = frame.value;
-    if (ready.value) view.current?.setFrame(name);
-  });
-  useSignalEffect(() => {
     const shown = preview.value?.robot === robot ? preview.value : null;
     const current = robot.telemetry.peek()?.feedback.position ?? [];
     if (ready.value) view.current?.setPreview(shown && postureAt(shown.plan, scrubbed.value, robot.jointNames.value, current));
   });
   useSignalEffect(() => {
-    const shown = preview.value?.robot === robot ? preview.value : null;
+    const shown = preview.value?.robot === robot ? preview.value.plan : null;
+    const name = frame.value;
+    if (!ready.value) return;
     const names = robot.jointNames.peek();
     const current = robot.telemetry.peek()?.feedback.position ?? [];
-    if (ready.value && shown && frame.value) view.current?.showPlan(postures(shown.plan, names, current), names.length);
+    view.current?.setFrame(name);
+    if (shown && name) view.current?.showPlan(shown.rows, (row) => postureAt(shown, row / shown.rate_hz, names, current));
   });
   const model = robot.model.value;
   const frames = model ? [...model.frames.map((one) => one.name), ...model.links.map((one) => one.name)] : [];

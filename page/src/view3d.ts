@@ -9,9 +9,10 @@ import type { Palette } from "./figure";
 import { Figure } from "./figure";
 import { Kinematics } from "./kinematics";
 import { COMMON_ERROR } from "./scale";
-import { matrix } from "./shapes";
+import { Meshes, matrix } from "./shapes";
 import type { Model, Telemetry } from "./messages";
 
+const SLICE_MS = 4;
 const PATH_POINTS = 1200; // a minute at 20 samples a second
 const SEEN_FROM = 1e-4; // rad or m: less than a pixel, and a thousandth of the scale of errors
 const GHOST_FROM = 0.04; // of the scale of errors: nearer to the robot, the reference is not drawn apart
@@ -46,6 +47,7 @@ export class View3D {
   private ghost: Figure | null = null;
   private kinematics: Kinematics | null = null;
   private model: Model | null = null;
+  private meshes: Meshes;
   private before: Telemetry | null = null;
   private now: Telemetry | null = null;
   /** The sample that the picture shows. */
@@ -57,6 +59,8 @@ export class View3D {
   errorScales: number[] = [];
   private frameName = "";
   private pointCount = 0;
+  /** What is still to be drawn of the path over a plan. */
+  private planned: { count: number; next: number; postureOf(point: number): ArrayLike<number> } | null = null;
   private size = 1;
   /** The room that has been taken so far. */
   private readonly taken = new Box3();
@@ -66,6 +70,7 @@ export class View3D {
   private isPlaced = false;
 
   constructor(private readonly canvas: HTMLCanvasElement, private readonly options: ViewOptions) {
+    this.meshes = new Meshes(options.meshUrl);
     this.renderer = new WebGLRenderer({ canvas, antialias: true, powerPreference: "low-power" });
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
     this.camera.up.set(0, 0, 1);
@@ -100,25 +105,30 @@ export class View3D {
     this.options.palette = palette;
     this.scene.background = new Color(palette.ground);
     (this.path.material as LineBasicMaterial).color.set(palette.path);
-    if (this.model) this.setModel(this.model);
+    if (this.model) this.rebuild(this.model);
   }
 
   setModel(model: Model | null): void {
+    this.meshes = new Meshes(this.options.meshUrl); // files may have changed with it
+    this.rebuild(model);
+  }
+
+  private rebuild(model: Model | null): void {
     this.robot?.dispose();
     this.ghost?.dispose();
     this.robot = this.ghost = this.kinematics = null;
     this.model = model;
     this.dirty = true;
     if (!model) return;
-    const { palette, meshUrl, onError } = this.options;
+    const { palette, onError } = this.options;
     const arrived = (error?: string) => {
       this.dirty = true;
       if (error) onError(error);
       else this.measure();
     };
     this.kinematics = new Kinematics(model);
-    this.robot = new Figure(model, palette, false, meshUrl, arrived);
-    this.ghost = new Figure(model, palette, true, meshUrl, () => undefined);
+    this.robot = new Figure(model, palette, false, this.meshes, arrived);
+    this.ghost = new Figure(model, palette, true, this.meshes, () => undefined);
     this.scene.add(this.robot.group, this.ghost.group);
     this.kinematics.move(this.now?.feedback.position ?? []);
     this.robot.place(this.kinematics);
@@ -142,20 +152,20 @@ export class View3D {
     this.dirty = true;
   }
 
-  /** Draw a frame's axes and path; an empty name for none. */
+  /** Draw a frame's axes, and its path from now on; an empty name for none. */
   setFrame(name: string): void {
     this.frameName = name;
-    this.setPath([]);
+    this.planned = null;
+    this.pointCount = 0;
+    this.pathChanged();
   }
 
-  /** Draw the path of the chosen frame over a plan's rows. */
-  showPlan(positions: Float32Array, joints: number): void {
-    const rows = positions.length / joints;
+  /** Draw the path of the chosen frame over a plan, in slices, so that a long one does not hold up the page. */
+  showPlan(rows: number, postureOf: (row: number) => ArrayLike<number>): void {
     const count = Math.min(rows, PATH_POINTS);
-    this.setPath(Array.from({ length: count }, (_, k) => {
-      const row = Math.round((k * (rows - 1)) / Math.max(1, count - 1));
-      return positions.subarray(row * joints, (row + 1) * joints);
-    }));
+    const rowOf = (point: number) => Math.round((point * (rows - 1)) / Math.max(1, count - 1));
+    this.planned = { count, next: 0, postureOf: (point) => postureOf(rowOf(point)) };
+    this.dirty = true;
   }
 
   look(side: Side): void {
@@ -189,6 +199,7 @@ export class View3D {
     const rests = this.now === null || this.before === null || !differs(this.now, this.before);
     this.dirty = share < 1 && !rests; // where frames are few, each may meet a sample that has just come
     if (!this.dirty) this.shown = this.now;
+    this.extendPlanned();
     if (this.kinematics && this.robot && this.ghost) {
       if (this.now) this.tint(this.now);
       this.placeGhost(share);
@@ -252,13 +263,17 @@ export class View3D {
     this.pathChanged();
   }
 
-  private setPath(postures: ArrayLike<number>[]): void {
-    this.pointCount = 0;
-    for (const posture of postures) {
-      this.kinematics?.move(posture);
-      const pose = this.kinematics?.place(this.frameName);
+  /** Go on with the path over a plan, as long as a slice lasts. */
+  private extendPlanned(): void {
+    const planned = this.planned;
+    if (!planned || !this.kinematics) return;
+    const until = performance.now() + SLICE_MS;
+    while (planned.next < planned.count && performance.now() < until) {
+      this.kinematics.move(planned.postureOf(planned.next++));
+      const pose = this.kinematics.place(this.frameName);
       if (pose) this.points.set([pose[3]!, pose[7]!, pose[11]!], 3 * this.pointCount++);
     }
+    if (planned.next === planned.count) this.planned = null;
     this.pathChanged();
   }
 

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-HALF = 0.15
-CORNERS = HALF * np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype="<f4")
+SIZE = (0.3, 0.2, 0.1)
+CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype="<f4") / 2
+CORNERS *= np.array(SIZE, dtype="<f4")
 SIDES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
 TRIANGLES = np.array([(a, b, c) for a, *rest in SIDES for b, c in pairwise(rest)], dtype="<u2")
-"""A cube of 0.3 m."""
+"""A block, of another length along each axis, so that it is seen when it is turned."""
 
 
 def stl() -> bytes:
@@ -40,20 +41,29 @@ def obj() -> bytes:
     return "\n".join([*vertices, *faces, ""]).encode()
 
 
-def dae() -> bytes:
-    numbers = " ".join(map(str, CORNERS.ravel().tolist()))
+def dae(up: str = "Z_UP", unit_m: float = 1.0, colour: str = "0.8 0.1 0.1 1") -> bytes:
+    """Return the block in a unit of its own, of one colour."""
+    numbers = " ".join(map(str, (CORNERS / unit_m).ravel().tolist()))
     corners = " ".join(map(str, TRIANGLES.ravel().tolist()))
     return f"""<?xml version="1.0"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
-<asset><unit meter="1"/><up_axis>Z_UP</up_axis></asset>
+<asset><unit meter="{unit_m}"/><up_axis>{up}</up_axis></asset>
+<library_effects><effect id="lit"><profile_COMMON><technique sid="common"><lambert><diffuse>
+<color>{colour}</color></diffuse></lambert></technique></profile_COMMON></effect></library_effects>
+<library_materials><material id="paint" name="paint"><instance_effect url="#lit"/></material>
+</library_materials>
 <library_geometries><geometry id="cube"><mesh>
 <source id="at"><float_array id="numbers" count="24">{numbers}</float_array><technique_common>
 <accessor source="#numbers" count="8" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
 <param name="Z" type="float"/></accessor></technique_common></source>
 <vertices id="corners"><input semantic="POSITION" source="#at"/></vertices>
-<triangles count="12"><input semantic="VERTEX" source="#corners" offset="0"/><p>{corners}</p></triangles>
+<triangles count="12" material="skin"><input semantic="VERTEX" source="#corners" offset="0"/>
+<p>{corners}</p></triangles>
 </mesh></geometry></library_geometries>
-<library_visual_scenes><visual_scene id="scene"><node><instance_geometry url="#cube"/></node></visual_scene>
+<library_visual_scenes><visual_scene id="scene"><node><instance_geometry url="#cube">
+<bind_material><technique_common><instance_material symbol="skin" target="#paint"/>
+</technique_common></bind_material>
+</instance_geometry></node></visual_scene>
 </library_visual_scenes><scene><instance_visual_scene url="#scene"/></scene></COLLADA>""".encode()
 
 
@@ -106,6 +116,7 @@ def all_formats() -> dict[str, bytes]:
         "cube.stl": stl(),
         "cube.obj": obj(),
         "cube.dae": dae(),
+        "y_up.dae": dae("Y_UP", 0.001, "0.1 0.8 0.1 1"),
         "cube.glb": gltf(is_binary=True),
         "cube.gltf": gltf(is_binary=False),
     }

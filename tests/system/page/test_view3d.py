@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import matplotlib.image
 import numpy as np
 import pytest
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 REACHING = {"base": 0.9, "shoulder": 1.3, "elbow": 1.2, "wrist1": 0.5, "wrist2": 0.4, "wrist3": 0.0}
+PICTURES = Path(__file__).with_name("pictures")
 ON_THE_GROUND = 0.2
 """Of 1, in any channel: more than this apart from the ground is no grid."""
 SMALL = {"width": 900, "height": 640}
@@ -38,6 +41,21 @@ BODIES = f"""(() => {{
     {VIEW}.robot.group.traverse(one => {{ count += one.isMesh ? 1 : 0; }});
     return count;
 }})()"""
+SHAPES = f"""(() => {{
+    const shapes = [];
+    const Box = {VIEW}.taken.constructor;
+    {VIEW}.robot.group.updateMatrixWorld(true);
+    {VIEW}.robot.group.traverse(one => {{
+        if (!one.isMesh) return;
+        const box = new Box().setFromObject(one, true);
+        const {{r, g, b}} = one.material.color;
+        shapes.push({{size: box.max.clone().sub(box.min).toArray(), colour: [r, g, b]}});
+    }});
+    return shapes;
+}})()"""
+MESH_REQUESTS = (
+    "performance.getEntriesByType('resource').filter(one => one.name.includes('/stand/meshes/')).length"
+)
 FURTHEST = f"""(({{robot, camera}}) => {{
     let most = 0;
     robot.group.traverse(one => {{
@@ -77,9 +95,32 @@ async def test_the_drawn_robot_stands_where_forward_kinematics_says(rig: ManyRob
             ground = picture[4, picture.shape[1] // 2]
             seen = np.abs(picture[rows, columns] - ground).max(axis=1)
             assert dict(zip(MESHES, seen > 0.2, strict=True)) == dict.fromkeys(MESHES, True)
+            shapes = await browsed.page.evaluate(SHAPES)
+            for name, shape in zip(MESHES, shapes, strict=True):
+                assert shape["size"] == pytest.approx(meshes.SIZE, abs=1e-6), name
+        with part("meshes have the colours of their files"):
+            channels = [int(np.argmax(shape["colour"])) for shape in shapes]
+            strongest = dict(zip(MESHES, channels, strict=True))
+            assert (strongest["cube.dae"], strongest["y_up.dae"]) == (0, 1)  # red, green
+        with part("each mesh is fetched once, whatever the theme"):
+            await browsed.page.click("button:text('Auto')")
+            await browsed.until(f"({BODIES}) === {len(MESHES)}")
+            assert await browsed.page.evaluate(MESH_REQUESTS) == len(MESHES)
+            for theme in ("Light", "Dark"):
+                await browsed.page.click(f"button:text-is('{theme}')")
+
+
+async def test_a_preview_is_drawn_on_the_ghost_while_the_robot_rests(rig: ManyRobots) -> None:
+    await rig.rest("strict")
+    async with on_the_page(rig, "#/strict/motions", in_3d=True, viewport=SMALL) as browsed:
+        with part("the path of a preview goes with it"):
+            await browsed.until_drawn()
+            await browsed.page.select_option(".follow select", "tool/end_effector")
+            await browsed.page.click("li.motion:has-text('wave') button:text('Preview')")
+            await browsed.until(f"{VIEW}.pointCount > 1000")
+            await browsed.page.click(".player button:text('Close')")
+            await browsed.until(f"{VIEW}.pointCount < 100")
         with part("a preview is scrubbed on the ghost while the robot rests"):
-            await browsed.page.evaluate("location.hash = '#/strict/motions'")
-            await browsed.until_state("idle")
             alone = await browsed.picture()
             await browsed.page.click("li.motion:has-text('wave') button:text('Preview')")
             await browsed.page.fill(".scrub", "3.2")
@@ -168,6 +209,50 @@ async def test_meshes_that_cannot_be_read_are_named_and_the_rest_is_drawn(rig: M
         await browsed.until_drawn()
         assert not await browsed.page.inner_text(".unseen")
         assert not await browsed.page.inner_text(".notices")
+
+
+def turned(degrees: float, place: tuple[float, float, float], scale: float = 1.0) -> dict[str, Any]:
+    """Return where and how large a shape is, turned about the x axis."""
+    cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    x, y, z = place
+    pose = [1, 0, 0, x, 0, cos, -sin, y, 0, sin, cos, z, 0, 0, 0, 1]
+    return {"pose": pose, "scale": [scale] * 3}
+
+
+ARRANGED: dict[str, list[dict[str, Any]]] = {
+    "stand": [],
+    "tower": [turned(30.0 * number, (0.0, 0.0, 0.25 * number), 1.5) for number in range(len(MESHES))],
+    "painted": [
+        turned(90.0, (0.0, 0.35 * number, 0.2)) | {"colour": [0.2 * number, 0.4, 1.0 - 0.2 * number, 1.0]}
+        for number in range(len(MESHES))
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ARRANGED)
+async def test_robots_of_meshes_look_as_in_the_picture_that_is_kept(
+    rig: ManyRobots, name: str, tmp_path: Path
+) -> None:
+    """Remove a picture, and run this, to have another; look at it before you keep it."""
+    model = await rig.see("model", "stand")
+    (rack,) = [link for link in model["links"] if link["name"] == "rack"]
+    for shape, other in zip(rack["shapes"], ARRANGED[name], strict=False):
+        shape.update(other)
+    async with browsing(f"{rig.url}#/stand/joints", model=model, in_3d=True, viewport=SMALL) as browsed:
+        await browsed.until_drawn()
+        await browsed.until(f"({BODIES}) === {len(MESHES)}")
+        picture = await browsed.picture()
+    height, width = (4 * (size // 4) for size in picture.shape[:2])
+    small = picture[:height, :width].reshape(height // 4, 4, width // 4, 4, 3).mean(axis=(1, 3))
+    kept = PICTURES / f"{name}.png"
+    if not kept.exists():
+        matplotlib.image.imsave(kept, small)
+        pytest.fail(f"{kept} is new; look at it")
+    expected = matplotlib.image.imread(kept)[..., :3]
+    matplotlib.image.imsave(tmp_path / "seen.png", small)
+    assert small.shape == expected.shape
+    assert np.abs(small - expected).mean() < 0.01, tmp_path / "seen.png"
+    assert np.quantile(np.abs(small - expected), 0.99) < 0.15, tmp_path / "seen.png"
 
 
 async def test_every_type_of_joint_moves_as_in_the_daemon(rig: ManyRobots) -> None:
