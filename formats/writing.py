@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from motiond.text import nearest
 
 from .errors import FormatError, Problem
+from .io.digits import DEFAULT_DIGITS
 from .registry import motion_writers
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
-    from typing import Unpack
+    from collections.abc import Collection
 
-    from .io.losses import CommonKeywords
     from .model.motion import Motion
     from .registry import MotionWriter
-    from .seq.writer import Keywords as SeqKeywords
-    from .xmdi.writer import Keywords as XmdiKeywords
-
-    class WriteKeywords(CommonKeywords, SeqKeywords, XmdiKeywords, total=False):
-        """The options of all formats, for type checkers; at run time each format has its own."""
 
 
 def dump_motion(
     motion: Motion,
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 - what everyone calls it
-    **options: Unpack[WriteKeywords],
+    *,
+    precision: int | None = DEFAULT_DIGITS,
+    drop: Collection[str] = (),
+    version: int | None = None,
+    tolerance: float | None = None,
+    frame_period_s: float | None = None,
 ) -> None:
     """Write a motion; an existing file is replaced once all is written.
 
@@ -38,9 +37,16 @@ def dump_motion(
     ----------
     format : {'seq', 'xmdi'}, optional
         By the path's suffix unless given.
-    **options
-        The fields of the format's `WriteOptions`: `precision` and `drop`; of .seq `version`; of XMDI
-        `tolerance` and `frame_period_s`. None for an option that only another format has is as if not given.
+    precision : int, optional
+        Significant digits, 1 to 12; None writes all.
+    drop : collection of str
+        What may be lost, by the names that a refusal has; of .seq also components that are not wanted.
+    version : {1, 2, 3, 4}, optional
+        Of .seq; the newest unless given.
+    tolerance : float, optional
+        Of XMDI, in rad or m: how far from a row the line between two key frames may pass; 1e-6 unless given.
+    frame_period_s : float, optional
+        Of XMDI: what a frame stands for; 0.032 s unless given.
 
     Raises
     ------
@@ -48,12 +54,16 @@ def dump_motion(
         If the format cannot hold something, each thing named, or the file cannot be written.
     ValueError
         If an option has no such value, or the format no such option.
-    TypeError
-        If no format has such an option.
     """
     target = Path(path)
     writer = _writer(target, format)
-    writer.dump(motion, target, _write_options(writer, options))
+    given = {"version": version, "tolerance": tolerance, "frame_period_s": frame_period_s}
+    own = {field.name for field in fields(writer.WriteOptions)}
+    for name, value in given.items():
+        if name not in own and value is not None:
+            raise ValueError(f"{name} is {value}; {writer.NAME} has no such option; leave it out")
+    options = {name: value for name, value in given.items() if name in own}
+    writer.dump(motion, target, writer.WriteOptions(precision=precision, drop=drop, **options))
 
 
 def _writer(path: Path, name: str | None) -> MotionWriter:
@@ -68,25 +78,3 @@ def _writer(path: Path, name: str | None) -> MotionWriter:
         raise FormatError([Problem(str(path), 0, what, written, nearest(name, known))])
     what = f"its suffix '{path.suffix}' names no motion format"
     raise FormatError([Problem(str(path), 0, what, written, "name the format")])
-
-
-def _write_options(writer: MotionWriter, given: Mapping[str, object]) -> Any:
-    """Return the options of a format, or refuse those that it does not have."""
-    own = _option_names(writer)
-    if not given.keys() <= set(own):
-        _refuse_foreign(writer.NAME, own, given)
-    return writer.WriteOptions(**{name: value for name, value in given.items() if name in own})
-
-
-def _refuse_foreign(format_name: str, own: list[str], given: Mapping[str, object]) -> None:
-    known = [name for writer in motion_writers() for name in _option_names(writer)]
-    for name in given:
-        if name not in known:
-            raise TypeError(f"dump_motion() got an unexpected keyword argument '{name}'")
-    for name in known:
-        if name not in own and given.get(name) is not None:
-            raise ValueError(f"{name} is {given[name]}; {format_name} has no such option; leave it out")
-
-
-def _option_names(writer: MotionWriter) -> list[str]:
-    return [field.name for field in fields(writer.WriteOptions)]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import nearest, quoted
 
+from ..errors import BadText
 from .elements import FORMULAS_SINCE
 from .formula import (
-    FormulaError,
     has_formula,
     leading_numbers,
     parse_formula,
@@ -67,7 +67,7 @@ class AttributeReader:
             return self._path(element, name, text)
         try:
             quantity = self._quantity(text, attribute)
-        except FormulaError as error:
+        except BadText as error:
             element.where.add(f"{name!r} of <{element.tag}>: {error.problem}", error.reason, error.hint)
             return None
         if attribute.type == "translation":

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..errors import Problems, Where
-    from ..io.source import Source
     from ..model.shapes import Mesh
 
 
@@ -56,17 +55,8 @@ class Document:
     problems: Problems  # of all files; the caller adds to them and raises them
 
 
-def read_document(data: bytes, source: Source) -> Document:
-    """Read a file and all it includes.
-
-    Raises `FormatError` if the file cannot be read at all: it is no XML, no HRDF, or of an unknown version.
-    Other problems are collected in the document.
-    """
-    return _File(source).read(data)
-
-
-class _File(XmlFile):
-    """Reads one file."""
+class File(XmlFile):
+    """Reads one file, with all it includes; `FormatError` is raised where it is none of the format at all."""
 
     version: str
     attributes: AttributeReader
@@ -149,7 +139,7 @@ class _File(XmlFile):
         """Read an included file and return its chain."""
         list(self._children(element))
         path: str = self.attributes.read(element, RULES["include"]).get("path", "")
-        document = self.include(element.where, self.source.beside(path), path, _File.read) if path else None
+        document = self.include(element.where, self.source.beside(path), path, File.read) if path else None
         if document is None:
             return ()
         if document.version != self.version:

@@ -1,7 +1,8 @@
 """Numbers, formulas, translations and rotations as HRDF writes them.
 
 The text of an attribute becomes a float, a (3,) vector in metres or a (3, 3) rotation. Follows the sections
-"floating point" to "translation vector" of the HEBI Robot Configuration format 1.6.0:
+"floating point" to "translation vector" of the HEBI Robot Configuration format 1.6.0. What is none of these
+raises `BadText`:
 
     formula   := product (("+" | "-") product)*
     product   := unary (("*" | "/") unary)*
@@ -41,22 +42,15 @@ _TOKEN = re.compile(
 _SYNTAX = "a formula is made of numbers, pi, + - * / and parentheses"
 
 
-class FormulaError(BadText):
-    """A text that is no number, formula, translation or rotation."""
-
-
 def parse_number(text: str) -> float:
-    """Read a plain number: `-3.24e2`. Raises `FormulaError` if it is none, or too large for a float."""
+    """Read a plain number: `-3.24e2`. Raises `BadText` if it is none, or too large for a float."""
     if not _PLAIN_NUMBER.fullmatch(text.strip(WHITESPACE)):
-        raise FormulaError(f"{quoted(text)} is no number", "a number is written as 3.24, -.5 or 32e-4")
+        raise BadText(f"{quoted(text)} is no number", "a number is written as 3.24, -.5 or 32e-4")
     return _finite(float(text), text)
 
 
 def parse_formula(text: str) -> float:
-    """Read a formula: `(100 + 45) / (3*pi)`.
-
-    Raises `FormulaError` if the grammar does not allow it, or if it divides by zero or overflows.
-    """
+    """Read a formula: `(100 + 45) / (3*pi)`; one that divides by zero or overflows is none."""
     parser = _Parser(text)
     value = parser.formula()
     parser.end()
@@ -64,13 +58,10 @@ def parse_formula(text: str) -> float:
 
 
 def parse_translation(text: str, element: Callable[[str], float] = parse_formula) -> Floats:
-    """Read `x y z` in metres, shape (3,); each is read by `element` and has no blanks in it.
-
-    Raises `FormulaError` if there are not three, or one is wrong.
-    """
+    """Read `x y z` in metres, shape (3,); each is read by `element` and has no blanks in it."""
     words = _WORD.findall(text)
     if len(words) != 3:
-        raise FormulaError(
+        raise BadText(
             f"{quoted(text)} has {len(words)} elements",
             "a translation is three numbers, x y z",
             "write formulas in it without blanks",
@@ -90,10 +81,7 @@ def leading_numbers(text: str) -> list[float]:
 
 
 def parse_rotation(text: str) -> Floats:
-    """Read `Rx(pi/2)*Rz(1)` or nine numbers row by row, shape (3, 3).
-
-    Raises `FormulaError` if it is neither, or if the nine numbers are no rotation.
-    """
+    """Read `Rx(pi/2)*Rz(1)` or nine numbers row by row, shape (3, 3)."""
     if not re.search(r"[A-DF-Za-df-z(]", text):
         return parse_matrix(text)
     parser = _Parser(text)
@@ -105,13 +93,10 @@ def parse_rotation(text: str) -> Floats:
 
 
 def parse_matrix(text: str) -> Floats:
-    """Read a rotation of nine numbers row by row, shape (3, 3).
-
-    Raises `FormulaError` if there are not nine, or they are no rotation.
-    """
+    """Read a rotation of nine numbers row by row, shape (3, 3)."""
     words = _WORD.findall(text)
     if len(words) != 9:
-        raise FormulaError(
+        raise BadText(
             f"{quoted(text)} has {len(words)} numbers",
             "a rotation is nine numbers, row by row, or a product such as Rx(pi/2)*Rz(pi)",
         )
@@ -119,7 +104,7 @@ def parse_matrix(text: str) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
         error = np.abs(matrix @ matrix.T - np.eye(3)).max()
     if not error <= ROTATION_TOLERANCE or np.linalg.det(matrix) < 0:
-        raise FormulaError(
+        raise BadText(
             f"{quoted(text)} is no rotation",
             "its rows must be of length 1, at right angles, and right-handed",
             "give at least six decimals, or write it with Rx, Ry and Rz",
@@ -129,7 +114,7 @@ def parse_matrix(text: str) -> Floats:
 
 def _finite(value: float, text: str) -> float:
     if not math.isfinite(value):
-        raise FormulaError(f"{quoted(text)} is too large", "it overflows a floating-point number")
+        raise BadText(f"{quoted(text)} is too large", "it overflows a floating-point number")
     return value
 
 
@@ -192,7 +177,7 @@ class _Parser:
             column = self._token.column
             factor = self._unary()
             if sign == "/" and factor == 0:
-                raise FormulaError(
+                raise BadText(
                     f"division by zero at character {column} of {quoted(self._text)}", "it has no value"
                 )
             value = self._checked(value * factor if sign == "*" else value / factor)
@@ -219,9 +204,7 @@ class _Parser:
         self._token = next(self._tokens)
         self._depth += 1
         if self._depth > MOST_NESTED:
-            raise FormulaError(
-                f"{quoted(self._text)} is too deep", f"parentheses nest up to {MOST_NESTED} times"
-            )
+            raise BadText(f"{quoted(self._text)} is too deep", f"parentheses nest up to {MOST_NESTED} times")
         value = self.formula()
         if not self.take(")"):
             raise self._unexpected(_SYNTAX)
@@ -231,11 +214,11 @@ class _Parser:
     def _checked(self, value: float) -> float:
         return _finite(value, self._text)
 
-    def _unexpected(self, reason: str) -> FormulaError:
+    def _unexpected(self, reason: str) -> BadText:
         token = self._token
         found = "the end" if token.kind == "end" else repr(token.text)
         hint = "pi is written in lower case" if token.text.casefold() == "pi" != token.text else ""
-        return FormulaError(
+        return BadText(
             f"unexpected {found} at character {token.column} of {quoted(self._text)}", reason, hint
         )
 

@@ -26,7 +26,7 @@ from ..model.robot import RobotModel
 from ..model.shapes import Shape
 from ..model.structure import Coordinate, Frame, Joint, Link
 from .catalog import Part, load_catalog, pose
-from .document import Element, read_document
+from .document import Element, File
 from .elements import LAST_IMPLICIT_END_EFFECTOR
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
 
     Raises `FormatError` with every problem found in these files.
     """
-    document = read_document(data, source)
+    document = File(source).read(data)
     robot = _Robot(_tags(document.chain))
     chain = list(document.chain)
     if document.version <= LAST_IMPLICIT_END_EFFECTOR:

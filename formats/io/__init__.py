@@ -11,7 +11,7 @@
 - `xml_errors`: what to do about each error in XML
 - `yaml_errors`: what libyaml's errors mean to who wrote the file
 - `digits`: rounding to significant digits
-- `losses`: refusal of what a format cannot hold, and the options that every writer has
+- `losses`: refusal of what a format cannot hold
 - `output`: files that are replaced whole or not at all
 """
 

@@ -7,7 +7,7 @@ FormatError
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from motiond.text import listed, nearest
 
@@ -23,13 +23,6 @@ class Loss(Problem):
     """Something that would be lost, by the name that permits it in `drop`."""
 
     name: str = ""
-
-
-class CommonKeywords(TypedDict, total=False):
-    """The fields that the `WriteOptions` of every format have; each format declares its own beside them."""
-
-    precision: int | None
-    drop: Collection[str]
 
 
 class NothingToDropError(FormatError):

@@ -23,12 +23,7 @@ _RANK = {"joint": 1, "frame": 2, "link": 3}
 
 
 class ForwardKinematics:
-    """The poses of a robot's links, joints and frames; in which order they follow is worked out once.
-
-    `name`: of the robot, for messages.
-    `joints`, `links`, `frames`: of the robot.
-    `base_pose`: shape (4, 4); where the file places the robot.
-    """
+    """The poses of a robot's links, joints and frames; in which order they follow is worked out once."""
 
     def __init__(
         self,
@@ -46,25 +41,7 @@ class ForwardKinematics:
         self._dof = sum(len(joint.coordinates) for joint in joints)
 
     def poses(self, q: ArrayLike) -> dict[str, Floats]:
-        """Return the pose of every place by its name.
-
-        Parameters
-        ----------
-        q : array_like, shape (dof,) or (n, dof)
-            One posture or many: rad or m, in the order of the joints.
-
-        Returns
-        -------
-        dict of str to ndarray, shape (4, 4) or (n, 4, 4)
-            A joint's frame is the one it has moved. Where a link and a joint share a name, the entry is the
-            link's.
-
-        Raises
-        ------
-        ValueError
-            If `q` has another shape or a value that is not finite, or if the robot's links hang on each other
-            in a loop.
-        """
+        """Return the pose of every place by its name, as `RobotModel.forward_kinematics` does."""
         postures = self._checked(q)
         places: dict[_Key, Floats] = {_BASE: self._base_pose}
         for step in self._steps:

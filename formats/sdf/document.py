@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..errors import Problems
-    from ..io.source import Source
     from .elements import Element
 
 # With the prefix as it is written, or with the namespace that a file binds it to.
@@ -43,17 +42,8 @@ class Document:
     problems: Problems  # of all files; the caller adds to them and raises them
 
 
-def read_document(data: bytes, source: Source) -> Document:
-    """Read a file and all it includes.
-
-    Raises `FormatError` if the file cannot be read at all: it is no XML, no SDFormat, or of an unknown
-    version. Other problems are collected in the document.
-    """
-    return _File(source).read(data)
-
-
-class _File(XmlFile):
-    """Reads one file."""
+class File(XmlFile):
+    """Reads one file, with all it includes; `FormatError` is raised where it is none of the format at all."""
 
     def read(self, data: bytes) -> Document:
         """Read the whole file."""
@@ -210,7 +200,7 @@ class _File(XmlFile):
         except BadText as error:
             node.where.add(error.problem, error.reason, error.hint)
             return None
-        return self.include(node.where, source, uri, _File.read_included)
+        return self.include(node.where, source, uri, File.read_included)
 
 
 def _if_any(element: Element | None) -> tuple[Element, ...]:

@@ -49,11 +49,7 @@ def minor_version(text: str) -> int | None:
 
 
 def find(uri: str, source: Source, warnings: list[str], read: Read) -> Source:
-    """Return the file that a URI in `source` means, and add what is odd about it to the warnings.
-
-    `read`: reads the `model.config` of a folder.
-    Raises `BadText` if there is none, if it lies where nothing may be read, or if it is not a file.
-    """
+    """Return the file that a URI in `source` means; what is odd about it goes to the warnings."""
     try:
         return _file_of(_first(uri, list(_candidates(uri, source))), uri, warnings, read)
     except (OSError, RuntimeError) as error:
@@ -62,10 +58,7 @@ def find(uri: str, source: Source, warnings: list[str], read: Read) -> Source:
 
 
 def find_mesh_file(uri: str, source: Source) -> Mesh:
-    """Return the mesh that a URI in `source` means, looked up as a model is.
-
-    Raises `BadText` if there is none, or none that may be shown.
-    """
+    """Return the mesh that a URI in `source` means, looked up as a model is."""
     candidates = list(_candidates(uri, source))
     for candidate in candidates:
         try:

@@ -19,7 +19,7 @@ from ..io.beginning import first_tag
 from ..model.poses import inverse_pose
 from ..model.robot import RobotModel
 from ..model.structure import Coordinate, Frame, Joint, Link
-from .document import read_document
+from .document import File
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
 from .frames import Frames, full
 
@@ -46,7 +46,7 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
 
     Raises `FormatError` with every problem found in these files.
     """
-    document = read_document(data, source)
+    document = File(source).read(data)
     robots = [
         _Robot(model, frames, document)
         for world in document.worlds

@@ -32,13 +32,7 @@ _NOT_SHOWN = ("cone", "heightmap", "image", "polyline")
 
 
 def read_shape(node: Node, mounted: Mounted, role: ShapeRole, source: Source) -> Shape | None:
-    """Read what stands in a `<visual>` or a `<collision>`; the pose is within that.
-
-    Returns
-    -------
-    Shape or None
-        None where there is nothing to draw, which has been noted unless the file says so itself.
-    """
+    """Read what stands in a `<visual>` or a `<collision>`; None where there is nothing to draw."""
     geometry = node.one("geometry")
     body = next(geometry.all(*_BODIES, "mesh"), None) if geometry else None
     if body is None:

@@ -17,7 +17,8 @@ from ..arrays import Floats, frozen
 from ..errors import MOST_PROBLEMS
 from ..io.yaml_errors import NO_BLANK
 from ..model.motion import FASTEST_FRAME_RATE
-from .frames import Layout, as_it_stood, read_frames
+from .frames import as_it_stood, read_frames
+from .regions import Layout
 from .tree import Scalar, Sequence
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from motiond.text import echoed
 
 from ..arrays import Floats, Integers, frozen
 from ..errors import MOST_PROBLEMS
-from .regions import NotRows, Region, Shape
+from .regions import Layout, NotRows, Region
 from .rows import Block, read_chunk
 from .tree import Mapping, Scalar, Sequence, as_scalar, line_of, number, read_tree
 
@@ -24,29 +24,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """The layout of a row: a time if `timed`, then `parts` numbers or poses."""
-
-    timed: bool
-    parts: int
-    parts_rule: str  # why the file has so many, for messages, such as `numParts is 29`
-    parts_key: str = ""  # the key that the row must agree with, or '' where the type fixes the number
-    pose_width: int = 0  # the numbers of a pose; 0 where each part is a single number
-    pose_format: str = ""
-
-    @property
-    def in_brackets(self) -> bytes:
-        """The brackets and commas of a row, such as `[,[,,,,,,]]` for a time and a pose."""
-        pose = b"[" + b"," * (self.pose_width - 1) + b"]" if self.pose_width else b""
-        return b"[" + b",".join([b""] * self.timed + [pose] * self.parts) + b"]"
-
-    @property
-    def width(self) -> int:
-        """The number of numbers in a row, including those in poses."""
-        return self.timed + self.parts * max(self.pose_width, 1)
-
-
-@dataclass(frozen=True, slots=True)
 class Frames:
     """Rows of numbers."""
 
@@ -55,10 +32,7 @@ class Frames:
 
 
 def read_frames(frames: Sequence, layout: Layout, problems: Problems) -> Frames | None:
-    """Read all rows of a component; return None where some are wrong, each of which has been noted.
-
-    Raises `NotRows` if rows that were cut out whole are not all of the layout.
-    """
+    """Read the rows of a component; None where some are wrong, which has been noted. May raise `NotRows`."""
     reader = _Reader(layout, layout.in_brackets, problems)
     if isinstance(frames.cut, Region):
         return reader.region(frames.cut)
@@ -88,11 +62,10 @@ class _Reader:
 
     def region(self, region: Region) -> Frames:
         """Read rows that were cut out all together."""
-        shape = Shape(self.layout.timed, self.layout.parts, self.layout.pose_width, self.shape)
-        for array in region.arrays(shape, self.parser):
+        for array in region.arrays(self.layout, self.parser):
             self.arrays.append(array)
             self.count += len(array)
-        return Frames(self._joined(), lambda row: region.line_of(row, shape))
+        return Frames(self._joined(), lambda row: region.line_of(row, self.layout))
 
     def block(self, block: Block, line: int) -> None:
         """Read rows that were cut out of the text."""
@@ -215,10 +188,7 @@ def _lacks_comma(row: Sequence) -> bool:
 
 
 def as_it_stood(value: Value, problems: Problems) -> Any:
-    """Return a value as plain data; numbers in a regular shape are an array.
-
-    Raises `NotRows` if rows were cut out of it whole, whose layout nobody knows.
-    """
+    """Return a value as plain data, numbers in a regular shape as an array. May raise `NotRows`."""
     plain = _plain(value, problems)
     if not isinstance(plain, list) or not plain or not _all_numbers(plain):
         return plain

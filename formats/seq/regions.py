@@ -47,29 +47,26 @@ class NotRows(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """How the numbers of a row stand together.
-
-    Attributes
-    ----------
-    timed : bool
-        Whether a time comes first.
-    parts : int
-    pose_width : int
-        The numbers of each part; 0 where a part is a single number.
-    in_brackets : bytes
-        The brackets and commas of a row in flow style.
-    """
+class Layout:
+    """The layout of a row: a time if `timed`, then `parts` numbers or poses."""
 
     timed: bool
     parts: int
-    pose_width: int
-    in_brackets: bytes
+    parts_rule: str  # why the file has so many, for messages, such as `numParts is 29`
+    parts_key: str = ""  # the key that the row must agree with, or '' where the type fixes the number
+    pose_width: int = 0  # the numbers of a pose; 0 where each part is a single number
+    pose_format: str = ""
 
     @property
     def width(self) -> int:
-        """The number of numbers in a row."""
+        """The number of numbers in a row, including those in poses."""
         return self.timed + self.parts * max(self.pose_width, 1)
+
+    @property
+    def in_brackets(self) -> bytes:
+        """The brackets and commas of a row, such as `[,[,,,,,,]]` for a time and a pose."""
+        pose = b"[" + b"," * (self.pose_width - 1) + b"]" if self.pose_width else b""
+        return b"[" + b",".join([b""] * self.timed + [pose] * self.parts) + b"]"
 
     @property
     def in_dashes_and_brackets(self) -> bytes:
@@ -96,33 +93,33 @@ class Region:
     indent: bytes | None  # what stands before the dash of each row; None where the rows stand in brackets
     line: int  # the line on which the text begins
 
-    def arrays(self, shape: Shape, parser: simdjson.Parser) -> Iterator[Floats]:
+    def arrays(self, layout: Layout, parser: simdjson.Parser) -> Iterator[Floats]:
         """Yield the rows, in arrays of shape (rows, numbers). Raises `NotRows` if there is anything else."""
-        for chunk in self._chunks(nested=shape.pose_width > 0):
+        for chunk in self._chunks(nested=layout.pose_width > 0):
             plain = _plain(chunk)
             if self.indent is not None and _TAB_BEFORE_COMMENT.search(chunk):
                 raise NotRows
             try:
-                array = self._array(plain, shape, parser)
+                array = self._array(plain, layout, parser)
             except NotRows:
-                array = self._array(as_json(plain), shape, parser)
+                array = self._array(as_json(plain), layout, parser)
             yield array
 
-    def _array(self, plain: bytes, shape: Shape, parser: simdjson.Parser) -> Floats:
+    def _array(self, plain: bytes, layout: Layout, parser: simdjson.Parser) -> Floats:
         if self.indent is None:
-            json, count = _in_brackets(plain, shape.in_brackets, b",")
+            json, count = _in_brackets(plain, layout.in_brackets, b",")
         elif re.match(rb"\s*-[ ]+\[", plain):
             rows = _without_dashes(plain, self.indent)
-            json, count = _in_brackets(rows, shape.in_brackets, _ROW)
+            json, count = _in_brackets(rows, layout.in_brackets, _ROW)
         else:
-            json, count = _in_dashes(plain, self.indent, shape)
-        return _numbers(json, count, shape.width, parser)
+            json, count = _in_dashes(plain, self.indent, layout)
+        return _numbers(json, count, layout.width, parser)
 
-    def line_of(self, row: int, shape: Shape) -> int:
+    def line_of(self, row: int, layout: Layout) -> int:
         """Return the line on which a row begins."""
         plain = _plain(self.text)
         if self.indent is None:
-            brackets = row * (1 + (shape.parts if shape.pose_width else 0)) + 1
+            brackets = row * (1 + (layout.parts if layout.pose_width else 0)) + 1
             begins = [found.start() for found in re.finditer(rb"\[", plain)][brackets]
         else:
             starts = re.finditer(rb"\n" + self.indent + rb"-[ \n]", plain)
@@ -145,20 +142,7 @@ class Region:
 
 
 def cut_frames(text: bytes) -> tuple[bytes, dict[int, Region]]:
-    """Cut out of a file all that stands under the keys `frames`.
-
-    Parameters
-    ----------
-    text : bytes
-        UTF-8 without byte order mark.
-
-    Returns
-    -------
-    skeleton : bytes
-        The text with `[ ]` in place of each region, and the line ends of it.
-    regions : dict of int to Region
-        By the character of the skeleton at which the bracket stands.
-    """
+    """Return a file with `[ ]` for what stands under keys `frames`, and that by the place of its bracket."""
     if not text.isascii() and _NOT_IN_COMMENTS.search(text):
         return text, {}
     kept: list[bytes] = []
@@ -185,10 +169,7 @@ def cut_frames(text: bytes) -> tuple[bytes, dict[int, Region]]:
 
 
 def _bounds(text: bytes, key: re.Match[bytes], done: int) -> tuple[int, int, bytes | None]:
-    """Return where the rows below a key begin and end, and their indentation; an empty span without rows.
-
-    Where rows begin that do not end well, it is behind them: to look at them again would be endless.
-    """
+    """Return where the rows below a key begin and end, and their indentation; an empty span without rows."""
     if bracket := _FIRST_BRACKET.match(text, key.end()):
         start = bracket.end() - 1
         stop = _end_of_run(text, start)
@@ -267,16 +248,16 @@ def _without_dashes(plain: bytes, indent: bytes) -> bytes:
     return marked.lstrip().removeprefix(_ROW)
 
 
-def _in_dashes(plain: bytes, indent: bytes, shape: Shape) -> tuple[bytes, int]:
+def _in_dashes(plain: bytes, indent: bytes, layout: Layout) -> tuple[bytes, int]:
     """Return the numbers of rows in block style as JSON, and how many rows they are."""
     if plain.translate(None, b"0123456789+-.eE, \n[]"):
         raise NotRows
     mixed = b"[" in plain
-    row, pose, item = _marks(plain, indent, shape, mixed=mixed)
+    row, pose, item = _marks(plain, indent, layout, mixed=mixed)
     marked = plain.replace(row, b"\n" + _ROW)
     if pose:
         marked = marked.replace(pose, b"\n" + _POSE)
-    wanted = shape.in_dashes_and_brackets if mixed else shape.in_dashes
+    wanted = layout.in_dashes_and_brackets if mixed else layout.in_dashes
     marked = marked.replace(item, b"\n" + _ITEM)
     shapes = marked.translate(None, BETWEEN_BRACKETS + b"\n")
     count, rest = divmod(len(shapes), len(wanted))
@@ -290,16 +271,16 @@ def _has_empty_dash(marked: bytes) -> bool:
     return any(pattern.search(marked) for pattern in _NOTHING_BEHIND)
 
 
-def _marks(plain: bytes, indent: bytes, shape: Shape, *, mixed: bool) -> tuple[bytes, bytes, bytes]:
+def _marks(plain: bytes, indent: bytes, layout: Layout, *, mixed: bool) -> tuple[bytes, bytes, bytes]:
     """Return what begins a row, a pose and any other item; b'' for a pose where nothing else does."""
-    levels = 2 if mixed or shape.timed or not shape.pose_width else 3
+    levels = 2 if mixed or layout.timed or not layout.pose_width else 3
     row = _mark(plain, indent, levels)
     dashes = [_column_of(row, at) for at, byte in enumerate(row) if byte == ord("-")]
     if dashes != sorted(set(dashes)):
         raise NotRows
-    if mixed or not shape.pose_width:
+    if mixed or not layout.pose_width:
         return row, b"", _dash_at(dashes[1])
-    if shape.timed:
+    if layout.timed:
         pose = _mark(plain, b" " * dashes[1], 2)
         number = _column_of(pose, pose.rindex(b"-"))
         if number <= dashes[1]:

@@ -71,20 +71,7 @@ def begins_with_plain_rows(text: bytes) -> bool:
 
 
 def cut_rows(text: bytes) -> tuple[bytes, dict[int, Block]]:
-    """Cut runs of rows out of a file.
-
-    Parameters
-    ----------
-    text : bytes
-        UTF-8 without byte order mark.
-
-    Returns
-    -------
-    skeleton : bytes
-        The text with an empty line in place of each row that was cut out, so that line numbers stay.
-    blocks : dict of int to Block
-        By the character of the skeleton at which the first row of the block begins.
-    """
+    """Return a file with empty lines for all rows of a run but its first, and the runs by its character."""
     kept: list[bytes] = []
     blocks: dict[int, Block] = {}
     view, characters, done = memoryview(text), 0, 0
@@ -121,10 +108,7 @@ def _end_of_rows(text: bytes, end: int, prefix: bytes) -> int:
 
 
 def _are_rows(piece: bytes, prefix: bytes) -> bool:
-    """Whether each line begins as a row and has a row's characters alone; nesting is checked later.
-
-    A last line without its bracket goes on below; of any other, the next one would not begin as a row.
-    """
+    """Whether each line begins as a row and has its characters alone, but perhaps the last one."""
     start = prefix + b"["
     return (
         piece.startswith(start)
@@ -135,18 +119,7 @@ def _are_rows(piece: bytes, prefix: bytes) -> bool:
 
 
 def read_chunk(chunk: bytes, prefix: bytes, shape: bytes, parser: simdjson.Parser) -> Floats | None:
-    """Read the rows of a chunk if each has the given shape and holds numbers alone.
-
-    Parameters
-    ----------
-    shape : bytes
-        The brackets and commas of a row, such as `[,[,,,,,,]]` for a time and a pose.
-
-    Returns
-    -------
-    ndarray, shape (rows, numbers), or None
-        None where a row is not so; the YAML reader then finds out which row, and why.
-    """
+    """Read a chunk, shape (rows, numbers), if each row has the brackets and commas given; None if not."""
     array = _read_json(chunk, prefix, shape, parser)
     return _read_json(as_json(chunk), prefix, shape, parser) if array is None else array
 

@@ -126,31 +126,7 @@ def read_tree(
     first_line: int = 1,
     cuts: AnyMapping[int, Block | Region] | None = None,
 ) -> tuple[Value | None, int]:
-    """Read one YAML document.
-
-    Parameters
-    ----------
-    text : bytes
-        UTF-8 without byte order mark.
-    problems : Problems
-        Where problems are noted that leave the rest readable, such as a duplicate key.
-    first_line : int
-        The line of the file on which the text begins.
-    cuts : mapping of int to Block or Region, optional
-        The rows that were cut out, by the character at which the sequence begins that stands for them.
-
-    Returns
-    -------
-    tree : Value or None
-        None where there is no document.
-    claimed : int
-        The number of cuts that are sequences; the others are part of something else, such as quoted text.
-
-    Raises
-    ------
-    FormatError
-        If it is no YAML, or exceeds the bounds of this module.
-    """
+    """Read a YAML document, of which rows were cut out; return it and how many cuts are sequences in it."""
     builder = _Builder(iter(yaml.parse(text, Loader=yaml.CSafeLoader)), problems, first_line, cuts or {})
     try:
         return builder.document(), builder.claimed

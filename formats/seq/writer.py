@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
@@ -45,12 +45,6 @@ _INDENTED = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_INDENT_2
 _BARE_MANTISSA = re.compile(rb"e(?:(?<=[^.\d]\de)|(?<=\A\de))")
 _BARE_EXPONENT = re.compile(rb"e(?=\d)")
 _BLANK_FOR_LINE_END = bytes.maketrans(b"\n", b" ")
-
-
-class Keywords(TypedDict, total=False):
-    """The options that .seq has besides the common ones."""
-
-    version: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from lxml import etree
@@ -40,7 +38,7 @@ NAME, SUFFIXES = "xmdi", (".xmdi",)
 
 ROWS_PER_FRAME = "rows_per_frame"
 MOST_ROWS_PER_FRAME = 10_000.0
-# Enough for ten thousand servos; the time to validate grows faster than their number.
+# Enough for ten thousand servos.
 MOST_ELEMENTS = 30_000
 # A few keys can stand for any number of rows; bounds on the values that a file makes, in all and per key.
 MOST_VALUES, MOST_VALUES_PER_KEY = 1_000_000, 20
@@ -54,7 +52,6 @@ FRAME_DECIMALS = 9
 
 POSITIONS, FRAMES = ("position", "positions"), ("frames", "frame")
 
-_XSI = "{http://www.w3.org/2001/XMLSchema-instance}"
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 
 
@@ -75,7 +72,7 @@ def load(data: bytes, source: Source) -> list[Motion]:
         reason = f"{MOST_ELEMENTS} are read"
         raise problems.fail(line_of(root), f"holds {elements} elements", reason, "split the file")
     _drop_namespaces(root)
-    tracks = [_read_motion(one, problems) for one in _motions(Element(root, problems))]
+    tracks = [_read_motion(one) for one in _motions(Element(root, problems))]
     _check_size(tracks)
     problems.raise_if_any()
     return [track.motion(source.key_frames, tuple(problems.warnings)) for track in tracks]
@@ -136,11 +133,9 @@ def frames_of_rows(rows: int, rows_per_frame: float) -> Floats:
 
 
 def _drop_namespaces(root: Xml) -> None:
-    """Reduce names to local ones, and remove attributes that would change what the schema means."""
+    """Reduce names to local ones."""
     for xml in root.iter(etree.Element):
         xml.tag = etree.QName(xml).localname
-        for key in [key for key in xml.attrib if str(key).startswith(_XSI)]:
-            del xml.attrib[key]
 
 
 def _motions(root: Element) -> list[Element]:
@@ -157,7 +152,7 @@ def _motions(root: Element) -> list[Element]:
     return motions
 
 
-def _read_motion(element: Element, problems: Problems) -> _Track:
+def _read_motion(element: Element) -> _Track:
     where, attributes = element.where, _attributes(element)
     name = printable(attributes.pop("name", "").strip())
     label = f"motion '{echoed(name)}'" if name else "a motion"
@@ -168,7 +163,6 @@ def _read_motion(element: Element, problems: Problems) -> _Track:
         where.add(problem, reason, "shorten it")
     rows_per_frame = _rows_per_frame(where, attributes.pop(ROWS_PER_FRAME, "1"))
     track = _Track(name, where, attributes, rows_per_frame)
-    before = len(problems.found)
     lines: dict[str, int] = {}
     _refuse_text(element)
     for child in element.all():
@@ -179,8 +173,6 @@ def _read_motion(element: Element, problems: Problems) -> _Track:
             track.servos.append(servo)
     if not element.tags():
         where.add(f"{label} has no <servo>", "nothing would move", "add one")
-    if len(problems.found) == before:
-        _validate(element, problems)
     return track
 
 
@@ -266,18 +258,3 @@ def _check_size(tracks: list[_Track]) -> None:
             reason = f"this file may make {most} positions"
             track.where.add(problem, reason, "check its last frames")
             return
-
-
-def _validate(element: Element, problems: Problems) -> None:
-    """Validate a motion against the schema."""
-    schema = _schema()
-    if not schema.validate(element.xml):
-        log: Any = schema.error_log
-        for error in log:
-            problems.add(error.line, error.message.rstrip("."), "xmdi.xsd describes a motion", "correct it")
-
-
-@cache
-def _schema() -> etree.XMLSchema:
-    text = resources.files(__package__).joinpath("xmdi.xsd").read_bytes()
-    return etree.XMLSchema(etree.fromstring(text))

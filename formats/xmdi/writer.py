@@ -9,7 +9,7 @@ rows than a tolerance. Frames are steps of Webots also where rows lie closer tog
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
@@ -37,13 +37,6 @@ MOST_ROUNDS = 50
 # In rad or m; below the resolution of any encoder.
 DEFAULT_TOLERANCE = 1e-6
 FRAME_PERIOD_S = KeyFrames().frame_period_s
-
-
-class Keywords(TypedDict, total=False):
-    """The options that XMDI has besides the common ones."""
-
-    tolerance: float | None
-    frame_period_s: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,20 +84,11 @@ def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) ->
 
 
 def key_rows(frames: Floats, values: Floats, tolerance: float) -> Indices:
-    """Choose rows so that the lines between them pass all other rows within a tolerance.
+    """Return the numbers of rows so that the lines between them pass all other rows within a tolerance.
 
     Rows are added where a line is furthest off, in all gaps at once, until none is too far (Douglas and
     Peucker, "Algorithms for the reduction of the number of points", Cartographica 10(2), 1973). What zigzags
     from row to row would take a round for each; after many rounds, all rows that are too far off are added.
-
-    Parameters
-    ----------
-    frames, values : ndarray, shape (rows,)
-
-    Returns
-    -------
-    ndarray
-        Numbers of rows, increasing, with the first and the last.
     """
     keys = np.unique([0, len(frames) - 1])
     rounds = 0

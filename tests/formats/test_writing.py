@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from motiond.formats import FormatError, Motion, dump_motion, load_motion, registry, seq, xmdi
-from motiond.formats.io.losses import CommonKeywords
-from motiond.formats.seq.writer import Keywords as SeqKeywords
-from motiond.formats.xmdi.writer import Keywords as XmdiKeywords
+from motiond.formats import FormatError, Motion, dump_motion, load_motion, seq, xmdi
 from tests.tables import table
 
 if TYPE_CHECKING:
@@ -20,16 +17,6 @@ if TYPE_CHECKING:
 
 def nod() -> Motion:
     return Motion("nod", ("neck",), 31.25, np.arange(3) / 31.25, np.array([[0.0], [0.123456789123], [0.0]]))
-
-
-def test_motion_formats_that_write_are_known_by_the_registry() -> None:
-    assert [writer.NAME for writer in registry.motion_writers()] == ["seq", "xmdi"]
-
-
-def test_type_checkers_know_each_option_of_a_format() -> None:
-    common = set(CommonKeywords.__annotations__)
-    assert common | set(SeqKeywords.__annotations__) == {field.name for field in fields(seq.WriteOptions)}
-    assert common | set(XmdiKeywords.__annotations__) == {field.name for field in fields(xmdi.WriteOptions)}
 
 
 def test_options_are_checked_when_they_are_made_and_stay_as_they_are() -> None:
@@ -57,12 +44,6 @@ def test_without_options_a_format_writes_as_dump_motion_does(tmp_path: Path) -> 
         one.dump(nod(), tmp_path / f"bare{suffix}")
         dump_motion(nod(), tmp_path / f"nod{suffix}", version=None, tolerance=None, frame_period_s=None)
         assert (tmp_path / f"bare{suffix}").read_bytes() == (tmp_path / f"nod{suffix}").read_bytes()
-
-
-def test_an_option_that_no_format_has_is_a_mistake_of_the_caller(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="dump_motion\\(\\) got an unexpected keyword argument 'precison'"):
-        dump_motion(nod(), tmp_path / "nod.seq", precison=3)  # type: ignore[call-arg]
-    assert not list(tmp_path.iterdir())
 
 
 @table("name, format_, message")
