@@ -1,18 +1,15 @@
 """Starts a group of robots at one appointed time, and sends commands to all of a group."""
 
-from .commands import Gathered, command, shortfall
-from .conversation import Conversation, conversing
+from .commands import Gathered, command
+from .conversation import conversing
 from .http_groups import HttpGroups
-from .outcomes import End
 from .overview import list_robots
 from .playing import GroupPlaying, Outcome
 from .roster import Robot, Roster
 from .start import Coordinator, GroupPlay, coordinating
 
 __all__ = [
-    "Conversation",
     "Coordinator",
-    "End",
     "Gathered",
     "GroupPlay",
     "GroupPlaying",
@@ -24,5 +21,4 @@ __all__ = [
     "conversing",
     "coordinating",
     "list_robots",
-    "shortfall",
 ]

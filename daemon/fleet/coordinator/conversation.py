@@ -33,22 +33,9 @@ SUBSCRIBE_S = 5.0
 
 
 class Conversation:
-    """Reports on a connection to one broker, and requests by a client.
+    """Reports on a connection to one broker, and requests by a client; `listeners` receive each report.
 
-    Parameters
-    ----------
-    reports : MqttConnection
-    settings : MqttSettings
-        Where that is.
-    daemon : Daemon
-        Sends requests; those to stop to each broker that the configuration names.
-    holder : str, optional
-        As whom control is acquired where a robot requires it and nobody has it.
-
-    Attributes
-    ----------
-    listeners : list of callable
-        Receive each report, once the roster knows it.
+    Where a robot requires control and nobody has it, it is acquired as of `holder`, and kept to the end.
     """
 
     def __init__(
@@ -96,13 +83,7 @@ class Conversation:
         self._news = asyncio.Event()
 
     async def news(self, timeout_s: float) -> None:
-        """Wait until a report has come, or the time is over.
-
-        Raises
-        ------
-        NoAnswer
-            If the connection is lost.
-        """
+        """Wait until a report has come, or the time is over; raise NoAnswer if the connection is lost."""
         if self._lost is None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(timeout_s):
@@ -113,10 +94,7 @@ class Conversation:
     async def look_around(self, *subjects: str) -> None:
         """Receive the reports of all robots on some subjects, at first until the broker falls silent.
 
-        Raises
-        ------
-        NoAnswer
-            If no robot was ever at this broker.
+        Raises NoAnswer if no robot was ever at this broker.
         """
         # Daemons first, as they report who is there: a stop goes to each robot as soon as it is known.
         topics = (self.topics.daemon(), *(self.topics.report(ANY_ROBOT, subject) for subject in subjects))
@@ -144,12 +122,8 @@ class Conversation:
     ) -> dict[str, Any]:
         """Send a request and return the data of its answer; any number may wait for theirs.
 
-        Raises
-        ------
-        RequestError
-            If it was refused.
-        NoAnswer
-            If no answer comes in `timeout_s`, however many requests it takes to be in control.
+        Raises RequestError if it was refused, and NoAnswer if no answer comes in `timeout_s`, however many
+        requests it takes to be in control.
         """
         try:
             # Not left to the client, which looks for a reason first: a release must not wait for that.

@@ -60,13 +60,7 @@ class Roster:
         return sorted(name for name, robot in self.robots.items() if group in robot.groups)
 
     def must_have(self, group: str) -> list[str]:
-        """Return the names of a group's robots, of which there has to be one.
-
-        Raises
-        ------
-        RequestError
-            UNKNOWN_GROUP if there is none; INVALID_REQUEST if there are more than a commit can name.
-        """
+        """Return the names of a group's robots; raise RequestError if there is none, or too many."""
         members = self.members(group)
         if not members:
             known = Counter(name for robot in self.robots.values() for name in robot.groups)

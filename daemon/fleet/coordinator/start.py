@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
 EXPIRES_S = 10.0
 FRESH_S = 7.0
-"""A commit is sent so long after the first reservation at most; else all are reserved again."""
-PREPARE_TRIES = 3
+"""A commit is sent so long after the first reservation at most."""
 TOKEN_BYTES = 16
 LEAST_ANSWER_S = 0.2
 RELEASE_S = 2.0
@@ -61,15 +60,8 @@ class GroupPlay:
 
 
 @asynccontextmanager
-async def coordinating(
-    settings: MqttSettings, play: GroupPlay, fresh_s: float = FRESH_S
-) -> AsyncIterator[Coordinator]:
+async def coordinating(settings: MqttSettings, play: GroupPlay) -> AsyncIterator[Coordinator]:
     """Connect to the broker for one start; at the end return control of the members.
-
-    Parameters
-    ----------
-    fresh_s : float
-        How long after the first reservation the commit may be sent.
 
     Raises
     ------
@@ -77,7 +69,7 @@ async def coordinating(
         If the broker cannot be reached.
     """
     async with conversing(settings, own_holder("fleet play")) as conversation:
-        yield Coordinator(conversation, play, fresh_s)
+        yield Coordinator(conversation, play)
 
 
 class Coordinator:
@@ -93,7 +85,7 @@ class Coordinator:
         Whether members may still be reserved, for at most `EXPIRES_S`, that no commit will start.
     """
 
-    def __init__(self, conversation: Conversation, play: GroupPlay, fresh_s: float) -> None:
+    def __init__(self, conversation: Conversation, play: GroupPlay) -> None:
         self.id = uuid4().hex[:16]
         self.outcomes = Outcomes(conversation, self.id)
         self.start_at: float | None = None
@@ -101,7 +93,6 @@ class Coordinator:
         self.may_be_reserved = False
         self.conversation = conversation
         self._play = play
-        self._fresh_s = fresh_s
         self._motions: dict[str, str] = {}
         self._prepared: dict[str, Prepared] = {}
         self._tokens: dict[str, str] = {}
@@ -122,8 +113,7 @@ class Coordinator:
         Raises
         ------
         RequestError
-            If no robot plays: the group is not known, a member refuses (`MEMBER_REFUSED`, with each member's
-            reason), or the appointed time cannot be kept.
+            If no robot plays.
         NoAnswer
             If there is no broker, or no longer.
         """
@@ -169,32 +159,26 @@ class Coordinator:
     # -- reserve --------------------------------------------------------------------------------------------
 
     async def _prepare_all(self) -> None:
-        """Prepare all members, also one that is first seen meanwhile; again if that has taken long.
+        """Prepare all members, also one that is first seen meanwhile.
 
         A broker that keeps the order of messages has reported all members when the first has answered.
         """
         loop, roster = asyncio.get_running_loop(), self.conversation.roster
-        for _ in range(PREPARE_TRIES):
-            began_s = loop.time()
-            self._motions.clear()
-            while new := [it for it in roster.must_have(self._play.group) if it not in self._motions]:
-                self._motions |= {robot: self._play.motions.get(robot, self._play.motion) for robot in new}
-                answers = await _ask_each({robot: self._prepare(robot) for robot in new})
-                if failures := _failures(answers):
-                    raise _refusal(self._play.group, failures)
-            if loop.time() - began_s < self._fresh_s:
-                self.outcomes.follow(dict(sorted(self._motions.items())))
-                return
-        problem, reason = "it takes too long to prepare all", f"a reservation lasts {EXPIRES_S:g} s"
-        raise RequestError(
-            "TIMEOUT", self._play.group, problem, reason, "try again when the network is quiet"
-        )
+        began_s = loop.time()
+        while new := [it for it in roster.must_have(self._play.group) if it not in self._motions]:
+            self._motions |= {robot: self._play.motions.get(robot, self._play.motion) for robot in new}
+            answers = await _ask_each({robot: self._prepare(robot) for robot in new})
+            if failures := _failures(answers):
+                raise _refusal(self._play.group, failures)
+        if loop.time() - began_s > FRESH_S:
+            problem, reason = "it takes too long to prepare all", f"a reservation lasts {EXPIRES_S:g} s"
+            hint = "try again when the network is quiet"
+            raise RequestError("TIMEOUT", self._play.group, problem, reason, hint)
+        self.outcomes.follow(dict(sorted(self._motions.items())))
 
     async def _prepare(self, robot: str) -> None:
         """Prepare one, and note what it needs and what its clock shows."""
         request = {**self._play.options, "motion": self._motions[robot], "start": self.id}
-        if robot in self._tokens:
-            request["token"] = self._tokens[robot]
         # Known here also where no answer comes, and to no other client before the commit.
         token = self._tokens[robot] = secrets.token_urlsafe(TOKEN_BYTES)
         request["token_sha256"] = sha256(token.encode()).hexdigest()

@@ -12,7 +12,7 @@ import pytest
 from motiond.client import NoAnswer
 from motiond.daemon.api import RequestError
 from motiond.daemon.fleet.coordinator import conversation
-from motiond.daemon.fleet.coordinator.start import FRESH_S, GroupPlay, coordinating
+from motiond.daemon.fleet.coordinator.start import GroupPlay, coordinating
 from tests.daemon.fleet.members import Members, members, until
 
 if TYPE_CHECKING:
@@ -38,11 +38,8 @@ async def choir(broker: Embedded) -> AsyncIterator[Members]:
         yield choir
 
 
-def starting(
-    broker: Embedded, *, fresh_s: float = FRESH_S, **asked: Any
-) -> AbstractAsyncContextManager[Coordinator]:
-    play = GroupPlay(**{"group": "choir", "motion": "wave"} | asked)
-    return coordinating(broker.settings, play, fresh_s)
+def starting(broker: Embedded, **asked: Any) -> AbstractAsyncContextManager[Coordinator]:
+    return coordinating(broker.settings, GroupPlay(**{"group": "choir", "motion": "wave"} | asked))
 
 
 async def ended(start: Coordinator) -> list[End]:
@@ -260,18 +257,24 @@ async def test_an_interrupt_before_the_commit_releases_all(broker: Embedded, cho
     assert released(choir)
 
 
-async def test_a_reservation_that_took_long_is_renewed_before_the_commit(
+async def test_a_reservation_that_is_about_to_expire_is_not_committed(
     broker: Embedded, choir: Members
 ) -> None:
-    assert str(await refused(broker, fresh_s=0.0)) == (
+    choir.robots["right"].silent_at.add("fleet/prepare")
+    playing = asyncio.create_task(refused(broker))
+    for name, next_ in (("right", "late"), ("late", None)):
+        await until(lambda name=name: choir.verbs(name))  # type: ignore[misc]
+        if next_:
+            choir.add(next_, "choir", silent_at={"fleet/prepare"})
+        await asyncio.sleep(4.0)
+        choir.robots[name].silent_at.clear()
+        choir.take(name, "fleet/prepare", choir.bodies("fleet/prepare")[name])
+    assert str(await playing) == (
         "choir: it takes too long to prepare all; a reservation lasts 10 s; "
         "try again when the network is quiet"
     )
-    assert choir.verbs("left") == ["fleet/prepare"] * 3 + ["fleet/release"]
-    bodies = [body for robot, verb, body in choir.asked if (robot, verb) == ("left", "fleet/prepare")]
-    proofs = [sha256(body["token"].encode()).hexdigest() if "token" in body else None for body in bodies]
-    assert proofs == [None, *(body["token_sha256"] for body in bodies[:2])]
-    assert released(choir)
+    assert choir.asked_for("fleet/release") == {"late", "left", "right"}
+    assert choir.asked_for("fleet/commit") == set()
 
 
 async def test_one_that_does_not_confirm_its_cancellation_is_named(broker: Embedded, choir: Members) -> None:
