@@ -41,7 +41,7 @@ class Mirrors:
     """The second modules of one group, which come after its actuators."""
 
     def __init__(self, mirrors: Sequence[Mirror], actuators: int) -> None:
-        self._mirrors = mirrors
+        self.pairs = mirrors
         self._actuators = actuators
         self._leaders = np.array([mirror.leader for mirror in mirrors], np.intp)
         self._signs = np.array([mirror.sign for mirror in mirrors])
@@ -53,7 +53,7 @@ class Mirrors:
         `values` (3, actuators + mirrors): position, velocity and effort, of which those of the actuators are
         given.
         """
-        if not self._mirrors:
+        if not self.pairs:
             return
         followed = self._followed
         np.take(values, self._leaders, axis=1, out=followed)
@@ -61,14 +61,9 @@ class Mirrors:
         values[2, self._leaders] = followed[2]
         np.multiply(followed, self._signs, values[:, self._actuators :])
 
-    @property
-    def pairs(self) -> Sequence[Mirror]:
-        """The second modules, in their order."""
-        return self._mirrors
-
     def add_heat(self, temperature_c: Floats, of_all: NDArray[np.float32]) -> None:
         """Let an actuator be as hot as the hotter one of its two modules."""
-        if self._mirrors:
+        if self.pairs:
             np.fmax.at(temperature_c, self._leaders, of_all[self._actuators :])
 
     def refuse_apart(self, modules: Sequence[Module], measured: Floats) -> None:
@@ -86,7 +81,7 @@ class Mirrors:
             ", ".join(
                 f"{mirror.module} is at {measured[self._actuators + index]:.3f} rad, and {meant[index]:.3f} "
                 f"is where {modules[mirror.leader]} has the joint"
-                for index, mirror in enumerate(self._mirrors)
+                for index, mirror in enumerate(self.pairs)
                 if apart[index]
             ),
             "two modules on one joint would pull against each other",

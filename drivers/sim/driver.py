@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..base import (
 from ..limits import ActuatorLimits
 from ..options import OptionProblem, OptionsError, spread
 from .command_log import CommandLog, CommandLogError
+from .fault_injector import FaultInjector
 from .faults import LifetimeExpiry, make_fault, place_of
 from .gravity import Weights
 from .layout import STEP_S, STEPS_PER_S, step_at
@@ -57,9 +59,8 @@ class SimDriver(Driver):
         self._dynamics = _dynamics(options, self._spread)
         self._refuse_crossed_stops()
         self.min_rate_hz = slowest_rate_hz(options.command_lifetime_s)
-        self._simulation = Simulation(
-            WHERE, self.actuators, options, encoder, now=self.now, notify=self.notices.append
-        )
+        self._faults = FaultInjector(WHERE, self.actuators, self.notices.append)
+        self._simulation = Simulation(WHERE, options, encoder, self._faults, self.now)
         self._weights = _weights(options, self.actuators)
         self._script = [self._checked(fault) for fault in options.faults]
         self._plant: Plant | None = None
@@ -107,7 +108,7 @@ class SimDriver(Driver):
         try:
             self._plant = self._find_plant()
             self._plant.configure(self._dynamics)
-            self._simulation.begin(self._plant)
+            self._faults.apply(self._plant)
             if self.options.trace is not None:
                 self._log = CommandLog(self.options.trace, len(self.actuators))
         except (PlantFileError, CommandLogError) as error:
@@ -124,7 +125,7 @@ class SimDriver(Driver):
     def _begin_script(self, plant: Plant) -> None:
         """Schedule the faults of the options at the first opening; later ones meet those that still last."""
         for fault in self._script:
-            self._simulation.add(fault)
+            self._schedule(fault)
         self._script.clear()
         try:
             self._simulation.advance_on_bus(plant)
@@ -211,7 +212,7 @@ class SimDriver(Driver):
         """
         plant = self._opened()
         self._simulation.advance_on_bus(plant)
-        self._simulation.recover(plant)
+        self._faults.recover(plant)
         self._simulation.hold(plant)
         plant.set_torque(on=True)
         self._holding, self._halted = True, False
@@ -230,7 +231,7 @@ class SimDriver(Driver):
         if plant is None:
             return
         self._simulation.advance(plant)
-        if not self._simulation.hears_halts:
+        if not self._faults.hears_halts:
             return
         if self._halted:
             plant.refresh()
@@ -244,7 +245,7 @@ class SimDriver(Driver):
         self._simulation.advance_on_bus(plant)
         if self._holding and not plant.torque:
             raise self._expired(plant)
-        if (failure := self._simulation.failure()) is not None:
+        if (failure := self._faults.failure()) is not None:
             raise failure
 
     def inject(self, fault: Mapping[str, Any]) -> None:
@@ -252,14 +253,17 @@ class SimDriver(Driver):
 
         Raises OptionsError with the nearest name, if there is no such fault, actuator or key.
         """
-        self._simulation.add(self._checked(make_fault(WHERE, fault)))
+        self._schedule(self._checked(make_fault(WHERE, fault)))
+
+    def _schedule(self, fault: Fault) -> None:
+        self._faults.schedule.add(fault, step_at(self.now()))
 
     def close(self) -> None:
         """Stop driving; the actuators release at the end of the command lifetime."""
         if self.options.plant is None and self._plant is not None:
             self._left = self._plant
         self._plant = None
-        self._simulation.drop_commands()
+        self._simulation.wire.drop_commands()
         log, self._log = self._log, None
         if log is not None:
             log.close()
@@ -287,18 +291,13 @@ def _encoder(options: SimOptions, spread_option: Callable[[str, float], Floats])
 
 
 def _dynamics(options: SimOptions, spread_option: Callable[[str, float], Floats]) -> Dynamics:
-    order = spread_option("order", 2)
-    return Dynamics(
-        natural_frequency_hz=spread_option("natural_frequency_hz", 30.0),
-        damping_ratio=spread_option("damping_ratio", 1.0),
-        velocity_limit=spread_option("velocity_limit", np.inf),
-        effort_limit=spread_option("effort_limit", np.inf),
-        inertia=spread_option("inertia", 0.1),
-        order=order if options.calculate_dynamics else np.zeros_like(order),
-        viscous_friction=spread_option("viscous_friction", 0.0),
-        coulomb_friction=spread_option("coulomb_friction", 0.0),
-        load=spread_option("load", 0.0),
-        lower_stop=spread_option("lower_stop", -np.inf),
-        upper_stop=spread_option("upper_stop", np.inf),
-        command_lifetime_s=np.inf if options.command_lifetime_s is None else options.command_lifetime_s,
-    )
+    """Spread the options over the actuators; those that a mapping leaves out have the option's default."""
+    none = {"velocity_limit": np.inf, "effort_limit": np.inf, "lower_stop": -np.inf, "upper_stop": np.inf}
+    names = [one.name for one in fields(Dynamics) if one.name != "command_lifetime_s"]
+    found = {
+        name: spread_option(name, none.get(name, SimOptions.model_fields[name].default)) for name in names
+    }
+    if not options.calculate_dynamics:
+        found["order"] = np.zeros_like(found["order"])
+    lifetime_s = np.inf if options.command_lifetime_s is None else options.command_lifetime_s
+    return Dynamics(**found, command_lifetime_s=lifetime_s)

@@ -160,6 +160,11 @@ class FaultInjector:
             latch.fill(False)
         self.apply(plant)
 
+    @property
+    def hears_halts(self) -> bool:
+        """Whether a halt gets through to the actuators."""
+        return not (self.effects.cut or self.effects.deaf)
+
     def failure(self) -> DriverError | None:
         """Return an error if some actuators do not follow commands by themselves."""
         return self._error() if self.limp or self.deaf else None

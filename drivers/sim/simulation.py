@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import ActuatorState, CommunicationLost
-from .fault_injector import FaultInjector
 from .layout import STEP_S, STEPS_PER_S, step_at
 from .wire import Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from ..base import DriverError, Floats
-    from .faults import Fault
+    from .fault_injector import FaultInjector
     from .options import SimOptions
     from .plant import Plant
     from .wire import Encoder
@@ -30,42 +29,24 @@ class Simulation:
     def __init__(
         self,
         where: str,
-        actuators: Sequence[str],
         options: SimOptions,
         encoder: Encoder,
-        *,
+        injector: FaultInjector,
         now: Callable[[], float],
-        notify: Callable[[str], None],
     ) -> None:
         self.delay_steps = round(options.latency_s * STEPS_PER_S)
-        self._where, self._count = where, len(actuators)
+        self._where, self._count = where, len(injector.without)
         self._disables_commands = options.disable_commands
         self._now = now
         self._encoder = encoder
-        self._wire = Wire(self._count, self.delay_steps, options.seed)
-        self._injector = FaultInjector(where, actuators, notify)
-        self._schedule = self._injector.schedule
+        self.wire = Wire(self._count, self.delay_steps, options.seed)
+        self._injector, self._schedule = injector, injector.schedule
         self._is_direct = self._passes_directly()
 
     def _passes_directly(self) -> bool:
         """Return whether commands and feedback pass between driver and plant unchanged and at once."""
         detour = self.delay_steps or self._disables_commands or self._encoder.is_turned
-        return not (detour or self._injector.active or self._wire.carries_commands)
-
-    def add(self, fault: Fault) -> None:
-        """Schedule a fault, `at_s` from now."""
-        self._schedule.add(fault, step_at(self._now()))
-
-    def begin(self, plant: Plant) -> None:
-        """Set the faults that last on a plant that is new or taken again."""
-        self._injector.apply(plant)
-
-    def recover(self, plant: Plant) -> None:
-        """Restore torque of actuators that a fault, now over, has switched off.
-
-        Raises DriverError if an m-stop is still pressed or power still missing; then nothing changes.
-        """
-        self._injector.recover(plant)
+        return not (detour or self._injector.active or self.wire.carries_commands)
 
     def advance_on_bus(self, plant: Plant) -> float:
         """Let time pass up to now and return it. Raises CommunicationLost if the bus is lost."""
@@ -92,7 +73,7 @@ class Simulation:
 
     def _advance_to(self, plant: Plant, step: int) -> None:
         before = plant.step
-        while (due := self._wire.due(step)) is not None:
+        while (due := self.wire.due(step)) is not None:
             arrived, values = due
             plant.advance(arrived)
             plant.command(values)
@@ -110,7 +91,7 @@ class Simulation:
             if self._injector.disturbs_wire and not was_disturbed:
                 self._remember(plant)
             if self._injector.effects.cut:
-                self._wire.drop_commands()
+                self.wire.drop_commands()
             self._is_direct = self._passes_directly()
             if fault is not None:
                 fault.happen()
@@ -121,7 +102,7 @@ class Simulation:
         self._encoder.measure(state.position)
         self._report_torque(plant, state)
         state.stamp_s.fill(plant.step * STEP_S)
-        self._wire.remember(state)
+        self.wire.remember(state)
 
     def read(self, plant: Plant, state: ActuatorState) -> None:
         """Let time pass up to now, and fill in what the driver receives.
@@ -135,7 +116,7 @@ class Simulation:
         self._report_torque(plant, state)
         state.stamp_s.fill(now_s)
         if not self._is_direct and self._injector.disturbs_wire:
-            self._wire.receive(now_s, state, self._injector.effects)
+            self.wire.receive(now_s, state, self._injector.effects)
 
     def _report_torque(self, plant: Plant, state: ActuatorState) -> None:
         state.torque.fill(plant.torque)
@@ -160,24 +141,11 @@ class Simulation:
         if self._injector.deaf:
             values = values.copy()
             values[:, self._injector.tripped] = np.nan
-        self._wire.send(plant.step, values, self._injector.effects)
+        self.wire.send(plant.step, values, self._injector.effects)
         self._advance_to(plant, plant.step)
 
     def hold(self, plant: Plant) -> None:
         """Set the goal to where the actuators are, in place of all that is under way."""
-        self.drop_commands()
+        self.wire.drop_commands()
         self._is_direct = self._passes_directly()
         plant.hold(self._encoder.nearest(plant.position))
-
-    def drop_commands(self) -> None:
-        """Forget the commands that are under way."""
-        self._wire.drop_commands()
-
-    def failure(self) -> DriverError | None:
-        """Return an error if some actuators do not follow commands by themselves."""
-        return self._injector.failure()
-
-    @property
-    def hears_halts(self) -> bool:
-        """Whether a halt gets through to the actuators."""
-        return not (self._injector.effects.cut or self._injector.effects.deaf)

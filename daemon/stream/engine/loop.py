@@ -56,19 +56,14 @@ def ended(
 
 def send_waiting(channel: Channel, notices: deque[Notice]) -> None:
     """Send notices in their order without waiting; what the daemon does not read now stays."""
-    while notices and _is_done_with(channel, notices[0]):
+    while notices:
+        try:
+            channel.send(notices[0])
+        except BlockingIOError:
+            return
+        except ChannelClosed:
+            pass
         notices.popleft()
-
-
-def _is_done_with(channel: Channel, notice: Notice) -> bool:
-    """Send a notice; False if the daemon does not read now."""
-    try:
-        channel.send(notice)
-    except BlockingIOError:
-        return False
-    except ChannelClosed:
-        return True
-    return True
 
 
 log = logging.getLogger(__name__)
