@@ -122,74 +122,64 @@ class Plugins:
     warnings: tuple[str, ...] = ()
 
 
-class _Reader:
-    """Takes the plugins of one file one after the other, and keeps what is wrong with them."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, Plugin] = {}
-        self.places: dict[str, str] = {}
-        self.switched_off: list[str] = []
-        self.warnings: list[str] = []
-        self.problems: list[OptionProblem] = []
-
-    def take(self, where: str, plugin: Mapping[str, Any]) -> None:
-        """Check one plugin, as far as it is switched on."""
-        kind, enabled = plugin.get("type"), plugin.get("enabled", True)
-        called = _called(kind)
-        if not isinstance(enabled, bool):
-            self._refuse(
-                where,
-                f"option 'enabled' of {called} is {shown(enabled)}",
-                "it takes true and false alone",
-                "write one of them, without quotes",
-            )
-        elif not enabled:
-            self.switched_off.append(f"{where}: {called} is switched off")
-        elif kind in IDLE:
-            self.warnings.append(f"{where}: {called} is not applied; motiond has none; {SWITCH_OFF}")
-        elif not isinstance(kind, str) or kind not in KINDS:
-            self._refuse(where, f"{called} cannot be applied", *_why_not(kind))
-        elif KINDS[kind] in map(type, self.found.values()):
-            hint = f"join them, or {SWITCH_OFF}" if KINDS[kind] is OffsetPlugin else SWITCH_OFF
-            self._refuse(where, f"a second {called}", "HEBI's library takes one of a type", hint)
-        else:
-            self._check(where, kind, plugin)
-
-    def _check(self, where: str, kind: str, plugin: Mapping[str, Any]) -> None:
-        try:
-            self.found[kind] = check(where, KINDS[kind], plugin)
-        except OptionsError as error:
-            self.problems += error.problems
-        self.places[kind] = where
-
-    def _refuse(self, where: str, problem: str, reason: str, hint: str) -> None:
-        self.problems.append(OptionProblem(where, ("plugins",), problem, reason, hint))
-
-    def of_type(self, kind: type[PluginType]) -> PluginType | None:
-        """Return the plugin of a type, if the file has one."""
-        return next((plugin for plugin in self.found.values() if isinstance(plugin, kind)), None)
-
-
 def read_plugins(plugins: Iterable[tuple[str, Mapping[str, Any]]]) -> Plugins:
-    """Check the plugins of a file.
+    """Check the plugins of a file, as far as they are switched on.
 
     Raises OptionsError with every wrong key, every plugin that motiond does not have, and every second one of
     a type, of which hebi-py would drop the second.
     """
-    reader = _Reader()
+    found: dict[type[Plugin], Plugin] = {}
+    places: dict[str, str] = {}
+    switched_off: list[str] = []
+    warnings: list[str] = []
+    problems: list[OptionProblem] = []
     for where, plugin in plugins:
-        reader.take(where, plugin)
-    if reader.problems:
-        raise OptionsError(reader.problems)
+        kind, called = plugin.get("type"), _called(plugin.get("type"))
+        if plugin.get("enabled", True) is False:
+            switched_off.append(f"{where}: {called} is switched off")
+        elif kind in IDLE and plugin.get("enabled", True) is True:
+            warnings.append(f"{where}: {called} is not applied; motiond has none; {SWITCH_OFF}")
+        elif refusal := _refusal(plugin, called, found):
+            problems.append(OptionProblem(where, ("plugins",), *refusal))
+        else:
+            name = str(kind)
+            places[name] = where
+            try:
+                found[KINDS[name]] = check(where, KINDS[name], plugin)
+            except OptionsError as error:
+                problems += error.problems
+    if problems:
+        raise OptionsError(problems)
+
+    def of_type(kind: type[PluginType]) -> PluginType | None:
+        plugin = found.get(kind)
+        return plugin if isinstance(plugin, kind) else None
+
     return Plugins(
-        gravity=reader.of_type(GravityPlugin),
-        dynamics=reader.of_type(DynamicsPlugin),
-        offset=reader.of_type(OffsetPlugin),
-        mirror=reader.of_type(MirrorPlugin),
-        places=reader.places,
-        switched_off=tuple(reader.switched_off),
-        warnings=tuple(reader.warnings),
+        gravity=of_type(GravityPlugin),
+        dynamics=of_type(DynamicsPlugin),
+        offset=of_type(OffsetPlugin),
+        mirror=of_type(MirrorPlugin),
+        places=places,
+        switched_off=tuple(switched_off),
+        warnings=tuple(warnings),
     )
+
+
+def _refusal(
+    plugin: Mapping[str, Any], called: str, found: Mapping[type[Plugin], Plugin]
+) -> tuple[str, str, str] | None:
+    """Return why a plugin is refused whatever its keys are."""
+    kind, enabled = plugin.get("type"), plugin.get("enabled", True)
+    if not isinstance(enabled, bool):
+        problem = f"option 'enabled' of {called} is {shown(enabled)}"
+        return problem, "it takes true and false alone", "write one of them, without quotes"
+    if not isinstance(kind, str) or kind not in KINDS:
+        return (f"{called} cannot be applied", *_why_not(kind))
+    if KINDS[kind] in found:
+        hint = f"join them, or {SWITCH_OFF}" if KINDS[kind] is OffsetPlugin else SWITCH_OFF
+        return f"a second {called}", "HEBI's library takes one of a type", hint
+    return None
 
 
 def _called(kind: object) -> str:

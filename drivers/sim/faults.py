@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -65,8 +65,9 @@ class FaultEffects:
 
 
 class Fault(DriverOptions):
-    """Something that goes wrong."""
+    """Something that goes wrong. `marks`: which of `FaultEffects` its actuators have."""
 
+    marks: ClassVar = ""
     fault: str
     at_s: NotNegative = Field(
         default=0.0, description="When it begins: after the first opening, or after it was asked for."
@@ -83,6 +84,8 @@ class Fault(DriverOptions):
 
     def add_to(self, effects: FaultEffects, place: slice) -> None:
         """Add what is wrong while the fault lasts, for the actuators at `place`."""
+        if self.marks:
+            getattr(effects, self.marks)[place] = True
 
     def __str__(self) -> str:
         lasting = "" if self.for_s is None else f" for {self.for_s:g} s"
@@ -104,20 +107,14 @@ class LostFeedback(ActuatorFault):
     """Feedback is not a number."""
 
     fault: Literal["lost_feedback"]
-
-    def add_to(self, effects: FaultEffects, place: slice) -> None:
-        """Mark the feedback as lost."""
-        effects.lost[place] = True
+    marks: ClassVar = "lost"
 
 
 class StaleFeedback(ActuatorFault):
     """Feedback and its stamps stand still."""
 
     fault: Literal["stale_feedback"]
-
-    def add_to(self, effects: FaultEffects, place: slice) -> None:
-        """Mark the feedback as stale."""
-        effects.stale[place] = True
+    marks: ClassVar = "stale"
 
 
 class Delay(Fault):
@@ -148,10 +145,7 @@ class Stuck(ActuatorFault):
     """A joint does not move, however hard its motor pushes."""
 
     fault: Literal["stuck"]
-
-    def add_to(self, effects: FaultEffects, place: slice) -> None:
-        """Lock the joint."""
-        effects.stuck[place] = True
+    marks: ClassVar = "stuck"
 
 
 class Displaced(ActuatorFault):
@@ -190,22 +184,20 @@ class MStop(ActuatorFault):
     """An m-stop is pressed: no torque, also once it is released, until torque is switched on again."""
 
     fault: Literal["m_stop"]
-
-    def add_to(self, effects: FaultEffects, place: slice) -> None:
-        """Press the m-stop."""
-        effects.stopped[place] = True
+    marks: ClassVar = "stopped"
 
 
 class PowerCycle(ActuatorFault):
     """Power goes and comes back; then torque is off and the position is whole turns off."""
 
     fault: Literal["power_cycle"]
+    marks: ClassVar = "unpowered"
     for_s: Positive = Field(default=0.5, description="How long there is no power.")
     turns: int = Field(default=1, ge=-100, le=100, description="How far the position is off afterwards.")
 
     def add_to(self, effects: FaultEffects, place: slice) -> None:
         """Cut the power."""
-        effects.unpowered[place] = True
+        super().add_to(effects, place)
         effects.turns[place] = self.turns
 
 
@@ -320,7 +312,7 @@ def place_of(where: str, fault: Fault, actuators: Sequence[str]) -> slice:
     return slice(place, place + 1)
 
 
-def _told_by_name(value: object) -> object:
+def _checked_by_name(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     try:
@@ -330,6 +322,6 @@ def _told_by_name(value: object) -> object:
 
 
 ScriptedFault: TypeAlias = Annotated[
-    Annotated[AnyFault, Field(discriminator="fault")], BeforeValidator(_told_by_name)
+    Annotated[AnyFault, Field(discriminator="fault")], BeforeValidator(_checked_by_name)
 ]
 """A fault as an option: a mapping with its name under `fault`."""
