@@ -37,27 +37,7 @@ def test_wrong_options_are_refused_all_at_once(driver: str, options: dict[str, A
 ARM = {"type": "sim", "actuators": ["shoulder", "elbow"]}
 
 
-@pytest.mark.parametrize(
-    ("driver", "options", "paths"),
-    [
-        ("sim", {"inertia": {"elbow": 0}, "sed": 1}, [("inertia", "elbow"), ("sed",)]),
-        (
-            "composite",
-            {"parts": {"arm": ARM | {"nois": 1, "rate_divisor": 0}, "hand": {"actuators": ["finger"]}}},
-            [("parts", "arm", "rate_divisor"), ("parts", "arm", "nois"), ("parts", "hand", "type")],
-        ),
-        (
-            "composite",
-            {"parts": {"arm": ARM | {"type": "sin"}}, "on_part_failur": "stop_all"},
-            [("parts", "arm", "type"), ("on_part_failur",)],
-        ),
-        (
-            "composite",
-            {"parts": {"arm": ARM, "hand": {"type": "sim", "actuators": ["fingr"], "noise": {"finger": 1}}}},
-            [("parts", "hand", "actuators"), ("parts",), ("parts", "hand", "noise", "finger")],
-        ),
-    ],
-)
+@table("driver, options, paths")
 def test_reports_a_program_which_option_is_wrong(
     driver: str, options: dict[str, Any], paths: list[tuple[str, ...]]
 ) -> None:

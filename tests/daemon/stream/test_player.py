@@ -73,9 +73,7 @@ def test_a_goal_goes_through_the_approach_and_then_every_row_once_and_ends_succe
 
 
 def test_a_stop_slows_down_on_the_path_and_ends_canceled(player: Player) -> None:
-    motion = [[0.01 * row, 1.0] for row in range(100)]
-    player.play(execution_of(approach=[], motion=motion))
-    play_on(player, 10)
+    start(player)
     player.stop(ResultCode.CANCELED, "asked to")
     steps = np.diff([row[0] for row in play_on(player, 5)])
     assert state_of(player) is State.IDLE
@@ -90,9 +88,14 @@ def long_motion() -> list[list[float]]:
     return [[0.01 * row, 1.0] for row in range(200)]
 
 
-def test_a_pause_waits_on_the_path_and_a_resume_goes_on_through_every_row_from_there(player: Player) -> None:
+def start(player: Player) -> None:
+    """Play the first ten rows of a long motion."""
     player.play(execution_of(approach=[], motion=long_motion()))
     play_on(player, 10)
+
+
+def test_a_pause_waits_on_the_path_and_a_resume_goes_on_through_every_row_from_there(player: Player) -> None:
+    start(player)
     player.pause()
     assert state_of(player) is State.PAUSING
     play_on(player, 20)
@@ -110,8 +113,7 @@ def test_a_pause_waits_on_the_path_and_a_resume_goes_on_through_every_row_from_t
 
 
 def test_a_resume_while_still_slowing_down_turns_the_rate_without_a_step(player: Player) -> None:
-    player.play(execution_of(approach=[], motion=long_motion()))
-    play_on(player, 10)
+    start(player)
     player.pause()
     play_on(player, 1)
     player.resume()
@@ -121,14 +123,13 @@ def test_a_resume_while_still_slowing_down_turns_the_rate_without_a_step(player:
 
 
 def test_a_stop_while_paused_ends_the_goal_where_it_is(player: Player) -> None:
-    player.play(execution_of(approach=[], motion=long_motion()))
-    play_on(player, 10)
+    start(player)
     player.pause()
     play_on(player, 50)
     where = player.position.tolist()
     player.stop(ResultCode.CANCELED, "")
     play_on(player, 1)
-    assert (state_of(player), player.position.tolist()) == (State.IDLE, where)
+    assert (player.state, player.position.tolist()) == (State.IDLE, where)
     assert [result.code for result in player.results] == [ResultCode.CANCELED]
 
 
@@ -139,7 +140,7 @@ def test_without_a_goal_there_is_nothing_to_pause_or_resume_and_the_next_one_pla
     getattr(player, act)()
     player.set_speed(0.5, 1.0)
     player.tick(1)
-    assert (state_of(player), player.position.tolist()) == (State.IDLE, [0.0, 1.0])
+    assert (player.state, player.position.tolist()) == (State.IDLE, [0.0, 1.0])
     player.play(execution_of())
     assert play_on(player, 7) == APPROACH + MOTION
 
@@ -156,8 +157,7 @@ def test_a_stop_in_the_approach_never_reaches_the_motion(player: Player) -> None
 
 @pytest.mark.parametrize("act", [Player.pause, Player.resume, lambda player: player.set_speed(2.0, 50.0)])
 def test_a_stop_is_not_taken_back(player: Player, act: Callable[[Player], None]) -> None:
-    player.play(execution_of(approach=[], motion=long_motion()))
-    play_on(player, 10)
+    start(player)
     player.stop(ResultCode.CANCELED, "")
     play_on(player, 1)
     act(player)
@@ -245,7 +245,7 @@ def test_a_joint_that_leaves_the_path_stops_the_motion_softly_and_is_named(playe
 def test_a_goal_ends_successful_once_the_joints_have_come_within_its_tolerance(player: Player) -> None:
     player.play(replace(execution_of(), goal=Tolerances([0.1, 0.1]), goal_ticks=50))
     follow(player, 20, [0.2, 0.0])
-    assert (state_of(player), player.results) == (State.PLAYING, [])
+    assert (player.state, player.results) == (State.PLAYING, [])
     follow(player, 1, [0.05, 0.0])
     assert state_of(player) is State.IDLE
     assert [(result.code, result.played_ticks) for result in player.results] == [(ResultCode.SUCCESSFUL, 5)]
@@ -257,7 +257,7 @@ def test_a_joint_that_never_gets_to_the_goal_is_named_when_its_time_is_over(play
     assert player.results == []
     follow(player, 2, [0.0, np.nan])
     (result,) = player.results
-    assert (state_of(player), result.code, result.message) == (
+    assert (player.state, result.code, result.message) == (
         State.IDLE,
         ResultCode.GOAL_TOLERANCE_VIOLATED,
         (
@@ -274,7 +274,7 @@ def test_a_stop_while_the_joints_settle_ends_canceled(player: Player) -> None:
     assert state_of(player) is State.PLAYING
     player.stop(ResultCode.CANCELED, "")
     follow(player, 1, [0.5, 0.0])
-    assert (state_of(player), player.results[0].code) == (State.IDLE, ResultCode.CANCELED)
+    assert (player.state, player.results[0].code) == (State.IDLE, ResultCode.CANCELED)
 
 
 def test_the_joint_that_passes_its_tolerance_most_is_reported_and_one_without_feedback_before_it() -> None:

@@ -184,17 +184,33 @@ def test_the_way_back_can_be_stopped(robots: Callable[..., Robot], verb: str) ->
     assert robot.notices_of(messages.Changed)[-1].displaced is None
 
 
-def test_a_play_from_where_a_joint_was_moved_approaches_first(robots: Callable[..., Robot]) -> None:
-    robot = robots(load={"elbow": 4.0})
-    holding(robot)
+def seek(robot: Robot) -> None:
+    held = robot.loop.player.position
+    rows = np.linspace(held, FAR[200], 120)
+    fd = share(Track(rows, np.zeros_like(rows), np.array([True, True]), RATE_HZ, 2.0))
+    robot.channel.send(messages.Seek("goal-1", 200, held.tolist(), goes_on=True), (fd,))
+    os.close(fd)
+
+
+@pytest.mark.parametrize(("before", "go_on", "row"), [(holding, Robot.begin, 0), (paused, seek, 200)])
+def test_a_play_or_seek_from_where_a_joint_was_moved_approaches_first(
+    robots: Callable[..., Robot],
+    before: Callable[[Robot], None],
+    go_on: Callable[[Robot], None],
+    row: int,
+) -> None:
+    robot = robots(load={"elbow": 4.0}, limits=replace(LIMITS, stall_s=None))
+    before(robot)
     away = push(robot, 0.2)
-    robot.begin()
+    go_on(robot)
     robot.inject({"fault": "clear"})
     assert fastest_of(robot, lambda: robot.state() is State.PLAYING) <= 1.3 * SPEED
+    assert robot.loop.player.frame >= row
     robot.step_until(robot.ended)
     (ended,) = robot.ends()
-    assert ended.code == "SUCCESSFUL"
-    assert ended.details["displaced"]["value"] == pytest.approx(away, rel=0.2)
+    displaced = ended.details["displaced"]
+    assert (ended.code, displaced["joint"]) == ("SUCCESSFUL", "elbow")
+    assert displaced["value"] == pytest.approx(away, rel=0.2)
 
 
 def test_a_play_that_would_come_too_late_from_where_a_joint_was_moved_is_refused(
@@ -210,23 +226,6 @@ def test_a_play_that_would_come_too_late_from_where_a_joint_was_moved_is_refused
     assert ended.code == "INVALID_GOAL"
     assert ended.message.endswith(" s too early; the robot is not on the first row by then; set it later")
     assert robot.loop.player.position.tolist() == before
-
-
-def test_a_seek_from_where_a_joint_was_moved_approaches_first(robots: Callable[..., Robot]) -> None:
-    robot = robots(load={"elbow": 4.0}, limits=replace(LIMITS, stall_s=None))
-    paused(robot)
-    push(robot, 0.2)
-    held = robot.loop.player.position
-    rows = np.linspace(held, FAR[200], 120)
-    fd = share(Track(rows, np.zeros_like(rows), np.array([True, True]), RATE_HZ, 2.0))
-    robot.channel.send(messages.Seek("goal-1", 200, held.tolist(), goes_on=True), (fd,))
-    os.close(fd)
-    robot.inject({"fault": "clear"})
-    assert fastest_of(robot, lambda: robot.state() is State.PLAYING) <= 1.3 * SPEED
-    assert robot.loop.player.frame >= 200
-    robot.step_until(robot.ended)
-    (ended,) = robot.ends()
-    assert (ended.code, ended.details["displaced"]["joint"]) == ("SUCCESSFUL", "elbow")
 
 
 @pytest.mark.parametrize("sag", [0.01, 0.04])

@@ -80,6 +80,12 @@ class Bench:
     def __exit__(self, *_: object) -> None:
         self.driver.close()
 
+    def hold(self) -> Self:
+        """Open the driver, and switch torque on."""
+        self.driver.open()
+        self.driver.enable()
+        return self
+
     def where(self, index: int) -> str:
         """Return a servo's name as in messages."""
         bus = next(number for number, chain in enumerate(self.chains) if self.servos[index] in chain.servos)

@@ -251,8 +251,7 @@ def _reboot(one: EmulatedServo) -> None:
 def test_a_servo_that_stopped_listening_is_found_in_turn_and_at_once_when_asked(
     bench: Bench, fails: Callable[[EmulatedServo], None], text: tuple[str, ...], torque: float
 ) -> None:
-    bench.driver.open()
-    bench.driver.enable()
+    bench.hold()
     bench.play([0, 0, 0], ticks=15)
     bench.driver.verify()
     fails(bench.servos[2])
@@ -269,9 +268,7 @@ def test_a_servo_that_stopped_listening_is_found_in_turn_and_at_once_when_asked(
 
 
 def test_a_velocity_goes_along_as_the_profile() -> None:
-    with Bench([servo(1)], follow_velocity=True, profile_velocity_rad_s=3.0) as bench:
-        bench.driver.open()
-        bench.driver.enable()
+    with Bench([servo(1)], follow_velocity=True, profile_velocity_rad_s=3.0).hold() as bench:
         bench.play([0.1], velocity=-1.0)
         assert bench.servos[0].get("profile_velocity") == 42
         bench.play([0.2], velocity=20.0)
@@ -283,9 +280,7 @@ def test_a_velocity_goes_along_as_the_profile() -> None:
 
 
 def test_refuses_a_goal_that_the_servo_would_ignore() -> None:
-    with Bench([servo(1, max_position_limit=3072)]) as bench:
-        bench.driver.open()
-        bench.driver.enable()
+    with Bench([servo(1, max_position_limit=3072)]).hold() as bench:
         assert message_of(DriverError, bench.play, [1.6]) == (
             f"{bench.where(0)}: a goal of 1.600 rad is beyond its own limits, -3.142 and 1.571 rad; it would "
             "ignore the goal; narrow the joint's limits, or widen the servo's with DYNAMIXEL Wizard"
@@ -328,8 +323,7 @@ def test_reports_in_si_units_and_in_the_actuators_direction() -> None:
 
 
 def test_tolerates_damaged_answers(bench: Bench) -> None:
-    bench.driver.open()
-    bench.driver.enable()
+    bench.hold()
     for harm in (bench.chains[0].lose_next, bench.chains[0].garble_next):
         harm(2)
         bench.play([0.1, 0.1, 0.1], ticks=6)
@@ -364,8 +358,7 @@ def test_takes_no_late_answer_for_one_to_another_question(ask: str) -> None:
 
 
 def test_reports_which_servo_is_lost_and_how_many_answer(bench: Bench) -> None:
-    bench.driver.open()
-    bench.driver.enable()
+    bench.hold()
     bench.servos[0].mute = True
     assert message_of(CommunicationLost, bench.play, [0, 0, 0], ticks=5) == (
         f"{bench.where(0)}: no answer (3 tries); 2 of 3 answered; check its cable, power and id"
@@ -373,8 +366,7 @@ def test_reports_which_servo_is_lost_and_how_many_answer(bench: Bench) -> None:
 
 
 def test_reports_that_a_port_is_gone(bench: Bench) -> None:
-    bench.driver.open()
-    bench.driver.enable()
+    bench.hold()
     bench.ports[0].close()
     assert message_of(CommunicationLost, bench.play, [0, 0, 0], ticks=5) == (
         f"{bench.ports[0].path}: bus lost; {os.strerror(errno.EIO)}; check the cable and power"
@@ -382,8 +374,7 @@ def test_reports_that_a_port_is_gone(bench: Bench) -> None:
 
 
 def test_reports_why_a_servo_has_shut_down(bench: Bench) -> None:
-    bench.driver.open()
-    bench.driver.enable()
+    bench.hold()
     bench.servos[1].fail(0x24)
     with pytest.raises(DriverError) as caught:
         bench.read()
@@ -401,8 +392,7 @@ def test_reports_why_a_servo_has_shut_down(bench: Bench) -> None:
 
 
 def test_reports_an_error_that_stops_nothing(bench: Bench) -> None:
-    bench.driver.open()
-    bench.driver.enable()
+    bench.hold()
     bench.driver.notices.clear()
     bench.servos[1].fail(0x01)
     bench.play([0, 0, 0], ticks=3)
@@ -412,9 +402,7 @@ def test_reports_an_error_that_stops_nothing(bench: Bench) -> None:
 def test_notices_a_servo_that_restarted_and_lost_its_turns() -> None:
     joint = {"lower_rad": 6.0, "upper_rad": 8.0}
     servos = [servo(1, operating_mode=4, ticks=2048 + 4300)]
-    with Bench(servos, command_lifetime_s=2.54, **joint) as bench:
-        bench.driver.open()
-        bench.driver.enable()
+    with Bench(servos, command_lifetime_s=2.54, **joint).hold() as bench:
         bench.servos[0].reboot()
         bench.servos[0]._booted_s = 0.0
         assert message_of(DriverError, bench.play, [np.nan], ticks=40) == (

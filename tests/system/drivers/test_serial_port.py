@@ -14,14 +14,13 @@ from motiond.drivers.dynamixel.bus import SerialLine
 from motiond.drivers.dynamixel.driver import DynamixelDriver
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.emulator.pty import EmulatedPort
-from motiond.drivers.dynamixel.emulator.servo import EmulatedServo
-from motiond.drivers.dynamixel.models import models_by_name
 from motiond.drivers.dynamixel.options import DynamixelOptions
 from motiond.drivers.dynamixel.protocol import encode_read
 from motiond.drivers.testing.contract import DriverContract
 from motiond.drivers.testing.rig import ACTUATORS, RealTimeRig
 from tests.drivers.dynamixel.bench import servo
 from tests.drivers.dynamixel.line_contract import LineContract
+from tests.system.stream.test_serial_servos import MODEL, Cable
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.drivers.base import Driver, Floats
-
-MODEL = models_by_name()["XM430-W350"]
 
 
 class SystemPort(EmulatedPort):
@@ -59,18 +56,11 @@ class PortRig(RealTimeRig):
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
-        self._path = folder / "ttyUSB0"
-        servos = [EmulatedServo(number, MODEL) for number in range(1, len(ACTUATORS) + 1)]
-        self._chain = EmulatedChain(servos, time.monotonic)
-        self._plug_in()
-
-    def _plug_in(self) -> None:
-        self.port = EmulatedPort(self._chain)
-        self._path.symlink_to(self.port.path)
+        self.cable = Cable(folder / "ttyUSB0", len(ACTUATORS))
 
     def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:
         ids = {name: number for number, name in enumerate(actuators, start=1)}
-        port = {"port": str(self._path), "baud_rate": 1_000_000, "ids": ids}
+        port = {"port": str(self.cable.path), "baud_rate": 1_000_000, "ids": ids}
         options = {"ports": [port], "command_lifetime_s": self.lifetime_s, "answer_timeout_s": 1.0}
         return DynamixelDriver(actuators, DynamixelOptions.model_validate(options))
 
@@ -81,11 +71,10 @@ class PortRig(RealTimeRig):
         raise NotImplementedError
 
     def lose_bus(self, driver: Driver) -> None:  # noqa: ARG002 - one bench, one driver
-        self.port.close()
-        self._path.unlink()
+        self.cable.unplug()
 
     def restore_bus(self, driver: Driver) -> None:  # noqa: ARG002 - one bench, one driver
-        self._plug_in()
+        self.cable.plug_in()
 
 
 class TestDynamixelOnAPort:
@@ -102,7 +91,7 @@ class TestDynamixelOnAPort:
     def rig(self, tmp_path: Path) -> Iterator[PortRig]:
         rig = PortRig(tmp_path)
         yield rig
-        rig.port.close()
+        rig.cable.unplug()
 
 
 def test_an_emulated_port_closes_though_no_process_has_read_its_answers() -> None:
