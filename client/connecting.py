@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from motiond.local import address_of, addresses, daemon_of
+from motiond.local import address_of, daemon_of, daemons_here
 
 from .daemon import RECONNECT_S, Daemon
 from .messages import HttpTransport, SocketTransport
@@ -40,8 +40,8 @@ def connect(
     where : str, Broker or sequence of Broker, optional
         `mqtt[s]://…` or `ws[s]://…` of a broker, `http[s]://…` of a daemon's page, or `unix:/path` of its
         control socket. Of several brokers, a request goes to the one where the robot answers, and a stop to
-        all. Without it, the daemons of this machine are asked by their control sockets; where none runs, the
-        broker of $MOTIOND_BROKER, or else the one on this machine.
+        all. Without it, the broker of $MOTIOND_BROKER is asked, or else the daemons of this machine by their
+        control sockets, or where none runs the broker on this machine.
     config : Path, optional
         The configuration of a daemon on this machine, by which its socket is found.
     base : str, optional
@@ -64,8 +64,10 @@ def connect(
     make: Make
     if where is None and config is not None:
         make = partial(SocketTransport, daemon_of(config) or address_of(config), config=Path(config))
+    elif where is None and (named := os.environ.get("MOTIOND_BROKER")):
+        make = _made(named, base, token, ca_file)
     elif where is None:
-        broker = _made(os.environ.get("MOTIOND_BROKER") or Broker(), base, token, ca_file)
+        broker = _made(Broker(), base, token, ca_file)
         here = _of_this_machine()
         make = partial(MachineTransport, here, broker) if here else broker
     else:
@@ -78,13 +80,10 @@ def connect(
 
 
 def _of_this_machine() -> list[Make]:
-    """Return how the daemons of this machine are reached: that of the configuration, where there is one."""
-    named = os.environ.get("MOTIOND_CONFIG")
-    if named is None and not DEFAULT_CONFIG.exists():
-        return [partial(SocketTransport, address) for address in addresses()]
-    config = Path(named or DEFAULT_CONFIG)
-    own = daemon_of(config)
-    return [] if own is None else [partial(SocketTransport, own, config=config)]
+    """Return how the daemon of the configuration is reached, or where there is none, all daemons here."""
+    named = os.environ.get("MOTIOND_CONFIG") or (DEFAULT_CONFIG if DEFAULT_CONFIG.exists() else None)
+    config = None if named is None else Path(named)
+    return [partial(SocketTransport, address, config=config) for address, _ in daemons_here(config)]
 
 
 def _made(where: object, base: str | None, token: str | None, ca_file: Path | None) -> Make:

@@ -15,7 +15,7 @@ from array import array
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
-from motiond.local import Impostor, connected, peer_of
+from motiond.local import Impostor, connected, holder_of, peer_of
 
 from .errors import ConnectionLost, NoAnswer
 from .reports import Report
@@ -132,6 +132,7 @@ class SocketTransport(MessageTransport):
         super().__init__(shown if config is None else str(config), take)
         self._address = address
         self._believed = () if config is None else (config,)
+        self._is_nameless = config is None and address.startswith("\0")
         self._writer: asyncio.StreamWriter | None = None
 
     async def _serve(self) -> None:
@@ -143,9 +144,11 @@ class SocketTransport(MessageTransport):
         except Impostor as error:
             raise NoAnswer(str(error)) from error
         except OSError as error:
+            if self._is_nameless:
+                self.place = str(holder_of(self._address) or self.place)
             reason = "no daemon listens there" if isinstance(error, ConnectionRefusedError) else str(error)
             raise NoAnswer(f"{self.place}: {reason}; start it with `motiond run`") from error
-        if not self._believed and self._address.startswith("\0"):
+        if self._is_nameless:
             self.place = str(peer_of(connection))
         self._writer = writer
         try:

@@ -6,6 +6,8 @@ import asyncio
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from motiond.local import hanging
+
 from .errors import ClientError, ConnectionLost, NoAnswer, Refused
 from .transport import GROUP, LONGEST_WAIT_S, STOPS, Interest, Transport
 
@@ -206,6 +208,8 @@ class SeveralTransport(Transport):
 
     def absence(self, robot: str) -> str:
         """Return why a robot may not have answered, by each place."""
+        if len(self._places) == 1:
+            return self._places[0].absence(robot)
         return "\n".join(("look at what stands below", *(self._absence(one, robot) for one in self._opening)))
 
     def _absence(self, place: Transport, robot: str) -> str:
@@ -219,10 +223,11 @@ class SeveralTransport(Transport):
 
 
 class MachineTransport(SeveralTransport):
-    """The daemons of this machine by their sockets; a stop goes to all of them.
+    """The daemons of this machine by their sockets; a stop goes to all of them, as `motiond stop` does.
 
-    Where none of them has stopped the robot within a moment, as by one whose user this is not, a stop goes to
-    the broker, too. It is reported as done only where no daemon is left that has not answered.
+    Where none of them has stopped the robot within a moment, as they are another user's, a stop goes to the
+    broker, too. It is reported as done only where no daemon is left that has not answered. Where nobody is
+    believed at the sockets, the broker is all there is.
 
     Parameters
     ----------
@@ -237,6 +242,19 @@ class MachineTransport(SeveralTransport):
         self.place = "this machine"
         self._make_broker = make_broker
         self._at_broker: set[Asked] = set()
+        self._has_sockets = True
+
+    async def open(self) -> None:
+        """Connect to each daemon, or else to the broker."""
+        try:
+            await super().open()
+        except NoAnswer as error:
+            self._places, self._has_sockets = [self._made(self._make_broker)], False
+            self.has_groups, self.place = False, self._places[0].place
+            try:
+                await super().open()
+            except NoAnswer as other:
+                raise NoAnswer(f"{error}\n{other}") from error
 
     async def close(self) -> None:
         """Disconnect from all."""
@@ -246,6 +264,8 @@ class MachineTransport(SeveralTransport):
     async def _stop(
         self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline
     ) -> dict[str, Any]:
+        if not self._has_sockets:
+            return await super()._stop(path, verb, payload, deadline)
         places = [one for one in self._places if not one.is_gone]
         async with self._asking(places, path, verb, payload, deadline) as tasks:
             waiting: set[Asked] = set(tasks)
@@ -287,10 +307,8 @@ class MachineTransport(SeveralTransport):
         NoAnswer
             With each daemon that has not answered.
         """
-        hint = "look at its log, or use the robot's own switch"
         silent = [
-            f"{path}: no answer in {deadline.timeout_s:g} s; {one.place} serves a daemon's socket on this "
-            f"machine and hangs; {hint}"
+            hanging(path, one.place, deadline.timeout_s)
             for task, one in tasks.items()
             if not _answer_of(task) and not one.is_gone
         ]

@@ -25,7 +25,10 @@ from contextlib import suppress
 TYPE_CHECKING = False  # `typing` takes a tenth of what a stop may
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from typing import Any
+
+    DaemonHere = tuple[str, tuple[str | Path, ...]]  # its socket, and its configuration where that is known
 
 SERVICE_FOLDER = "/var/lib/motiond"
 """systemd gives it to the service's user, whatever that is called (`StateDirectory=`)."""
@@ -94,6 +97,21 @@ def daemon_of(config: str | os.PathLike[str]) -> str | None:
     bound = addresses()
     names = address_of(config), address_of(os.path.realpath(config))
     return next((name for name in names if name in bound), None)
+
+
+def daemons_here(config: str | Path | None) -> list[DaemonHere]:
+    """Return how the daemon of a configuration on this machine is reached, or without one all of them."""
+    if config is None:
+        return [(address, ()) for address in addresses()]
+    own = daemon_of(config)
+    return [] if own is None else [(own, (config,))]
+
+
+def hanging(target: str, daemon: object, timeout_s: float) -> str:
+    """Return that a daemon of this machine, known by its process, has not answered."""
+    problem = f"{target}: no answer in {timeout_s:g} s"
+    reason = f"a daemon on this machine hangs, {daemon or 'of an unknown process'}"
+    return f"{problem}; {reason}; use the robot's own switch, or end that daemon: its robots then stop softly"
 
 
 def addresses() -> list[str]:

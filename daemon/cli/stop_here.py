@@ -11,14 +11,13 @@ import sys
 import time
 from contextlib import ExitStack
 
-from motiond.local import Asked, Impostor, Peer, addresses, connected, daemon_of, holder_of
+from motiond.local import Asked, Impostor, Peer, connected, daemons_here, hanging, holder_of
 
 TYPE_CHECKING = False  # `typing` takes a tenth of what a stop may
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import Any, Self
 
-    DaemonHere = tuple[str, tuple[str | Path, ...]]  # its socket, and its configuration where that is known
+    from motiond.local import DaemonHere
 
 DEFAULT_CONFIG = "/etc/motiond/motiond.yaml"
 ANSWER_S = 5.0
@@ -45,14 +44,6 @@ def stop_here(arguments: list[str]) -> int | None:
         if not stop.answers:
             return None
         return stop.finish(as_json="--json" in arguments)
-
-
-def daemons_here(config: str | Path | None) -> list[DaemonHere]:
-    """Return how the daemon of a configuration on this machine is reached, or without one all of them."""
-    if config is None:
-        return [(address, ()) for address in addresses()]
-    own = daemon_of(config)
-    return [] if own is None else [(own, (config,))]
 
 
 class Stop:
@@ -113,7 +104,8 @@ class Stop:
     def silent(self) -> list[str]:
         """Return a line for each daemon that has not answered."""
         return [
-            hanging(self._robot, peer) for peer in (*self._silent, *(asked.peer for asked in self._asked))
+            hanging(self._robot, peer, ANSWER_S)
+            for peer in (*self._silent, *(asked.peer for asked in self._asked))
         ]
 
     def finish(self, *, as_json: bool) -> int:
@@ -140,13 +132,6 @@ class Stop:
         for impostor in self.impostors:
             _report(str(impostor))
         return code
-
-
-def hanging(target: str, daemon: Peer | None) -> str:
-    """Return that a daemon of this machine has not answered."""
-    problem = f"{target}: no answer in {ANSWER_S:g} s"
-    reason = f"a daemon on this machine hangs, {daemon or 'of an unknown process'}"
-    return f"{problem}; {reason}; use the robot's own switch, or end that daemon: its robots then stop softly"
 
 
 def does_then(verb: str, data: dict[str, Any]) -> str:

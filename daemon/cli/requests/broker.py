@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..output import DEFAULT_CONFIG, DONE, as_listed, report
-from ..stop_here import daemons_here
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from motiond.client import Daemon
+    from motiond.local import DaemonHere
 
     from ...config.mqtt import MqttSettings
     from ...config.section import ConfigError
-    from ..stop_here import DaemonHere
 
 Config = Annotated[
     Path | None,
@@ -172,6 +171,8 @@ class Client:
         """Return how the daemons of this machine that are meant are reached."""
         if self.broker is not None or self.base is not None:
             return []
+        from motiond.local import daemons_here
+
         return daemons_here(self.own_config)
 
     def _configured(self) -> "MqttSettings":

@@ -8,22 +8,22 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from motiond.client import NoAnswer, Refused, connect
-from motiond.local import holder_of
+from motiond.local import hanging, holder_of
 
 from ...api import RequestError
 from ..output import report
-from ..stop_here import FIRST_S, Stop, hanging
+from ..stop_here import ANSWER_S, FIRST_S, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from motiond.client import Robot
+    from motiond.local import DaemonHere
 
     from ...api import ErrorCode, GroupVerb
     from ...config.mqtt import MqttSettings
     from ...fleet.coordinator import Gathered
-    from ..stop_here import DaemonHere
     from .broker import Client
 
 log = logging.getLogger(__name__)
@@ -137,8 +137,8 @@ async def _stop_members(daemon: DaemonHere, group: str, verb: str) -> list[Gathe
     async with connect(config=config[0]) if config else connect(f"unix:{address}") as there:
         try:
             robots = await there.robots()
-        except TimeoutError:
-            raise NoAnswer(hanging(group, holder_of(address))) from None
+        except NoAnswer as error:
+            raise NoAnswer(hanging(group, holder_of(address), ANSWER_S)) from error
         return [one for one in await asyncio.gather(*map(stop, robots)) if one is not None]
 
 
