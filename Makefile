@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test test-fast properties lint format documents page page-check docs bench fuzz fuzz-requests soak soak-engine soak-kill soak-service soak-fleet dist deb try-install try-deb built clean
+TARGETS := help demo test test-fast properties lint format documents page page-check docs bench fuzz fuzz-requests soak soak-kill soak-service soak-fleet dist deb try-install try-deb built clean
 .PHONY: $(TARGETS)
 
 help:
@@ -28,7 +28,6 @@ help:
 	@echo "make try-install  install what is in dist/ with each Python and pipx, and play"
 	@echo "make try-deb      install, upgrade and purge the package in dist/ on a fresh Debian; needs root"
 	@echo "make soak    live random lives of a daemon with its engine for 1,000,000 steps, or STEPS=… from seed FIRST=…"
-	@echo "make soak-engine  play 100,000 random sequences through the engine alone, or COUNT=… from seed FIRST=…"
 
 demo: $(VENV)/.ready
 	$(BIN)/motiond demo
@@ -111,9 +110,6 @@ fuzz-requests: $(VENV)/.ready
 
 soak: $(VENV)/.ready
 	@$(BIN)/python -m soak --steps $(or $(STEPS),1000000) --first $(or $(FIRST),0)
-
-soak-engine: $(VENV)/.ready
-	@$(BIN)/python -m soak --engine --count $(or $(COUNT),100000) --first $(or $(FIRST),0)
 
 soak-kill: $(VENV)/.ready
 	@$(BIN)/python -m soak.kill --rounds $(or $(ROUNDS),500) --first $(or $(FIRST),0)

@@ -1,79 +1,91 @@
-"""The whole engine in one process on virtual time, and a record of what its driver received.
+"""A robot's whole daemon and its stream process on virtual time, and a record of what both have done.
 
-A `Sequence` is planned, handed over and commanded as the daemon does it, through a real channel,
-the streaming loop and simulated actuators. The result is an `Account` for `tests.daemon.invariants` to judge.
+A `Life` is lived with the real registry, dispatcher, session and streaming loop, on simulated actuators. What
+becomes of it is an `Account` for `tests.daemon.invariants` to judge.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
 import math
-import os
-import select
+import signal
+import socket
+import sys
+import tempfile
+import time
 from collections import Counter
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from motiond.daemon.api import GotoRequest, PlaceRequest, PlayRequest, RequestError
+from motiond.daemon.api import (
+    Dispatcher,
+    PlayRequest,
+    RawRequest,
+    Report,
+    ReportHub,
+    RequestError,
+)
+from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.config.robot import DriverSettings, MotionFolderSettings
 from motiond.daemon.config.settings import Settings
 from motiond.daemon.ipc import messages, ring
-from motiond.daemon.ipc.channel import Channel
-from motiond.daemon.ipc.ring import RingWriter
 from motiond.daemon.ipc.states import ACTIVE, State
-from motiond.daemon.planning.library import Entry, MotionLibrary
-from motiond.daemon.planning.playback import PlaybackError
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
-from motiond.daemon.robots.assembly import make_setup
-from motiond.daemon.robots.session.goal import new_goal
-from motiond.daemon.robots.session.goal_planner import GoalPlanner, refuse_speed
+from motiond.daemon.robots.assembly import make_registry
 from motiond.daemon.stream.engine.execution import ON_MOTION
 from motiond.daemon.stream.engine.loop import StreamLoop
-from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.daemon.trajectory.ramp import FULL_RAMP
 from motiond.drivers.base import ActuatorCommand, ActuatorState, CommunicationLost, DriverError
 from motiond.drivers.sim.driver import SimDriver, SimOptions
-from tests.daemon.sequences import MAX_RATE_HZ
+from tests.daemon.lives import TO_A_CHANGE
+from tests.daemon.rig import make_clock, write_seq
+from tests.daemon.virtual_forks import LoopClock, VirtualForks, VirtualMachine
+from tests.virtual import NETWORK, VirtualLoop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterator
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from motiond.daemon.planning.planner import Plan
-    from motiond.daemon.planning.playback import Playback
+    from motiond.daemon.ipc.messages import Command
+    from motiond.daemon.robots.registry import RobotRegistry
     from motiond.daemon.robots.session.goal import Goal
-    from motiond.daemon.stream.engine.player import Player
-    from tests.daemon.sequences import Sequence
+    from motiond.drivers.base import Driver
+    from tests.daemon.lives import Life
+    from tests.daemon.virtual_forks import VirtualProcess
 
-    Floats: TypeAlias = NDArray[np.float64]
-
-DAEMON_TIMEOUT_S = 0.05
-BEAT_S = DAEMON_TIMEOUT_S / 4
-RECORDS = 64  # of the ring, whose memory is otherwise a sixth of what a sequence costs
-SETTLING = 150  # ticks after the last act, before all is stopped
-COMMANDS: dict[str, messages.Command] = {
-    "pause": messages.Pause(),
-    "resume": messages.Resume(),
-    "estop": messages.Estop(),
-    "reset": messages.Reset(),
-    "enable": messages.Enable(),
-    "disable": messages.Disable(),
+ROBOT = "arm"
+ANSWER_S = 5.0
+"""Within which clients want an answer."""
+REST_S = 30.0
+"""In which everything that has an end has come to it."""
+LEAVE_S = 30.0
+LONGEST = 300
+"""Ticks in which a change is waited for."""
+WATCH_S = 1.5
+"""A process that hangs is killed by then."""
+RECORDS = 64  # of the ring, whose memory is otherwise a sixth of what a life costs
+TICK_S = 0.01
+"""What a tick is taken for where there is no stream process that ticks."""
+REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{
+        verb: (verb, {})
+        for verb in ("pause", "resume", "stop", "estop", "reset", "enable", "disable", "torque", "status")
+    },
+    "acquire": ("lease/acquire", {"holder": "ana"}),
+    "take": ("lease/take", {"holder": "bob"}),
+    "renew": ("lease/renew", {}),
+    "give_back": ("lease/release", {}),
+    "reload": ("motions/reload", {}),
 }
-LONGEST = 20_000  # ticks; what plays on then never ends
-
-
-class LateClock(VirtualClock):
-    """Oversleeps once, by `oversleep_s`."""
-
-    oversleep_s = 0.0
-
-    def sleep_until(self, deadline_s: float) -> None:
-        """Let time pass to the deadline, and once beyond."""
-        late_s, self.oversleep_s = self.oversleep_s, 0.0
-        super().sleep_until(deadline_s + late_s)
+"""The acts that are a request and nothing else: its verb, and what it always carries."""
+REQUEST: ContextVar[int | None] = ContextVar("request", default=None)
+"""The number of the request that is being served."""
 
 
 class WatchedSim(SimDriver):
@@ -148,323 +160,623 @@ class Received:
 
 
 @dataclass(slots=True)
-class Account:
-    """What became of a sequence."""
+class Asked:
+    """A request."""
 
-    sequence: Sequence
+    order: int
+    verb: str
+    values: dict[str, Any]
+    at_s: float
+    answered_s: float = 0.0
+    answer: dict[str, Any] | None = None
+    given_up: bool = False
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.answer is not None and self.answer["status"] == "ok"
+
+
+@dataclass(slots=True)
+class Halt:
+    """What ends all that moves or waits: a stop, an emergency stop, a release of the joints, an exit."""
+
+    kind: str
+    order: int
+    number: int
+    at_s: float
+
+
+@dataclass(slots=True)
+class Reason:
+    """What has happened that goals may end by, and from when to when they may."""
+
+    kind: str
+    begins_s: float
+    ends_s: float
+
+
+@dataclass(slots=True)
+class Sent:
+    """A goal that was sent to the stream process, with the request that it belongs to."""
+
+    goal_id: str
+    motion: str
+    order: int
+    at_s: float
+    halts: int
+
+
+@dataclass(slots=True)
+class Account:
+    """What became of a life."""
+
+    life: Life
     handed: list[Handed] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
     moves: list[tuple[State, State]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     acts: Counter[str] = field(default_factory=Counter)
+    asked: list[Asked] = field(default_factory=list)
+    halts: list[Halt] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
+    results: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
+    reasons: list[Reason] = field(default_factory=list)
+    steps: int = 0
+    state: str = ""
+
+
+class NotingHub(ReportHub):
+    """A hub that lets results be noted in the moment in which they are published."""
+
+    def __init__(self, take: Any) -> None:
+        super().__init__()
+        self._take = take
+
+    def publish(self, report: Report) -> None:
+        self._take(report)
+        super().publish(report)
+
+
+class LateLoopClock(LoopClock):
+    """Oversleeps once."""
+
+    oversleep_s = 0.0
+
+    def sleep_until(self, deadline_s: float) -> None:
+        """Let the loop go on until a time, and once beyond."""
+        late_s, self.oversleep_s = self.oversleep_s, 0.0
+        super().sleep_until(deadline_s + late_s)
+
+
+class WatchedLoop(StreamLoop):
+    """Shows each tick to the engine."""
+
+    engine: Engine
+
+    def step(self) -> bool:
+        goes_on = super().step()
+        self.engine.take_tick(self)
+        return goes_on
+
+    def _end_goals(self) -> None:
+        for result in self.player.results:
+            self.engine.take_begin(result.execution.goal_id)
+        super()._end_goals()
 
 
 class Engine:
-    """A robot, driven through a sequence as the daemon would, but without its courtesy of waiting.
+    """One life of one robot's daemon."""
 
-    Requests go out in any state; what the daemon itself would refuse (a speed too fast, a range that is
-    none) is refused here by the same functions.
-    """
-
-    def __init__(self, sequence: Sequence) -> None:
-        self.account = Account(sequence)
-        self.settings, self.joint_map = sequence.settings, sequence.joint_map
-        self.clock = LateClock(100.0)
-        initial = dict(zip(self.joint_map.actuators, sequence.start, strict=True))
-        options = SimOptions.model_validate({**self.settings.driver.options, "initial": initial})
-        self.driver = WatchedSim(self.joint_map.actuators, options, self.clock.now)
-        self.driver.open()
-        library = MotionLibrary(self.joint_map, self.settings, MAX_RATE_HZ)
-        library._entries = {name: _entry(name, plan) for name, plan in sequence.plans.items()}
-        self.goals = GoalPlanner("arm", self.settings, library)
-        self.channel, theirs = Channel.pair()
-        self._theirs = Channel(theirs)
-        joints = len(self.joint_map.joints)
-        fd = ring.create(joints)
-        self._writer = RingWriter(fd, joints)
-        os.close(fd)
-        whole = Settings.model_construct(robots={"arm": self.settings})
-        allowed = self.driver.limits
-        setup = make_setup("arm", self.settings, whole, self.joint_map, {}, allowed=allowed)
-        setup = replace(setup, daemon_timeout_s=DAEMON_TIMEOUT_S)
-        self.loop = StreamLoop(setup, self.driver, self.clock, self._theirs, self._writer)
-        self.state, self.torque = State.IDLE, False
-        self.reference: list[float] | None = None
-        self.active: int | None = None
-        self.began = -1
-        self.alive = self.running = self.beats = True
-        self.ticks = self._quiet = 0
-        self._beat_at_s = 0.0
-        self._poller = select.poll()
-        self._poller.register(self.channel.fileno(), select.POLLIN)
-        self._rest_by: dict[int, int] = {}
+    def __init__(self, life: Life, folder: Path) -> None:
+        self.life = life
+        self.account = Account(life)
+        self._folder = folder
+        self._motions = folder / "motions"
+        self._motions.mkdir()
+        initial = dict(zip(self.life.joint_map.actuators, self.life.start, strict=True))
+        options = self.life.settings.driver.options | {"plant": folder / "plant.bin", "initial": initial}
+        self.settings = self.life.settings.model_copy(
+            update={
+                "driver": DriverSettings.model_construct(type="sim", **options),
+                "motions": [MotionFolderSettings.model_construct(folder=self._motions)],
+            }
+        )
+        for motion in self.life.plans:
+            self._write(motion, 1.0)
+        self._loop = asyncio.get_running_loop()
+        self._loops: WatchedLoop | None = None
+        self._driver: WatchedSim | None = None
+        self._clock: LateLoopClock | None = None
+        self._tick_waiters: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._requests: dict[asyncio.Task[None], Asked] = {}
+        self._orders: dict[str, int] = {}
+        self._goals: dict[str, int] = {}
+        self._begins: Goal | None = None
+        self._lease: str | None = None
+        self._start: dict[str, Any] = {}
+        self._starts = count(1)
+        self._began = -1
+        self._stretches = self._quiet = self._ticks = 0
+        self._disturbed_s = 0.0
+        self._rest_by_s: float | None = None
+        self._hangs_until_s = 0.0
+        self._late_reason = self._fault_reason = Reason("", 0.0, 0.0)
         self._least_ramp = FULL_RAMP / self.settings.stop_duration_s / LONGEST_STOP
 
-    def close(self) -> None:
-        self.goals.close()
-        self.driver.close()
-        if self.alive:
-            self.channel.close()
-        self._theirs.close()
-        self._writer.close()
+    def _write(self, motion: str, share: float) -> None:
+        plan = self.life.plans[motion]
+        rows = plan.positions[:, plan.driven]
+        joints = tuple(
+            joint for joint, driven in zip(self.life.joint_map.joints, plan.driven, strict=True) if driven
+        )
+        write_seq(self._motions / f"{motion}.seq", rows[:1] + share * (rows - rows[:1]), joints, plan.rate_hz)
 
-    # -- time -----------------------------------------------------------------------------------------------
+    # -- a life ---------------------------------------------------------------------------------------------
 
-    def play_through(self) -> None:
-        """Let everything happen, then stop, and let the loop end."""
-        for act in self.account.sequence.acts:
-            self._tick(act.after)
-            if not self.running:
-                break
+    async def live(self) -> Account:
+        whole = Settings.model_construct(
+            robots={ROBOT: self.settings},
+            mqtt=MqttSettings.model_construct(telemetry_hz=2.0, idle_telemetry_hz=0.5),
+            http=None,
+        )
+        with VirtualForks(self._machine) as self._forks:
+            self._forks.opens_in_s = self.life.opens_in_s
+            registry = make_registry(whole, NotingHub(self._take_report), self._forks, make_clock())
+            self._watch(registry)
+            running = asyncio.create_task(registry.run(), name="registry")
+            try:
+                await self._act(registry)
+                await self._end(registry, running)
+            finally:
+                await _cancelled([running, *self._requests])
+        return self.account
+
+    def _watch(self, registry: RobotRegistry) -> None:
+        """Note what the robot's session is asked for and does."""
+        self._registry, self._dispatcher = registry, Dispatcher(registry)
+        self._robot = robot = registry.members[ROBOT].robot
+        self._session = session = robot.session
+        begin, send = robot.begin, robot.stream.send
+        # What it keeps from the garbage collector, a process keeps for good; here are many lives in one.
+        robot.motions._keep_for_good = lambda least: None  # type: ignore[method-assign] # noqa: ARG005
+
+        def noted_begin(goal: Goal, start: list[float]) -> Any:
+            self._begins = goal
+            try:
+                return begin(goal, start)
+            finally:
+                self._begins = None
+
+        def noted_send(command: Command, fds: tuple[int, ...] = ()) -> int:
+            number = send(command, fds)
+            self._take_command(command, number)
+            return number
+
+        robot.begin = noted_begin  # type: ignore[method-assign]
+        robot.stream.send = noted_send  # type: ignore[method-assign]
+        for name in ("stop", "estop", "disable", "leave", "end_goal"):
+            setattr(session, name, self._noted_halt(name, getattr(session, name)))
+        for name in ("begin_instead", "enqueue"):
+            setattr(session, name, self._noted_goal(getattr(session, name)))
+
+    def _noted_halt(self, kind: str, act: Any) -> Any:
+        def noted(*values: Any, **options: Any) -> Any:
+            goal = self._session.goal
+            order = REQUEST.get()
+            halt = Halt(kind, len(self.account.asked) if order is None else order, 0, self._loop.time())
+            self._note_reason(kind, math.inf if kind == "leave" else 0.0)
+            if kind != "end_goal":
+                self.account.halts.append(halt)
+            number = act(*values, **options)
+            halt.number = number if isinstance(number, int) else 0
+            if kind in {"stop", "end_goal"} and goal is not None and self._session.goal is goal:
+                within_s = goal.stops_within_s(self.settings.max_skip_s) + 3.0 / goal.playback.plan.rate_hz
+                obeyed_s = max(halt.at_s, self._hangs_until_s)
+                self._rest_by_s = self._rest_by_s or obeyed_s + within_s + TICK_S
+            return number
+
+        return noted
+
+    def _noted_goal(self, act: Any) -> Any:
+        def noted(goal: Goal, *values: Any) -> Any:
+            order = REQUEST.get()
+            assert order is not None
+            self._orders[goal.goal_id] = order
+            return act(goal, *values)
+
+        return noted
+
+    async def _act(self, registry: RobotRegistry) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(1.5):
+                while self._session.state is State.OFFLINE:  # noqa: ASYNC110 - it is polled once
+                    await asyncio.sleep(TICK_S)
+        for act in self.life.acts:
+            await self._pass(act.after, act.values.get("turns", 0))
             self.account.acts[act.verb] += 1
-            if act.verb in COMMANDS:
-                self._send(COMMANDS[act.verb])
-            else:
-                getattr(self, f"_{act.verb}")(**act.values)
-        self._tick(SETTLING, until=lambda: self.state not in ACTIVE)
-        self._stop()
-        self._tick(LONGEST, until=lambda: self.state not in ACTIVE)
-        self._tick(3)
-        self._shutdown()
-        self._tick(LONGEST)
-        if self.running:
-            self.account.problems.append("the loop did not end")
+            self._do(act.verb, **{key: act.values[key] for key in act.values if key != "turns"})
+            await self._pass(int(act.values.get("ticks", 0)), 0)
+        assert registry is self._registry
 
-    def _tick(self, count: int, until: Callable[[], bool] = lambda: False) -> None:
-        for _ in range(count):
-            if not self.running or until():
+    async def _pass(self, ticks: int, turns: int) -> None:
+        """Let ticks pass, and then turns of the loop, in which messages are taken."""
+        if ticks:
+            waiter = self._loop.create_future()
+            moves = len(self.account.moves) if ticks == TO_A_CHANGE else sys.maxsize
+            ticks = LONGEST if ticks == TO_A_CHANGE else ticks
+            self._tick_waiters.append((self._ticks + ticks, moves, waiter))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ticks * TICK_S):
+                    await waiter
+            self._tick_waiters = [one for one in self._tick_waiters if one[-1] is not waiter]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+
+    async def _end(self, registry: RobotRegistry, running: asyncio.Task[None]) -> None:
+        if self.life.rests_first:
+            self._ask("stop")
+            await self._answered()
+            await self._until(
+                lambda: self._session.state not in ACTIVE, REST_S, "at rest after the last stop"
+            )
+            await asyncio.sleep(1.0)
+            self.account.state = self._session.state
+            if not self._session.rests:
+                self._blame("something plays, waits or is about to begin after the last stop")
+        with self._as_request("leave"):
+            registry.leave()
+        await asyncio.wait((running,), timeout=LEAVE_S)
+        if not running.done():
+            self._blame(f"the daemon did not end within {LEAVE_S:g} s")
+        elif running.exception() is not None:
+            self._blame(f"the daemon ended by {running.exception()!r}")
+        await self._answered()
+        if self._session._pending:
+            self._blame(f"still waited for: {self._session._pending}")
+
+    async def _answered(self) -> None:
+        """Wait until each request is answered; one may take `ANSWER_S`."""
+        if self._requests:
+            await asyncio.wait([*self._requests], timeout=ANSWER_S + 1.0)
+        for asked in self._requests.values():
+            self._blame(f"{asked.verb} (request {asked.order}) has no answer")
+
+    async def _until(self, holds: Any, within_s: float, what: str) -> None:
+        deadline_s = self._loop.time() + within_s
+        while not holds():
+            if self._loop.time() > deadline_s:
+                self._blame(f"not {what} within {within_s:g} s: {self._session.state}")
                 return
-            self._step()
+            await asyncio.sleep(TICK_S)
 
-    def _step(self) -> None:
-        skips = 1 + self._skips_of(self.clock.oversleep_s)
-        self._beat()
-        self.running = self.loop.step()
-        self.ticks += 1
-        self._hear()
-        if received := self.driver.taken():
-            self._note(received, skips)
-        self._quiet = self._quiet + 1 if self.state is State.PLAYING else 0
-        for number, tick in list(self._rest_by.items()):
-            if self.state not in ACTIVE:
-                del self._rest_by[number]
-            elif self.ticks > tick:
-                self.account.problems.append(f"tick {self.ticks}: not at rest by tick {tick}")
-                del self._rest_by[number]
+    def _blame(self, problem: str) -> None:
+        self.account.problems.append(f"tick {self._ticks}, {self._loop.time():.3f} s: {problem}")
 
-    def _beat(self) -> None:
-        """Send a heartbeat if it is time, and before a late tick, as one would arrive meanwhile."""
-        now_s = self.clock.time_s
-        if self.alive and self.beats and (now_s >= self._beat_at_s or self.clock.oversleep_s):
-            self.channel.send(messages.Heartbeat())
-            self._beat_at_s = now_s + BEAT_S
+    # -- what the stream process does -----------------------------------------------------------------------
 
-    def _skips_of(self, late_s: float) -> int:
-        """Return how many ticks beyond one a late one may move on by."""
-        settings = self.settings
-        if self.active is None or late_s > settings.max_lateness_s:
-            return 0
-        rate_hz = self.account.handed[self.active].goal.playback.plan.rate_hz
-        return min(int(late_s * rate_hz), int(settings.max_skip_s * rate_hz + 1e-9))
+    def _machine(self, process: VirtualProcess, opens_in_s: float) -> VirtualMachine:
+        engine = self
 
-    def _note(self, position: list[float], skips: int) -> None:
-        player = self.loop.player
+        class Watched(VirtualMachine):
+            def clock(self, kind: str) -> LateLoopClock:
+                assert kind == "real"
+                engine._clock = LateLoopClock(process)
+                return engine._clock
+
+            def driver(self, setup: messages.Setup, clock: Any) -> Driver:
+                options = SimOptions.model_validate(setup.options)
+                engine._driver = WatchedSim(tuple(setup.actuators), options, clock.now)
+                engine._stretches += 1
+                return engine._driver
+
+            def loop(self, *parts: Any) -> StreamLoop:
+                loop = engine._loops = WatchedLoop(*parts)
+                loop.engine = engine
+                engine._note_moves(loop)
+                return loop
+
+        return Watched(process, opens_in_s)
+
+    def _note_moves(self, loop: WatchedLoop) -> None:
+        player, enter = loop.player, loop.player._enter
+
+        def noted(state: State) -> None:
+            self.account.moves.append((player.state, state))
+            enter(state)
+
+        player._enter = noted  # type: ignore[method-assign]
+
+    def take_tick(self, loop: WatchedLoop) -> None:
+        self._ticks += 1
+        self.account.steps += 1
+        player = loop.player
+        if player.execution is not None:
+            self.take_begin(player.execution.goal_id)
+        driver = self._driver
+        assert driver is not None
+        if driver.stretch:
+            self._stretches, driver.stretch = self._stretches + driver.stretch, 0
+        if received := driver.taken():
+            self._note_setpoint(loop, received)
+        self._quiet = self._quiet + 1 if player.state is State.PLAYING else 0
+        self._look_at_rest(loop)
+        self._end_reasons()
+        for tick, moves, waiter in self._tick_waiters:
+            if (tick <= self._ticks or len(self.account.moves) > moves) and not waiter.done():
+                waiter.set_result(None)
+
+    def take_begin(self, goal_id: str) -> None:
+        self._began = max(self._began, self._goals.get(goal_id, -1))
+
+    def _note_setpoint(self, loop: WatchedLoop, position: list[float]) -> None:
+        player, schedule = loop.player, loop.schedule
+        late_s = max(0.0, loop.clock.now() - schedule.deadline_s)
+        rate_hz, skips = 1.0 / schedule.period_s, 1
+        if late_s <= self.settings.max_lateness_s:
+            skips += min(int(late_s * rate_hz), int(self.settings.max_skip_s * rate_hz + 1e-9))
+        if late_s > 0.5 / rate_hz:
+            self._disturb(late_s)
         self.account.received.append(
             Received(
-                self.ticks,
-                self.clock.time_s,
+                self._ticks,
+                loop.clock.now(),
                 position,
-                self.driver.stretch,
-                self.began,
-                self.state,
+                self._stretches,
+                self._began,
+                player.state,
                 player.phase not in ON_MOTION,
                 player.frame,
-                self.account.handed[self.began].goal.speed if self.began >= 0 else 1.0,
+                self.account.handed[self._began].goal.speed if self._began >= 0 else 1.0,
                 skips,
                 self._quiet,
             )
         )
 
-    # -- what the loop reports ------------------------------------------------------------------------------
-
-    def _hear(self) -> None:
-        if not self.alive:
-            self.state = self.loop.player.state
-            if (execution := self.loop.player.execution) is not None:
-                self.began = self._number_of(execution.goal_id)
+    def _look_at_rest(self, loop: WatchedLoop) -> None:
+        """Find what moves though a stop was obeyed and nobody has asked for anything since."""
+        state, now_s = loop.player.state, self._loop.time()
+        if state not in ACTIVE:
+            self._rest_by_s = None
+        elif self._rest_by_s is not None and now_s > self._rest_by_s:
+            self._blame(f"{state}: not at rest by {self._rest_by_s:.3f} s, as a stop promised")
+            self._rest_by_s = None
+        halts = self.account.halts
+        if not halts or state not in ACTIVE or state is State.STOPPING or self._began < 0:
             return
-        while self._poller.poll(0) and (received := self.channel.receive()) is not None:
-            self._take(received[0])
+        goal = self.account.handed[self._began].goal
+        order = next(sent.order for sent in self.account.sent if sent.goal_id == goal.goal_id)
+        halt = next((one for one in halts if one.order > order and one.number), None)
+        if halt is not None and loop.channel.received >= halt.number:
+            self._blame(f"{state}: {goal.motion} of request {order} moves after the {halt.kind} {halt.order}")
 
-    def _take(self, notice: messages.Command | messages.Notice) -> None:
-        match notice:
-            case messages.Changed():
-                for ended in notice.ended:
-                    self._take_end(ended)
-                self.state, self.torque = State(notice.state), notice.torque
-                self.reference = notice.reference
-                self._take_goal(notice.goal_id)
+    # -- what the daemon does -------------------------------------------------------------------------------
 
-    def _number_of(self, goal_id: str) -> int:
-        return next(k for k, one in enumerate(self.account.handed) if one.goal.goal_id == goal_id)
+    def _take_command(self, command: Command, number: int) -> None:
+        self._quiet = 0
+        for handed in self.account.handed[-1:]:
+            handed.disturbed = True
+        if isinstance(command, messages.Speed) and self._session.goal is not None:
+            handed = self.account.handed[self._goals[self._session.goal.goal_id]]
+            handed.fastest = max(handed.fastest, command.speed)
+            handed.doubts = max(handed.doubts, self._doubts(handed.goal, command.speed))
+        if isinstance(command, messages.Play) and number:
+            goal = self._begins
+            assert goal is not None
+            self._note_goal(goal, command)
 
-    def _take_goal(self, goal_id: str | None) -> None:
-        if (goal_id is not None) != (self.state in ACTIVE):
-            self.account.problems.append(f"tick {self.ticks}: {self.state} with goal {goal_id}")
-        if goal_id is None:
-            self.active = None
+    def _note_goal(self, goal: Goal, command: messages.Play) -> None:
+        account = self.account
+        self._goals[goal.goal_id] = len(account.handed)
+        account.handed.append(Handed(goal, command, self._doubts(goal, goal.speed), max(1.0, goal.speed)))
+        order = self._order_of(goal)
+        account.sent.append(Sent(goal.goal_id, goal.motion, order, self._loop.time(), len(account.halts)))
+        halt = next((one for one in account.halts if one.order > order), None)
+        if halt is not None:
+            self._blame(f"{goal.motion} of request {order} begins after the {halt.kind} {halt.order}")
+
+    def _order_of(self, goal: Goal) -> int:
+        """Return the number of the request that a goal belongs to: what follows one has its."""
+        if goal.goal_id in self._orders:
+            return self._orders[goal.goal_id]
+        if goal.group_start is not None:
+            return int(self._orders[goal.group_start])
+        leaves = [halt.order for halt in self.account.halts if halt.kind == "leave"]
+        return leaves[0] if leaves else self.account.sent[-1].order
+
+    def _doubts(self, goal: Goal, speed: float) -> float:
+        ramp = self._robot.planner.clock_acceleration(goal.playback, speed)
+        return ramp if ramp <= self._least_ramp * (1 + 1e-9) else 0.0
+
+    def _take_report(self, report: Report) -> None:
+        if report.subject != "result":
             return
-        number = self._number_of(goal_id)
-        if self.active not in {None, number}:
-            self.account.problems.append(f"tick {self.ticks}: goal {number} began before {self.active} ended")
-        self.active = self.began = number
+        data = report.data
+        self.account.results.append((self._loop.time(), data))
+        if data["code"] != "SUCCESSFUL":
+            self._note_reason("an end")
+        number = self._goals.get(data["goal_id"])
+        if number is not None:
+            handed = self.account.handed[number]
+            handed.ended.append(
+                messages.Ended(data["goal_id"], data["code"], data["message"], data["played_s"])
+            )
+            handed.ended_at = self._ticks
 
-    def _take_end(self, ended: messages.Ended) -> None:
-        number = self._number_of(ended.goal_id)
-        self.account.handed[number].ended.append(ended)
-        self.account.handed[number].ended_at = self.ticks
-        if self.active == number:
-            self.active = None
-        if ended.code == "ESTOP":  # another may begin within the same tick
-            self._rest_by.pop(number, None)
-        if (ended.played_s or 0.0) > 0 or ended.code != "INVALID_GOAL":
-            self.began = max(self.began, number)  # it may have begun and ended within one tick
+    # -- what is asked --------------------------------------------------------------------------------------
 
-    # -- what happens ---------------------------------------------------------------------------------------
+    @contextmanager
+    def _as_request(self, verb: str) -> Iterator[Asked]:
+        asked = Asked(len(self.account.asked) + 1, verb, {}, self._loop.time())
+        self.account.asked.append(asked)
+        token = REQUEST.set(asked.order)
+        try:
+            yield asked
+        finally:
+            REQUEST.reset(token)
 
-    def _send(self, command: messages.Command, fds: tuple[int, ...] = ()) -> None:
-        if self.alive and self.running:
-            self._quiet = 0
-            for handed in self.account.handed[-1:]:
-                handed.disturbed = True
-            self.channel.send(command, fds)
+    def _ask(self, verb: str, **values: Any) -> None:
+        """Send a request; nobody waits for it here."""
+        if self._lease is not None and not verb.startswith("lease/") and verb not in {"stop", "estop"}:
+            values["lease"] = self._lease
+        self.account.steps += 1
+        with self._as_request(verb) as asked:
+            asked.values = values
+            raw = RawRequest(ROBOT, verb, json.dumps(values).encode())
+            task = asyncio.create_task(self._serve(raw, asked), name=f"request {asked.order} {verb}")
+            self._requests[task] = asked
+            task.add_done_callback(self._requests.pop)
 
-    def _play(
+    async def _serve(self, raw: RawRequest, asked: Asked) -> None:
+        answer = json.loads(await self._dispatcher.answer(raw))
+        asked.answer, asked.answered_s = answer, self._loop.time()
+        if asked.answered_s - asked.at_s > ANSWER_S:
+            self._blame(f"{asked.verb} was answered after {asked.answered_s - asked.at_s:.3f} s")
+        if answer.get("code") == "INTERNAL":
+            self._blame(f"{asked.verb}: {answer['error']}")
+        if asked.is_accepted:
+            self._take_answer(asked, answer["data"])
+
+    def _take_answer(self, asked: Asked, data: dict[str, Any]) -> None:
+        if asked.verb in {"lease/acquire", "lease/take"}:
+            self._lease = data["lease"]
+        elif asked.verb == "fleet/prepare":
+            self._start = data
+            self._orders[data["start"]] = asked.order
+
+    def _do(self, act: str, **values: Any) -> None:
+        """Let something happen: a request that is sent as it stands, or what has a method of its own."""
+        if act not in REQUESTS:
+            getattr(self, f"_{act}")(**values)
+            return
+        if act == "reset":
+            self._note_reason("reset")
+        verb, fixed = REQUESTS[act]
+        lease = {"lease": self._lease} if verb in {"lease/renew", "lease/release"} and self._lease else {}
+        self._ask(verb, **fixed, **values, **lease)
+
+    def _play(self, **values: Any) -> None:
+        self._ask("play", **self._motion_values(**values))
+
+    def _motion_values(
         self,
         *,
         motion: str,
-        seam: str,
         speed_share: float,
-        loop: Any = 1,
-        ping_pong: bool = False,
         ends: tuple[float, float] | None = None,
         in_s: float | None = None,
-    ) -> None:
-        plan = self.account.sequence.plans.get(motion)
-        if plan is None:
-            return
-        asked: dict[str, Any] = {"motion": motion, "seam": seam, "loop": loop, "ping_pong": ping_pong}
-        if ends is not None:
+        **values: Any,
+    ) -> dict[str, Any]:
+        """Return what a request for a motion holds; its speed is a share of what there is."""
+        plan = self.life.plans.get(motion)
+        asked: dict[str, Any] = {"motion": motion, **values}
+        if plan is not None and ends is not None:
             rows = sorted(int(share * (len(plan.positions) - 1)) for share in ends)
-            asked["first"], asked["last"] = (PlaceRequest(time=row / plan.rate_hz) for row in rows)
-        try:
-            playback = self.goals.playback_for(PlayRequest(**asked))
-            speed = 1.0 if speed_share < 0 else _speed(speed_share, playback.track.max_speed)
-            refuse_speed(playback.track, speed)
-            self._begin(playback, PlayRequest(**asked, speed=speed), in_s)
-        except RequestError:
-            self.account.acts["play refused"] += 1
+            asked["first"], asked["last"] = ({"time": row / plan.rate_hz} for row in rows)
+        if in_s is not None:
+            asked["start_at"] = time.time() + max(0.0, in_s) + 0.2
+        if speed_share >= 0.0:
+            keys = ("motion", "loop", "ping_pong", "seam", "first", "last")
+            known = {key: asked[key] for key in keys if key in asked}
+            with suppress(RequestError):
+                playback = self._robot.planner.playback_for(PlayRequest.model_validate(known))
+                asked["speed"] = min(10.0, max(0.1, _speed(speed_share, playback.track.max_speed)))
+        return asked
 
-    def _goto(self, fraction: float, *, from_beyond: bool = False) -> None:
-        limits = self.joint_map.limits
+    def _goto(self, fraction: float, on_busy: str, *, from_beyond: bool = False) -> None:
+        limits = self.life.joint_map.limits
         row = limits.lower + fraction * (limits.upper - limits.lower)
-        joints = dict(zip(self.joint_map.joints, row.tolist(), strict=True))
-        try:
-            playback = self.goals.playback_to(GotoRequest(joints=joints))
-            self._begin(playback, PlayRequest(motion="goto"), None, from_beyond=from_beyond)
-        except RequestError:
-            self.account.acts["goto refused"] += 1
-
-    def _begin(
-        self, playback: Playback, request: PlayRequest, in_s: float | None, *, from_beyond: bool = False
-    ) -> None:
-        ends = not (self.alive and self.running) or self.loop.lost or self.account.acts["shutdown"]
-        if ends or self.reference is None:
-            return
-        goal = new_goal(playback, request)
-        goal.from_beyond = from_beyond
-        with self.goals.prepare(goal, self.reference) as prepared:
-            command = prepared.command
-            if in_s is not None:
-                approach_s = prepared.answer["approach_s"] + 2 / playback.plan.rate_hz
-                command = replace(command, start_s=self.clock.time_s + approach_s + in_s)
-            self._send(command, prepared.fds)
-        doubts = self._doubts(playback, goal.speed)
-        self.account.handed.append(Handed(goal, command, doubts, max(1.0, goal.speed)))
-
-    def _doubts(self, playback: Playback, speed: float) -> float:
-        """Return how steeply the clock may ramp where the plan says that a limit may be passed by it."""
-        ramp = self.goals.clock_acceleration(playback, speed)
-        return ramp if ramp <= self._least_ramp * (1 + 1e-9) else 0.0
-
-    def _goal(self) -> Handed | None:
-        """Return the goal that the daemon takes for active: the only one that has not ended."""
-        going_on = [handed for handed in self.account.handed if not handed.ended]
-        return going_on[0] if len(going_on) == 1 else None
+        joints = dict(zip(self.life.joint_map.joints, row.tolist(), strict=True))
+        self._ask("goto", joints=joints, on_busy=on_busy, from_beyond=from_beyond)
 
     def _speed(self, share: float) -> None:
-        if (handed := self._goal()) is None:
-            return
-        goal = handed.goal
-        ramp = self.goals.set_speed(goal, _speed(share, goal.playback.track.max_speed))
-        handed.fastest = max(handed.fastest, goal.speed)
-        handed.doubts = max(handed.doubts, self._doubts(goal.playback, goal.speed))
-        self._send(messages.Speed(goal.speed, ramp))
+        goal = self._session.goal
+        speed = _speed(share, goal.playback.track.max_speed) if goal else 1.0
+        self._ask("speed", speed=min(10.0, max(0.1, speed)))
 
-    def _seek(self, share: float, *, goes_on: bool) -> None:
-        handed = self._goal()
-        if handed is None or self.reference is None:
-            return
-        playback = handed.goal.playback
-        passes = playback.passes
-        row = passes.first + round(share * (passes.last - passes.first))
-        try:
-            row = playback.row_of(PlaceRequest(time=(row + playback.offset) / playback.plan.rate_hz))
-            with self.goals.way_to(handed.goal, row, self.reference) as fd:
-                self._send(messages.Seek(handed.goal.goal_id, row, self.reference, goes_on), (fd,))
-        except (PlaybackError, RequestError):
-            self.account.acts["seek refused"] += 1
+    def _seek(self, share: float) -> None:
+        at_s = 0.0
+        if (goal := self._session.goal) is not None:
+            passes = goal.playback.passes
+            row = passes.first + round(share * (passes.last - passes.first))
+            at_s = (row + goal.playback.offset) / goal.playback.plan.rate_hz
+        self._ask("seek", time=max(0.0, at_s))
 
-    def _expect_rest(self) -> None:
-        """Hold the robot to the time that a stop was said to take."""
-        if self.active is None:
-            return
-        goal = self.account.handed[self.active].goal
-        ticks = math.ceil(goal.stops_within_s(self.settings.max_skip_s) * goal.playback.plan.rate_hz)
-        self._rest_by.setdefault(self.active, self.ticks + ticks + 1)
+    def _waiting(self) -> str:
+        return next((goal.goal_id for goal in self._session.queue), "none")
 
-    def _stop(self) -> None:
-        self._expect_rest()
-        self._send(messages.Stop())
+    def _queue_remove(self) -> None:
+        self._note_reason("queue")
+        self._ask("queue/remove", goal_id=self._waiting())
 
-    def _shutdown(self) -> None:
-        self._expect_rest()
-        self._send(messages.Shutdown())
+    def _queue_move(self, place: int) -> None:
+        self._ask("queue/move", goal_id=self._waiting(), place=place)
 
-    def _daemon_dies(self) -> None:
-        if self.alive:
-            self._expect_rest()
-            self.channel.close()
-            self.alive = False
+    def _queue_clear(self) -> None:
+        self._note_reason("queue")
+        self._ask("queue/clear")
 
-    def _daemon_hangs(self) -> None:
-        self.beats = False
+    def _prepare(self, expires_s: float, **values: Any) -> None:
+        asked = self._motion_values(**values)
+        self._ask("fleet/prepare", start=f"s{next(self._starts)}", expires_s=expires_s, **asked)
+
+    def _commit(self, in_s: float) -> None:
+        if self._start:
+            start_at = time.time() + self._start["ready_in_s"] + in_s
+            start, token = self._start["start"], self._start["token"]
+            self._ask("fleet/commit", start=start, token=token, robots=[ROBOT], start_at=start_at)
+
+    def _release(self) -> None:
+        if self._start:
+            self._ask("fleet/release", start=self._start["start"], token=self._start["token"])
+
+    def _break_off(self) -> None:
+        with self._as_request("fleet/break off"):
+            start = self._start.get("start", "none")
+            self._registry.reservations[ROBOT].break_off(start, "another has failed", "leg")
+
+    def _change_motion(self, share: float) -> None:
+        for motion in self.life.plans:
+            self._write(motion, share)
+        self._ask("motions/reload")
+
+    def _give_up(self) -> None:
+        for task, asked in [*self._requests.items()][:1]:
+            asked.given_up = True
+            task.cancel()
+
+    # -- what goes wrong ------------------------------------------------------------------------------------
 
     def _late(self, periods: float) -> None:
-        if self.active is not None:
-            rate_hz = self.account.handed[self.active].goal.playback.plan.rate_hz
-            self._disturb(periods / rate_hz)
+        if self._loops is not None and self._loops.player.active:
+            self._oversleep(periods * self._loops.schedule.period_s)
 
     def _too_late(self, late_s: float) -> None:
-        if self.active is not None:
-            self._disturb(late_s)
+        if self._loops is not None and self._loops.player.active:
+            self._oversleep(late_s)
+
+    def _oversleep(self, late_s: float) -> None:
+        if self._clock is not None:
+            self._clock.oversleep_s = late_s
+            self._late_reason = self._note_reason("late", math.inf)
+
+    def _note_reason(self, kind: str, lasts_s: float = 0.0) -> Reason:
+        now_s = self._loop.time()
+        self.account.reasons.append(Reason(kind, now_s, now_s + lasts_s))
+        return self.account.reasons[-1]
+
+    def _end_reasons(self) -> None:
+        now_s = self._loop.time() + TICK_S
+        if self._clock is not None and not self._clock.oversleep_s:
+            self._late_reason.ends_s = min(self._late_reason.ends_s, now_s)
+        if self._driver is not None and self._driver.failing is None:
+            self._fault_reason.ends_s = min(self._fault_reason.ends_s, now_s)
 
     def _disturb(self, late_s: float) -> None:
-        self.clock.oversleep_s = late_s
-        rate_hz = self.account.handed[-1].goal.playback.plan.rate_hz
-        self._rest_by = {goal: tick + math.ceil(late_s * rate_hz) + 1 for goal, tick in self._rest_by.items()}
-        self.account.handed[-1].disturbed = True
         self._quiet = 0
+        if self._rest_by_s is not None:
+            self._rest_by_s += late_s + TICK_S
+        for handed in self.account.handed[-1:]:
+            handed.disturbed = True
 
     def _driver_fails(self, during: str) -> None:
         self._fail(during, DriverError("servo 7", "overload"))
@@ -473,9 +785,52 @@ class Engine:
         self._fail(during, CommunicationLost("/dev/ttyUSB0", "bus lost"))
 
     def _fail(self, during: str, error: Exception) -> None:
-        self.driver.failing = during, error
-        if self.account.handed:
-            self.account.handed[-1].disturbed = True
+        if self._driver is not None:
+            self._driver.failing = during, error
+            self._fault_reason = self._note_reason("fault", math.inf)
+
+    def _daemon_dies(self) -> None:
+        """Let the stream process find that its daemon has gone, as where that was killed."""
+        process = self._robot.stream._process
+        if process is not None:
+            self._note_reason("fault", LEAVE_S)
+            process._channel._socket.shutdown(socket.SHUT_RDWR)
+
+    def _daemon_hangs(self, for_s: float) -> None:
+        """Send no heartbeats for a while."""
+        process = self._robot.stream._process
+        if process is not None:
+            send = process.send
+            self._note_reason("silence", for_s + TICK_S)
+            process.send = lambda *sent: isinstance(sent[0], messages.Heartbeat) or send(*sent)  # type: ignore[method-assign]
+            self._loop.call_later(for_s, setattr, process, "send", send)
+
+    def _kill(self) -> None:
+        self._signal(signal.SIGKILL)
+
+    def _crash(self) -> None:
+        self._signal(signal.SIGSEGV)
+
+    def _signal(self, number: signal.Signals, noticed_in_s: float = 0.1) -> None:
+        self._note_reason("fault", noticed_in_s)
+        self._rest_by_s = None
+        with suppress(ProcessLookupError):
+            self._forks.send_signal(self._robot.stream.pid or 0, number)
+
+    def _hang(self, for_s: float) -> None:
+        pid = self._robot.stream.pid or 0
+        self._note_reason("late", for_s + TICK_S)
+        self._signal(signal.SIGSTOP, for_s + WATCH_S)
+        self._hangs_until_s = self._loop.time() + for_s
+
+        def go_on() -> None:
+            with suppress(ProcessLookupError):
+                self._forks.send_signal(pid, signal.SIGCONT)
+
+        self._loop.call_later(for_s, go_on)
+
+    def _rest(self, ticks: int) -> None:
+        """Let ticks pass."""
 
 
 def _speed(share: float, most: float) -> float:
@@ -483,30 +838,48 @@ def _speed(share: float, most: float) -> float:
     return 0.1 + 1.8 * share if share < 0.5 else 1.0 + 2.0 * (share - 0.5) * (most - 1.0)
 
 
-def _entry(name: str, plan: Plan) -> Entry:
-    return Entry(name, cast("Path", None), plan)
+async def _cancelled(tasks: list[asyncio.Task[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
-@contextmanager
-def moves_noted(player: Player, moves: list[tuple[State, State]]) -> Iterator[None]:
-    """Note every change of a player's state, also those within one tick."""
-    enter = player._enter
+class Log(logging.Handler):
+    """Keeps what failed unforeseen."""
 
-    def noted(state: State) -> None:
-        moves.append((player.state, state))
-        enter(state)
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__(logging.ERROR)
+        self._problems = problems
 
-    with patch.object(player, "_enter", noted):
-        yield
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1] is not None:
+            self._problems.append(f"log: {record.getMessage()}: {record.exc_info[1]!r}")
 
 
-def account_of(sequence: Sequence) -> Account:
-    """Play a sequence through and give what became of it."""
-    with patch.object(ring, "RECORDS", RECORDS):
-        engine = Engine(sequence)
-        try:
-            with moves_noted(engine.loop.player, engine.account.moves):
-                engine.play_through()
-        finally:
-            engine.close()
-    return engine.account
+def account_of(life: Life) -> Account:
+    """Live a life, and return what became of it."""
+    problems: list[str] = []
+    handler, logger = Log(problems), logging.getLogger("motiond")
+    logger.addHandler(handler)
+    try:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            patch.object(ring, "RECORDS", RECORDS),
+            asyncio.Runner(loop_factory=VirtualLoop) as runner,
+        ):
+            account = runner.run(_lived(life, Path(folder)))
+    finally:
+        logger.removeHandler(handler)
+    account.problems += problems
+    if left := [*NETWORK.sockets.values()]:
+        account.problems.append(f"left behind: {left}")
+        NETWORK.close()
+    return account
+
+
+async def _lived(life: Life, folder: Path) -> Account:
+    account = await Engine(life, folder).live()
+    left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    if left:
+        account.problems.append(f"tasks left behind: {left}")
+    return account

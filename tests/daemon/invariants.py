@@ -1,7 +1,11 @@
-"""What must hold of every setpoint that a driver receives and of every goal, whatever happened."""
+"""What must hold of every life: of each setpoint that a driver receives, each goal and each answer.
+
+That a stop holds is looked at while a life is lived (`tests.daemon.engine`); here is what holds of all of it.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,6 +17,7 @@ from motiond.daemon.joints.bounds import joint_bounds
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.trajectory.beyond import FAR_OUTSIDE, FROM_BEYOND
 from motiond.daemon.trajectory.ramp import FULL_RAMP, longest_stop
+from tests.daemon.engine import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +34,21 @@ BETWEEN_ROWS = 4 / 3
 """How much more a cubic curve may bend between its rows than they do: a motion's acceleration is checked at
 the rows, and monotone slopes (Fritsch and Carlson 1980) are continuous in velocity alone."""
 RESTING = frozenset({State.IDLE, State.PAUSED})
+AT_REST = {"idle", "estopped", "fault", "offline", ""}
+BEGUN = {
+    "CANCELED": {"stop", "end_goal", "leave", "silence"},
+    "PREEMPTED": {"replace"},
+    "ESTOP": {"estop"},
+    "HARDWARE_FAULT": {"fault", "late"},  # actuators release where no setpoint comes in time
+    "COMM_LOST": {"fault", "late", "reset", "leave"},
+    "DEADLINE_MISSED": {"late"},
+}
+"""What a goal that has begun may end by."""
+WAITING = {
+    "CANCELED": {"stop", "leave", "disable", "estop", "queue", "fault", "an end"},
+    "PREEMPTED": {"replace"},
+}
+"""What one may end by that waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +61,11 @@ class Stretch:
 
 
 def broken(account: Account) -> list[str]:
-    """Return a line for each invariant that the account of a sequence breaks."""
-    lines = [*account.problems, *_wrong_moves(account), *_wrong_results(account)]
+    """Return a line for each invariant that the account of a life breaks."""
+    lines = [*account.problems, *_wrong_moves(account), *_wrong_ends(account)]
+    lines += [*_wrong_answers(account), *_wrong_results(account), *_wrong_reasons(account)]
+    if account.state not in AT_REST:
+        lines.append(f"before the shutdown it was {account.state}")
     for stretch in _stretches(account):
         for look in LOOKS:
             lines += look(account, stretch)
@@ -69,7 +92,7 @@ def _rested(received: list[Received]) -> list[Received]:
 
 
 def _limits(account: Account) -> Limits:
-    return account.sequence.joint_map.limits
+    return account.life.joint_map.limits
 
 
 # -- goals ---------------------------------------------------------------------------------------------
@@ -83,13 +106,13 @@ def _wrong_moves(account: Account) -> Iterator[str]:
             yield f"state went from {before} to {after}"
 
 
-def _wrong_results(account: Account) -> Iterator[str]:
+def _wrong_ends(account: Account) -> Iterator[str]:
     """Find goals with no result, or several, and successes that did not reach the last row."""
     ends = [handed.ended_at for handed in account.handed]
     last = {one.goal: one for one in account.received if one.goal >= 0 and one.tick <= ends[one.goal]}
     for number, handed in enumerate(account.handed):
         codes = [ended.code for ended in handed.ended]
-        if len(codes) != 1 and not account.acts["daemon_dies"]:
+        if len(codes) != 1:
             yield f"goal {number} has the results {codes}"
         if "SUCCESSFUL" in codes and number in last:
             yield from _short_of_the_end(number, handed, last[number])
@@ -102,6 +125,47 @@ def _short_of_the_end(number: int, handed: Handed, last: Received) -> Iterator[s
     driven = playback.plan.driven
     if not (np.array(last.position)[driven] == row[driven]).all():
         yield f"goal {number} was successful, but not at its last row"
+
+
+def _wrong_answers(account: Account) -> Iterator[str]:
+    for asked in account.asked:
+        served = asked.verb != "fleet/break off"
+        if served and asked.verb != "leave" and asked.answer is None and not asked.given_up:
+            yield f"request {asked.order} ({asked.verb}) was never answered"
+
+
+def _wrong_results(account: Account) -> Iterator[str]:
+    """Find goals that were accepted and have no result, or several."""
+    results = Counter(data["goal_id"] for _, data in account.results)
+    for asked in account.asked:
+        if asked.is_accepted and asked.verb in {"play", "goto"}:
+            assert asked.answer is not None
+            goal_id = asked.answer["data"]["goal_id"]
+            if results[goal_id] != 1:
+                yield f"request {asked.order} ({asked.verb}) has {results[goal_id]} results"
+    for goal_id, times in results.items():
+        if times > 1:
+            yield f"goal {goal_id} has {times} results"
+
+
+def _wrong_reasons(account: Account) -> Iterator[str]:
+    """Find goals that ended by what has not happened."""
+    replacing = (one.at_s for one in account.asked if one.values.get("on_busy") == "replace")
+    reasons = [*account.reasons, *(Reason("replace", at_s, at_s) for at_s in replacing)]
+    sent_s = {sent.goal_id: sent.at_s for sent in account.sent}
+    accepted_s = {
+        asked.answer["data"]["goal_id"]: asked.at_s
+        for asked in account.asked
+        if asked.is_accepted and asked.verb in {"play", "goto"} and asked.answer is not None
+    }
+    for at_s, data in account.results:
+        goal_id, code = data["goal_id"], data["code"]
+        allowed = (BEGUN if goal_id in sent_s else WAITING).get(code)
+        since_s = sent_s.get(goal_id, accepted_s.get(goal_id, 0.0))
+        happened = {one.kind for one in reasons if one.begins_s <= at_s and one.ends_s >= since_s}
+        if allowed is not None and not allowed & happened:
+            reason = f"{code} ({data['message']}), but for {happened or 'nothing'}"
+            yield f"{data['motion']} ended at {at_s:.3f} s with {reason}"
 
 
 # -- setpoints -----------------------------------------------------------------------------------------
@@ -130,7 +194,7 @@ def _fast_from_beyond(account: Account, stretch: Stretch) -> list[str]:
     slack = FAR_OUTSIDE * (limits.upper - limits.lower)
     far = (positions < limits.lower - slack) | (positions > limits.upper + slack)
     asked = [handed.goal.from_beyond for handed in account.handed] + [False]
-    slow = FROM_BEYOND * joint_bounds(account.sequence.joint_map, account.sequence.settings).velocity
+    slow = FROM_BEYOND * joint_bounds(account.life.joint_map, account.life.settings).velocity
     may = np.array([slow * asked[one.goal] for one in stretch.received])
     allowed = may * _periods(account, stretch) * _ticks(stretch) * (1 + ROUNDING) + 1e-12
     before = np.vstack((far[:1], far[:-1]))
@@ -205,7 +269,7 @@ def _beyond_acceleration(account: Account, stretch: Stretch) -> list[str]:
 
 def _between_rows(account: Account, stretch: Stretch) -> NDArray[np.bool_]:
     """Return where one of the last three setpoints was between rows of a cubic curve."""
-    if account.sequence.settings.interpolation not in {"cubic", "smooth"}:
+    if account.life.settings.interpolation not in {"cubic", "smooth"}:
         return np.zeros(len(stretch.received), dtype=bool)
     off = np.array([one.frame % 1.0 != 0.0 for one in stretch.received])
     return np.asarray(np.convolve(off, np.ones(3))[: off.size] > 0)
@@ -214,7 +278,7 @@ def _between_rows(account: Account, stretch: Stretch) -> NDArray[np.bool_]:
 def _doubted(account: Account, stretch: Stretch) -> Floats:
     """Return the ramps of the clock that may take more acceleration than there is, shape (setpoints, 1)."""
     on_motion = [handed.doubts for handed in account.handed] + [0.0]
-    approach = FULL_RAMP / account.sequence.settings.stop_duration_s / LONGEST_STOP
+    approach = FULL_RAMP / account.life.settings.stop_duration_s / LONGEST_STOP
     return np.array(
         [[max(on_motion[one.goal], approach if one.on_approach else 0.0)] for one in stretch.received]
     )

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+import pytest
 import yaml
 
-from motiond.daemon.api import VERBS, ReportHub
+from motiond.daemon.api import VERBS, ReportHub, RequestError
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.stream_forks import StreamForks
@@ -266,3 +267,10 @@ async def ask(registry: RobotRegistry, verb: str, **values: Any) -> dict[str, An
             return {**await registry.handle("arm", verb, VERBS[verb].request.model_validate(values))}
     except TimeoutError as error:
         raise AssertionError(f"{verb}: no answer in {PATIENCE_S:g} s") from error
+
+
+async def refused(registry: RobotRegistry, verb: str, **values: Any) -> tuple[str, str]:
+    """Send the robot a request that is refused; return the code and the whole message."""
+    with pytest.raises(RequestError) as refusal:
+        await ask(registry, verb, **values)
+    return refusal.value.code, str(refusal.value)

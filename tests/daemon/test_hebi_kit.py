@@ -123,12 +123,6 @@ def test_every_mistake_of_hebis_file_is_told_with_its_line_and_where_it_is_named
         "motiond.yaml:1: kit/arm.cfg.yaml:5: plugin ImpedanceController cannot be applied; its spring needs "
         "a fast and steady loop of its own, and motiond sends a motion's rows; set its `enabled: false`"
     )
-    plugins = KIT + "plugins:\n- {type: ImpedanceController}\n- {type: EffortOffset}\n"
-    assert kit.refusal(kit=plugins) == (
-        "motiond.yaml:1: kit/arm.cfg.yaml:6: plugin ImpedanceController cannot be applied; its spring needs "
-        "a fast and steady loop of its own, and motiond sends a motion's rows; set its `enabled: false`\n"
-        "motiond.yaml:1: kit/arm.cfg.yaml:7: option 'offset' is missing; set it"
-    )
 
 
 def test_check_says_which_plugins_are_applied(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,19 +156,6 @@ plugins:
 GRAVITY = "plugins: [{type: GravityCompensationEffort, imu_frame_index: 99}]\n"
 
 
-def test_check_reads_gains_and_the_model_as_hebi_py_does(
-    kit: Kit, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("hebi", reason="hebi-py is not installed")
-    kit.robot(kit=KIT + GRAVITY)
-    code, out, err = run_here(capsys, "check", "-c", kit.config)
-    assert (code, out) == (2, "")
-    assert err.replace(f"{kit.folder}/", "") == (
-        "driver hebi: kit/hrdf/arm.hrdf has no frame 99 for the sensor; it has 5 input frames, "
-        "counted from 0; correct `imu_frame_index`\n"
-    )
-
-
 def test_check_says_what_it_cannot_know_without_hebi_py(
     kit: Kit, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,14 +180,4 @@ def test_check_says_what_it_cannot_know_without_hebi_py(
     assert (code, err.replace(f"{kit.folder}/", "")) == (
         2,
         "kit/gains.xml: cannot be read; there is no such file; correct `gains`\n",
-    )
-
-
-def test_check_refuses_what_cannot_be_applied(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
-    kit.robot(kit=KIT + "plugins: [{type: EffortOffset, offset: [0, -7]}]\n")
-    code, out, err = run_here(capsys, "check", "-c", kit.config)
-    assert (code, out) == (2, "")
-    assert err.replace(f"{kit.folder}/", "") == (
-        "kit/arm.cfg.yaml:5: plugin EffortOffset has 2 efforts for 3 modules; "
-        "it takes one for all of them, or one for each; correct `offset`\n"
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, get_type_hints
 
 import pytest
 
 from motiond.daemon.api import REPORTS, RequestError
 from motiond.daemon.clock.state import machine_id
 from tests.daemon.clock.clocks import ADRIFT, GOOD, OFF, UNESTIMATED, HandedClock
-from tests.daemon.rig import Rig, ask
+from tests.daemon.rig import Rig, ask, refused
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -39,21 +39,16 @@ async def running(rig: Rig, clock: HandedClock) -> AsyncIterator[RobotRegistry]:
         yield registry
 
 
-async def refused(registry: RobotRegistry, **request: Any) -> RequestError:
-    with pytest.raises(RequestError) as caught:
-        await ask(registry, "play", motion="short", start_at=time.time() + AHEAD_S, **request)
-    return caught.value
-
-
 @pytest.mark.parametrize(("kernel", "message"), REFUSALS, ids=["adrift", "off", "unestimated"])
 async def test_a_start_is_not_appointed_by_a_clock_that_is_too_bad(
     rig: Rig, kernel: KernelClock, message: str
 ) -> None:
     async with running(rig, clock := HandedClock(kernel, 0.005)) as registry:
-        error = await refused(registry)
+        with pytest.raises(RequestError) as caught:
+            await ask(registry, "play", motion="short", start_at=time.time() + AHEAD_S)
         status = await ask(registry, "status")
-    assert (error.code, str(error)) == ("CLOCK", message)
-    assert error.data == {"clock": clock.payload(), "max_clock_error_s": 0.005}
+    assert (caught.value.code, str(caught.value)) == ("CLOCK", message)
+    assert caught.value.data == {"clock": clock.payload(), "max_clock_error_s": 0.005}
     assert (status["goal_id"], status["torque"]) == (None, False)
 
 
@@ -83,10 +78,9 @@ async def test_a_start_of_a_group_is_not_prepared_by_a_clock_that_is_too_bad(rig
     kernel, message = REFUSALS[0]
     rig.robot["groups"] = ["choir"]
     async with running(rig, HandedClock(kernel, 0.005)) as registry:
-        with pytest.raises(RequestError) as caught:
-            await ask(registry, "fleet/prepare", motion="short", start="s1")
+        caught = await refused(registry, "fleet/prepare", motion="short", start="s1")
         assert not (await ask(registry, "status"))["torque"]
-    assert (caught.value.code, str(caught.value)) == ("CLOCK", message)
+    assert caught == ("CLOCK", message)
 
 
 async def test_diagnostics_tell_the_clock_as_it_is_now(rig: Rig) -> None:

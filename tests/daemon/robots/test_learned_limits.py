@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.drivers.limits import ActuatorLimits
 from motiond.drivers.sim.command_log import read_trace
-from tests.daemon.rig import Rig, ask
+from tests.daemon.rig import Rig, ask, refused
 from tests.daemon.robots.stage import Stage
 
 if TYPE_CHECKING:
@@ -86,20 +85,17 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Limited:
     return Limited(tmp_path, monkeypatch)
 
 
-async def refusal(stage: Limited, verb: str, **values: Any) -> tuple[str, str]:
-    with pytest.raises(RequestError) as caught:
-        await ask(stage.registry, verb, **values)
-    return caught.value.code, str(caught.value)
-
-
 async def test_motions_are_listed_again_with_the_limit_of_the_actuator_as_the_reason(stage: Limited) -> None:
     async with stage.running():
         stage.may_check.set()
         stage.open(NARROW)
         listed = await stage.listed("short")
         assert (listed["ok"], listed["reason"]) == (False, f"short: {TOO_FAR}")
-        assert await refusal(stage, "play", motion="short") == ("INVALID_MOTION", f"short: {TOO_FAR}")
-        code, reason = await refusal(stage, "goto", joints={"elbow": 0.5})
+        assert await refused(stage.registry, "play", motion="short") == (
+            "INVALID_MOTION",
+            f"short: {TOO_FAR}",
+        )
+        code, reason = await refused(stage.registry, "goto", joints={"elbow": 0.5})
         assert code == "INVALID_MOTION"
         assert f"its upper limit is 0.3 rad ({OWN}); lower the motion or change that limit" in reason
         assert stage.sent == []
@@ -108,7 +104,7 @@ async def test_motions_are_listed_again_with_the_limit_of_the_actuator_as_the_re
 async def test_a_play_while_motions_are_checked_again_waits_for_that(stage: Limited) -> None:
     async with stage.running():
         stage.open(NARROW)
-        play = asyncio.create_task(refusal(stage, "play", motion="short"))
+        play = asyncio.create_task(refused(stage.registry, "play", motion="short"))
         await stage.settle()
         assert not play.done()
         stage.may_check.set()
@@ -122,7 +118,7 @@ async def test_a_play_is_refused_where_checking_takes_too_long(
     monkeypatch.setattr("motiond.daemon.robots.motions.learned_limits.WAIT_S", 0.001)
     async with stage.running():
         stage.open(NARROW)
-        assert await refusal(stage, "play", motion="short") == (
+        assert await refused(stage.registry, "play", motion="short") == (
             "BUSY",
             f"arm: short is being checked {CHECKED}",
         )
@@ -139,7 +135,7 @@ async def test_what_was_planned_before_actuators_reported_less_does_not_begin(
         stage.open(WIDE)
         stage.enables = False
         values: dict[str, Any] = {"motion": "short"} if verb == "play" else {"joints": {"elbow": 0.5}}
-        asked = asyncio.create_task(refusal(stage, verb, **values))
+        asked = asyncio.create_task(refused(stage.registry, verb, **values))
         await stage.settle()
         assert [type(command) for command in stage.sent] == [messages.Enable]
         stage.open(NARROW)
@@ -173,7 +169,7 @@ async def test_actuators_that_come_back_with_other_limits_are_heeded_and_the_sam
 async def test_a_start_of_a_group_is_not_prepared_beyond_what_actuators_allow(stage: Limited) -> None:
     async with stage.running():
         stage.open(NARROW)
-        prepare = asyncio.create_task(refusal(stage, "fleet/prepare", motion="short", start="s1"))
+        prepare = asyncio.create_task(refused(stage.registry, "fleet/prepare", motion="short", start="s1"))
         await stage.settle()
         assert not prepare.done()
         stage.may_check.set()

@@ -30,8 +30,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    rig = Rig(tmp_path)
+def rig(rig: Rig) -> Rig:
     del rig.driver["trace"]
     rig.robot["motions"] = [{"folder": "motions", "watch": True}]
     return rig

@@ -1,7 +1,7 @@
-"""Random robots, motions and commands: a seed gives one sequence, the same on every machine.
+"""Random robots, motions and what is asked of their daemon: a seed gives one life, the same on every machine.
 
-`tests.daemon.engine` plays the `Sequence` of a seed. Motions use up the limits of their
-robot to the last digit now and then, since that is where an engine goes wrong.
+`tests.daemon.engine` lives a `Life`. Motions use up the limits of their robot to the last digit now and then,
+since that is where an engine goes wrong.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import numpy as np
 
 from motiond.daemon.config.robot import (
     ApproachSettings,
+    CheckSettings,
     DriverSettings,
     JointSettings,
+    LeaseSettings,
     RobotSettings,
     ToleranceSettings,
 )
@@ -37,25 +39,46 @@ BEYOND = 0.1  # of all robots
 LONG_WAY = 600  # ticks, in which most of them have come back
 RATES_HZ = (50.0, 100.0, 125.0, 200.0, 250.0, 500.0)
 VERBS = {
-    "play": 5,
-    "goto": 1,
-    "pause": 4,
-    "resume": 4,
-    "speed": 4,
-    "seek": 4,
-    "stop": 3,
+    "play": 9,
+    "goto": 2,
+    "pause": 3,
+    "resume": 3,
+    "speed": 2,
+    "seek": 3,
+    "stop": 4,
     "estop": 1,
-    "reset": 2,
-    "enable": 2,
+    "reset": 2.5,
+    "enable": 1,
     "disable": 1,
-    "late": 4,
-    "too_late": 1,
+    "torque": 0.7,
+    "queue_remove": 0.7,
+    "queue_move": 0.5,
+    "queue_clear": 0.5,
+    "acquire": 1,
+    "take": 0.5,
+    "renew": 1,
+    "give_back": 0.4,
+    "prepare": 2,
+    "commit": 2,
+    "release": 0.5,
+    "break_off": 0.3,
+    "reload": 1,
+    "change_motion": 0.4,
+    "status": 0.3,
+    "give_up": 1.5,
+    "late": 1,
+    "too_late": 0.3,
     "driver_fails": 0.4,
     "bus_is_lost": 0.3,
-    "shutdown": 0.3,
-    "daemon_dies": 0.3,
+    "kill": 0.4,
+    "hang": 0.4,
+    "crash": 0.2,
+    "rest": 0.5,
 }
 """What may be asked for or happen, and how often beside the others."""
+TO_A_CHANGE = -1
+"""In place of ticks after the act before: until the robot's state changes."""
+ON_BUSY = ("reject", "queue", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,51 +91,73 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
-    """A robot, what it can play, and what happens to it."""
+class Life:
+    """A robot, what it can play, and what happens to it and its daemon from its start to its end."""
 
-    seed: int
     settings: RobotSettings
     joint_map: JointMap
     plans: dict[str, Plan]
     start: list[float]
     acts: tuple[Act, ...]
+    opens_in_s: float
+    rests_first: bool
 
 
-def sequence(seed: int) -> Sequence:
-    """Return the sequence of a seed."""
+def life(seed: int) -> Life:
+    """Return the life of a seed."""
     chance = np.random.default_rng(seed)
     settings = _robot(chance)
     joint_map = build_joint_map("arm", None, settings.joints)
     plans = dict(filter(None, (_planned(name, settings, joint_map, chance) for name in ("wave", "nod"))))
     start = _near(plans, joint_map, chance)
-    acts = tuple(_acts(plans, chance))
-    return _beyond(Sequence(seed, settings, joint_map, plans, start, acts), np.random.default_rng((seed, 1)))
+    chance = np.random.default_rng((seed, 2))
+    settings = settings.model_copy(update=_manners(joint_map, chance))
+    acts = tuple(_acts(plans, settings, chance))
+    opens_in_s = float(chance.choice([0.0, 0.0, 0.05, 1.0]))
+    rests_first = bool(chance.random() < 0.5)
+    lived = Life(settings, joint_map, plans, start, acts, opens_in_s, rests_first)
+    return _beyond(lived, np.random.default_rng((seed, 1)))
 
 
-def _beyond(sequence: Sequence, chance: Chance) -> Sequence:
+def _manners(joint_map: JointMap, chance: Chance) -> dict[str, Any]:
+    """Return what a robot does by itself, and who may command it."""
+    limits = joint_map.limits
+    park = limits.lower + chance.random(len(limits.lower)) * (limits.upper - limits.lower)
+    ends = ("hold", "hold", "release", "park")
+    return {
+        "on_end": str(chance.choice(ends)),
+        "on_exit": str(chance.choice(ends)),
+        "poses": {"park": dict(zip(joint_map.joints, park.tolist(), strict=True))},
+        "exit_timeout_s": float(chance.choice([0.5, 8.0])),
+        "groups": ["choir"] if chance.random() < 0.3 else [],
+        "lease": LeaseSettings(
+            required=True,
+            ttl_s=float(chance.choice([0.5, 5.0])),
+            takeover=bool(chance.random() < 0.7),
+            on_loss="stop" if chance.random() < 0.5 else "play_on",
+        )
+        if chance.random() < 0.25
+        else LeaseSettings(),
+        "checks": CheckSettings(),
+        "stream_timeout_s": float(chance.choice([0.3, 1.0])),
+    }
+
+
+def _beyond(life: Life, chance: Chance) -> Life:
     """Put a joint of some robots beyond a limit at first; then some `goto` are asked to come from there."""
     if chance.random() > BEYOND:
-        return sequence
-    limits, start = sequence.joint_map.limits, list(sequence.start)
+        return life
+    limits, start = life.joint_map.limits, list(life.start)
     joint = int(chance.integers(len(start)))
     away = float(chance.choice([1e-9, 0.02, 0.06, 0.5, 3.0])) * (limits.upper - limits.lower)[joint]
     start[joint] = float(limits.upper[joint] + away if chance.random() < 0.5 else limits.lower[joint] - away)
-    acts = [
-        replace(act, values={**act.values, "from_beyond": bool(chance.random() < 0.7)})
-        if act.verb == "goto"
-        else act
-        for act in sequence.acts
-    ]
-    opening = Act(5, "goto", {"fraction": float(chance.random()), "from_beyond": bool(chance.random() < 0.8)})
-    undisturbed = [replace(act, after=act.after + LONG_WAY) for act in acts[1:2] if chance.random() < 0.5]
+    values = {"fraction": float(chance.random()), "on_busy": "replace"}
+    opening = Act(5, "goto", values | {"from_beyond": bool(chance.random() < 0.8)})
     quick = ApproachSettings(velocity=10.0, acceleration=1000.0, jerk=50_000.0)
-    return replace(
-        sequence,
-        settings=sequence.settings.model_copy(update={"approach": quick}),
-        start=start,
-        acts=(Act(0, "enable"), opening, *(undisturbed or acts[1:2]), *acts[2:]),
-    )
+    settings = life.settings.model_copy(update={"approach": quick})
+    rest = Act(0, "rest", {"ticks": LONG_WAY})
+    acts = (life.acts[0], opening, *([rest] if chance.random() < 0.5 else []), *life.acts[1:])
+    return replace(life, settings=settings, start=start, acts=acts)
 
 
 def _robot(chance: Chance) -> RobotSettings:
@@ -229,39 +274,82 @@ def _near(plans: dict[str, Plan], joint_map: JointMap, chance: Chance) -> list[f
     return [float(one) for one in np.clip(start, limits.lower, limits.upper)]
 
 
-# -- commands ------------------------------------------------------------------------------------------
+# -- acts ----------------------------------------------------------------------------------------------
 
 
-def _acts(plans: dict[str, Plan], chance: Chance) -> list[Act]:
-    verbs, weights = list(VERBS), np.array(list(VERBS.values()), dtype=float)
-    chosen = chance.choice(verbs, size=chance.integers(2, 16), p=weights / weights.sum())
-    opening = ["enable", "play"] if chance.random() < 0.9 else []
-    return [_act(str(verb), plans, chance) for verb in (*opening, *chosen)]
+def _acts(plans: dict[str, Plan], settings: Any, chance: Chance) -> list[Act]:
+    weights = dict(VERBS)
+    if not settings.groups:
+        weights |= dict.fromkeys(("prepare", "commit", "release", "break_off"), 0.0)
+    if not settings.lease.required:
+        weights |= dict.fromkeys(("acquire", "take", "renew", "give_back"), 0.02)
+    shares = np.array(list(weights.values()), dtype=float)
+    chosen = chance.choice(list(weights), size=chance.integers(8, 40), p=shares / shares.sum())
+    opening = ["acquire"] if settings.lease.required else []
+    if chance.random() < 0.9:
+        opening += ["enable", "play"]
+    acts = [_act(str(verb), plans, chance) for verb in (*opening, *chosen)]
+    if settings.groups:
+        place = int(chance.integers(len(opening), len(acts)))
+        acts[place:place] = _start_of_group(plans, chance)
+    return acts
 
 
-def _act(verb: str, plans: dict[str, Plan], chance: Chance) -> Act:
-    after = int(
-        chance.choice([0, 1, 2, chance.integers(1, 20), chance.integers(1, 20), chance.integers(1, 80)])
-    )
-    values: dict[str, Any] = {}
-    if verb == "play":
-        values = _play(plans, chance)
-    elif verb == "goto":
-        values = {"fraction": float(chance.random())}
-    elif verb == "speed":
-        values = {"share": float(chance.random())}
-    elif verb == "seek":
-        values = {
-            "share": float(chance.choice([0.0, 1.0, chance.random()])),
-            "goes_on": bool(chance.random() < 0.6),
-        }
-    elif verb == "late":
-        values = {"periods": float(chance.choice([0.5, 1.5, 3.5, chance.integers(1, 12) + 0.5]))}
-    elif verb == "too_late":
-        values = {"late_s": float(chance.choice([0.11, 0.15, 0.4]))}
-    elif verb in {"driver_fails", "bus_is_lost"}:
-        values = {"during": str(chance.choice(["write", "read", "enable", "disable"]))}
-    return Act(after, verb, values)
+def _start_of_group(plans: dict[str, Plan], chance: Chance) -> list[Act]:
+    """Return what a coordinator asks for, in its order, of a robot that was brought to rest."""
+    rest = [_act(verb, plans, chance) for verb in ("reset", "stop")]
+    acts = [_act(verb, plans, chance) for verb in ("prepare", "commit")]
+    afters = (60, chance.choice([3, 5, 20]))
+    return [*rest, *(replace(act, after=int(after)) for act, after in zip(acts, afters, strict=True))]
+
+
+def _act(verb: str, plans: dict[str, Plan], chance: Chance) -> Act:  # noqa: C901, PLR0912 - a table of verbs
+    few = [
+        TO_A_CHANGE,
+        TO_A_CHANGE,
+        0,
+        0,
+        0,
+        1,
+        2,
+        chance.integers(1, 12),
+        chance.integers(1, 30),
+        chance.integers(1, 120),
+    ]
+    values: dict[str, Any] = {"turns": int(chance.choice([0, 0, 1, 2, 3]))}
+    match verb:
+        case "play" | "prepare":
+            values |= _play(plans, chance)
+            if verb == "play":
+                values["on_busy"] = str(chance.choice(ON_BUSY))
+            else:
+                values.pop("in_s", None)
+                values["expires_s"] = float(chance.choice([1.0, 10.0]))
+        case "goto":
+            values |= {"fraction": float(chance.random()), "on_busy": str(chance.choice(ON_BUSY))}
+        case "speed":
+            values["share"] = float(chance.random())
+        case "seek":
+            values["share"] = float(chance.choice([0.0, 1.0, chance.random()]))
+        case "torque":
+            values["on"] = bool(chance.random() < 0.5)
+        case "queue_move":
+            values["place"] = int(chance.integers(1, 4))
+        case "commit":
+            values["in_s"] = float(chance.uniform(0.0, 1.0))
+        case "change_motion":
+            values["share"] = float(chance.uniform(0.3, 1.0))
+        case "late":
+            values["periods"] = float(chance.choice([0.5, 1.5, 3.5, chance.integers(1, 12) + 0.5]))
+        case "too_late":
+            values["late_s"] = float(chance.choice([0.11, 0.15, 0.4]))
+        case "driver_fails" | "bus_is_lost":
+            values["during"] = str(chance.choice(["write", "read", "enable", "disable"]))
+        case "hang":
+            values["for_s"] = float(chance.choice([0.02, 0.2, 2.0]))
+        case "rest":
+            values["ticks"] = int(chance.choice([50, 200, 600]))
+    return Act(int(chance.choice(few)), verb, values)
 
 
 def _play(plans: dict[str, Plan], chance: Chance) -> dict[str, Any]:

@@ -1,0 +1,205 @@
+"""What holds of a daemon's whole life, whatever is played, asked for and goes wrong, in whatever order.
+
+`tests.daemon.lives` makes the lives, `tests.daemon.engine` lives them, and `tests.daemon.invariants` judges;
+`make soak` lives a million steps. Seeds that once failed are kept in `tests/files/seeds/lives.txt`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from itertools import count, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.daemon.ipc.states import State
+from motiond.daemon.planning import approach
+from motiond.daemon.robots.session import goal_planner
+from motiond.daemon.robots.session.robot_session import RobotSession
+from motiond.daemon.trajectory.beyond import FAR_OUTSIDE
+from tests.daemon.engine import Account, account_of
+from tests.daemon.invariants import broken
+from tests.daemon.lives import TO_A_CHANGE, Act, Life, life
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from motiond.daemon.trajectory.track import Track
+    from motiond.formats.arrays import Floats
+
+pytestmark = pytest.mark.slow
+
+KEPT = Path(__file__).parent.parent / "files" / "seeds" / "lives.txt"
+LIVES = 20
+MOST = 30
+"""Lives, from one that finds a defect today, in which it is to be found."""
+
+
+@cache
+def lived(seed: int) -> Account:
+    return account_of(life(seed))
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+def test_setpoints_keep_all_limits_a_stop_holds_and_goals_end_once_and_truly(seed: int) -> None:
+    assert broken(lived(seed)) == []
+
+
+@pytest.mark.parametrize("seed", [int(line.split()[0]) for line in KEPT.read_text().splitlines()])
+def test_a_life_that_once_failed_goes_well(seed: int) -> None:
+    assert broken(account_of(life(seed))) == []
+
+
+def test_lives_reach_every_state_and_most_results() -> None:
+    accounts = [lived(seed) for seed in range(LIVES)]
+    codes = Counter(data["code"] for account in accounts for _, data in account.results)
+    assert {after for account in accounts for _, after in account.moves} == set(State) - {State.OFFLINE}
+    assert {"SUCCESSFUL", "CANCELED", "ESTOP", "PREEMPTED", "COMM_LOST"} <= set(codes)
+
+
+# -- what would be found ------------------------------------------------------------------------------------
+
+
+def _keeps_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RobotSession, "clear_queue", lambda *_: [])
+
+
+def _begins_after_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RobotSession, "_cancel_begin", lambda _: None)
+
+
+FINDING = "begins after the"
+DEFECTS = {
+    "what waits is kept by a stop": (_keeps_what_waits, 28),
+    "what is to begin begins after a stop": (_begins_after_a_stop, 22),
+}
+
+
+@pytest.mark.parametrize(("defect", "first"), DEFECTS.values(), ids=DEFECTS)
+def test_a_session_that_does_not_obey_a_stop_would_be_found(
+    defect: Callable[[pytest.MonkeyPatch], None], first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defect(monkeypatch)
+    seeds = range(first, first + MOST)
+    assert any(FINDING in line for seed in seeds for line in broken(account_of(life(seed))))
+
+
+# -- stops at any moment ------------------------------------------------------------------------------------
+
+
+def playable() -> Iterator[Life]:
+    """Yield robots that have a motion and do nothing by themselves."""
+    for seed in count():
+        base = life(seed)
+        if base.plans and not base.settings.lease.required and base.settings.on_end == "hold":
+            yield base
+
+
+def test_a_stop_at_any_moment_brings_the_robot_to_rest_within_the_time_that_it_is_said_to_take() -> None:
+    chance, moments = np.random.default_rng(1), 0
+    for base in islice(playable(), 3):
+        account = account_of(replace(base, acts=tuple(stops_of(sorted(base.plans), chance))))
+        assert broken(account) == []
+        moments += sum(data["code"] == "CANCELED" for _, data in account.results)
+    assert moments >= 60
+
+
+ENDLESS = {"seam": "approach", "loop": "forever", "ping_pong": True, "on_busy": "reject"}
+
+
+def stops_of(motions: list[str], chance: np.random.Generator) -> Iterator[Act]:
+    """Play to and fro for ever, and stop, again and again."""
+    for motion in motions * 12:
+        share = float(chance.choice([-1.0, chance.random()]))
+        yield Act(60, "play", ENDLESS | {"motion": motion, "speed_share": share})
+        yield Act(int(chance.integers(1, 70)), "stop")
+
+
+# -- from far beyond a limit --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def from_beyond() -> list[int]:
+    """The first seeds whose robots come back from far beyond a limit."""
+    return [seed for seed in range(100) if is_far_beyond(life(seed))]
+
+
+def is_far_beyond(base: Life) -> bool:
+    limits, start = base.joint_map.limits, np.array(base.start)
+    slack = FAR_OUTSIDE * (limits.upper - limits.lower)
+    return bool(((start < limits.lower - slack) | (start > limits.upper + slack)).any())
+
+
+def test_robots_come_back_from_beyond_where_that_is_asked_for_and_not_otherwise(
+    from_beyond: list[int],
+) -> None:
+    accounts = [account_of(life(seed)) for seed in from_beyond]
+    assert [line for account in accounts for line in broken(account)] == []
+    ways = [handed for account in accounts for handed in account.handed[:1] if handed.goal.motion == "goto"]
+    assert {handed.goal.from_beyond for handed in ways} == {True}
+    assert sum(ended.code == "SUCCESSFUL" for handed in ways for ended in handed.ended) >= 2
+
+
+@pytest.mark.parametrize(
+    ("share", "found"), [(1.0, "from far outside the limits"), (-1.0, "is outside the limits")]
+)
+def test_a_way_back_that_is_too_fast_or_leads_out_would_be_found(
+    from_beyond: list[int], monkeypatch: pytest.MonkeyPatch, share: float, found: str
+) -> None:
+    planned = approach.plan_approach
+
+    def wrong(start: Floats, target: Floats, *rest: Any, from_beyond: bool, **how: Any) -> Track:
+        if share > 0.0:
+            monkeypatch.setattr(approach, "FROM_BEYOND", share)
+            return planned(start, target, *rest, from_beyond=from_beyond, **how)
+        track = planned(start, target, *rest, from_beyond=from_beyond, **how)
+        rows = track.positions.copy()
+        rows[1:-1] += 1e-3 * np.sign(start - target)
+        return replace(track, positions=rows)
+
+    monkeypatch.setattr(goal_planner, "plan_approach", wrong)
+    assert any(found in line for seed in from_beyond for line in broken(account_of(life(seed))))
+
+
+# -- somebody pulls a plug ----------------------------------------------------------------------------------
+
+PLAYED = Act(TO_A_CHANGE, "play")
+MOMENTS: dict[str, tuple[list[Act], int]] = {
+    "on the approach": ([PLAYED], TO_A_CHANGE),
+    "in full swing": ([PLAYED], 60),
+    "on the way to a pause": ([PLAYED, Act(50, "pause")], 2),
+    "in a pause": ([PLAYED, Act(50, "pause")], 60),
+    "on the way from a pause": ([PLAYED, Act(50, "pause"), Act(60, "resume")], 2),
+    "on the way to another place": ([PLAYED, Act(50, "seek", {"share": 0.5})], 30),
+    "on the way to rest": ([PLAYED, Act(50, "stop")], 2),
+    "after an emergency stop": ([PLAYED, Act(50, "estop")], 2),
+}
+PLUGS: dict[str, tuple[Act, set[str]]] = {
+    "the daemon is killed": (Act(0, "daemon_dies"), {"COMM_LOST"}),
+    "the daemon hangs": (Act(0, "daemon_hangs", {"for_s": 4.0}), {"CANCELED"}),
+    "the stream process is killed": (Act(0, "kill"), {"COMM_LOST"}),
+    "it is stopped for a moment": (Act(0, "late", {"periods": 5.5}), {"CANCELED", "DEADLINE_MISSED"}),
+    "it is stopped for long": (Act(0, "too_late", {"late_s": 2.0}), {"COMM_LOST"}),
+    "the bus is lost in a setpoint": (Act(0, "bus_is_lost", {"during": "write"}), {"COMM_LOST"}),
+    "a servo fails": (Act(0, "driver_fails", {"during": "read"}), {"HARDWARE_FAULT"}),
+}
+ENDED = {"on the way to rest": {"CANCELED"}, "after an emergency stop": {"ESTOP"}}
+ROBOTS = list(islice(playable(), len(MOMENTS)))
+
+
+@pytest.mark.parametrize("plug", PLUGS)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_no_setpoint_jumps_and_each_goal_ends_once_when_a_plug_is_pulled(moment: str, plug: str) -> None:
+    base = ROBOTS[(list(MOMENTS).index(moment) + list(PLUGS).index(plug)) % len(ROBOTS)]
+    asked = ENDLESS | {"motion": min(base.plans), "speed_share": -1.0}
+    before, after = MOMENTS[moment]
+    acts = [replace(act, values=asked) if act.verb == "play" else act for act in before]
+    pulled, codes = PLUGS[plug]
+    acts = [Act(1, "enable"), *acts, replace(pulled, after=after), Act(600, "status")]
+    account = account_of(replace(base, acts=tuple(acts), rests_first=True))
+    assert broken(account) == []
+    assert account.results[0][1]["code"] in codes | ENDED.get(moment, set())
