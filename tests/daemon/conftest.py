@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 from contextlib import asynccontextmanager, suppress
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import orjson
@@ -288,17 +289,21 @@ def control_of(config: Path, robots: Robots, hub: ReportHub) -> ControlSocket:
 
 
 class WatchedBridge(MqttBridge):
-    """A bridge that shows when its connection is lost, and tries again only when it may."""
+    """A bridge that shows when its connection is lost or not made, and tries again only when it may."""
 
     def __init__(self, settings: MqttSettings, robots: Robots, hub: ReportHub) -> None:
         super().__init__(settings, "d1", robots, Dispatcher(robots), hub)
         self.lost = asyncio.Event()
+        self.losses, self.most_losses = 0, inf
         self.may_return = asyncio.Event()
         self.may_return.set()
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
         self.lost.set()
         await super()._wait(wait_s, reason)
+        self.losses += 1
+        if self.losses >= self.most_losses:
+            self.may_return.clear()
         await self.may_return.wait()
 
 

@@ -155,11 +155,8 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, broker: StandIn) -> None:
         self._broker = broker
-        self._loop = asyncio.get_running_loop()
         self._inbox = b""
         self._is_lost = False
-        self._keep_alive_s = 0.0
-        self._timer: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
         self._handlers: Mapping[int, Callable[[int, Fields], None]] = {
             1: self._connect,
@@ -206,7 +203,6 @@ class Connection(asyncio.Protocol):
                 self.hang_up()
                 break
             self._handlers[first >> 4](first, Fields(body))
-            self._watch()
         if self._is_lost:
             self.leave()
 
@@ -230,18 +226,6 @@ class Connection(asyncio.Protocol):
         self._inbox = self._inbox[end + length :]
         return first, body
 
-    def _watch(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._keep_alive_s and not self._transport.is_closing():
-            self._timer = self._loop.call_later(1.5 * self._keep_alive_s, self._vanished)
-
-    def _vanished(self) -> None:
-        if self._broker.is_frozen:
-            self._watch()
-        else:
-            self.hang_up(0x8D)
-
     def hang_up(self, code: int = 0, *, has_will: bool = True) -> None:
         """End the connection; MQTT 5 has a word for why."""
         if code and self.version_5:
@@ -253,8 +237,6 @@ class Connection(asyncio.Protocol):
         """Forget the connection, and its session unless that lasts."""
         if self in self._broker.connections:
             self._broker.connections.remove(self)
-        if self._timer is not None:
-            self._timer.cancel()
         session, self.session = self.session, None
         will, self.will = self.will, None
         if session is not None and session.connection is self:
@@ -266,8 +248,6 @@ class Connection(asyncio.Protocol):
 
     def cut(self) -> None:
         """End the connection as the end of a process does."""
-        if self._timer is not None:
-            self._timer.cancel()
         self._transport.abort()
 
     # -- what is sent ---------------------------------------------------------------------------------------
@@ -293,7 +273,8 @@ class Connection(asyncio.Protocol):
     def _connect(self, _first: int, fields: Fields) -> None:
         assert fields.text() == "MQTT"
         self.version_5 = fields.byte() == 5
-        flags, self._keep_alive_s = fields.byte(), float(fields.short())
+        flags = fields.byte()
+        fields.short()  # the keep-alive, which no test waits for
         expires_s = 0 if flags & 2 else 1
         if self.version_5:
             asked = properties_of(fields, PacketTypes.CONNECT)
