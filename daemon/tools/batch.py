@@ -35,21 +35,13 @@ class ReaderDied(Exception):
 
 
 def for_each_file(work: Work[R], files: Sequence[Path], jobs: int, console: Console) -> list[R]:
-    """Do the same with each of many files.
-
-    Raises
-    ------
-    ReaderDied
-        If a process ended by itself.
-    """
-    total = len(files) if len(files) > 1 else None
-    with progress_if_slow(console, "reading", total) as done:
-        return [_counted(result, done) for result in _results(work, files, min(jobs, len(files)))]
-
-
-def _counted(result: R, done: Callable[[], None]) -> R:
-    done()
-    return result
+    """Do the same with each of many files; raise ReaderDied if a process ended by itself."""
+    results = []
+    with progress_if_slow(console, "reading", len(files) if len(files) > 1 else None) as done:
+        for result in _results(work, files, min(jobs, len(files))):
+            results.append(result)
+            done()
+    return results
 
 
 def _results(work: Work[R], files: Sequence[Path], jobs: int) -> Iterable[R]:

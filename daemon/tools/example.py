@@ -5,13 +5,12 @@ It is data of the package `motiond`, and so lies beside its modules whoever has 
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motiond.formats import FormatError, Problem
-from motiond.formats.io import remove, replacing
+from motiond.formats.io import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +43,6 @@ def lay_down(folder: Path, *, forced: bool) -> list[Path]:
     ------
     FormatError
         For all files that are there already, before anything is written; or for one that cannot be written.
-        Then what was new is removed again.
     """
     copies = {folder / name: source for name, source in _parts(example_config().parent)}
     if not forced:
@@ -52,33 +50,17 @@ def lay_down(folder: Path, *, forced: bool) -> list[Path]:
         there = [path for path in copies if path.exists() or path.is_symlink()]
         if there:
             raise FormatError([Problem(str(path), 0, problem, reason, hint) for path in there])
-    with ExitStack() as undo:
-        for path, source in copies.items():
-            _make(path.parent, undo)
-            if not path.exists():
-                undo.callback(remove, path)
-            with replacing(path) as file:
-                file.write(source.read_bytes())
-        undo.pop_all()
+    for path, source in copies.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise FormatError(
+                [Problem(str(folder), 0, "cannot be made", reason, "check the path")]
+            ) from error
+        with replacing(path) as file:
+            file.write(source.read_bytes())
     return list(copies)
-
-
-def _make(folder: Path, undo: ExitStack) -> None:
-    """Make a folder and those above it, as far as need be."""
-    try:
-        for one in reversed((folder, *folder.parents)):
-            if not one.exists():
-                one.mkdir()
-                undo.callback(_remove_folder, one)
-        folder.mkdir(exist_ok=True)  # refused where it is a file
-    except OSError as error:
-        reason, hint = error.strerror or str(error), "check the path"
-        raise FormatError([Problem(str(folder), 0, "cannot be made", reason, hint)]) from error
-
-
-def _remove_folder(folder: Path) -> None:
-    with suppress(OSError):  # somebody else has put something there meanwhile
-        folder.rmdir()
 
 
 def _parts(source: Path) -> Iterator[tuple[str, Path]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,26 +101,3 @@ def test_a_package_without_its_example_says_so(
     assert run_here(capsys, "demo", "--config-path") == (2, "", told)
     assert run_here(capsys, "config", "example", tmp_path / "arm") == (2, "", told)
     assert not (tmp_path / "arm").exists()
-
-
-def test_an_example_that_cannot_be_finished_leaves_nothing_new(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    there = tmp_path / "arm"
-    there.mkdir()
-    (there / "own.txt").write_text("mine")
-    sync = os.fsync
-
-    def fails_at_the_last(descriptor: int) -> None:
-        if "wave.seq" in str(Path(f"/proc/self/fd/{descriptor}").readlink()):
-            raise OSError(errno.ENOSPC, "No space left on device")
-        sync(descriptor)
-
-    monkeypatch.setattr("os.fsync", fails_at_the_last)
-    for folder in (there, tmp_path / "new" / "arm"):
-        told = f"{folder}/motions/wave.seq: cannot be written; No space left on device; check the path\n"
-        assert run_here(capsys, "config", "example", folder) == (2, "", told)
-    assert [path.relative_to(tmp_path).as_posix() for path in sorted(tmp_path.rglob("*"))] == [
-        "arm",
-        "arm/own.txt",
-    ]
