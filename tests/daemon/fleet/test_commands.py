@@ -97,14 +97,6 @@ async def test_an_absent_robot_has_1_s_longer_than_all_others_to_answer_a_stop(
     ]
 
 
-async def test_a_refusal_is_gathered_beside_the_answers(broker: Embedded, choir: Members) -> None:
-    reason = "right: nothing to pause; the robot is idle; play first"
-    choir.robots["right"].refusals["pause"] = {"code": "NOT_PLAYING", "error": reason}
-    left, right = await command(broker.settings, "choir", "pause")
-    assert left.payload() == {"robot": "left", "ok": True, "data": {"state": "paused", "goal_id": "g"}}
-    assert right.payload() == {"robot": "right", "ok": False, "code": "NOT_PLAYING", "error": reason}
-
-
 @pytest.mark.usefixtures("choir")
 async def test_a_stop_goes_to_every_broker_of_several(broker: Embedded) -> None:
     unused = f"mqtt://127.0.0.1:{NETWORK.free_port()}"

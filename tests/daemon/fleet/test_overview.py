@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.fleet.coordinator.overview import list_robots
+from motiond.daemon.fleet.coordinator import Roster, list_robots
+from motiond.daemon.mqtt.topics import ReportTopic
 from tests.daemon import answers
 from tests.daemon.fleet.members import Members, members
 
@@ -80,23 +81,8 @@ async def test_clocks_are_listed_where_they_are_asked_for(broker: Embedded, choi
     assert (left["clock"], arm["clock"]) == (CLOCK, None)
 
 
-@pytest.mark.parametrize(
-    "description",
-    [
-        b"",
-        b"nonsense",
-        b"[]",
-        b'{"groups": "choir"}',
-        b'{"groups": [1, null, {}]}',
-        b'{"groups": {"choir": 1}}',
-    ],
-)
-async def test_what_is_no_list_of_names_is_no_group(
-    broker: Embedded, choir: Members, description: bytes
-) -> None:
-    async with members(broker.settings, "d3") as strange:
-        strange.report("odd", "availability", {"state": "online", "bridge": "d3"}, retain=True)
-        await strange.publish("odd/description", description)
-        rows: dict[str, Any] = {row["robot"]: row for row in await list_robots(broker.settings)}
-    assert choir.robots
-    assert rows["odd"]["groups"] == []
+@pytest.mark.parametrize("groups", [None, "choir", [1, None, {}], {"choir": 1}])
+def test_what_is_no_list_of_names_is_no_group(groups: Any) -> None:
+    roster = Roster()
+    roster.take(ReportTopic("odd", "description"), {"groups": groups})
+    assert roster.robots["odd"].groups == ()

@@ -150,18 +150,6 @@ async def test_to_an_absent_robot_only_a_stop_is_sent(fleet: Fleet, choir: Membe
     assert {(robot, verb) for robot, verb, _ in choir.asked} == {("left", "stop"), ("right", "stop")}
 
 
-async def test_a_stop_waits_for_no_log_of_the_broker_and_is_sent_until_it_is_answered(
-    fleet: Fleet, choir: Members
-) -> None:
-    choir.robots["left"].silent_at = {"stop"}
-    asking = asyncio.create_task(fleet.post("/api/robots/left/stop"))
-    await until(lambda: choir.verbs("left").count("stop") >= 3)
-    choir.robots["left"].silent_at = set()
-    assert (await asking)[0] == 200
-    assert choir.asked_by == {("stop", 0)}
-    assert len({str(body) for _, verb, body in choir.asked if verb == "stop"}) == 1
-
-
 async def test_requests_over_mqtt_5_but_stops_expire_when_their_answer_is_waited_for_no_longer(
     mosquitto: StandIn,
 ) -> None:
