@@ -33,8 +33,8 @@ SUBSCRIBE_TRIES = 3
 KEEPALIVE_S = 10
 STOP_AGAIN_S = 0.5
 """So often a stop by QoS 0 is sent again until it is answered: nothing between here and there keeps it."""
-FIRST_S, SILENCE_S = 3.0, 0.3
-"""How long the first retained report may take, and each next one."""
+FIRST_S, SILENCE_S = 3.0, 0.05
+"""How long the first retained report may take, and each next one where the broker is near."""
 MOST_IN_FLIGHT = 1000
 _Asked = tuple[str, str, str]
 """A robot, a verb and a transaction, which several requests may have in common."""
@@ -295,18 +295,22 @@ class MqttTransport(Transport):
         It is asked for an acknowledgement whether all is subscribed to or not: one that hangs gives none.
         """
         self._is_answering = False
-        acknowledged = self._topics.response("+", "status")
+        acknowledged = self._topics.response("+", "queue")  # of which nothing is retained
         self._subscribed.discard(acknowledged)
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
         with suppress(aiomqtt.MqttError):
-            await self._subscribe(dict.fromkeys((*self._whereabouts, acknowledged), self._qos))
+            await self._subscribe(dict.fromkeys(self._whereabouts, self._qos))
+            # What is retained, most brokers send before they acknowledge what comes later, others soon after.
+            await self._subscribe({acknowledged: self._qos})
             self._is_answering = self._client is not None
-        patience_s, seen = FIRST_S, self._sightings
-        while self._is_answering:
-            await asyncio.sleep(SILENCE_S)
-            patience_s -= SILENCE_S
-            if self._sightings == seen and (self._robots or patience_s <= 0.0):
-                return
+        silence_s = max(SILENCE_S, loop.time() - began_s)
+        until_s, seen = loop.time() + FIRST_S, -1
+        while self._is_answering and (
+            self._sightings != seen or (not self._robots and loop.time() < until_s)
+        ):
             seen = self._sightings
+            await asyncio.sleep(silence_s)
 
     def absence(self, robot: str) -> str:
         """Return why a robot may not have answered, by what its daemon has reported."""

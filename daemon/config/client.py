@@ -13,7 +13,6 @@ from .mqtt import MqttSettings
 from .secrets import secret_file
 from .section import Section
 from .types import place, reached_at, split_place
-from .yaml_file import load_config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +34,8 @@ def load_mqtt_settings(path: Path) -> MqttSettings:
     ConfigError
         With every mistake, each as `file:line: problem; reason; hint`.
     """
+    from .yaml_file import load_config  # noqa: PLC0415 - where the broker is named, nothing is read
+
     return load_config(path, _ForClients).mqtt
 
 

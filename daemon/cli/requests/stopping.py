@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 from motiond.client import NoAnswer, Refused, connect
 from motiond.local import hanging, holder_of
 
-from ...api import RequestError
 from ..output import report
 from ..stop_here import ANSWER_S, FIRST_S, Stop
 
@@ -99,6 +98,7 @@ async def stop_group(
     list of str
         What has not answered otherwise.
     """
+    from ...api import RequestError
     from ...fleet.coordinator import command
 
     stopping = [_stop_members(daemon, group, verb) for daemon in client.daemons_here()]
@@ -112,8 +112,10 @@ async def stop_group(
     failures = [answer for answer in answers if isinstance(answer, BaseException)]
     if defect := next((error for error in failures if not isinstance(error, NoAnswer | RequestError)), None):
         raise defect
+    if not gathered and len(failures) == 1 and isinstance(error := failures[0], RequestError):
+        raise Refused(error.code, str(error), error.data)
     if not gathered:
-        raise failures[0] if len(failures) == 1 else NoAnswer("\n".join(map(str, failures)))
+        raise NoAnswer("\n".join(map(str, failures)))
     return [gathered[robot] for robot in sorted(gathered)], [
         str(error) for error in failures if isinstance(error, NoAnswer)
     ]
@@ -121,6 +123,7 @@ async def stop_group(
 
 async def _stop_members(daemon: DaemonHere, group: str, verb: str) -> list[Gathered]:
     """Stop those robots of one daemon of this machine that are in a group."""
+    from ...api import RequestError
     from ...fleet.coordinator import Gathered
 
     async def stop(robot: Robot) -> Gathered | None:
@@ -155,7 +158,7 @@ def or_nothing_stopped(target: str, unread: Path | None) -> Iterator[None]:
     """Say plainly where a stop has not come that went out without what the configuration says."""
     try:
         yield
-    except (NoAnswer, Refused, RequestError) as error:
+    except (NoAnswer, Refused) as error:
         if unread is None:
             raise
         message = f"{error}\n{nothing_stopped(target, unread)}"
