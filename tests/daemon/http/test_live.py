@@ -14,13 +14,7 @@ import pytest
 from motiond.daemon.api import Report
 from motiond.daemon.http.live.frames import HEAD
 from tests.daemon.http.conftest import Page, Site, serving, until
-from tests.daemon.http.slow import (
-    Stopped,
-    gets_all_results_and_little_telemetry,
-    publish,
-    report,
-    sample,
-)
+from tests.daemon.http.slow import gets_all_results_and_little_telemetry, publish, publish_to_nobody, report
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -87,7 +81,7 @@ async def test_the_last_results_are_told_before_the_daemon_goes(
 
 
 async def hear_out(socket: aiohttp.ClientWebSocketResponse) -> list[int]:
-    heard = [orjson.loads(message.data) async for message in socket]
+    heard = [orjson.loads(message.data) async for message in socket if message.type is aiohttp.WSMsgType.TEXT]
     return [one["data"]["number"] for one in heard if one.get("subject") == "result"]
 
 
@@ -292,71 +286,56 @@ async def test_there_are_only_so_many_clients(site: Site) -> None:
 # -- slow clients -------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-async def stopped(site: Site) -> AsyncIterator[Stopped]:
-    async with Stopped(site) as stopped:
+async def test_a_stopped_client_delays_no_other_and_costs_no_memory(site: Site) -> None:
+    async with site.live() as stopped:
         await until(lambda: site.hub.has_listeners("samples"))
-        yield stopped
+        (slow,) = (one for one in site.hub._subscriptions if one.includes("samples"))
+        async with site.live() as page:
+            await known(page)
+            await publish(site, range(2000), page)
+            assert len(slow._reports) <= 1
+        assert not stopped.socket.closed
 
 
-async def test_a_stopped_client_delays_no_other_and_costs_no_memory(site: Site, stopped: Stopped) -> None:
-    (slow,) = (one for one in site.hub._subscriptions if one.includes("samples"))
+async def test_a_slow_client_gets_every_result_and_the_newest_telemetry(site: Site) -> None:
+    await gets_all_results_and_little_telemetry(site)
+
+
+@pytest.fixture
+async def stopped(site: Site) -> AsyncIterator[Page]:
+    """A client that reads nothing, and for which much waits."""
     async with site.live() as page:
-        await known(page)
-        await publish(site, range(2000), page)
-        assert len(slow._reports) <= 1
-    assert not stopped.is_reset
+        await until(lambda: site.hub.has_listeners("samples"))
+        await publish_to_nobody(site, 2000)
+        yield page
 
 
-async def test_a_slow_client_gets_every_result_and_the_newest_telemetry(site: Site, stopped: Stopped) -> None:
-    await gets_all_results_and_little_telemetry(site, stopped)
-
-
-async def test_a_client_that_would_miss_results_is_disconnected(site: Site, stopped: Stopped) -> None:
-    await publish_to_nobody(site, 2000)
+async def test_a_client_that_would_miss_results_is_disconnected(site: Site, stopped: Page) -> None:
     for number in range(500):
         site.hub.publish(report("result", number))
-    with pytest.raises(ConnectionResetError):
-        await stopped.read_all()
-    await until(lambda: not site.hub.has_listeners("samples"))
-
-
-async def publish_to_nobody(site: Site, count: int) -> None:
-    """Fill what lies between the server and a client that reads nothing."""
-    for number in range(count):
-        site.hub.publish(sample(number))
-        await asyncio.sleep(0)
-
-
-async def test_a_client_that_reads_nothing_is_disconnected_after_a_while(
-    site: Site, stopped: Stopped
-) -> None:
-    await publish_to_nobody(site, 2000)
     began_s = asyncio.get_running_loop().time()
-    await until(lambda: stopped.is_reset)
-    assert asyncio.get_running_loop().time() - began_s == pytest.approx(15.0, abs=0.1)
+    assert len(await hear_out(stopped.socket)) < 500
+    assert asyncio.get_running_loop().time() - began_s < 1.0
+
+
+@pytest.mark.usefixtures("stopped")
+async def test_a_client_that_reads_nothing_is_disconnected_after_a_while(site: Site) -> None:
+    began_s = asyncio.get_running_loop().time()
     await until(lambda: not site.hub.has_listeners("samples"))
+    assert asyncio.get_running_loop().time() - began_s == pytest.approx(15.0, abs=0.1)
 
 
-async def send_masked(stopped: Stopped, verb: str) -> None:
-    request = orjson.dumps({"id": 1, "robot": "arm", "verb": verb})
-    masked = bytes([0x81, 0x80 | len(request), 0, 0, 0, 0]) + request
-    await asyncio.get_running_loop().sock_sendall(stopped.socket, masked)
-
-
-async def test_a_client_that_leaves_its_answers_unread_is_disconnected(site: Site, stopped: Stopped) -> None:
-    await publish_to_nobody(site, 2000)
+async def test_a_client_that_leaves_its_answers_unread_is_disconnected(site: Site, stopped: Page) -> None:
     began_s = asyncio.get_running_loop().time()
     site.robots.answers["status"] = {"of": "x" * 500_000}
-    for _ in range(20):
-        await send_masked(stopped, "status")
+    for number in range(20):
+        await stopped.send(number, "arm", "status")
     await until(lambda: not site.hub.has_listeners("samples"))
     assert asyncio.get_running_loop().time() - began_s < 1.0
 
 
-async def test_a_stop_of_a_client_that_reads_nothing_is_heard(site: Site, stopped: Stopped) -> None:
-    await publish_to_nobody(site, 2000)
-    await send_masked(stopped, "stop")
+async def test_a_stop_of_a_client_that_reads_nothing_is_heard(site: Site, stopped: Page) -> None:
+    await stopped.send(1, "arm", "stop")
     await until(lambda: site.robots.verbs() == ["stop"])
 
 
@@ -376,14 +355,3 @@ async def test_a_client_says_which_robot_it_looks_at(site: Site) -> None:
         await page.socket.send_json({"watching": True, "robot": "hand"})
         await until(lambda: site.server.looked_at)
     await until(lambda: not site.server.looked_at)
-
-
-async def test_a_client_that_comes_just_before_the_broker_is_lost_is_told_so(site: Site) -> None:
-    site.broker_is_connected.clear()
-    async with site.live() as page:
-        await page.until_daemon({"clients": ["127.0.0.1"], "broker": "lost"})
-        site.broker_is_connected.set()
-        async with site.live():  # whose coming is told, and with it that the broker is there
-            await page.until_daemon({"clients": ["127.0.0.1"] * 2, "broker": "connected"})
-            site.broker_is_connected.clear()
-            await page.until_daemon({"clients": ["127.0.0.1"] * 2, "broker": "lost"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import tracemalloc
 from contextlib import asynccontextmanager
@@ -341,17 +340,3 @@ async def test_a_mesh_that_is_cut_short_meanwhile_is_not_taken_for_whole(site: S
         os.truncate(large, 0)
         with pytest.raises(ClientPayloadError):
             await answer.read()
-
-
-async def test_a_client_that_takes_nothing_is_given_up(site: Site, large: Path) -> None:
-    def is_open() -> bool:
-        return any(os.path.realpath(one) == str(large) for one in Path("/proc/self/fd").iterdir())
-
-    reader, writer = await asyncio.open_connection("127.0.0.1", site.port, limit=1024)
-    writer.write(b"GET /api/robots/arm/meshes/0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    assert await reader.readexactly(15) == b"HTTP/1.1 200 OK"
-    await asyncio.sleep(14.0)
-    assert is_open()
-    await asyncio.sleep(2.0)
-    assert not is_open()
-    writer.close()

@@ -9,7 +9,6 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import pytest
 import pytest_asyncio
 
 from tests.daemon.conftest import Mosquitto
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    import pytest
+
     from tests.system.page.browser import Browsed
 
 
@@ -28,17 +29,6 @@ async def _browser() -> AsyncIterator[None]:
     await BROWSERS.start()
     yield
     await BROWSERS.end()
-
-
-@pytest_asyncio.fixture(loop_scope="session", autouse=True)
-async def _leaves_no_task_behind() -> AsyncIterator[None]:
-    before = asyncio.all_tasks()
-    yield
-    for _ in range(10):
-        await asyncio.sleep(0)
-    left = [task.get_name() for task in asyncio.all_tasks() - before if task is not asyncio.current_task()]
-    if left:
-        pytest.fail("tasks left behind: " + ", ".join(sorted(left)))
 
 
 @pytest_asyncio.fixture(loop_scope="session", autouse=True)
