@@ -51,7 +51,8 @@ async def gets_all_results_and_little_telemetry(site: Site) -> None:
             await publish(site, range(500 * number, 500 * number + 500), page)
             for subject in ("result", "event"):
                 site.hub.publish(report(subject, number))
-        samples, said = [0.0], []
+        samples: list[float] = [0.0]
+        said: list[tuple[str, int]] = []
         while samples[-1] < 4999.0 or len(said) < 20:
             if isinstance(told := await slow.next(), bytes):
                 samples.append(HEAD.unpack_from(told)[4])
