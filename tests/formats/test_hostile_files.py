@@ -287,16 +287,7 @@ def test_an_element_of_more_attributes_than_any_use_has_is_refused_on_its_line(n
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "inside", "what"),
-    [
-        ("hrdf", '<rigid-body mass="1" tag="{}"/>', "tag of <rigid-body>"),
-        ("skel", '<world><skeleton><body name="{}"/></skeleton></world>', "name of <body>"),
-        ("sdf", '<model name="m"><link name="{}"/></model>', "name of <link>"),
-        ("sdf", '<world name="w"><include><name>{}</name></include></world>', "name of <include>"),
-        ("xmdi", '<c><motion name="m"><servo name="{}"/></motion></c>', "name of <servo>"),
-    ],
-)
+@table("name, inside, what")
 def test_names_longer_than_anybody_needs_are_refused_on_their_line(name: str, inside: str, what: str) -> None:
     message = f"case.{name}:2: the {what} has 1001 characters; it has at most 1000; shorten it"
     assert refusal(name, xml(name, "\n" + inside.format("q" * 1001))) == message

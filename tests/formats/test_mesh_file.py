@@ -10,6 +10,7 @@ import pytest
 from motiond.formats import BadText, Mesh
 from motiond.formats.io.mesh_file import MESH_SIZE, find_mesh, open_mesh, refuse_damaged
 from motiond.formats.io.source import Source
+from tests.tables import table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,19 +123,7 @@ def test_a_whole_stl_is_not_complained_of(tmp_path: Path, content: bytes) -> Non
     refuse_damaged(Mesh(tmp_path / "a.stl", "stl"))
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        BINARY[:50],
-        BINARY[:-1],
-        b"solid" + BINARY[5:-1],
-        BINARY[:80] + bytes(4),
-        TEXT[: len(TEXT) // 2],
-        b"solid a\nendsolid a\n",
-        b"<html>no such file</html>".ljust(200),
-    ],
-)
+@table("content")
 def test_a_damaged_stl_is_told(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.stl").write_bytes(content)
     with pytest.raises(BadText) as refused:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from motiond.formats import FormatError, Source
+from tests.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,16 +47,7 @@ def test_messages_on_a_page_are_real(name: str, shown_as: str) -> None:
     assert refusal(file).replace(file.name, shown_as).splitlines() == shown
 
 
-@pytest.mark.parametrize(
-    ("name", "joints"),
-    [
-        ("hrdf", ("shoulder", "elbow")),
-        ("sdf", ("slew",)),
-        ("skel", ("foot", "elbow")),
-        ("xmdi", ("shoulder",)),
-        ("seq", ("hip", "knee")),
-    ],
-)
+@table("name, joints")
 def test_the_examples_of_a_page_are_read_without_a_warning(name: str, joints: tuple[str, ...]) -> None:
     page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     examples = re.findall(r"```xml\n(.*?)```|```yaml\n(type:.*?)```", page, re.DOTALL)
@@ -75,16 +67,7 @@ def robot(name: str, inside: str) -> str:
     }[name]
 
 
-@pytest.mark.parametrize(
-    ("name", "inside", "part"),
-    [
-        ("hrdf", "{}", '<joint axis="rx"/>'),
-        ("sdf", "{}", '<link name="l{n}"/>'),
-        ("sdf", '<link name="K">{}</link>', '<visual name="v{n}"/>'),
-        ("skel", "{}", '<body name="b{n}"/>'),
-        ("skel", '<body name="a">{}</body>', "<visualization_shape/>"),
-    ],
-)
+@table("name, inside, part")
 def test_more_elements_than_any_robot_has_are_refused(name: str, inside: str, part: str) -> None:
     flood = inside.format("".join(part.replace("{n}", str(number)) for number in range(10_001)))
     assert (
@@ -93,13 +76,7 @@ def test_more_elements_than_any_robot_has_are_refused(name: str, inside: str, pa
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "opening", "closing"),
-    [
-        ("hrdf", '<rigid-body mass="1"><output>', "</output></rigid-body>"),
-        ("sdf", '<model name="m"><link name="L"/>', "</model>"),
-    ],
-)
+@table("name, opening, closing")
 def test_elements_that_nest_deeper_than_any_robot_are_refused(name: str, opening: str, closing: str) -> None:
     assert refusal(Path(f"arm.{name}"), text=robot(name, opening * 61 + closing * 61)) == (
         f"arm.{name}:2: elements and includes nest deeper than 60; {LARGE}"

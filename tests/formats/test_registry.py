@@ -155,35 +155,13 @@ XMDI = (
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("wave.seq", "# from the <html> page\n" + WAVE),
-        ("wave.seq", '# for <robot xmlns:xacro="x"> <link name="a"/>\n' + WAVE),
-        ("wave.seq", "#WEBOTS_MOTION was the source of this\n" + WAVE),
-        ("wave.seq", LOOKS + KEPT),
-        ("wave.yaml", LOOKS + KEPT),
-        ("wave.json", json.dumps(yaml.safe_load(LOOKS + KEPT))),
-        ("wave.seq", WAVE.replace("numParts: 1", "numParts: 1, part_labels: [ <html> ]")),
-        ("wave.xmdi", XMDI.format("robot", "")),
-        ("wave.xmdi", XMDI.format("HTML", "")),
-        ("wave.xmdi", XMDI.format("html", "<!-- <link name='a'/> -->")),
-    ],
-)
+@table("name, text")
 def test_a_good_motion_may_look_like_something_else(name: str, text: str) -> None:
     Path(name).write_text(text)
     assert load_motion(name).positions.tolist() == [[0]]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# from the <html> page\n" + WAVE,
-        '# <robot xmlns:xacro="x">\n' + WAVE,
-        LOOKS + KEPT,
-        json.dumps(yaml.safe_load(LOOKS + KEPT), indent=1),
-    ],
-)
+@table("text")
 def test_what_is_wrong_with_a_motion_that_looks_like_something_else_is_told(text: str) -> None:
     Path("wave.seq").write_text(re.sub("(frameRate.*) 10", r"\1 -1", text))
     with pytest.raises(FormatError) as caught:
@@ -216,18 +194,7 @@ def test_no_file_of_ours_is_taken_for_a_foreign_one() -> None:
     assert foreign_format(bytes(range(256))) is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "\n",
-        "tea\n",
-        "tea, milk\nand sugar, two\n",
-        "- 1, 2\n- 3, 4\n",
-        "components: [ [\n0, 1,\n0, 2 ] ]\n",
-        "hip\n0.5\n",
-    ],
-)
+@table("text")
 def test_a_text_that_is_no_table_is_not_taken_for_csv(text: str) -> None:
     assert foreign_format(text.encode()) is None
 

@@ -53,14 +53,7 @@ def test_a_colour_is_that_in_the_light(name: str, material: str, colour: tuple[f
     assert load(name, shape(name, "<box/>", material)).links[0].shapes[0].colour == colour
 
 
-@pytest.mark.parametrize(
-    ("name", "plane", "normal"),
-    [
-        ("sdf", "<plane><normal>0 -2 0</normal><size>1 1</size></plane>", [0, -1, 0, 0]),
-        ("skel", "<plane><normal>0 1 0</normal><point>1 0.5 2</point></plane>", [0, 1, 0, 0.5]),
-        ("skel", "<plane><normal>0 1 0</normal><offset>0.5</offset></plane>", [0, 1, 0, 0.5]),
-    ],
-)
+@table("name, plane, normal")
 def test_a_plane_is_turned_to_its_normal_and_lies_where_it_says(
     name: str, plane: str, normal: list[float]
 ) -> None:
@@ -117,16 +110,7 @@ def test_shapes_of_a_merged_model_stay_where_they_were(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.pose[:3, 3], [0, 0, 0.25], atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("uri", "format_"),
-    [
-        ("meshes/arm.stl", "stl"),
-        ("meshes/arm.STL", "stl"),
-        ("file://meshes/arm.obj", "obj"),
-        ("model://lamp/meshes/arm.dae", "dae"),
-        ("package://lamp/meshes/arm.glb", "glb"),
-    ],
-)
+@table("uri, format_")
 def test_a_mesh_is_found_as_an_included_model_is(tmp_path: Path, uri: str, format_: str) -> None:
     file = tmp_path / "lamp" / "meshes" / uri.rpartition("/")[2]
     file.parent.mkdir(parents=True)
@@ -204,13 +188,7 @@ def test_what_is_no_number_is_refused(name: str, geometry: str, more: str, probl
     assert str(refused.value) == f"arm.{name}:2: {problem}"
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("1 0", "'1 0' has 2 numbers; a colour is three or four numbers, r g b a"),
-        ("nan 0 0", "'nan' is no number; a number is written as 3.24, -.5 or 32e-4"),
-    ],
-)
+@table("text, problem")
 def test_a_colour_of_skel_that_is_none_is_left_out_with_a_warning(text: str, problem: str) -> None:
     model = load("skel", shape("skel", "<box/>", f"<color>{text}</color>"))
     assert [found.colour for found in model.links[0].shapes] == [None]

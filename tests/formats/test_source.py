@@ -11,6 +11,7 @@ import pytest
 
 from motiond.formats import FormatError, load_motion, load_motions, load_robots
 from motiond.formats.io.source import MOTION_SIZE, Source
+from tests.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,17 +142,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_whole(
     assert len(Source(path).read()) == 3_000_000
 
 
-@pytest.mark.parametrize(
-    ("name", "printable"),
-    [
-        (b"wav\xff", r"wav\xff"),
-        (b"wa\nve", r"wa\x0ave"),
-        (b"\x1b[2Jwave", r"\x1b[2Jwave"),
-        ("wave\u202e".encode(), r"wave\u202e"),
-        ("\u3000Wëllê 波".encode(), "\u3000Wëllê 波"),
-        (b"back\\slash", r"back\slash"),
-    ],
-)
+@table("name, printable")
 def test_names_of_motions_are_printable(tmp_path: Path, name: bytes, printable: str) -> None:
     path = tmp_path / os.fsdecode(name + b".seq")
     path.write_text(SEQ)

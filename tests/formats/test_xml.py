@@ -51,18 +51,7 @@ def refusal(data: str | bytes) -> str:
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize(
-    ("before", "expected"),
-    [
-        (f"<!-- by hand -->{DECLARATION}", [f"1: {FIRST}"]),
-        (f"\n\n{DECLARATION}", [f"3: {FIRST}"]),
-        (f"\ufeff<!-- a --> <!--b-->\n{DECLARATION}", [f"2: {FIRST}"]),
-        (f"<!-- a -- b -->\n{DECLARATION}", [f"1: {DASHES}", f"2: {FIRST}"]),
-        ("<!-- a -- b -->", [f"1: {DASHES}"]),
-        ("<!-- a\n--- --\n\n b --->\n<!-- - -->\n<!---x--->", [f"2: {DASHES}", f"6: {DASHES}"]),
-        (f"{DECLARATION}<!----><!-->--><!-- a - b -->", []),
-    ],
-)
+@table("before, expected")
 def test_slips_that_other_readers_let_pass_are_read_with_a_warning(
     name: str, before: str, expected: list[str]
 ) -> None:
@@ -164,19 +153,7 @@ def limits_of(name: str, lower: str) -> list[float]:
 
 
 @pytest.mark.parametrize("name", ["skel", "sdf", "xmdi"])
-@pytest.mark.parametrize(
-    "lower",
-    [
-        "-1.05",
-        "<!-- deg -->-1.05",
-        "-1.05<!-- rad -->",
-        "\n<!-- a -->\n<!-- b --> -1.05 <?c?>\n",
-        "-1<!-- , -->.05",
-        "<![CDATA[-1.05]]>",
-        "<!-- a --><![CDATA[-1]]>.05",
-        "&#45;1.05",
-    ],
-)
+@table("lower")
 def test_a_comment_within_an_element_does_not_cut_its_value(name: str, lower: str) -> None:
     assert limits_of(name, lower) == [-1.05]
 

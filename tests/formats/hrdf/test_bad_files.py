@@ -45,19 +45,7 @@ def test_wrong_attribute_is_refused(body: str, message: str) -> None:
     assert refusal(robot(body)) == f"arm.hrdf:2: {message}"
 
 
-@pytest.mark.parametrize(
-    ("element", "path", "fault"),
-    [
-        ("mesh_path", "/a.obj", "is absolute"),
-        ("mesh_path", "C:/a.obj", "is absolute"),
-        ("mesh_path", "ftp://example.com/a.obj", "is a web address"),
-        ("mesh_path", "meshes\\a.obj", "has a backslash"),
-        ("path", "/a.hrdf", "is absolute"),
-        ("path", "https://example.com/a.hrdf", "is a web address"),
-        ("path", "parts\\a.hrdf", "has a backslash"),
-        ("path", "", "is empty"),
-    ],
-)
+@table("element, path, fault")
 def test_paths_are_relative(element: str, path: str, fault: str) -> None:
     tag = "include" if element == "path" else 'rigid-body mass="1"'
     assert refusal(robot(f'<{tag} {element}="{path}"/>')) == (

@@ -205,14 +205,7 @@ def test_an_empty_mesh_path_is_no_mesh() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("trans", "values", "read"),
-    [
-        ("1+1 0 pi", (2, 0, np.pi), "1 0 0"),
-        ("-pi/2 .5*2 (1+1)", (-np.pi / 2, 1, 2), "0 0.5 0"),
-        ("1e-1*2 --1 1/2", (0.2, 1, 0.5), "0.1 0 1"),
-    ],
-)
+@table("trans, values, read")
 def test_formulas_in_a_translation_are_evaluated_with_a_warning(
     trans: str, values: tuple[float, ...], read: str
 ) -> None:

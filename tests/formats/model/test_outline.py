@@ -11,6 +11,7 @@ import pytest
 from motiond.formats import RobotModel, Shape, hrdf, load_robot, sdf
 from motiond.formats.io.source import Source
 from motiond.formats.model.outline import derived_shapes
+from tests.tables import table
 
 ROBOTS = Path(__file__).parents[3] / "config" / "robots"
 
@@ -58,16 +59,7 @@ def test_no_strut_is_thinner_or_thicker_than_fits_the_robot(mass: float, radius:
     assert boom.size == pytest.approx((radius, 0.4))
 
 
-@pytest.mark.parametrize(
-    ("joint", "kind", "along"),
-    [
-        ("revolute", "cylinder", [0, 1, 0]),
-        ("continuous", "cylinder", [0, 1, 0]),
-        ("screw", "cylinder", [0, 1, 0]),
-        ("prismatic", "box", [0, 1, 0]),
-        ("ball", "sphere", None),
-    ],
-)
+@table("joint, kind, along")
 def test_a_housing_lies_along_the_axis_of_each_joint(
     joint: str, kind: str, along: list[float] | None
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from motiond.formats import Coordinate, Frame, Joint, JointType, Link, RobotModel
 from motiond.formats.arrays import Floats
+from tests.tables import table
 
 
 def pose(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Floats:
@@ -189,18 +190,7 @@ def test_joint_that_closes_a_loop_moves_but_carries_nothing() -> None:
     np.testing.assert_allclose(poses["boom"][:3, 3], [13, 0, 3], atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("kind", "units"),
-    [
-        ("revolute", "rad"),
-        ("prismatic", "m"),
-        ("screw", "rad"),
-        ("ball", "rad rad rad"),
-        ("translational", "m m m"),
-        ("planar", "m m rad"),
-        ("free", "rad rad rad m m m"),
-    ],
-)
+@table("kind, units")
 def test_each_coordinate_is_in_rad_or_in_m(kind: JointType, units: str) -> None:
     moving = joint("j", kind, "world", "mast", (0, 0, 1))
     assert [moving.unit(number) for number in range(len(units.split()))] == units.split()

@@ -60,13 +60,7 @@ def test_wrong_link_is_refused(link: str, message: str) -> None:
     assert refusal(model(f'<link name="L">{link}</link>')) == f"arm.sdf:3: {message}"
 
 
-@pytest.mark.parametrize(
-    "inertia",
-    [
-        "<mass>0</mass><inertia><ixx>0</ixx><iyy>0</iyy><izz>0</izz></inertia>",
-        "<inertia><ixx>0.010001</ixx><iyy>0.01</iyy><izz>0.02000101</izz></inertia>",
-    ],
-)
+@table("inertia")
 def test_point_masses_and_rounded_plates_are_possible(inertia: str) -> None:
     assert load(model(f'<link name="L"><inertial>{inertia}</inertial></link>'))
 

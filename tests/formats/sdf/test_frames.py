@@ -250,17 +250,7 @@ def axis_of(robot: RobotModel, name: str) -> list[float]:
     return [float(value) for value in np.round(axes[0], 9)]
 
 
-@pytest.mark.parametrize(
-    ("expressed_in", "axis"),
-    [
-        ("", [1, 0, 0]),
-        ("J", [1, 0, 0]),
-        ("C", [1, 0, 0]),
-        ("P", [0, -1, 0]),
-        ("__model__", [0, -1, 0]),
-        ("pendulum", [0, -1, 0]),
-    ],
-)
+@table("expressed_in, axis")
 def test_name_of_its_own_model_means_the_model_frame_in_an_axis(expressed_in: str, axis: list[float]) -> None:
     (robot,) = load(turning(expressed_in))
     assert axis_of(robot, "J") == axis
@@ -284,15 +274,7 @@ def test_name_of_its_own_model_in_an_axis_means_the_model_it_stands_in() -> None
     ]
 
 
-@pytest.mark.parametrize(
-    ("expressed_in", "reason"),
-    [
-        ("nowhere", "there is no such frame in model 'pendulum'"),
-        ("world", "there is no such frame in model 'pendulum'"),
-        ("other", "there is no such frame in model 'pendulum'"),
-        ("hoook", "there is no such frame in model 'pendulum'; did you mean 'hook'?"),
-    ],
-)
+@table("expressed_in, reason")
 def test_axis_in_a_frame_that_is_not_there_is_refused(expressed_in: str, reason: str) -> None:
     body = f"""<world name="w">{turning(expressed_in, '<frame name="hook"/>')}
     <model name="other"><link name="L"/></model></world>"""

@@ -35,21 +35,7 @@ def refusal(path: str = "yard.sdf", within: tuple[str, ...] = ()) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("uri", "place"),
-    [
-        ("wheel.sdf", "wheel.sdf"),
-        (" parts/wheel.sdf\n", "parts/wheel.sdf"),
-        ("file://parts/wheel.sdf", "parts/wheel.sdf"),
-        ("wheel", "wheel/model.sdf"),
-        ("model://wheel", "wheel/model.sdf"),
-        ("package://wheel", "wheel/model.sdf"),
-        ("model://wheel/model.sdf", "wheel/model.sdf"),
-        ("model://wheel", "elsewhere/wheel/model.sdf"),
-        ("wheel", "elsewhere/wheel/model.sdf"),
-        ("wheel.sdf", "further/wheel.sdf"),
-    ],
-)
+@table("uri, place")
 def test_uri_is_looked_for_beside_the_file_and_along_the_path(
     uri: str, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,15 +54,7 @@ def test_models_beside_each_other_find_each_other() -> None:
     assert load_robot("models/cart/cart.sdf").name == "wheel"
 
 
-@pytest.mark.parametrize(
-    ("include", "name", "position"),
-    [
-        ("", "wheel", [9, 0, 0]),
-        ("<name>spare</name>", "spare", [9, 0, 0]),
-        ("<pose>0 2 0 0 0 0</pose>", "wheel", [0, 2, 0]),
-        ("<pose/>", "wheel", [0, 0, 0]),
-    ],
-)
+@table("include, name, position")
 def test_include_may_rename_and_place_its_model(include: str, name: str, position: list[float]) -> None:
     write("wheel.sdf", WHEEL)
     write("yard.sdf", world(f"<uri>wheel.sdf</uri>{include}"))

@@ -10,6 +10,7 @@ import pytest
 
 from motiond.formats import load_robot, load_robots, sdf
 from motiond.formats.io.source import Source
+from tests.tables import table
 
 if TYPE_CHECKING:
     from motiond.formats import Joint, RobotModel
@@ -106,20 +107,7 @@ def test_limits_that_are_none_are_infinite(limit: str, expected: tuple[float, ..
     assert (one.lower, one.upper, one.velocity_limit, one.effort_limit) == expected
 
 
-@pytest.mark.parametrize(
-    ("type_", "names", "axes"),
-    [
-        ("fixed", [], []),
-        ("revolute", ["J"], [[0, 1, 0]]),
-        ("Continuous", ["J"], [[0, 1, 0]]),
-        ("prismatic", ["J"], [[0, 1, 0]]),
-        ("screw", ["J"], [[0, 1, 0]]),
-        ("universal", ["J_1", "J_2"], [[0, 1, 0], [1, 0, 0]]),
-        ("revolute2", ["J_1", "J_2"], [[0, 1, 0], [1, 0, 0]]),
-        ("gearbox", ["J_1", "J_2"], [[0, 1, 0], [1, 0, 0]]),
-        ("ball", ["J_x", "J_y", "J_z"], np.eye(3).tolist()),
-    ],
-)
+@table("type_, names, axes")
 def test_every_joint_type_has_its_coordinates_and_axes(
     type_: str, names: list[str], axes: list[list[float]]
 ) -> None:
@@ -129,31 +117,14 @@ def test_every_joint_type_has_its_coordinates_and_axes(
     np.testing.assert_allclose(read.axes, np.reshape(axes, (-1, 3)), atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("version", "flag", "axis"),
-    [
-        ("1.4", "", [0, 0, -1]),
-        ("1.4", "false", [0, 1, 0]),
-        ("1.5", "", [0, 1, 0]),
-        ("1.6", "true", [0, 0, -1]),
-        ("1.6", "0", [0, 1, 0]),
-        ("1.7", "true", [0, 1, 0]),
-    ],
-)
+@table("version, flag, axis")
 def test_axis_of_an_old_file_may_be_in_the_model_s_frame(version: str, flag: str, axis: list[float]) -> None:
     element = f"<use_parent_model_frame>{flag}</use_parent_model_frame>" if flag else ""
     read = joint("revolute", f"<axis><xyz>0 1 0</xyz>{element}</axis>", version)
     np.testing.assert_allclose(read.axes, [axis], atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("pitch", "expected"),
-    [
-        ("<screw_thread_pitch>0.5</screw_thread_pitch>", 0.5),
-        ("<thread_pitch>-12.566370614359172</thread_pitch>", 0.5),
-        ("<thread_pitch>7</thread_pitch><screw_thread_pitch>-0.002</screw_thread_pitch>", -0.002),
-    ],
-)
+@table("pitch, expected")
 def test_screw_moves_by_its_pitch_in_one_turn(pitch: str, expected: float) -> None:
     read = joint("screw", f"<axis><xyz>0 0 1</xyz></axis>{pitch}")
     assert read.pitch_m == pytest.approx(expected)
@@ -185,17 +156,7 @@ def test_gearbox_keeps_its_ratio_for_whoever_moves_it() -> None:
     assert load(f'<link name="P"/><link name="C"/>{joint_}').metadata == {"gearbox_ratio": {"J": 3}}
 
 
-@pytest.mark.parametrize(
-    ("pose", "same"),
-    [
-        ('<pose degrees="true">1 2 3 90 -45 30</pose>', "1 2 3 1.5707963268 -0.7853981634 0.5235987756"),
-        ('<pose rotation_format="euler_rpy">1 2 3 0 0 1</pose>', "1 2 3 0 0 1"),
-        ('<pose rotation_format="quat_xyzw">1 2 3 0 0 0.7071068 0.7071068</pose>', "1 2 3 0 0 1.5707963268"),
-        ('<pose rotation_format="quat_xyzw"/>', "0 0 0 0 0 0"),
-        ('<pose degrees="TRUE"></pose>', "0 0 0 0 0 0"),
-        ("<pose>\n 1  2\t3\n0 0 -.5e0</pose>", "1 2 3 0 0 -0.5"),
-    ],
-)
+@table("pose, same")
 def test_poses_are_angles_degrees_or_quaternions(pose: str, same: str) -> None:
     robot = load(f'<link name="A">{pose}</link><link name="B"><pose>{same}</pose></link>')
     found = robot.forward_kinematics([])

@@ -1,6 +1,6 @@
 """Bad .seq files: every problem is reported, with its line, and all at once."""
 
-# ruff: noqa: E501, ISC004 - whole messages read best in one piece
+# ruff: noqa: ISC004 - whole messages read best in one piece
 
 from __future__ import annotations
 
@@ -83,33 +83,7 @@ def test_bad_rows_are_refused(rows: str, message: str) -> None:
     assert refusal(doc(rows)) == f"case.seq:{message}"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("formatVersion: 2", "formatVersion: new", "3: formatVersion is 'new'; versions 1 to 4 are read; save the file in one of them"),
-        ("formatVersion: 2", "format_version: 0", "3: format_version is 0; versions 1 to 4 are read; save the file in one of them"),
-        ("type: CompositeSeq\n", "", "1: the top node has no type; a motion of version 2 has CompositeSeq; add type"),
-        ("CompositeSeq", "PauseSeq", "1: type is 'PauseSeq'; a motion of version 2 has CompositeSeq; correct it"),
-        ("BodyMotion", "Dance", "2: content is 'Dance'; a motion of version 2 has BodyMotion; correct it"),
-        ("frameRate: 10\n", "", "5: component 0 has no frameRate; neither has the top node; add frameRate"),
-        ("Rate: 10", "Rate: 0", "4: frameRate is 0; a frame rate lies between 0.001 and 100000 frames/s; correct it"),
-        ("Rate: 10", "Rate: 1e9", "4: frameRate is 1e9; a frame rate lies between 0.001 and 100000 frames/s; correct it"),
-        ("Rate: 10", "Rate: .nan", "4: frameRate is '.nan'; a frame rate lies between 0.001 and 100000 frames/s; correct it"),
-        ("Rate: 10", "Rate: [ 10 ]", "4: frameRate is a sequence; a frame rate lies between 0.001 and 100000 frames/s; correct it"),
-        ("Rate: 10", "Rate: 10\nframe_rate: 20", "5: frame_rate stands beside frameRate; frameRate on line 4 says it already; remove one of them"),
-        ("Rate: 10", "Rate: 10\nnumFrames: many", "5: numFrames is 'many'; it is a whole number; correct it"),
-        ("Rate: 10", "Rate: 10\nhasFrameTime: perhaps", "5: hasFrameTime is 'perhaps'; it is true or false; correct it"),
-        ("Rate: 10", "Rate: 10\nhasFrameTime: true", "11: row 0 has 2 numbers; numParts is 2 and hasFrameTime adds the time; add the missing value or correct numParts"),
-        ("    numParts: 2\n", "", "6: component 0 has no numParts; a MultiValueSeq needs it; add numParts"),
-        ("numParts: 2", "numParts: 1000000000", "8: numParts is 1000000000; a MultiValueSeq has 1 to 10000 parts; correct it"),
-        ("numParts: 2", "numParts: 1.5", "8: numParts is 1.5; a MultiValueSeq has 1 to 10000 parts; correct it"),
-        ("numParts: 2", "numParts: 2\n    partLabels: [ hip ]", "9: partLabels has 1 label; component 0 has 2 parts; give each part one"),
-        ("numParts: 2", "numParts: 2\n    partLabels: [ hip, '' ]", "9: partLabels has an empty label; a label names one part; give each part its own"),
-        ("    content: JointDisplacement\n", "", "6: component 0 has no content; it says what the component is; add content"),
-        ("    frames:\n      - [ 0, 1 ]\n", "", "6: component 0 has no frames; a component holds frames; add frames"),
-        ("MultiValueSeq", "TorqueSeq", "1: no component is of a known type; add JointDisplacement"),
-    ],
-)  # fmt: skip
+@table("old, new, message")
 def test_bad_keys_are_refused(old: str, new: str, message: str) -> None:
     text = doc()
     assert old in text

@@ -17,6 +17,7 @@ from motiond.formats import FormatError, Motion, seq
 from motiond.formats.io.source import Source
 from motiond.formats.seq import reader, tree
 from motiond.formats.seq.rows import CHUNK_BYTES, cut_rows
+from tests.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -239,15 +240,7 @@ def test_rows_beside_a_component_of_unknown_type_are_not_read_one_by_one_as_yaml
     assert (odd.tolist() if isinstance(odd, np.ndarray) else odd) == frames
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (rb"(?<=[ \[])0\.(?=\d)", b"."),
-        (rb"(?<=[ \[])(?=\d+\.)", b"+"),
-        (rb"\.0(?=[,\s\]])", b"."),
-        (rb"(?<=\d)(?=\s*\])", b" ,"),
-    ],
-)
+@table("old, new")
 @pytest.mark.parametrize("layout", [*OTHER_LAYOUTS, one_to_a_line_each])
 def test_numbers_that_json_does_not_know_are_not_read_one_by_one_as_yaml(
     layout: Callable[[dict[str, Any]], bytes], old: bytes, new: bytes, monkeypatch: pytest.MonkeyPatch

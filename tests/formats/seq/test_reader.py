@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from motiond.formats import Motion, load_motion, trim_frames
+from tests.tables import table
 
 ROOT = Path(__file__).parents[3]
 GOOD = ROOT / "tests" / "files" / "good"
@@ -131,23 +132,7 @@ def test_rows_inside_a_text_are_text() -> None:
     assert motion.metadata["unknown"]["note"] == "- [ 9, 9 ]\n" * 20
 
 
-@pytest.mark.parametrize(
-    ("spelling", "value"),
-    [
-        ("1e5", 1e5),
-        ("1E+2", 100),
-        (".5", 0.5),
-        ("1.", 1),
-        ("+1", 1),
-        ("-.25e1", -2.5),
-        ("010", 10),
-        ("0o10", 8),
-        ("0x1F", 31),
-        ("-0", 0),
-        ("123456789012345678901234567890", 1.2345678901234568e29),
-        ("5e-324", 5e-324),
-    ],
-)
+@table("spelling, value")
 @pytest.mark.parametrize("rows", [1, 20])
 def test_numbers_are_those_of_yaml_1_2(spelling: str, value: float, rows: int) -> None:
     motion = read(f"{HEAD}components:\n{JOINTS}    frames:\n" + f"      - [ 0, {spelling} ]\n" * rows)

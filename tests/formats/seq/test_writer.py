@@ -52,19 +52,7 @@ def test_version_4_is_laid_out_as_choreonoid_does(tmp_path: Path) -> None:
     assert (tmp_path / "wave.seq").read_text() == (FILES / "good" / "written.seq").read_text()
 
 
-@pytest.mark.parametrize(
-    ("version", "keys", "contents"),
-    [
-        (1, {"type": "BodyMotion", "formatVersion": 1}, {"JointPosition", "LinkPosition", "RelativeZMP"}),
-        (2, {"type": "CompositeSeq", "formatVersion": 2}, {"JointDisplacement", "LinkPosition", "ZMP"}),
-        (
-            3,
-            {"type": "CompositeSeq", "formatVersion": 3},
-            {"MultiJointDisplacementSeq", "MultiLinkPositionSeq", "ZMPSeq"},
-        ),
-        (4, {"type": "CompositeSeq", "format_version": 4}, {"JointDisplacement", "LinkPosition", "ZMP"}),
-    ],
-)
+@table("version, keys, contents")
 def test_each_version_has_its_own_names(
     version: int, keys: dict[str, Any], contents: set[str], tmp_path: Path
 ) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 
 from motiond.formats import load_robot, load_robots, skel
 from motiond.formats.io.source import Source
@@ -190,16 +189,7 @@ def test_each_joint_type_moves_its_child(
     assert model.warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("inside", "names"),
-    [
-        (joint("universal", axis("1 0 0") + axis("0 1 0", "axis2")), ["j_1", "j_2"]),
-        (joint("euler", "<axis_order>zyx</axis_order>"), ["j_z", "j_y", "j_x"]),
-        (joint("planar", '<plane type="zx"/>'), ["j_z", "j_x", "j_angle"]),
-        (joint("free"), ["j_rot_x", "j_rot_y", "j_rot_z", "j_pos_x", "j_pos_y", "j_pos_z"]),
-        (joint("revolute", axis("1 0 0") + '<dof name="elbow"/>'), ["elbow"]),
-    ],
-)
+@table("inside, names")
 def test_coordinates_are_named_as_in_dart(inside: str, names: list[str]) -> None:
     assert [one.name for one in robot(inside).joints[1].coordinates] == names
 

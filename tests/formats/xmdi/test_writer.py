@@ -12,6 +12,7 @@ from lxml import etree
 
 from motiond.formats import FormatError, KeyFrames, Motion, dump_motion, load_motion
 from motiond.formats.xmdi.writer import key_rows
+from tests.tables import table
 
 FILES = Path(__file__).parents[2] / "files"
 MOST_ROWS = 3 * 1024 + 1
@@ -78,16 +79,7 @@ def test_without_tolerance_every_row_comes_back_to_the_bit(
     assert path.stat().st_size < 40 * positions.size
 
 
-@pytest.mark.parametrize(
-    ("values", "rows"),
-    [
-        ([0, 1, 2, 3], [0, 3]),
-        ([0, 0, 1, 1, 1, 0, 0], [0, 1, 2, 4, 5, 6]),
-        ([0, 1, 0], [0, 1, 2]),
-        ([0, 0.05, 0], [0, 2]),
-        ([7], [0]),
-    ],
-)
+@table("values, rows")
 def test_rows_on_a_line_between_others_are_left_out(values: list[float], rows: list[int]) -> None:
     assert key_rows(np.arange(len(values), dtype=float), np.array(values, float), 0.1).tolist() == rows
 
