@@ -293,16 +293,6 @@ def test_names_longer_than_anybody_needs_are_refused_on_their_line(name: str, in
     assert refusal(name, xml(name, "\n" + inside.format("q" * 1001))) == message
 
 
-@pytest.mark.parametrize("name", ROOTS)
-def test_an_element_may_have_a_thousand_attributes(name: str) -> None:
-    many = " ".join(f'b{number}=""' for number in range(1000))
-    try:
-        told = repr(load(name, xml(name, f"\n<a {many}/>")))
-    except FormatError as error:
-        told = str(error)
-    assert "attributes;" not in told
-
-
 @table("name, word, inside")
 def test_many_numbers_take_little_more_memory_than_their_text(name: str, word: str, inside: str) -> None:
     numbers = word * 20_000

@@ -47,10 +47,3 @@ def test_the_tools_for_motions_are_public() -> None:
     named = set(TOOL.findall(tools))
     assert {"concatenate", "mirror", "trim"} <= named
     assert named <= set(formats.__all__)
-
-
-@pytest.mark.parametrize("module", ["", ".io", ".model", ".hrdf", ".sdf", ".seq", ".skel", ".xmdi"])
-def test_every_public_name_is_there(module: str) -> None:
-    found = import_module(f"motiond.formats{module}")
-    assert [name for name in found.__all__ if not hasattr(found, name)] == []
-    assert len(set(found.__all__)) == len(found.__all__)

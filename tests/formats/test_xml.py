@@ -67,9 +67,12 @@ def test_slips_are_read_in_every_utf(name: str, encoding: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_comment_before_the_declaration_hides_no_format(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_neither_a_comment_before_the_declaration_nor_utf_16_hides_a_format(
+    name: str, encoding: str, tmp_path: Path
+) -> None:
     path = tmp_path / "file.xml"
-    path.write_text(f"<!-- a -- b --> {DECLARATION}{FILES[name]}")
+    path.write_bytes(f"<!-- a -- b --> {DECLARATION}{FILES[name]}".encode(encoding))
     (found,) = (load_motions if name == "xmdi" else load_robots)(path)
     assert len(found.warnings) == 2
 

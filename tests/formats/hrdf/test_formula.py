@@ -17,8 +17,6 @@ from motiond.formats.hrdf.formula import (
 )
 from tests.tables import table
 
-SYNTAX = "a formula is made of numbers, pi, + - * / and parentheses"
-
 
 @table("text, value")
 def test_formula_has_its_value(text: str, value: float) -> None:

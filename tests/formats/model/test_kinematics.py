@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,9 +19,10 @@ QUARTER = np.pi / 2
 X, Y, Z = np.eye(3)
 
 
-def robot(kind: JointType, axes: ArrayLike, count: int, pitch_m: float = 0.0) -> RobotModel:
+def robot(kind: JointType, axes: ArrayLike, count: int, **more: Any) -> RobotModel:
     coordinates = tuple(Coordinate(f"q{number}") for number in range(count))
-    joint = Joint("joint", kind, "world", "body", np.array(axes, float), coordinates, pitch_m=pitch_m)
+    joint = Joint("joint", kind, "world", "body", np.array(axes, float), coordinates)
+    joint = replace(joint, **more)
     return RobotModel("robot", "test", "1", (joint,), (Link("body"),), (), "body")
 
 
@@ -46,6 +48,10 @@ CASES: list[tuple[RobotModel, ArrayLike, Floats]] = [
     (robot("translational", (X, Y, Z), 3), (1, 2, 3), pose((X, Y, Z), (1, 2, 3))),
     (robot("planar", (Z, X, Y), 3), (1, 2, QUARTER), pose((-Z, Y, X), (2, 0, 1))),
     (robot("screw", (Z,), 1, pitch_m=0.4), (QUARTER,), pose((Y, -X, Z), (0, 0, 0.1))),
+    (robot("screw", (Z,), 1, pitch_m=0.4, gear_ratio=0.5), (QUARTER / 2,), pose((Y, -X, Z), (0, 0, 0.1))),
+    # A gearbox turns its parent and its child in a common body.
+    (robot("gearbox", (Z, X), 2), (QUARTER, 0), pose((-Y, X, Z), HERE)),
+    (robot("gearbox", (Z, X), 2), (0, QUARTER), pose((X, Z, -Y), HERE)),
 ]
 
 

@@ -63,17 +63,6 @@ def test_places_follow_from_the_joints_whatever_their_order_in_the_model() -> No
     np.testing.assert_array_equal(poses["rail"], poses["slide"])
 
 
-def test_many_postures_at_once_are_as_one_by_one() -> None:
-    model = arm()
-    postures = np.random.default_rng(0).uniform(-3, 3, (50, 2))
-    together = model.forward_kinematics(postures)
-    for k, posture in enumerate(postures):
-        for name, one in model.forward_kinematics(posture).items():
-            assert one.shape == (4, 4)
-            np.testing.assert_allclose(together[name][k], one, atol=1e-14)
-    assert model.forward_kinematics(np.empty((0, 2)))["focus"].shape == (0, 4, 4)
-
-
 def test_frames_that_no_joint_moves_come_for_every_posture_too() -> None:
     still = RobotModel("box", "test", "1", (), (Link("box", pose=pose(z=1)),), (), "box")
     assert still.forward_kinematics(np.empty((3, 0)))["box"].shape == (3, 4, 4)
@@ -91,14 +80,6 @@ def test_revolute_joint_turns_right_handed_about_any_axis() -> None:
     assert np.trace(turned) == pytest.approx(1 + 2 * np.cos(1.3))
     across = np.cross(axis, [0, 0, 1])
     assert np.cross(across, turned @ across) @ axis > 0
-
-
-def test_screw_advances_by_its_pitch_each_turn() -> None:
-    screw = joint("turn", "screw", "world", "mast", (0, 1, 0), pitch_m=0.004, gear_ratio=0.5)
-    model = arm(joints=(screw,), links=(Link("mast"),), frames=(), base_pose=np.eye(4))
-    place = model.forward_kinematics([np.pi / 4])["mast"]
-    np.testing.assert_allclose(place[:3, 3], [0, 0.001, 0])
-    np.testing.assert_allclose(place[:3, :3], [[0, 0, 1], [0, 1, 0], [-1, 0, 0]], atol=1e-15)
 
 
 def test_link_wins_where_a_joint_shares_its_name() -> None:
@@ -194,14 +175,3 @@ def test_joint_that_closes_a_loop_moves_but_carries_nothing() -> None:
 def test_each_coordinate_is_in_rad_or_in_m(kind: JointType, units: str) -> None:
     moving = joint("j", kind, "world", "mast", (0, 0, 1))
     assert [moving.unit(number) for number in range(len(units.split()))] == units.split()
-
-
-def test_gearbox_turns_its_parent_and_its_child_in_a_common_body() -> None:
-    gears = Joint(
-        "gears", "gearbox", "world", "wheel", np.eye(3)[[2, 0]], (Coordinate("in"), Coordinate("out"))
-    )
-    model = RobotModel("box", "test", "1", (gears,), (Link("wheel"),), (), "wheel")
-    turned = model.forward_kinematics([np.pi / 2, 0])["wheel"]
-    np.testing.assert_allclose(turned[:3, :3] @ [0, 1, 0], [1, 0, 0], atol=1e-12)
-    turned = model.forward_kinematics([0, np.pi / 2])["wheel"]
-    np.testing.assert_allclose(turned[:3, :3] @ [0, 1, 0], [0, 0, 1], atol=1e-12)

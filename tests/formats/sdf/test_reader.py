@@ -188,16 +188,6 @@ def test_what_robots_do_not_need_is_passed_over() -> None:
     assert robot.warnings == ()
 
 
-@pytest.mark.parametrize("name", ["arm.sdf", "yard.WORLD", "arm.xml"])
-def test_sdf_is_known_by_suffix_or_root(name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    path.write_text(
-        '<?xml version="1.0"?><!-- <robot> -->'
-        '<sdf version="1.9"><model name="m"><link name="L"/></model></sdf>'
-    )
-    assert load_robot(path).name == "m"
-
-
 def test_file_without_models_holds_no_robot() -> None:
     text = b'<sdf version="1.6"><world name="w"><light name="sun" type="point"/></world></sdf>'
     assert sdf.load(text, Source(Path("w.sdf"))) == []

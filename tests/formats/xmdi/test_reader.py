@@ -95,13 +95,6 @@ def test_what_a_container_holds_besides_motions_is_skipped_with_a_warning() -> N
     )
 
 
-@pytest.mark.parametrize("text", [GESTURES.read_text(), "<a><b><motion name='m'><servo name='s'>"])
-def test_xmdi_is_known_by_its_content(text: str, tmp_path: Path) -> None:
-    assert xmdi.sniff(text.encode())
-    (tmp_path / "gestures.xml").write_text(GESTURES.read_text())
-    assert len(load_motions(tmp_path / "gestures.xml")) == 2
-
-
 def test_a_list_longer_than_libxml2_reads_by_default_is_read() -> None:
     pause = " " * 5_100_000
     text = motion(servo(f"0.5{pause}1.5{pause}2.5", "0 1 2"))
