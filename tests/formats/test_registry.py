@@ -77,7 +77,7 @@ def test_a_file_that_nothing_reads_is_refused_with_the_reason() -> None:
     Path("arm.hrdf").write_text(ARM)
     Path("wave.seq").write_text(WAVE)
     Path("tea.txt").write_text("tea\n")
-    messages = {
+    messages: dict[tuple[str, Callable[[str], object]], str] = {
         ("arm.hrdf", load_motions): "is a robot description (hrdf); a motion is wanted here",
         ("wave.seq", load_robots): "is a motion (seq); a robot description is wanted here",
     }
