@@ -125,7 +125,7 @@ def _print_findings(findings: "list[Finding]") -> None:
         if finding.max_speed is not None:
             typer.echo(f"{where}: ok; {finding.duration_s:g} s, speed up to {finding.max_speed:.3g}")
         for line in (*finding.problems, *(f"warning: {warning}" for warning in finding.warnings)):
-            typer.echo(f"{finding.robot}: {line.removeprefix(f'{finding.robot}: ')}")
+            typer.echo(f"{finding.robot}: {line}")
 
 
 SourceFile = Annotated[Path, typer.Argument(metavar="IN", help="A motion file.")]

@@ -285,12 +285,11 @@ class MotionLibrary:
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
 
-    def unknown(self, name: str) -> str:
-        """Return the message that there is no such motion, with what there is."""
+    def unknown(self, name: str) -> tuple[str, str, str]:
+        """Return that there is no such motion, what there is, and a hint, which may be empty."""
         entries = self._entries
         known = f"there are {listed(entries)}" if entries else "there are no motions at all"
-        parts = (f"{self.joint_map.robot}: no motion '{name}'", known, nearest(name, entries))
-        return quoted_briefly("; ".join(part for part in parts if part))
+        return quoted_briefly(f"no motion '{name}'"), known, nearest(name, entries)
 
     def payload(self) -> dict[str, Any]:
         """Return the list of motions, JSON-ready; where not all fit, `more` is the number of the others.

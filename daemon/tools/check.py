@@ -125,8 +125,8 @@ def _check_robot(
     library.load_all()
     for motion in names or [entry.name for entry in library]:
         entry = library.get(motion)
-        unknown = Finding(name, motion, "", 0.0, None, (library.unknown(motion),))
-        finding = _finding(name, entry) if entry else unknown
+        unknown = "; ".join(filter(None, library.unknown(motion)))
+        finding = _finding(name, entry) if entry else Finding(name, motion, "", 0.0, None, (unknown,))
         still = unnoticed(entry.plan, joint_map, robot, bounds) if entry and entry.plan else ""
         yield replace(finding, warnings=(*finding.warnings, still)) if still else finding
 

@@ -91,7 +91,9 @@ class Uploads:
         folder = self._allowed("motions cannot be deleted")
         entry = self._library.get(motion)
         if entry is None:
-            raise RequestError.of("UNKNOWN_MOTION", self._library.unknown(motion))
+            raise RequestError(
+                "UNKNOWN_MOTION", self._library.joint_map.robot, *self._library.unknown(motion)
+            )
         if entry.file.parent != folder:
             reason = "its file was not put there by an upload"
             problem = f"{shortened(motion, 60)} cannot be deleted"

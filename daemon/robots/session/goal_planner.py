@@ -135,7 +135,9 @@ class GoalPlanner:
         """Return a motion as it is planned; raises RequestError if there is none, or it cannot be played."""
         entry = self._library.get(motion)
         if entry is None:
-            raise RequestError.of("UNKNOWN_MOTION", self._library.unknown(motion))
+            raise RequestError(
+                "UNKNOWN_MOTION", self._library.joint_map.robot, *self._library.unknown(motion)
+            )
         if entry.plan is None:
             raise RequestError.of("INVALID_MOTION", shortened(entry.reason, LONGEST_REASON))
         if not self._is_checked(entry.plan):

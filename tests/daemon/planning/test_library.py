@@ -280,10 +280,12 @@ def test_a_marker_file_that_loses_its_motion_is_warned_of_and_is_no_motion(
 
 def test_an_unknown_motion_is_answered_with_those_there_are(tmp_path: Path) -> None:
     write(tmp_path / "wave.seq", 0.0)
-    assert (
-        library_of(tmp_path).unknown("wafe") == "arm: no motion 'wafe'; there are wave; did you mean 'wave'?"
+    assert library_of(tmp_path).unknown("wafe") == (
+        "no motion 'wafe'",
+        "there are wave",
+        "did you mean 'wave'?",
     )
-    assert library_of().unknown("wafe") == "arm: no motion 'wafe'; there are no motions at all"
+    assert library_of().unknown("wafe") == ("no motion 'wafe'", "there are no motions at all", "")
 
 
 def named(folder: Path, name: bytes) -> Path:
@@ -497,9 +499,8 @@ def test_of_very_many_motions_a_part_is_listed(tmp_path: Path, monkeypatch: pyte
     assert [motion["name"] for motion in payload["motions"]] == [f"m{number:02}" for number in range(30)]
     assert payload["more"] == 5
     known = ", ".join(f"m{number:02}" for number in range(20))
-    assert motions.unknown("m99") == (
-        f"arm: no motion 'm99'; there are {known} and 15 more; did you mean 'm29'?"
-    )
+    there_are = f"there are {known} and 15 more"
+    assert motions.unknown("m99") == ("no motion 'm99'", there_are, "did you mean 'm29'?")
     monkeypatch.setattr(library, "MOST_LISTED_BYTES", 1_000)
     size = len(orjson.dumps(payload["motions"][0]))
     assert len(motions.payload()["motions"]) == 1_000 // size
