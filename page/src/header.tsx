@@ -3,6 +3,7 @@
 import { signal, useComputed } from "@preact/signals";
 import { STATE_WORDS, clock } from "./format";
 import { narrow } from "./appearance";
+import { gate, refusal } from "./permission";
 import { command, daemon, daemonId, fleet, heard, link, locked, lostSince, robots, takeControl, theme } from "./store";
 import type { Daemon } from "./messages";
 import type { Robot } from "./store";
@@ -95,7 +96,7 @@ function ControlState({ robot }: { robot: Robot }) {
       <span>{words}</span>
       {who === "me" && <button class="quiet" title="Let others take control; what plays plays on" onClick={() => void robot.control.release()}>Release</button>}
       {who === "other" && lease.takeover && (
-        <button disabled={locked.value} title={`Take it from ${lease.holder}, who is notified; what plays may stop softly`} onClick={() => void takeControl(robot)}>Take control</button>
+        <button {...gate(robot, "takeControl", `Take it from ${lease.holder}, who is notified; what plays may stop softly`)} onClick={() => void takeControl(robot)}>Take control</button>
       )}
     </p>
   );
@@ -113,8 +114,10 @@ export function StopButton({ robot }: { robot: Robot }) {
 /** Where no robot is chosen, whoever is in a hurry does not look for one. */
 function StopAll() {
   const all = (verb: string) => robots.peek().forEach((robot) => void command(robot, verb));
+  const halted = robots.value.filter((robot) => robot.halted.value && refusal(robot, "reset") === "");
   return (
     <div class="stops">
+      {halted.length > 0 && <button class="reset" title={`Take back the emergency stop or the fault of ${halted.map(({ name }) => name).join(", ")}`} onClick={() => halted.forEach((robot) => void command(robot, "reset"))}>Reset all</button>}
       <button class="stop" title="Stop all robots softly, on their paths (Esc)" onClick={() => all("stop")}>Stop all</button>
       <button class="estop" title="Halt all at once and stay so; not a safety-rated stop" onClick={() => all("estop")}>Emergency stop, all</button>
     </div>
@@ -129,11 +132,10 @@ function EstopButton({ robot }: { robot: Robot }) {
   );
 }
 
-function Reset({ robot }: { robot: Robot }) {
-  const state = robot.state.value?.state;
-  if (state !== "estopped" && state !== "fault") return null;
+export function Reset({ robot }: { robot: Robot }) {
+  if (!robot.halted.value) return null;
   return (
-    <button class="reset" disabled={locked.value || link.value !== "connected" || robot.control.who.value === "other"} onClick={() => void command(robot, "reset")}>
+    <button class="reset" {...gate(robot, "reset", "Take back the emergency stop or the fault")} onClick={() => void command(robot, "reset")}>
       Reset
     </button>
   );

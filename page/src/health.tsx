@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { fixed, span } from "./format";
-import { canCommand } from "./motions";
+import { gate } from "./permission";
 import type { DiagnosticsReport, Spread } from "./protocol";
 import { command, daemon } from "./store";
 import type { Robot } from "./store";
@@ -20,7 +20,6 @@ export function Health({ robot }: { robot: Robot }) {
 
 function Torque({ robot }: { robot: Robot }) {
   const on = robot.state.value?.torque ?? false;
-  const able = canCommand(robot) && !robot.moving.value;
   return (
     <>
       <div class="panel-head">
@@ -28,7 +27,7 @@ function Torque({ robot }: { robot: Robot }) {
         <span class="unit">{robot.description.value?.driver}, motiond {robot.description.value?.version}</span>
         <span class="space" />
         <span>Torque {on ? "on" : "off"}</span>
-        <button disabled={!able} onClick={() => void command(robot, on ? "disable" : "enable")}>Switch {on ? "off" : "on"}</button>
+        <button {...gate(robot, "torque")} onClick={() => void command(robot, on ? "disable" : "enable")}>Switch {on ? "off" : "on"}</button>
       </div>
       <Voltages robot={robot} />
     </>

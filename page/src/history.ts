@@ -4,6 +4,9 @@ import type { Telemetry } from "./messages";
 
 export const WINDOW_S = 60;
 const ROWS = 4096;
+/** A gap is as long, and as many times as long as the usual time between samples. */
+const GAP_S = 1;
+const GAP_SAMPLES = 4;
 
 export type Kind = "referencePosition" | "position" | "velocity" | "referenceEffort" | "effort" | "error";
 
@@ -29,8 +32,8 @@ export class History {
     return this.count ? this.stamps[(this.count - 1) % ROWS]! : -Infinity;
   }
 
-  /** Return times in s before the newest sample, and the values of each kind; null where there is none. */
-  series(joint: number, kinds: Kind[]): [number[], ...(number | null)[][]] {
+  /** Return times in s before the newest sample, and the values of each kind, times a factor; null where there is none. */
+  series(joint: number, kinds: Kind[], factor = 1): [number[], ...(number | null)[][]] {
     const latest = this.latestS;
     const times: number[] = [];
     const values: (number | null)[][] = kinds.map(() => []);
@@ -41,10 +44,10 @@ export class History {
       times.push(time);
       kinds.forEach((kind, k) => {
         const value = this.value(row, joint, kind);
-        values[k]!.push(Number.isFinite(value) ? value : null);
+        values[k]!.push(Number.isFinite(value) ? factor * value : null);
       });
     }
-    return [times, ...values];
+    return withGaps(times, values);
   }
 
   private value(row: number, joint: number, kind: Kind): number {
@@ -52,4 +55,21 @@ export class History {
     if (kind === "error") return at(0) - at(1);
     return at({ referencePosition: 0, position: 1, velocity: 2, referenceEffort: 3, effort: 4 }[kind]);
   }
+}
+
+/** Put a null where nothing is known for a while, so that a curve has a gap there. */
+export function withGaps(times: number[], values: (number | null)[][]): [number[], ...(number | null)[][]] {
+  const spacedTimes: number[] = [];
+  const spaced: (number | null)[][] = values.map(() => []);
+  let usual = Infinity;
+  times.forEach((time, row) => {
+    const interval = row ? time - times[row - 1]! : 0;
+    if (interval > Math.max(GAP_S, GAP_SAMPLES * usual)) {
+      spacedTimes.push(time - interval / 2);
+      spaced.forEach((one) => one.push(null));
+    } else if (row) usual = interval;
+    spacedTimes.push(time);
+    spaced.forEach((one, k) => one.push(values[k]![row] ?? null));
+  });
+  return [spacedTimes, ...spaced];
 }

@@ -9,7 +9,8 @@ import { Header, StopButton, helpOpen } from "./header";
 import { Health } from "./health";
 import { Joints } from "./joints";
 import { Login } from "./login";
-import { Motions, canCommand } from "./motions";
+import { Motions } from "./motions";
+import { refusal } from "./permission";
 import { Overview } from "./overview";
 import { Player } from "./player";
 import { close, preview } from "./preview";
@@ -119,10 +120,9 @@ function onKey(event: KeyboardEvent): void {
   if (place >= 0) location.hash = href(robot.name, VIEWS[place]!);
   else if (event.key === "?") helpOpen.value = true;
   else if (event.key === "/") document.getElementById("search")?.focus();
-  else if (event.key === " " && !target.closest("button, a, summary") && canCommand(robot)) {
-    const state = robot.state.value?.state;
-    if (state === "playing") void command(robot, "pause");
-    else if (state === "paused") void command(robot, "resume");
+  else if (event.key === " " && !target.closest("button, a, summary")) {
+    const act = (["pause", "resume"] as const).find((one) => refusal(robot, one) === "");
+    if (act) void command(robot, act);
   } else return;
   event.preventDefault();
 }

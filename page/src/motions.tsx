@@ -1,6 +1,6 @@
 /** The motions: what there is, why one is refused, and how to play, look at, queue, add and delete them. */
 
-import { signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { clock, fixed, timeOfDay } from "./format";
 import { now } from "./header";
@@ -8,20 +8,14 @@ import { fetching, open } from "./preview";
 import type { Answer } from "./messages";
 import type { ListedMotion } from "./protocol";
 import { upload } from "./connection";
-import { command, fleet, heard, link, locked, notify } from "./store";
+import { gate, refusal } from "./permission";
+import { command, fleet, link, notify } from "./store";
 import type { Robot } from "./store";
-
-/** Whether anything but a stop can be asked of a robot from here. */
-export function canCommand(robot: Robot): boolean {
-  return heard.value && !locked.value && robot.online.value && robot.control.who.value !== "other";
-}
 
 /** So many motions are drawn at first, and more when one gets there: a thousand would keep the page busy. */
 const ROWS = 40;
 
-const options = { speed: signal(1), loops: signal("1"), pingPong: signal(false), startAt: signal("") };
-
-function playBody(motion: string): object {
+function playBody({ options }: Robot, motion: string): object {
   const loop = options.loops.value === "forever" ? "forever" : Math.max(1, Math.round(Number(options.loops.value) || 1));
   const body = { motion, speed: options.speed.value, loop, ping_pong: options.pingPong.value };
   if (!options.startAt.value) return body;
@@ -45,8 +39,8 @@ export async function play(robot: Robot, motion: string): Promise<void> {
   const which = `${robot.name}/${motion}`;
   if (asked.has(which)) return;
   asked.add(which);
-  const time = options.startAt.peek();
-  const body = playBody(motion);
+  const time = robot.options.startAt.peek();
+  const body = playBody(robot, motion);
   const busy = robot.moving.peek() || robot.pending.peek().has("play");
   const answer = await command(robot, "play", busy ? { ...body, on_busy: "queue" } : body);
   asked.delete(which);
@@ -68,9 +62,9 @@ export function Motions({ robot }: { robot: Robot }) {
       <div class="panel-head">
         <h2 id="motions" tabIndex={-1}>Motions</h2>
         <input id="search" type="search" placeholder="Search (/)" aria-label="Search motions" value={search.value} onInput={(event) => (search.value = event.currentTarget.value)} />
-        <button class="quiet" disabled={!canCommand(robot)} aria-busy={robot.pending.value.has("motions/reload")} title="Read the motions' files again" onClick={() => robot.pending.peek().has("motions/reload") || void command(robot, "motions/reload")}>Reload</button>
+        <button class="quiet" {...gate(robot, "command", "Read the motions' files again")} aria-busy={robot.pending.value.has("motions/reload")} onClick={() => robot.pending.peek().has("motions/reload") || void command(robot, "motions/reload")}>Reload</button>
       </div>
-      <PlayOptions />
+      <PlayOptions robot={robot} />
       <Queue robot={robot} />
       <ul class="list">
         {shown.slice(0, most.value).map((motion) => <Motion key={motion.name} robot={robot} motion={motion} />)}
@@ -95,8 +89,8 @@ function More({ more }: { more(): void }) {
   return <li ref={end} class="empty">…</li>;
 }
 
-function PlayOptions() {
-  const { speed, loops, pingPong, startAt } = options;
+function PlayOptions({ robot }: { robot: Robot }) {
+  const { speed, loops, pingPong, startAt } = robot.options;
   const changed = speed.value !== 1 || loops.value !== "1" || pingPong.value || startAt.value !== "";
   const late = startAt.value !== "" && now.value > 0 && isTomorrow(startAt.value);
   return (
@@ -119,7 +113,6 @@ function PlayOptions() {
 
 function Motion({ robot, motion }: { robot: Robot; motion: ListedMotion }) {
   const plays = robot.moving.value && robot.state.value?.motion === motion.name;
-  const able = canCommand(robot) && robot.state.value?.state !== "estopped" && robot.state.value?.state !== "fault";
   const busy = robot.moving.value;
   const all = robot.jointNames.value.length;
   return (
@@ -138,13 +131,13 @@ function Motion({ robot, motion }: { robot: Robot; motion: ListedMotion }) {
         <span class="space" />
         {motion.ok && !fleet.value && <button class="quiet" disabled={link.value !== "connected"} aria-busy={fetching.value === motion.name} aria-label={`Preview ${motion.name}`} title="Look at it before anything moves" onClick={() => fetching.peek() === motion.name || void open(robot, motion.name)}>Preview</button>}
         {motion.ok && (
-          <button class={busy ? "" : "main"} disabled={!able} aria-busy={robot.pending.value.has("play")} aria-label={`${busy ? "Queue" : "Play"} ${motion.name}`} title={busy ? "Play it after what plays now" : "Play it"} onClick={() => void play(robot, motion.name)}>
+          <button class={busy ? "play" : "play main"} {...gate(robot, "play", busy ? "Play it after what plays now" : "Play it")} aria-busy={robot.pending.value.has("play")} aria-label={`${busy ? "Queue" : "Play"} ${motion.name}`} onClick={() => void play(robot, motion.name)}>
             {busy ? "Queue" : "Play"}
           </button>
         )}
         {motion.uploaded && !fleet.value && <Delete robot={robot} motion={motion.name} />}
       </div>
-      {motion.reason && <pre class="error">{motion.reason}</pre>}
+      {motion.reason && <Reason text={motion.reason} />}
       {!!motion.warnings?.length && (
         <details class="warnings">
           <summary>{motion.warnings.length} {motion.warnings.length === 1 ? "warning" : "warnings"}</summary>
@@ -155,10 +148,20 @@ function Motion({ robot, motion }: { robot: Robot; motion: ListedMotion }) {
   );
 }
 
+/** Why a motion cannot be played: its first line without folders, and the whole where that is asked for. */
+function Reason({ text }: { text: string }) {
+  return (
+    <details class="error">
+      <summary>{text.split("\n", 1)[0]!.replace(/^\S*\//, "")}</summary>
+      <pre>{text}</pre>
+    </details>
+  );
+}
+
 function Delete({ robot, motion }: { robot: Robot; motion: string }) {
   const asks = useSignal(false);
   if (!asks.value) {
-    return <button class="quiet" disabled={!canCommand(robot)} aria-label={`Delete ${motion}`} title="Delete its file" onClick={() => (asks.value = true)}>Delete</button>;
+    return <button class="quiet" {...gate(robot, "command", "Delete its file")} aria-label={`Delete ${motion}`} onClick={() => (asks.value = true)}>Delete</button>;
   }
   return (
     <span class="asks" role="group" aria-label={`Delete ${motion}?`}>
@@ -179,7 +182,7 @@ function Queue({ robot }: { robot: Robot }) {
     <section class="queue" aria-label="Queue">
       <div class="panel-head">
         <h3>Queue</h3>
-        <button class="quiet" disabled={!canCommand(robot)} onClick={() => void command(robot, "queue/clear")}>Clear</button>
+        <button class="quiet" {...gate(robot, "command")} onClick={() => void command(robot, "queue/clear")}>Clear</button>
       </div>
       <ol>
         {waiting.map((goal, index) => (
@@ -187,8 +190,8 @@ function Queue({ robot }: { robot: Robot }) {
             <div class="line">
               <span class="name">{goal.motion}</span>
               <span class="space" />
-              {index > 0 && <button class="quiet" disabled={!canCommand(robot)} aria-label={`${goal.motion} earlier`} title="One place earlier" onClick={() => void change("move", { goal_id: goal.goal_id, place: index })}>↑</button>}
-              <button class="quiet" disabled={!canCommand(robot)} aria-label={`Take ${goal.motion} out of the queue`} title="Take it out" onClick={() => void change("remove", { goal_id: goal.goal_id })}>✕</button>
+              {index > 0 && <button class="quiet" {...gate(robot, "command", "One place earlier")} aria-label={`${goal.motion} earlier`} onClick={() => void change("move", { goal_id: goal.goal_id, place: index })}>↑</button>}
+              <button class="quiet" {...gate(robot, "command", "Take it out")} aria-label={`Take ${goal.motion} out of the queue`} onClick={() => void change("remove", { goal_id: goal.goal_id })}>✕</button>
             </div>
           </li>
         ))}
@@ -210,7 +213,8 @@ function Upload({ robot }: { robot: Robot }) {
   const reports = useSignal<Report[]>([]);
   const send = async (files: FileList | null) => {
     if (!files?.length) return;
-    if (!canCommand(robot)) return notify("The controls are locked, the robot is offline, or somebody else is in control; nothing was sent.");
+    const why = refusal(robot, "command");
+    if (why) return notify(`${why}; nothing was sent.`);
     busy.value = true;
     reports.value = [];
     for (const file of files) reports.value = [...reports.value, reportOf(file.name, await upload(robot.name, file, await robot.control.proof()))];

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
-import { StateBadge, StopButton } from "./header";
+import { Reset, StateBadge, StopButton } from "./header";
 import { absenceOf, clockOf, groups, placeOf } from "./fleet";
 import { clock, count } from "./format";
 import { Groups } from "./groups";
@@ -77,7 +77,7 @@ function Tile({ robot }: { robot: Robot }) {
         </p>
       )}
       <div class="track"><div class="done" style={{ width: `${!absence && state?.motion ? 100 * progress : 0}%` }} /></div>
-      <StopButton robot={robot} />
+      <div class="stops"><Reset robot={robot} /><StopButton robot={robot} /></div>
     </article>
   );
 }

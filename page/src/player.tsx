@@ -6,15 +6,22 @@ import { now } from "./header";
 import type { Marker, Near } from "./messages";
 import type { StateReport } from "./protocol";
 import { close, preview, run, runs, scrubbed } from "./preview";
-import { canCommand, play } from "./motions";
+import { play } from "./motions";
+import { gate, refusal } from "./permission";
 import { command } from "./store";
 import type { Robot } from "./store";
 
 const SPEEDS = [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2];
 
 export function Player({ robot }: { robot: Robot }) {
-  if (preview.value?.robot === robot) return <PreviewBar robot={robot} />;
-  return robot.moving.value && robot.state.value?.motion ? <PlayBar robot={robot} /> : <RestBar robot={robot} />;
+  const plays = robot.moving.value && robot.state.value?.motion;
+  const looksAhead = preview.value?.robot === robot;
+  return (
+    <>
+      {looksAhead && <PreviewBar robot={robot} />}
+      {plays ? <PlayBar robot={robot} /> : !looksAhead && <RestBar robot={robot} />}
+    </>
+  );
 }
 
 /** Nothing plays: how the last motion ended, and why. */
@@ -52,15 +59,15 @@ function PlayBar({ robot }: { robot: Robot }) {
   const motion = robot.motions.value?.motions.find((one) => one.name === state.motion);
   const duration = state.duration ?? motion?.duration ?? 0;
   const progress = progressOf(robot);
-  const able = canCommand(robot);
+  const able = refusal(robot, "command") === "";
   const loops = state.loops === null ? "∞" : state.loops;
   return (
     <section class="player" aria-label="Player">
       <div class="line">
         {state.state === "paused" || state.state === "pausing" ? (
-          <button class="main" disabled={!able || state.state === "pausing"} onClick={() => void command(robot, "resume")}>Resume</button>
+          <button class="main" {...gate(robot, "resume")} onClick={() => void command(robot, "resume")}>Resume</button>
         ) : (
-          <button class="main" disabled={!able || state.state !== "playing"} onClick={() => void command(robot, "pause")}>Pause</button>
+          <button class="main" {...gate(robot, "pause")} onClick={() => void command(robot, "pause")}>Pause</button>
         )}
         <strong class="name">{state.motion}</strong>
         <span class="num time">{clock(progress * duration)} / {clock(duration)}</span>
@@ -68,7 +75,7 @@ function PlayBar({ robot }: { robot: Robot }) {
         {loops !== 1 && loops !== undefined && <span class="num">pass {state.loop} of {loops}</span>}
         <label class="speed">
           Speed
-          <select value={String(state.speed ?? 1)} disabled={!able} onChange={(event) => void command(robot, "speed", { speed: Number(event.currentTarget.value) })}>
+          <select value={String(state.speed ?? 1)} {...gate(robot, "command")} onChange={(event) => void command(robot, "speed", { speed: Number(event.currentTarget.value) })}>
             {[...new Set([...SPEEDS, state.speed ?? 1])].sort((a, b) => a - b).map((speed) => <option value={String(speed)}>{speed}×</option>)}
           </select>
         </label>
@@ -154,16 +161,15 @@ function Markers({ markers, duration, able, go }: { markers: Marker[]; duration:
 
 function PreviewBar({ robot }: { robot: Robot }) {
   const { plan } = preview.value!;
-  const able = canCommand(robot);
   return (
     <section class="player preview" aria-label="Preview">
       <div class="line">
         <button class="main" onClick={() => run(!runs.value)}>{runs.value ? "Hold" : "Run ghost"}</button>
         <strong class="name">{plan.motion}</strong>
-        <span class="tag">nothing moves</span>
+        <span class="tag">{robot.moving.value ? "a preview; the robot moves on" : "nothing moves"}</span>
         <span class="num time">{clock(scrubbed.value)} / {clock(plan.duration)}</span>
         <span class="space" />
-        <button disabled={!able || robot.moving.value} onClick={() => { close(); void play(robot, plan.motion); }}>Play it now</button>
+        <button {...gate(robot, "playNow")} onClick={() => { close(); void play(robot, plan.motion); }}>Play it now</button>
         <button class="quiet" onClick={close}>Close</button>
       </div>
       <div class="timeline">

@@ -1,19 +1,18 @@
 /** Plots of the last minute of one joint. */
 
-import { useSignalEffect, signal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { dark, ink } from "./appearance";
 import { effortUnit, fixed } from "./format";
 import type { Kind } from "./history";
-import { WINDOW_S } from "./history";
+import { WINDOW_S, withGaps } from "./history";
 import type { DescribedJoint } from "./protocol";
+import { digitsOf, factorOf, nameOf } from "./units";
 import type { Robot } from "./store";
 
 const HEIGHT = 116;
-
-/** Whether the plots hold still, to be looked at. */
-export const frozen = signal(false);
 
 interface Curve {
   label: string;
@@ -24,6 +23,8 @@ interface Curve {
 interface PlotSpec {
   title: string;
   unit: string;
+  /** What values are multiplied by, to be in this unit. */
+  factor: number;
   curves: Curve[];
   limits: (number | null)[];
   digits: number;
@@ -31,33 +32,36 @@ interface PlotSpec {
 
 function specs(joint: DescribedJoint, hottestC: number | null): PlotSpec[] {
   const effort = joint.effort === null ? [] : [-joint.effort, joint.effort];
+  const angle = { unit: nameOf(joint.unit), factor: factorOf(joint.unit) };
+  const limits = [joint.lower, joint.upper].map((limit) => (limit === null ? null : angle.factor * limit));
   return [
-    { title: "Position", unit: joint.unit, digits: 4, limits: [joint.lower, joint.upper], curves: [
+    { title: "Position", ...angle, digits: digitsOf(joint.unit, 4), limits, curves: [
       { label: "reference", kind: "referencePosition", colour: "reference" }, { label: "feedback", kind: "position", colour: "feedback" } ] },
-    { title: "Error", unit: joint.unit, digits: 5, limits: [], curves: [{ label: "reference − feedback", kind: "error", colour: "heat" }] },
-    { title: "Effort", unit: effortUnit(joint.unit), digits: 2, limits: effort, curves: [
+    { title: "Error", ...angle, digits: digitsOf(joint.unit, 5), limits: [], curves: [{ label: "reference − feedback", kind: "error", colour: "heat" }] },
+    { title: "Effort", unit: effortUnit(joint.unit), factor: 1, digits: 2, limits: effort, curves: [
       { label: "reference", kind: "referenceEffort", colour: "reference" }, { label: "feedback", kind: "effort", colour: "feedback" } ] },
-    { title: "Temperature", unit: "°C", digits: 1, limits: [hottestC], curves: [{ label: "actuator", colour: "heat" }] },
+    { title: "Temperature", unit: "°C", factor: 1, digits: 1, limits: [hottestC], curves: [{ label: "actuator", colour: "heat" }] },
   ];
 }
 
-export function Plots({ robot, joint, column }: { robot: Robot; joint: DescribedJoint; column: number }) {
+/** `frozen`: whether they hold still, to be looked at. */
+export function Plots({ robot, joint, column, frozen }: { robot: Robot; joint: DescribedJoint; column: number; frozen: Signal<boolean> }) {
   return (
     <div class="plots">
-      {specs(joint, robot.description.value?.hottest_c ?? null).map((spec) => <Plot key={`${joint.name} ${spec.title} ${dark.value}`} robot={robot} spec={spec} column={column} />)}
+      {specs(joint, robot.description.value?.hottest_c ?? null).map((spec) => <Plot key={`${joint.name} ${spec.title} ${spec.unit} ${dark.value}`} robot={robot} spec={spec} column={column} frozen={frozen} />)}
     </div>
   );
 }
 
 function dataOf(robot: Robot, spec: PlotSpec, column: number): uPlot.AlignedData {
   const kinds = spec.curves.flatMap(({ kind }) => (kind ? [kind] : []));
-  if (kinds.length) return robot.history?.series(column, kinds) ?? [[], ...kinds.map(() => [])];
+  if (kinds.length) return robot.history?.series(column, kinds, spec.factor) ?? [[], ...kinds.map(() => [])];
   const { times, values } = robot.temperatures;
   const latest = robot.history?.latestS ?? times.at(-1) ?? 0;
-  return [times.map((time) => time - latest), values.map((row) => row[column] ?? null)];
+  return withGaps(times.map((time) => time - latest), [values.map((row) => row[column] ?? null)]);
 }
 
-function Plot({ robot, spec, column }: { robot: Robot; spec: PlotSpec; column: number }) {
+function Plot({ robot, spec, column, frozen }: { robot: Robot; spec: PlotSpec; column: number; frozen: Signal<boolean> }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   useEffect(() => {

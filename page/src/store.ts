@@ -47,6 +47,10 @@ export class Robot {
   readonly ended = signal<Ended | null>(null);
   readonly log = signal<Entry[]>([]);
   readonly pending = signal<ReadonlySet<string>>(new Set());
+  /** How its motions are played from this page. */
+  readonly options = { speed: signal(1), loops: signal("1"), pingPong: signal(false), startAt: signal("") };
+  /** The joint that is looked at and jogged; '' for the first. */
+  readonly chosenJoint = signal("");
   readonly control = new Control((verb, body) => connection.ask(this.name, verb, body), (why) => notify(`${this.name}: ${why}`));
   history: History | null = null;
   temperatures: { times: number[]; values: (number | null)[][] } = { times: [], values: [] };
@@ -61,6 +65,8 @@ export class Robot {
   readonly moving = computed(() =>
     ["approaching", "playing", "pausing", "paused", "stopping"].includes(this.shown.value),
   );
+  /** Whether it stays where it is until it is reset. */
+  readonly halted = computed(() => this.shown.value === "estopped" || this.shown.value === "fault");
   readonly jointNames = computed(() => this.description.value?.joints.map((joint) => joint.name) ?? []);
 
   add(kind: string, message: string, grave: boolean): void {
@@ -188,6 +194,7 @@ export const heard = computed(() => link.value === "connected" && !(fleet.value 
 export const robots: Signal<Robot[]> = signal([]);
 export const notices = signal<{ number: number; text: string; grave: boolean }[]>([]);
 export const locked = stored<boolean>("locked", false);
+export const degrees = stored<boolean>("degrees", false);
 export const theme = stored<"auto" | "light" | "dark">("theme", "auto");
 
 let noticed = 0;

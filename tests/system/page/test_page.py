@@ -29,6 +29,10 @@ async def test_a_motion_is_played_watched_and_stopped(rig: ManyRobots, desk: Bro
         await page.click(PLAY)
         await desk.until_state("playing")
         await desk.until(f"{TIME_OF_MOTION} > 1")
+        await page.click("button[aria-label='Preview wave']")
+        await desk.until_says("a preview; the robot moves on")
+        assert await page.is_enabled("button:text-is('Pause')")
+        await page.click(".player button:text('Close')")
         await page.click("button.stop")
         await desk.until_state("idle")
         result = "long: CANCELED: stopped on request, softly, on the path"
@@ -48,7 +52,10 @@ async def test_a_motion_is_played_watched_and_stopped(rig: ManyRobots, desk: Bro
         await page.click("button.estop")
         await desk.until_state("estopped")
         assert await page.is_disabled(PLAY)
-        await page.click("button.reset")
+        assert await page.get_attribute(PLAY, "title") == "An emergency stop holds the robot; reset it first"
+        await page.click("a.back")
+        await page.click("button:text('Reset all')")
+        await page.click(".tile a:text-is('arm')")
         await desk.until_state("idle")
         assert await page.is_enabled(PLAY)
     assert desk.errors == []

@@ -1,0 +1,36 @@
+/** What may be asked of a robot from this page now, and why not. */
+
+import { heard, locked } from "./store";
+import type { Robot } from "./store";
+
+export type Act = "command" | "play" | "playNow" | "pause" | "resume" | "jog" | "torque" | "reset" | "takeControl";
+
+/** Why something is not possible now, for whoever points at its control; '' where it is. Stops ask nothing. */
+export function refusal(robot: Robot, act: Act): string {
+  if (!heard.value) return "The connection is lost";
+  if (locked.value) return "The controls are locked on this device";
+  if (act === "takeControl") return "";
+  if (robot.control.who.value === "other") return `${robot.control.lease.value?.holder} is in control`;
+  if (act === "reset") return "";
+  if (!robot.online.value) return "The robot is offline";
+  return ofState(robot, act);
+}
+
+function ofState(robot: Robot, act: Act): string {
+  const state = robot.state.value?.state;
+  if (act === "command") return "";
+  if (act === "pause") return state === "playing" ? "" : "It can be paused once it plays";
+  if (act === "resume") return state === "paused" ? "" : "It can be resumed once it is paused";
+  if (act === "torque") return robot.moving.value ? "The robot moves" : "";
+  if (state === "estopped") return "An emergency stop holds the robot; reset it first";
+  if (state === "fault") return "The robot is in a fault; reset it first";
+  if (act === "playNow") return robot.moving.value ? "The robot moves" : "";
+  if (act === "jog") return state === "playing" || state === "pausing" ? "A motion plays" : "";
+  return "";
+}
+
+/** What a control of an act has: whether it is off, and what it says to who points at it. */
+export function gate(robot: Robot, act: Act, title?: string): { disabled: boolean; title?: string } {
+  const why = refusal(robot, act);
+  return why || title ? { disabled: why !== "", title: why || title! } : { disabled: false };
+}
