@@ -22,7 +22,7 @@ from .verbs import VERBS
 from .verbs.looking import StatusRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from .interfaces import Commands
     from .parsing import RawRequest
@@ -45,8 +45,6 @@ class Dispatcher:
     ----------
     commands : Commands
         The one who acts.
-    now : callable
-        Returns Unix time in seconds, against which `expires_at` and deadlines are held.
     handle_timeout_s : float
         How long acting on one request may take.
     """
@@ -54,11 +52,9 @@ class Dispatcher:
     def __init__(
         self,
         commands: Commands,
-        now: Callable[[], float] = time.time,
         handle_timeout_s: float = HANDLE_TIMEOUT_S,
     ) -> None:
         self.commands = commands
-        self._now = now
         self._handle_timeout_s = handle_timeout_s
         self._running: Counter[str] = Counter()
         self._transactions: defaultdict[tuple[str, str], Transactions] = defaultdict(Transactions)
@@ -127,7 +123,7 @@ class Dispatcher:
 
     def _refuse_unwanted(self, raw: RawRequest, request: Request) -> None:
         """Refuse what comes too late, or from somebody who is not in control; it uses up no transaction."""
-        refuse_expired(raw.where, request.expires_at, self._now(), raw.deadline_s)
+        refuse_expired(raw.where, request.expires_at, time.time(), raw.deadline_s)
         if VERBS[raw.verb].needs_lease:
             self.admit(raw.robot, raw.where, request.lease)
 

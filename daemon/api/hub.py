@@ -38,10 +38,6 @@ class Report:
     data: Any
     renews: bool = False
 
-    def of(self, robot: str, subject: Subject) -> bool:
-        """Whether it is a robot's report on a subject."""
-        return self.robot == robot and self.subject == subject
-
 
 class Subscription:
     """One listener's bounded queue.

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import RequestError
 
@@ -23,17 +22,8 @@ SECRET_BYTES = 16
 REPORTED_A_TTL = 4  # renewals that are reported: a client may send them as often as it likes
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """How a client lost control, which it did not return.
-
-    Attributes
-    ----------
-    holder : str
-        The client.
-    taker : str or None
-        Who took it; None where the lease ran out.
-    """
+class Loss(NamedTuple):
+    """How a client lost control, which it did not return; `taker` is None where the lease ran out."""
 
     holder: str
     taker: str | None = None

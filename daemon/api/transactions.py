@@ -35,14 +35,13 @@ class Transactions:
     Bounded by number, age and bytes; the newest answer is always remembered.
     """
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self) -> None:
         self._first: OrderedDict[str, Remembered] = OrderedDict()
         self._bytes = 0
-        self._now = now
 
     def first(self, transaction: str) -> Remembered | None:
         """Return the first request with a transaction, if there was one."""
-        oldest_s = self._now() - REMEMBERED_S
+        oldest_s = time.monotonic() - REMEMBERED_S
         while self._first and next(iter(self._first.values())).since_s < oldest_s:
             self._forget_oldest()
         return self._first.get(transaction)
@@ -59,7 +58,7 @@ class Transactions:
         if len(self._first) >= MOST_REMEMBERED:
             self._forget_oldest()
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._first[transaction] = Remembered(self._now(), fingerprint, answer)
+        self._first[transaction] = Remembered(time.monotonic(), fingerprint, answer)
         try:
             answer.set_result(await act())
         finally:

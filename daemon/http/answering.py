@@ -72,23 +72,20 @@ def in_one_form(serve: Serve) -> Serve:
         try:
             return await serve(request)
         except web.HTTPException as error:
-            return _with_headers(_not_served(request, error))
+            response = _not_served(request, error)
         except ConnectionError:
             raise  # the client has gone
         except Exception as error:  # noqa: BLE001 - logged, unless the head explains it
-            return _with_headers(_failed(request, error))
+            response = _failed(request, error)
+        response.headers.update(HEADERS)
+        return response
 
     return answer
 
 
 async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
     """Add what a browser has to refuse."""
-    _with_headers(response)
-
-
-def _with_headers(response: web.StreamResponse) -> web.StreamResponse:
     response.headers.update(HEADERS)
-    return response
 
 
 def _failed(request: web.BaseRequest, error: BaseException | None) -> web.Response:

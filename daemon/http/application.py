@@ -13,7 +13,7 @@ from .metrics.route import MetricsRoute
 from .routes.exchange import answer_refusals, answered
 from .routes.groups import GroupRoutes
 from .routes.models import ModelRoutes
-from .routes.motions import ROBOT, MotionRoutes, motion_routes
+from .routes.motions import MotionRoutes
 from .routes.page import page_routes
 from .routes.robots import KNOWN, RobotRoutes
 from .security.guard import Guard
@@ -25,50 +25,45 @@ if TYPE_CHECKING:
     from .security.tokens import Token
     from .served import Served
 
+ROBOT = "{robot:[^/]+}"
+"""Part of a path, which aiohttp would otherwise take only without braces."""
+
 
 def make_application(
     settings: HttpSettings, token: Token | None, served: Served, tally: Tally
 ) -> tuple[web.Application, Live]:
     """Put the parts together, and return also the one that serves WebSocket clients."""
-    dispatcher = served.dispatcher
-    looks = ModelRoutes(served.models, dispatcher.commands)
     live = Live(served)
-    metrics = MetricsRoute(served, tally, lambda: live.clients)
     guard = Guard(settings.hosts, token)
-    open_to_all = [
-        *page_routes(),
-        web.post("/api/login", Login(token, secure=settings.cert_file is not None).serve),
-    ]
+    login = Login(token, secure=settings.cert_file is not None)
+    open_to_all = [*page_routes(), web.post("/api/login", login.serve)]
     guard.bounded_apart = {live.serve}
     guard.open_to_all = {route.handler for route in open_to_all}
     application = web.Application(middlewares=[answer_refusals, guard.middleware])
     application.on_response_prepare.append(add_headers)
     application.add_routes(open_to_all)
-    application.add_routes(motion_routes(MotionRoutes(served.motions, dispatcher)))
-    application.add_routes(_observer_routes(metrics, live, _Description()))
-    application.add_routes(_robot_routes(RobotRoutes(served), looks, GroupRoutes(served.groups)))
+    application.add_routes(_api_routes(served, live, MetricsRoute(served, tally, lambda: live.clients)))
     return application, live
 
 
-def _observer_routes(metrics: MetricsRoute, live: Live, description: _Description) -> list[web.RouteDef]:
-    """Return the paths of those who look on, and of the interface's own description."""
+def _api_routes(served: Served, live: Live, metrics: MetricsRoute) -> list[web.RouteDef]:
+    """Return the paths that need the token; those of motions are to be found before those of verbs."""
+    motions, robots = MotionRoutes(served.motions, served.dispatcher), RobotRoutes(served)
+    looks, groups = ModelRoutes(served.models, served.dispatcher.commands), GroupRoutes(served.groups)
     return [
         web.get("/metrics", metrics.serve),
         web.get("/api/ws", live.serve),
-        web.get("/api/openapi.json", description.serve),
-    ]
-
-
-def _robot_routes(robots: RobotRoutes, looks: ModelRoutes, fleet: GroupRoutes) -> list[web.RouteDef]:
-    """Return the paths of robots and of groups; those of motions are to be found before these."""
-    return [
+        web.get("/api/openapi.json", _Description().serve),
         web.get("/api/robots", robots.list_robots),
         web.get(f"/api/robots/{ROBOT}/{{subject:{'|'.join(KNOWN)}}}", robots.show),
         web.get(f"/api/robots/{ROBOT}/model", looks.show),
         web.get(f"/api/robots/{ROBOT}/meshes/{{mesh:[^/]+}}", looks.mesh),
+        web.get(f"/api/robots/{ROBOT}/motions/{{motion:[^/]+}}/plan", motions.plan),
+        web.get(f"/api/robots/{ROBOT}/motions/{{motion:[^/]+}}/thumbnail", motions.thumbnail),
+        web.post(f"/api/robots/{ROBOT}/motions/upload", motions.upload),
         web.post(f"/api/robots/{ROBOT}/{{verb:.+}}", robots.act),
-        web.get("/api/fleet", fleet.list_robots),
-        web.post("/api/fleet/{group:[^/]+}/{verb:.+}", fleet.act),
+        web.get("/api/fleet", groups.list_robots),
+        web.post("/api/fleet/{group:[^/]+}/{verb:.+}", groups.act),
     ]
 
 

@@ -26,8 +26,6 @@ _strangers_mistakes = logging.getLogger(__name__).getChild("strangers")
 _strangers_mistakes.disabled = True
 
 MOST_HEAD_BYTES = 8190
-MOST_HEADERS = 64
-KEPT_S = 30.0
 LINGER_S = 1.0
 HANDLING: Mapping[str, Any] = {
     "access_log": None,
@@ -35,8 +33,8 @@ HANDLING: Mapping[str, Any] = {
     "auto_decompress": False,
     "max_line_size": MOST_HEAD_BYTES,
     "max_field_size": MOST_HEAD_BYTES,
-    "max_headers": MOST_HEADERS,
-    "keepalive_timeout": KEPT_S,
+    "max_headers": 64,
+    "keepalive_timeout": 30.0,
     "lingering_time": LINGER_S,
 }
 """How each connection is handled by aiohttp."""

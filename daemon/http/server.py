@@ -108,7 +108,10 @@ class HttpServer:
             try:
                 await self._listen()
             except OSError as error:
-                logged = self._log_once(logged, _reason(error))
+                if (reason := _reason(error)) != logged:
+                    hint = "it is tried again; end what listens there, or set http.listen"
+                    log.warning("http: no page at %s; %s; %s", self.url, reason, hint)
+                logged = reason
             except Exception:  # the robots must not end for it
                 log.exception("http: failed inside motiond")
             finally:
@@ -127,13 +130,6 @@ class HttpServer:
             self.listening.set()
             await asyncio.get_running_loop().create_future()
         raise AssertionError  # it listens until cancelled
-
-    def _log_once(self, logged: str, reason: str) -> str:
-        """Log why there is no page, once for each reason, and return it."""
-        if reason != logged:
-            hint = "it is tried again; end what listens there, or set http.listen"
-            log.warning("http: no page at %s; %s; %s", self.url, reason, hint)
-        return reason
 
     def _tls(self) -> ssl.SSLContext | None:
         """Return by what the next connection is encrypted."""

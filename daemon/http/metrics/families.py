@@ -133,7 +133,7 @@ class _DaemonCollector(Collector):
         for field, (name, help_text) in TOTALS.items():
             family = CounterMetricFamily(name, help_text, labels=["robot"])
             for robot, tally in self._tallies.items():
-                family.add_metric([robot], getattr(tally, field))
+                family.add_metric([robot], tally.totals[field])
             yield family
 
     def _results(self) -> Metric:

@@ -27,11 +27,8 @@ COUNTED: frozenset[Subject] = frozenset({"availability", "diagnostics", "result"
 class RobotTally:
     """What one robot's reports add up to."""
 
-    ticks: int = 0
-    missed_deadlines: int = 0
-    skipped_rows: int = 0
-    driver_errors: int = 0
-    records_lost: int = 0
+    totals: Counter[str] = field(default_factory=Counter)
+    """Of ticks, missed deadlines, skipped rows, driver errors and lost records, by their keys."""
     bounds_s: Sequence[float] = ()
     """Of the histogram of lateness; empty before the first diagnostics."""
     lateness: list[int] = field(default_factory=list)
@@ -50,19 +47,14 @@ class RobotTally:
             self.lateness = [0] * (len(self.bounds_s) + 1)
         self.lateness = [sum(pair) for pair in zip(self.lateness, histogram["counts"], strict=True)]
         self.lateness_sum_s += histogram["sum_s"]
-        self.ticks += data["ticks"]
-        self.missed_deadlines += data["missed_deadlines"]
-        self.skipped_rows += data["skipped_rows"]
-        self.driver_errors += self._growth("driver_errors", data)
-        self.records_lost += self._growth("records_lost", data)
+        for name in ("ticks", "missed_deadlines", "skipped_rows"):
+            self.totals[name] += data[name]
+        for name in ("driver_errors", "records_lost"):  # these restart with the stream process
+            before, now = self._before.get(name, 0), data.get(name, 0)
+            self.totals[name] += now - before if now >= before else now
+            self._before[name] = now
         self.temperature_c = data.get("temperature_c", ())
         self.voltage_v = data.get("voltage_v", ())
-
-    def _growth(self, name: str, data: Mapping[str, Any]) -> int:
-        """Return by how much a total has grown since the second before, or since it restarted."""
-        before, now = self._before.get(name, 0), data.get(name, 0)
-        self._before[name] = now
-        return int(now - before if now >= before else now)
 
     def go_offline(self) -> None:
         """Forget what is known of the actuators; totals restart with the next stream process."""

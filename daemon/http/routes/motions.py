@@ -24,8 +24,6 @@ MOST_PLANS_AT_ONCE = 4
 PLAN_WITHIN_S = 60.0
 SLICE_BYTES = 65_536
 LEASE_HEADER = "Motiond-Lease"
-ROBOT, MOTION = "{robot:[^/]+}", "{motion:[^/]+}"
-"""Parts of a path, which aiohttp would otherwise take only without braces."""
 
 
 class MotionRoutes:
@@ -90,12 +88,3 @@ class MotionRoutes:
     def _refuse_stranger(self, request: web.Request, robot: str) -> None:
         where = f"{shortened(robot, 60)}/motions/upload"
         self._dispatcher.admit(robot, where, request.headers.get(LEASE_HEADER))
-
-
-def motion_routes(api: MotionRoutes) -> list[web.RouteDef]:
-    """Return the routes of motions; the one of uploads is found before that of verbs."""
-    return [
-        web.get(f"/api/robots/{ROBOT}/motions/{MOTION}/plan", api.plan),
-        web.get(f"/api/robots/{ROBOT}/motions/{MOTION}/thumbnail", api.thumbnail),
-        web.post(f"/api/robots/{ROBOT}/motions/upload", api.upload),
-    ]

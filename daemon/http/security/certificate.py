@@ -16,7 +16,6 @@ from ...config.section import SettingError
 from ...config.tls_files import check_tls_files
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
 log = logging.getLogger(__name__)
@@ -33,7 +32,7 @@ class PageCertificate:
         self._files = cert_file, key_file
         self._name = f"http: {cert_file}"
         self._ends = CertificateLog()
-        self._told = ""
+        self._logged = ""
         self._digests = self._read_digests()
         self.context = self._load()
 
@@ -44,22 +43,22 @@ class PageCertificate:
             try:
                 self.context = self._load()
             except SettingError as error:
-                if str(error) != self._told:
-                    self._told = str(error)
+                if str(error) != self._logged:
+                    self._logged = str(error)
                     what = "http: the old certificate is served on; %s; it is tried again"
                     log.warning(what, error)
                 return False
-            self._digests, self._told = digests, ""
+            self._digests, self._logged = digests, ""
             log.info("%s: renewed; new connections are served with it", self._name)
         self._report()
         return True
 
-    async def look_after(self, wait: Callable[[float], Awaitable[None]] = asyncio.sleep) -> NoReturn:
+    async def look_after(self) -> NoReturn:
         """Renew it by itself, and name it where it ends soon."""
         self._report()
         is_good = True
         while True:
-            await wait(LOOK_S if is_good else AGAIN_S)
+            await asyncio.sleep(LOOK_S if is_good else AGAIN_S)
             is_good = await asyncio.to_thread(self.renew)
 
     def _report(self) -> None:

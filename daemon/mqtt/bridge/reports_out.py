@@ -225,7 +225,8 @@ class ReportsOut:
         What becomes of it there is not looked after: whoever deletes the device in Home Assistant clears it.
         """
         topic = self._home_assistant.topic(robot)
-        motions = next((one for one in self._hub.latest() if one.of(robot, "motions")), None)
+        latest = {(report.robot, report.subject): report for report in self._hub.latest()}
+        motions = latest.get((robot, "motions"))
         if topic is not None and motions is not None and self._claims.is_ours(robot):
             playable = [motion["name"] for motion in motions.data["motions"] if motion.get("ok")]
             self._hand_over_config(client, robot, topic, playable)

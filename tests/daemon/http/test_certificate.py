@@ -13,8 +13,7 @@ from motiond.daemon.config.certificates import of_chain
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.security.certificate import PageCertificate
 from tests.certificates import self_signed
-from tests.daemon.http.conftest import Site, is_served_at, serving
-from tests.waiting import PATIENCE_S
+from tests.daemon.http.conftest import Site, is_served_at, serving, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -96,27 +95,18 @@ async def test_half_a_renewal_keeps_the_old_one_and_is_tried_again(
 async def test_it_looks_by_itself_and_sooner_after_a_failure(
     files: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    waits: list[float] = []
-    asked = asyncio.Event()
-
-    async def wait(seconds: float) -> None:
-        waits.append(seconds)
-        if len(waits) == 2:
-            cut(*files)
-        elif len(waits) == 3:
-            self_signed(tmp_path, days=90)
-        elif len(waits) == 4:
-            asked.set()
-            await asyncio.Event().wait()
-
     shown = PageCertificate(*files)
     before = shown.context
-    looking = asyncio.create_task(shown.look_after(wait))
-    await asyncio.wait_for(asked.wait(), PATIENCE_S)
+    looking = asyncio.create_task(shown.look_after())
+    await asyncio.sleep(3599.0)
+    cut(*files)
+    await asyncio.sleep(2.0)
+    self_signed(tmp_path, days=90)
+    await asyncio.sleep(50.0)
+    assert shown.context is before
+    await until(lambda: shown.context is not before)
     looking.cancel()
     await asyncio.wait((looking,))
-    assert waits == [3600.0, 3600.0, 60.0, 3600.0]
-    assert shown.context is not before
 
 
 def test_one_that_ends_soon_is_named_once(files: tuple[Path, Path], caplog: pytest.LogCaptureFixture) -> None:
