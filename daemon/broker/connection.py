@@ -108,7 +108,6 @@ class Connection(asyncio.BufferedProtocol):
         self._paused = False  # by the transport: the client does not read
         self._reads = True
         self._has_left = False
-        self._ended = False  # by the client: nothing more will come
         self._lost = False
         self._closing_s: float | None = None
         self._heard_s = self._progress_s = 0.0
@@ -142,11 +141,9 @@ class Connection(asyncio.BufferedProtocol):
         self._serve()
 
     def eof_received(self) -> bool:
-        """Take the end; what came before it is still served."""
-        self._ended = True
-        if not self._has_more:
-            self.close()
-        return True  # the transport is closed here, once all is served
+        """Close; nothing is read, its end neither, until all that came before is served."""
+        self.close()
+        return True  # the transport is closed there
 
     def pause_writing(self) -> None:
         """Stop sending messages, as the client does not read."""
@@ -284,8 +281,6 @@ class Connection(asyncio.BufferedProtocol):
                 self._serve_soon()
         elif self._lost:
             self._leave()
-        elif self._ended:
-            self.close()
         self._read_or_not()
         self._count_inbox()
 
