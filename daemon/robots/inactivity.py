@@ -53,7 +53,7 @@ class Inactivity:
         """Let the robot rest if nothing has happened for long enough."""
         session = self._robot.session
         if not session.known.torque:
-            self._parked_after = self
+            self._parked_by, self._parked_after = None, self
         used, session.used = session.used or session.leaving, False
         if used or not session.is_ready or self._in_use():
             self._since_s = now_s
@@ -69,8 +69,10 @@ class Inactivity:
             session.release()
             return
         try:
-            if not self._is_parked and not self._has_tried:
-                self._parked_by, self._parked_after = None, session.last
+            if self._has_tried:
+                return
+            self._parked_by, self._parked_after = None, session.last
+            if not self._is_parked:
                 goal = robot.park_goal()
                 session.start(goal)
                 self._parked_by = goal.goal_id
@@ -91,5 +93,4 @@ class Inactivity:
         return last is self._parked_after or (last is not None and last.goal_id == self._parked_by)
 
     def _report(self, kind: str, message: str) -> None:
-        log.info("%s: %s", self._robot.name, message, extra={"robot": self._robot.name})
         self._robot.report("event", {"kind": kind, "message": message})

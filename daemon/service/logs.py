@@ -22,6 +22,7 @@ LEVEL_OF_EVENT = {
     "marker": logging.DEBUG,  # a loop passes many
     "driver": logging.INFO,
     "back": logging.INFO,
+    "rested": logging.INFO,
     "stream_lost": logging.DEBUG,  # whoever lost it has logged it
 }
 AS_WISHED = {"SUCCESSFUL", "CANCELED", "PREEMPTED"}

@@ -2,160 +2,118 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
-from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.robots.inactivity import Inactivity
-from tests.daemon.rig import Rig, ask
+from tests.daemon.rig import UNLIMITED, Rig, ask
+from tests.daemon.robots.stage import Stage
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
+
+ON = messages.Changed("idle", torque=True, goal_id=None, reference=[0.0, 0.0])
+OFF = messages.Changed("idle", torque=False, goal_id=None, reference=None)
+PARKED = messages.Changed("idle", torque=True, goal_id=None, reference=[0.0, 0.5])
 
 
-def ended(number: int) -> messages.Ended:
-    return messages.Ended(f"goal {number}", "CANCELED", "", None, {})
+class Resting(Stage):
+    """A robot that holds, and is watched from 0 s on."""
+
+    def __init__(self, rig: Rig, monkeypatch: pytest.MonkeyPatch, rest: str, park: float = 0.5) -> None:
+        rig.robot |= {"rest_after_s": 600.0, "rest": rest, "poses": {"park": {"elbow": park}}}
+        super().__init__(rig, monkeypatch)
+        self.is_used = False
+        self.inactivity = Inactivity(self.robot, 600.0, lambda: self.is_used)
+        self.notify(messages.Ready(1000.0, [], UNLIMITED), ON)
+        self.look(0.0)
+
+    def look(self, *times_s: float) -> list[str]:
+        """Look at these times; return what was reported."""
+        with self.hub.subscribe(frozenset({"event"})) as reports:
+            for now_s in times_s:
+                self.inactivity.look(now_s)
+            return [report.data["message"] for report in iter(reports.get_now, None)]
 
 
-@dataclass
-class Session:
-    known: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(torque=True, reference=[0.0, 0.0]))
-    is_ready: bool = True
-    leaving: bool = False
-    used: bool = True
-    done: list[str] = field(default_factory=list)
-    last: messages.Ended | None = None
-
-    def release(self) -> None:
-        self.done.append("release")
-
-    def start(self, _goal: messages.Ended) -> None:
-        self.done.append("park")
+@pytest.fixture
+def releasing(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> Resting:
+    return Resting(rig, monkeypatch, "release")
 
 
-@dataclass
-class Settings:
-    rest: str = "release"
+@pytest.fixture
+def parking(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> Iterator[Resting]:
+    stage = Resting(rig, monkeypatch, "park")
+    yield stage
+    stage.robot.planner.close()
 
 
-@dataclass
-class Robot:
-    """What `Inactivity` sees of a robot."""
-
-    settings: Settings
-    name: str = "arm"
-    in_use: bool = False
-    refusal: str = ""
-    session: Session = field(default_factory=Session)
-    events: list[dict[str, Any]] = field(default_factory=list)
-    planner: Any = None
-
-    def __post_init__(self) -> None:
-        playback = SimpleNamespace(
-            ends_at=np.array([0.5, 0.5]), plan=SimpleNamespace(driven=np.array([True, True]))
-        )
-        self.planner = SimpleNamespace(playback_to_park=lambda: playback)
-
-    def park_goal(self) -> messages.Ended:
-        if self.refusal:
-            raise RequestError("INVALID_MOTION", "arm", self.refusal)
-        return ended(len(self.session.done) + 1)
-
-    def report(self, _subject: str, data: dict[str, Any]) -> None:
-        self.events.append(data)
-
-    def watched(self) -> Inactivity:
-        inactivity = Inactivity(self, 600.0, lambda: self.in_use)  # type: ignore[arg-type]
-        inactivity.look(0.0)
-        return inactivity
+UNUSED = "nothing was asked of the robot for 600 s (rest_after_s)"
 
 
-def test_a_robot_that_nobody_uses_is_released_once_its_time_is_over() -> None:
-    robot = Robot(Settings())
-    inactivity = robot.watched()
-    inactivity.look(599.0)
-    assert robot.session.done == []
-    inactivity.look(600.0)
-    assert robot.session.done == ["release"]
-    assert robot.events == [
-        {
-            "kind": "rested",
-            "message": "nothing was asked of the robot for 600 s (rest_after_s); torque is switched off",
-        }
-    ]
-    robot.session.known.torque = robot.session.is_ready = False
-    inactivity.look(9000.0)
-    assert robot.session.done == ["release"]
+async def test_a_robot_that_nobody_uses_is_released_once_its_time_is_over(releasing: Resting) -> None:
+    assert (releasing.look(599.0), releasing.sent) == ([], [])
+    assert releasing.look(600.0) == [f"{UNUSED}; torque is switched off"]
+    releasing.notify(OFF)
+    assert releasing.look(9000.0) == []
+    assert releasing.sent == [messages.Disable()]
 
 
 @pytest.mark.parametrize(
     "use",
     [
-        lambda robot: setattr(robot, "in_use", True),
-        lambda robot: setattr(robot.session, "used", True),
-        lambda robot: setattr(robot.session, "leaving", True),
-        lambda robot: setattr(robot.session, "is_ready", False),
+        lambda stage: setattr(stage, "is_used", True),
+        lambda stage: stage.notify(ON),
+        lambda stage: stage.robot.leave(),
+        lambda stage: stage.robot.session.estop(),
     ],
+    ids=["promised", "reported", "leaving", "halted"],
 )
-def test_whatever_is_a_use_of_it_puts_its_rest_off(use: Any) -> None:
-    robot = Robot(Settings())
-    inactivity = robot.watched()
-    inactivity.look(599.0)
-    use(robot)
-    inactivity.look(600.0)
-    inactivity.look(1199.0)
-    assert robot.session.done == []
+async def test_whatever_is_a_use_of_it_puts_its_rest_off(releasing: Resting, use: Any) -> None:
+    releasing.look(599.0)
+    use(releasing)
+    assert releasing.look(600.0, 1199.0) == []
 
 
-def test_it_goes_to_its_pose_and_stays_there() -> None:
-    robot = Robot(Settings("park"))
-    inactivity = robot.watched()
-    inactivity.look(600.0)
-    robot.session.known.reference = [0.5, 0.5]
-    inactivity.look(1200.0)
-    assert (robot.session.done, [event["kind"] for event in robot.events]) == (["park"], ["rested"])
+async def test_it_goes_to_its_pose_and_stays_there(parking: Resting) -> None:
+    assert parking.look(600.0) == [f"{UNUSED}; it goes to the pose park"]
+    (play,) = parking.sent
+    assert isinstance(play, messages.Play)
+    ended = messages.Ended(play.goal_id, "SUCCESSFUL", "the last row is out and held", 0.5)
+    parking.notify(messages.Changed("idle", True, None, [0.0, 0.5], ended=[ended]))
+    assert (parking.look(700.0, 1400.0), len(parking.sent)) == ([], 1)
 
 
-def test_a_pose_that_cannot_be_reached_is_reported() -> None:
-    robot = Robot(Settings("park"))
-    robot.refusal = "there is no way"
-    robot.watched().look(600.0)
-    assert robot.events == [{"kind": "not_parked", "message": "arm: there is no way"}]
-
-
-@pytest.mark.parametrize("refusal", ["", "there is no way"])
-def test_a_way_to_its_pose_that_did_not_get_there_is_tried_again_only_after_something_else(
-    refusal: str,
+async def test_a_way_to_its_pose_that_was_stopped_is_tried_again_only_after_something_else(
+    parking: Resting,
 ) -> None:
-    robot = Robot(Settings("park"))
-    robot.refusal = refusal
-    inactivity = robot.watched()
-    inactivity.look(600.0)
-    robot.session.last = None if refusal else ended(1)  # it was stopped; or none began
-    robot.session.used = True
-    for now_s in (601.0, 1300.0, 2000.0, 2700.0):
-        inactivity.look(now_s)
-    assert len(robot.events) == 1
-    robot.session.last = ended(99)
-    inactivity.look(3400.0)
-    assert len(robot.events) == 2
-    inactivity.look(4100.0)
-    robot.session.known.torque = False
-    inactivity.look(4200.0)
-    robot.session.known.torque = True
-    inactivity.look(4201.0)
-    inactivity.look(4801.0)
-    assert len(robot.events) == 3
+    def stopped() -> None:
+        play = parking.sent[-1]
+        assert isinstance(play, messages.Play)
+        ended = messages.Ended(play.goal_id, "CANCELED", "stopped", None)
+        parking.notify(messages.Changed("idle", True, None, [0.0, 0.0], ended=[ended]))
+
+    assert len(parking.look(600.0)) == 1
+    stopped()
+    assert parking.look(601.0, 1300.0, 2000.0) == []
+    parking.notify(OFF)
+    parking.look(2001.0)
+    parking.notify(ON)
+    assert len(parking.look(2002.0, 2700.0)) == 1
+
+
+async def test_a_pose_that_cannot_be_reached_is_reported_once(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beyond = Resting(rig, monkeypatch, "park", park=3.0)
+    (why,) = beyond.look(600.0, 1300.0, 2000.0)
+    assert why.startswith("park: joint 'elbow' reaches 3 rad at ")
 
 
 @pytest.mark.parametrize("rest", ["release", "park"])
-async def test_a_daemon_lets_its_robot_rest(tmp_path: Path, rest: str) -> None:
-    rig = Rig(tmp_path)
+async def test_a_daemon_lets_its_robot_rest(rig: Rig, rest: str) -> None:
     rig.robot |= {"rest_after_s": 1.0, "rest": rest, "poses": {"park": {"elbow": 0.01}}}
     async with rig.running() as registry:
         await rig.until_state("idle")
@@ -164,6 +122,4 @@ async def test_a_daemon_lets_its_robot_rest(tmp_path: Path, rest: str) -> None:
         if rest == "release":
             await rig.until("state", lambda state: not state["torque"])
         else:
-            await rig.until(
-                "result", lambda result: (result["motion"], result["code"]) == ("park", "SUCCESSFUL")
-            )
+            await rig.until("result", lambda result: result["code"] == "SUCCESSFUL")

@@ -76,15 +76,6 @@ def begin(bench: Bench) -> asyncio.Task[None]:
     return asyncio.create_task(bench.loader.load(), name="test.load")
 
 
-async def test_everybody_waits_until_all_is_read_and_told(bench: Bench) -> None:
-    loading = begin(bench)
-    await bench.until_reading()
-    assert (loading.done(), bench.loads) == (False, [])
-    bench.library.may_end.set()
-    await asyncio.wait_for(loading, PATIENCE_S)
-    assert bench.loads == ["loaded"]
-
-
 async def test_one_reading_follows_another(bench: Bench) -> None:
     loading = begin(bench)
     await bench.until_reading()

@@ -217,40 +217,31 @@ async def test_what_cannot_be_read_for_a_moment_stays_and_is_read_once_it_can_be
     assert logged == [f"arm: {unread}; what it held before stays"]
 
 
+IN_VAIN = "it is tried again"
+NO_FOLDER = f"{IN_VAIN}; name a folder that is there"
+LIMIT = "OS file watch limit reached. about"
+INSTANCES = "Error creating a watcher: Too many open files (os error 24)"
+
+
 @pytest.mark.parametrize(
-    ("make", "reason"),
+    ("error", "why"),
     [
-        (lambda place: place.symlink_to(place), "Too many levels of symbolic links"),
-        (lambda place: place.touch(), "Not a directory"),
+        (
+            OSError(errno.ELOOP, ""),
+            f"Too many levels of symbolic links; {NO_FOLDER}",
+        ),
+        (OSError(errno.ENOTDIR, ""), f"Not a directory; {NO_FOLDER}"),
+        (OSError(errno.EIO, "Input/output error"), f"Input/output error; {IN_VAIN}; look at the folder"),
+        (OSError(LIMIT), f"No space left on device; {IN_VAIN}; raise fs.inotify.max_user_watches"),
+        (OSError(INSTANCES), f"Too many open files; {IN_VAIN}; raise fs.inotify.max_user_instances"),
+        (WatchfilesRustInternalError("what else"), f"what else; {IN_VAIN}; look at the folder"),
     ],
+    ids=str,
 )
-async def test_what_is_no_folder_is_called_so(
-    rig: Rig,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    make: Callable[[Path], None],
-    reason: str,
-) -> None:
-    monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.1)
-    place = rig.folder / "other"
-    make(place)
-    watch = motion_watch.MotionWatch("arm", (place,), lambda _: asyncio.sleep(0), lambda: False)
-    running = asyncio.ensure_future(watch.run())
-    await until(lambda: caplog.messages)
-    running.cancel()
-    await asyncio.wait((running,))
-    assert caplog.messages == [
-        f"arm: {place}: is not watched; {reason}; it is tried again; name a folder that is there"
-    ]
+def test_a_failure_to_watch_is_reported_with_its_hint(error: Exception, why: str) -> None:
+    for failure in (error, ExceptionGroup("in a group", [error])):
+        assert why_unwatched(failure) == f"is not watched; {why}"
 
 
-def test_a_failure_to_watch_is_told_with_what_mends_it() -> None:
-    hints = {
-        "OS file watch limit reached. about": "fs.inotify.max_user_watches",
-        "Error creating a watcher: Too many open files (os error 24)": "fs.inotify.max_user_instances",
-    }
-    for text, hint in hints.items():
-        for error in (OSError(text), ExceptionGroup("in a group", [WatchfilesRustInternalError(text)])):
-            assert why_unwatched(error).endswith(hint)
-    assert why_unwatched(WatchfilesRustInternalError("what else")).startswith("is not watched; what else;")
+def test_a_defect_is_no_reason_that_a_hint_could_be_given_for() -> None:
     assert why_unwatched(ZeroDivisionError("a defect")) == ""

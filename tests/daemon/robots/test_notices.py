@@ -13,6 +13,7 @@ from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from tests.daemon.rig import UNLIMITED, Rig, ask, refused
 from tests.daemon.robots.stage import Stage
+from tests.virtual import VirtualLoop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,3 +131,53 @@ async def test_a_warning_of_a_driver_is_reported_once_also_when_its_actuators_co
         notices += [replace(READY, warnings=warnings), messages.Lost("the bus is lost")]
     events = [event for event in stage.reports("event", *notices) if event["kind"] == "warning"]
     assert events == [{"kind": "warning", "message": text} for text in ("servo 7: weak", "hot")]
+
+
+# -- how long an answer is waited for -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("notice", "state_text"),
+    [(replace(OFF, state="stopping", torque=True), "stopping with torque on"), (OFF, "idle with torque off")],
+)
+async def test_an_answer_that_does_not_come_names_the_state_and_what_is_awaited(
+    stage: Stage, notice: messages.Changed, state_text: str
+) -> None:
+    stage.notify(READY, notice)
+    with pytest.raises(RequestError) as refused:
+        await stage.robot.obeyed(1, "torque off")
+    reason = f"the robot is {state_text}, and torque off is still awaited"
+    assert str(refused.value) == f"arm: not done in 4.5 s; {reason}; it may come yet; its state shows it"
+    state = {"state": notice.state, "torque": notice.torque}
+    assert refused.value.data == state | {"awaited": "torque off"}
+
+
+@pytest.mark.parametrize("is_sent", [True, False])
+async def test_nothing_is_awaited_of_a_robot_that_is_offline(stage: Stage, *, is_sent: bool) -> None:
+    session = stage.robot.session
+    stage.notify(READY, OFF)
+    number = session.stop("stopped") if is_sent else 0
+    session.lose("no answer from j1")
+    await stage.robot.obeyed(number or session.stop("stopped"), "torque off")
+    if is_sent:
+        session.take(OFF)
+        await stage.robot.obeyed(number, "torque off")
+
+
+async def test_an_answer_counts_that_came_while_the_daemon_stood_still(stage: Stage) -> None:
+    stage.notify(READY, OFF)
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+
+    def stand_still() -> None:
+        loop.stand_still(5.0)
+        pass_on(2)
+
+    def pass_on(rounds: int) -> None:
+        if rounds:
+            loop.call_soon(pass_on, rounds - 1)
+        else:
+            stage.robot.session.take(replace(on(), after=1))
+
+    loop.call_soon(stand_still)
+    await stage.robot.obeyed(1, "torque on")

@@ -51,6 +51,11 @@ async def prepared(rig: Rig, registry: RobotRegistry, **more: Any) -> dict[str, 
     )
 
 
+async def refusal(registry: RobotRegistry, verb: str, **body: Any) -> tuple[str, str]:
+    reply = await reply_to(registry, verb, **body)
+    return reply["code"], reply["error"]
+
+
 async def commit(
     registry: RobotRegistry, answer: dict[str, Any], in_s: float = 60.0, **more: Any
 ) -> dict[str, Any]:
@@ -104,16 +109,14 @@ async def test_what_would_interfere_is_refused_and_names_the_start(rig: Rig) -> 
         answer = await prepared(rig, registry)
         registry.reservations["arm"]._now = lambda: registry.reservations["arm"]._held.ends_s - 8.2  # type: ignore[union-attr]
         for verb, body in INTERFERING.items():
-            reply = await reply_to(registry, verb, **body)
-            assert (reply["code"], reply["error"]) == (
+            assert await refusal(registry, verb, **body) == (
                 "RESERVED",
                 f"arm/{verb}: {EXPIRES}; wait, or release it by fleet/release or stop",
             )
-            assert reply["data"] == {"start": "s1", "expires_at": answer["expires_at"]}
         reply = await reply_to(registry, "fleet/prepare", motion="short", start="s2")
-        assert (reply["code"], reply["data"]["start"]) == ("RESERVED", "s1")
-        reply = await reply_to(registry, "fleet/release", start="s2", token=NOBODYS)
-        assert (reply["code"], reply["error"]) == (
+        data = {"start": "s1", "expires_at": answer["expires_at"]}
+        assert (reply["code"], reply["data"]) == ("RESERVED", data)
+        assert await refusal(registry, "fleet/release", start="s2", token=NOBODYS) == (
             "NOT_RESERVED",
             "arm: not reserved for start 's2'; it is for 's1'; prepare it first",
         )
@@ -152,8 +155,7 @@ async def test_what_cannot_be_played_is_refused_and_reserves_nothing(
 ) -> None:
     async with rig.running() as registry:
         await rig.until_state("idle")
-        reply = await reply_to(registry, "fleet/prepare", **({"start": "s1"} | body))
-        assert (reply["code"], reply["error"]) == (code, message)
+        assert await refusal(registry, "fleet/prepare", **({"start": "s1"} | body)) == (code, message)
         assert (await ok(registry, "goto", joints={"elbow": 0.2}))["goal_id"]
         assert reservations(rig) == [NOTHING]
 
@@ -196,28 +198,20 @@ async def test_a_robot_that_cannot_start_with_a_group_is_not_reserved(
         await rig.until_state("idle")
         if before is not None:
             await ok(registry, before, **({"motion": "long"} if before == "play" else {}))
-        answer = await reply_to(registry, "fleet/prepare", motion="short", start="s1")
-        assert (answer["code"], answer["error"]) == (code, message)
+        assert await refusal(registry, "fleet/prepare", motion="short", start="s1") == (code, message)
 
 
-async def test_the_same_start_again_is_planned_again_and_another_motion_takes_its_place(rig: Rig) -> None:
+async def test_the_same_start_again_is_planned_again_and_released_where_it_is_refused(rig: Rig) -> None:
     async with rig.running() as registry:
         first = await prepared(rig, registry, expires_s=20.0)
         second = await prepared(rig, registry, motion="long", token=first["token"])
         assert len({first["token"], second["token"]}) == 2
         assert second["expires_at"] > first["expires_at"] + 30.0
         assert second["duration_s"] == pytest.approx(20.0)
-
-
-async def test_a_start_that_is_prepared_again_and_refused_is_released(rig: Rig) -> None:
-    async with rig.running() as registry:
-        token = (await prepared(rig, registry))["token"]
-        reply = await reply_to(registry, "fleet/prepare", motion="no", start="s1", token=token)
-        assert reply["code"] == "UNKNOWN_MOTION"
-        reply = await until_phase(rig, "released")
-        assert reply["reason"] == (
-            "it was prepared again and refused; arm: no motion 'no'; there are long, short"
-        )
+        again = {"motion": "no", "start": "s1", "token": second["token"]}
+        assert (await refusal(registry, "fleet/prepare", **again))[0] == "UNKNOWN_MOTION"
+        why = "it was prepared again and refused; arm: no motion 'no'; there are long, short"
+        assert (await until_phase(rig, "released"))["reason"] == why
         assert (await ok(registry, "play", motion="short"))["goal_id"]
 
 
@@ -311,19 +305,14 @@ async def test_a_commit_that_cannot_be_kept_is_refused_and_releases(
     assert is_still(rig)
 
 
-async def test_a_commit_that_does_not_name_the_robot_is_refused_and_changes_nothing(rig: Rig) -> None:
-    async with rig.running() as registry:
-        reply = await commit(registry, await prepared(rig, registry), robots=["left"])
-        assert (reply["code"], reply["error"]) == (
-            "INVALID_REQUEST",
-            "arm/fleet/commit: 'robots' does not name this robot; it names all that take part; add it",
-        )
-        assert registry.reservations["arm"].phase_of("s1") == "reserved"
-
-
-async def test_the_same_commit_again_changes_nothing_and_another_one_is_refused(rig: Rig) -> None:
+async def test_a_commit_of_others_is_refused_the_same_again_changes_nothing_and_another_is_refused(
+    rig: Rig,
+) -> None:
     async with rig.running() as registry:
         answer = await prepared(rig, registry)
+        reply = await commit(registry, answer, robots=["left"])
+        names_all = "'robots' does not name this robot; it names all that take part; add it"
+        assert (reply["code"], reply["error"]) == ("INVALID_REQUEST", f"arm/fleet/commit: {names_all}")
         start_at = await committed(registry, answer)
         reply = await commit(registry, answer, start_at=start_at, transaction="again")
         assert reply["data"] == {"start": "s1", "start_at": start_at}

@@ -12,7 +12,6 @@ import orjson
 import pytest
 
 from motiond.client import NoAnswer
-from motiond.daemon.api import Report
 from motiond.daemon.service.control_socket import MOST_CLIENTS
 from motiond.local import address_of, named_user
 from tests.daemon.asking import ask_here
@@ -127,27 +126,6 @@ async def test_more_clients_than_are_served_have_their_stops_served_alone(tmp_pa
         assert (await answer_to(config, b'{"robot":"arm","verb":"stop"}\n'))["status"] == "ok"
         for _, writer in crowd:
             writer.close()
-
-
-async def test_who_reads_reports_too_slowly_misses_the_oldest_events(tmp_path: Path) -> None:
-    config, hub = tmp_path / "motiond.yaml", known_hub()
-    serving = asyncio.create_task(control_of(config, Robots(), hub).run())
-    await asyncio.sleep(0.05)
-    reader, writer = await asyncio.open_unix_connection(address_of(config))
-    writer.write(b'{"follow":[["arm","event"]]}\n')
-    await asyncio.sleep(0.05)
-    for number in range(5_000):
-        hub.publish(Report("arm", "event", {"number": number, "text": "x" * 4000}))
-        if number % 100 == 0:
-            await asyncio.sleep(0)
-    numbers = [-1]
-    async with asyncio.timeout(PATIENCE_S):
-        while numbers[-1] < 4_999:
-            numbers.append(orjson.loads(await reader.readline())["data"]["number"])
-    assert len(numbers) < 2_000
-    writer.close()
-    serving.cancel()
-    await asyncio.wait((serving,), timeout=PATIENCE_S)
 
 
 async def test_other_users_may_not_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
