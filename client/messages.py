@@ -226,6 +226,8 @@ class HttpTransport(MessageTransport):
             ):
                 self._socket = socket
                 async for message in socket:
+                    if not isinstance(message.data, str | bytes):  # it has broken: a ping was not answered
+                        break
                     self._take_message(message.data)
                     if self.connected.is_set():
                         opening.reschedule(None)

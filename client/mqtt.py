@@ -225,11 +225,12 @@ class MqttTransport(Transport):
         """Subscribe to each topic once; a broker that does not acknowledge it is asked again."""
         async with self._may_subscribe:
             new = [(topic, qos) for topic, qos in sorted(wanted.items()) if topic not in self._subscribed]
-            if not new or self._client is None:
+            client = self._client
+            if not new or client is None:
                 return
             for tries_left in reversed(range(SUBSCRIBE_TRIES)):
                 try:
-                    await self._client.subscribe(new, timeout=SUBSCRIBE_S)
+                    await client.subscribe(new, timeout=SUBSCRIBE_S)
                 except aiomqtt.MqttError:
                     if not tries_left:
                         raise

@@ -16,7 +16,7 @@ from motiond.daemon.cli.requests.playing import Outcome
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection, address_of, speaks_5
 from tests.daemon.answers import state, status
-from tests.daemon.conftest import Embedded, Robots, comes_true, running
+from tests.daemon.conftest import Embedded, Robots, comes_true, running, started_broker
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
@@ -90,6 +90,17 @@ async def test_without_a_broker_there_is_no_connection(free_port: int) -> None:
     assert str(caught.value) == (
         f"mqtt://127.0.0.1:{free_port}: no connection to the broker; nobody listens there; "
         "start the daemon or the broker, or correct the URL"
+    )
+
+
+async def test_a_broker_that_does_not_speak_the_version_is_asked_in_another(free_port: int) -> None:
+    async with started_broker(Embedded(free_port)):
+        with pytest.raises(NoAnswer) as caught:
+            async with connect(Broker(f"mqtt://127.0.0.1:{free_port}", protocol="5")):
+                pass
+    assert str(caught.value) == (
+        f"mqtt://127.0.0.1:{free_port}: no connection to the broker; the broker does not speak MQTT 5; "
+        "name another protocol, 3.1.1 or 5"
     )
 
 

@@ -46,7 +46,8 @@ class Told(MessageTransport):
         self.served -= 1
         late_s = time.time() + ahead_s - message["body"].get("expires_at", 1e12)
         expired = {"status": "error", "code": "EXPIRED", "data": {"late_s": late_s}}
-        answer = expired if late_s > 0.0 else {"status": "ok", "data": {}}
+        data: dict[str, Any] = {"goal_id": None if message["verb"] == "status" else "g1", "queue": []}
+        answer = expired if late_s > 0.0 else {"status": "ok", "data": data}
         self._receive({"id": message["id"], "answer": answer})
 
     async def follow(self, interest: Interest) -> None: ...
@@ -109,6 +110,13 @@ async def test_whatever_is_asked_ends_in_time_and_a_lease_costs_no_more() -> Non
                 await asked
             assert str(caught.value) == what
             assert loop.time() - began_s == pytest.approx(35.0 if "choir" in what else 5.0)
+
+
+async def test_a_result_that_does_not_come_is_given_up_without_a_word_of_a_broker() -> None:
+    async with Client() as daemon:
+        with pytest.raises(NoAnswer) as caught:
+            await daemon.robot("arm").play("wave")
+    assert str(caught.value) == "arm: its motion is over, and no result comes; look at the daemon's log"
 
 
 async def test_any_number_of_requests_is_asked_in_turn_and_a_stop_before_all() -> None:
