@@ -49,6 +49,7 @@ def released(start: Any, reason: Any) -> tuple[ReportTopic, dict[str, Any]]:
             "r2: its daemon 'd1' has crashed, or has lost the broker",
         ),
         ([ONLINE], ""),
+        ([ONLINE, (RESERVED, {"start": START, "phase": "ended"}), (DAEMON, {"state": "offline"})], ""),
         ([(DAEMON, {"state": "broken"})], ""),
         *(
             ([(THERE, {"state": "online", "bridge": it}), (DAEMON, {"state": "broken"})], "")

@@ -285,8 +285,9 @@ async def test_the_broker_may_be_lost_and_come_back(broker: Embedded) -> None:
                     assert (await fleet.post("/api/robots/left/stop"))[0] == 200
 
 
-async def test_where_one_of_several_brokers_is_gone_the_robots_are_found_at_the_next(
-    broker: Embedded,
+@pytest.mark.parametrize("is_killed", [True, False])
+async def test_where_daemons_have_gone_to_another_of_several_brokers_they_are_found_there(
+    broker: Embedded, *, is_killed: bool
 ) -> None:
     second = Embedded(NETWORK.free_port())
     await second.start()
@@ -296,7 +297,12 @@ async def test_where_one_of_several_brokers_is_gone_the_robots_are_found_at_the_
         here.add("left", "choir")
         async with serving(both) as fleet:
             await fleet.until_robots("left")
-            await broker.kill()
+            if is_killed:
+                await broker.kill()
+            else:
+                here.robots.clear()
+                here.daemon("offline")
+                await here.settle()
             async with members(second.settings) as there:
                 there.add("left", "choir")
                 there.add("right", "choir")
