@@ -423,6 +423,24 @@ def test_what_the_driver_notices_becomes_events_once(tmp_path: Path) -> None:
     bench.close()
 
 
+def test_what_the_daemon_does_not_read_now_is_sent_later_in_order(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.driver.notices.extend(["one", "two"])
+    send, full = bench.loop.channel.send, iter([True])
+
+    def send_if_there_is_room(notice: messages.Notice) -> None:
+        if next(full, False):
+            raise BlockingIOError
+        send(notice)
+
+    monkeypatch.setattr(bench.loop.channel, "send", send_if_there_is_room)
+    bench.step()
+    assert bench.notices == []
+    bench.step()
+    assert [notice.message for notice in bench.notices_of(messages.Happened)] == ["one", "two"]
+
+
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
