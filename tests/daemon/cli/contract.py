@@ -7,52 +7,20 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from tests.daemon.cli.program import Ended
-
-    Step = Callable[["Beside"], Awaitable[None]]
+    Step = Callable[[Any], Awaitable[None]]
 
 ENDED = "ended with SUCCESSFUL; the last row is out and held"
 REFUSED = "arm: short cannot be played; the emergency stop is latched; reset it when it is safe\n"
 
 
-class Running(Protocol):
-    """A program that runs."""
-
-    def send_signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
-
-    async def writes(self, text: str) -> None:
-        """Wait until it has written something."""
-
-    async def end(self) -> Ended:
-        """Wait until it has ended."""
-
-
-class Beside(Protocol):
-    """A daemon whose robot `arm` is idle, and programs beside it."""
-
-    @property
-    def broker(self) -> str:
-        """The address of its broker."""
-
-    async def cli(self, *words: object) -> Ended:
-        """Run motiond with the daemon's configuration to its end."""
-
-    def start(self, *words: object) -> Running:
-        """Run it beside the test."""
-
-    async def until(self, state: str) -> dict[str, Any]:
-        """Wait until the robot is in a state."""
-
-
-async def requests_are_answered(daemon: Beside) -> None:
+async def requests_are_answered(daemon: Any) -> None:
     assert await daemon.cli("play", "arm", "short") == (0, f"arm: short {ENDED}\n", "")
     nothing = "arm: nothing to pause; the robot is idle; play first\n"
     assert await daemon.cli("pause", "arm") == (1, "", nothing)
@@ -70,7 +38,7 @@ async def requests_are_answered(daemon: Beside) -> None:
     assert (row["robot"], row["state"], row["motions"]) == ("arm", "idle", ["long", "short"])
 
 
-async def a_motion_is_led(daemon: Beside) -> None:
+async def a_motion_is_led(daemon: Any) -> None:
     play = daemon.start("play", "arm", "long", "--speed", "0.5")
     await daemon.until("playing")
     assert await daemon.cli("speed", "arm", "0.2") == (0, "arm: speed 0.2\n", "")
@@ -84,7 +52,7 @@ async def a_motion_is_led(daemon: Beside) -> None:
     assert await play.end() == (1, "", canceled)
 
 
-async def ctrl_c_stops_softly(daemon: Beside) -> None:
+async def ctrl_c_stops_softly(daemon: Any) -> None:
     await daemon.until("idle")
     play = daemon.start("play", "arm", "long")
     await daemon.until("playing")
@@ -100,7 +68,7 @@ async def ctrl_c_stops_softly(daemon: Beside) -> None:
     )
 
 
-async def it_reloads_on_this_machine(daemon: Beside) -> None:
+async def it_reloads_on_this_machine(daemon: Any) -> None:
     """The request goes over the control socket, which blocks."""
     await daemon.until("idle")
     assert await daemon.cli("reload") == (0, "arm: plays long, short\n", "")

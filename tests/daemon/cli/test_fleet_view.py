@@ -112,15 +112,6 @@ def test_a_page_is_not_served_to_whoever_comes(
     assert run_here(capsys, *asked) == (2, "", f"motiond: {message}; see `motiond --help`\n")
 
 
-def test_a_token_that_could_be_guessed_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    file = tmp_path / "token"
-    file.write_text("short\n")
-    asked = ("fleet", "serve", "--broker", "mqtt://127.0.0.1:1", "--token-file", file)
-    what = "its first line has 5 characters; a token has 16 at least"
-    message = f"{file}: {what}; write one, as by: openssl rand -hex 16\n"
-    assert run_here(capsys, *asked) == (2, "", message)
-
-
 def test_a_token_that_cannot_be_read_is_told_with_its_option(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -162,18 +162,6 @@ async def test_reload_of_a_robot_that_nobody_has_is_told(daemon: Daemon) -> None
             ),
         ),
         (
-            ("play", "arm", "short", "--start-at", "1763800000000"),
-            (
-                "arm/play: 'start_at' is 1763800000000.0; it must be Unix time in s, from 0 to 1e+10, and "
-                "looks like milliseconds; correct it"
-            ),
-        ),
-        (
-            ("play", "arm", "short", "--first", "9999999999"),
-            "arm/play: 'first.frame' is 9999999999; it must be less than or equal to 1000000000; correct it",
-        ),
-        (("seek", "arm", "10"), "arm: nothing to seek in; the robot is idle; play first"),
-        (
             ("goto", "arm", "elbow=1e9"),
             "arm/goto: 'joints.elbow' is 1000000000.0; it must be less than or equal to 1000000; correct it",
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
+import shlex
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ import yaml
 from motiond.daemon.broker import BrokerError
 from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.text import echoed
-from tests.daemon.cli.program import Daemon, Program, daemon_of, motiond
+from tests.daemon.cli.program import Daemon, daemon_of, motiond
 from tests.daemon.programs import run_here
 from tests.daemon.rig import Rig, sweep, write_seq
 
@@ -32,18 +32,6 @@ async def test_play_gives_a_script_the_whole_result(daemon: Daemon) -> None:
     code, out, _ = await daemon.cli("play", "arm", "short", "--speed", "0.5", "--json")
     result = orjson.loads(out)
     assert (code, result["motion"], result["code"], result["played_s"]) == (0, "short", "SUCCESSFUL", 1.0)
-
-
-async def test_ctrl_c_during_a_play_stops_softly_and_waits_for_the_result(daemon: Daemon) -> None:
-    play = Program("play", "arm", "long", "-c", daemon.config)
-    await daemon.until("playing")
-    play.send_signal(signal.SIGINT)
-    code, out, err = await play.end()
-    assert (code, out) == (1, "")
-    assert err.splitlines() == [
-        "arm: stopping softly; Ctrl-C again stops the waiting only",
-        "arm: long ended with CANCELED; stopped on request, softly, on the path",
-    ]
 
 
 async def test_a_second_play_is_refused_unless_it_replaces_the_first(daemon: Daemon) -> None:
@@ -135,10 +123,7 @@ NO_BROKER = (
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        *(
-            (("play", "arm", NO_UTF_8, *wait), 1, f"arm: no motion {NO_MOTION}")
-            for wait in ((), ("--no-wait",))
-        ),
+        (("play", "arm", NO_UTF_8), 1, f"arm: no motion {NO_MOTION}"),
         (("play", "arm", "long", "--first", NO_UTF_8), 1, f"long: no marker {NO_MARKER}"),
         (("goto", "arm", NO_UTF_8), 1, "arm: no pose 'long\\xff'; there are no poses at all"),
         (
@@ -146,7 +131,6 @@ NO_BROKER = (
             1,
             "goto: the robot has no joint 'long\\xff'; it has shoulder, elbow",
         ),
-        (("seek", "arm", NO_UTF_8), 1, "arm: nothing to seek in; the robot is idle; play first"),
         (("stop", NO_UTF_8), 2, f"motiond: invalid value for 'robot': {NO_TOPIC}"),
         (("fleet", "play", NO_UTF_8, "long"), 2, f"motiond: invalid value for 'group': {NO_TOPIC}"),
         (("status", "--base", NO_UTF_8), 2, f"motiond: invalid value for --base: {NO_BASE}"),
@@ -372,179 +356,101 @@ def test_a_robot_with_a_joint_of_several_coordinates_cannot_be_checked(
     )
 
 
+CALL = "see `motiond --help`"
+TOPIC = "letters, digits, _ and - can"
+SEEN = (
+    "its password is seen by every user of this machine, as in `ps`; "
+    "set $MOTIOND_BROKER, or name a configuration with password_file"
+)
+
+
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("line", "message"),
     [
+        ("check --name arm", "invalid value for --name: it has no effect without --robot; remove it"),
+        ("check --robot a.hrdf", "invalid value for --robot: it needs motion files; name some"),
+        ("play arm", "missing argument 'motion'"),
+        ("plya", "no such command 'plya'. Did you mean 'play'?"),
+        ("stop arm --broker ''", "invalid value for --broker: String should have at least 1 character"),
         (
-            ("check", "--name", "arm"),
+            "status +",
+            f"invalid value for 'robot': '+' cannot be a part of a topic; {TOPIC}; rename it",
+        ),
+        *(
             (
-                "motiond: invalid value for --name: it has no effect without --robot; remove it; "
-                "see `motiond --help`"
-            ),
+                f"goto arm elbow={position}",
+                (
+                    f"invalid value: 'elbow={position}' is neither a pose nor joints; "
+                    "write one name, or JOINT=POSITION for each"
+                ),
+            )
+            for position in ("nan", "")
         ),
         (
-            ("check", "--robot", "arm.hrdf"),
-            ("motiond: invalid value for --robot: it needs motion files; name some; see `motiond --help`"),
-        ),
-        (("play", "arm"), "motiond: missing argument 'motion'; see `motiond --help`"),
-        (("plya",), "motiond: no such command 'plya'. Did you mean 'play'?; see `motiond --help`"),
-        (
-            ("stop", "arm", "--broker", "arm.local"),
-            (
-                "motiond: invalid value for --broker: 'arm.local' is no broker; it must be embedded, "
-                "mqtt://…, mqtts://…, ws://… or wss://…; correct it; see `motiond --help`"
-            ),
+            "goto arm elbow=0.5 elbow=0.7",
+            "invalid value: joint 'elbow' stands twice; it has one position; leave one out",
         ),
         (
-            ("stop", "arm", "--broker", ""),
+            "play arm wave --loop 0",
             (
-                "motiond: invalid value for --broker: String should have at least 1 character; "
-                "see `motiond --help`"
+                "invalid value for '--loop': '0' is no count from 1 to 1000000000; "
+                "write --loop 3, or --loop forever"
             ),
         ),
         *(
             (
-                (*command, "+"),
-                (
-                    "motiond: invalid value for 'robot': '+' cannot be a part of a topic; "
-                    "letters, digits, _ and - can; rename it; see `motiond --help`"
-                ),
+                f"{command} {number}",
+                f"invalid value for {parameter}: '{number}' is no number from {bounds}; write one",
             )
-            for command in (("status",), ("stop",), ("reload",))
-        ),
-        *(
-            (
-                ("goto", "arm", f"elbow={position}"),
-                (
-                    f"motiond: invalid value: 'elbow={position}' is neither a pose nor joints; "
-                    "write one name, or JOINT=POSITION for each; see `motiond --help`"
-                ),
+            for command, number, parameter, bounds in (
+                ("play arm wave --speed", "x", "'--speed'", "0.1 to 10"),
+                ("fleet play choir wave --speed", "20", "'--speed'", "0.1 to 10"),
+                ("speed arm", "0", "'factor'", "0.1 to 10"),
+                ("fleet play choir wave --in", "nan", "'--in'", "0 to 86400"),
             )
-            for position in ("nan", "-inf", "1e999", "")
         ),
         (
-            ("goto", "arm", "elbow=0.5", "elbow=0.7"),
+            "inspect a.seq --jobs x",
             (
-                "motiond: invalid value: joint 'elbow' stands twice; it has one position; leave one out; "
-                "see `motiond --help`"
-            ),
-        ),
-        (
-            ("play", "arm", "wave", "--loop", "x"),
-            (
-                "motiond: invalid value for '--loop': 'x' is no count from 1 to 1000000000; "
-                "write --loop 3, or --loop forever; see `motiond --help`"
-            ),
-        ),
-        (
-            ("play", "arm", "wave", "--loop", "0"),
-            (
-                "motiond: invalid value for '--loop': '0' is no count from 1 to 1000000000; "
-                "write --loop 3, or --loop forever; see `motiond --help`"
+                "invalid value for '--jobs' / '-j': "
+                "Input should be a valid integer, unable to parse string as an integer"
             ),
         ),
         *(
             (
-                command,
-                (
-                    f"motiond: invalid value for {parameter}: '{command[-1]}' is no number from {bounds}; "
-                    "write one; see `motiond --help`"
-                ),
-            )
-            for command, parameter, bounds in (
-                (("play", "arm", "wave", "--speed", "x"), "'--speed'", "0.1 to 10"),
-                (("play", "arm", "wave", "--speed", "nan"), "'--speed'", "0.1 to 10"),
-                (("fleet", "play", "choir", "wave", "--speed", "20"), "'--speed'", "0.1 to 10"),
-                (("speed", "arm", "0"), "'factor'", "0.1 to 10"),
-                (("fleet", "play", "choir", "wave", "--in", "nan"), "'--in'", "0 to 86400"),
-            )
-        ),
-        *(
-            (
-                command,
-                f"motiond: invalid value for {parameter}: Input should be {must}; see `motiond --help`",
-            )
-            for command, parameter, must in (
-                (
-                    ("convert", "a.seq", "b.seq", "--rate", "x"),
-                    "'--rate'",
-                    "a valid number, unable to parse string as a number",
-                ),
-                (
-                    ("inspect", "a.seq", "--jobs", "x"),
-                    "'--jobs' / '-j'",
-                    "a valid integer, unable to parse string as an integer",
-                ),
-                (("inspect", "a.seq", "--jobs", "0"), "'--jobs' / '-j'", "greater than or equal to 1"),
-                (("doctor", "--seconds", "1e999"), "'--seconds'", "less than or equal to 3600"),
-                (
-                    ("scan", "dynamixel", "--baud", "fast"),
-                    "'--baud'",
-                    "a valid integer, unable to parse string as an integer",
-                ),
-            )
-        ),
-        *(
-            (
-                ("seek", "arm", number * 400 + unit),
-                (
-                    f"motiond: invalid value: '{echoed(number * 400)}' is no number from 0 to 1e+15; "
-                    "write one; see `motiond --help`"
-                ),
+                f"seek arm {number * 400}{unit}",
+                f"invalid value: '{echoed(number * 400)}' is no number from 0 to 1e+15; write one",
             )
             for number, unit in (("9", ""), ("8", "s"))
         ),
-        *(
-            (
-                ("play", "arm", "wave", "--start-at", moment),
-                (
-                    f"motiond: invalid value for '--start-at': '{moment}' is no time; "
-                    "write Unix time in s, as `date +%s` prints it; see `motiond --help`"
-                ),
-            )
-            for moment in ("x", "nan", "inf")
+        (
+            "play arm wave --start-at inf",
+            "invalid value for '--start-at': 'inf' is no time; write Unix time in s, as `date +%s` prints it",
         ),
         (
-            ("stop", "arm", "--broker", "mqtt://localhost", "--ca-file", __file__),
+            f"stop arm --broker mqtt://localhost --ca-file {__file__}",
             (
-                "motiond: invalid value for --ca-file: 'ca_file' has no effect; mqtt:// does not encrypt; "
-                "mqtts:// does; remove it; see `motiond --help`"
+                "invalid value for --ca-file: 'ca_file' has no effect; mqtt:// does not encrypt; "
+                "mqtts:// does; remove it"
             ),
         ),
+        ("stop arm --broker mqtt://arm:secret@localhost", f"invalid value for --broker: {SEEN}"),
+        ("stop arm --ca-file none.pem", "invalid value for '--ca-file': file 'none.pem' does not exist"),
         (
-            ("stop", "arm", "--broker", "mqtt://arm:secret@localhost"),
-            (
-                "motiond: invalid value for --broker: its password is seen by every user of this machine, "
-                "as in `ps`; set $MOTIOND_BROKER, or name a configuration with password_file; "
-                "see `motiond --help`"
-            ),
+            "play arm wave --dry-run --base lab",
+            "invalid value: --base is for a daemon; a dry run asks none; leave one of them out",
         ),
-        (
-            ("stop", "arm", "--ca-file", "none.pem"),
-            "motiond: invalid value for '--ca-file': file 'none.pem' does not exist; see `motiond --help`",
-        ),
-        (
-            ("stop", "arm", "--broker", "mqtt://localhost", "--base", "a/#"),
-            (
-                "motiond: invalid value for --base: 'a/#' cannot begin a topic on every broker; "
-                "letters, digits, _ and - can, with / between; rename it; see `motiond --help`"
-            ),
-        ),
-        (
-            ("play", "arm", "wave", "--dry-run", "--base", "lab"),
-            (
-                "motiond: invalid value: --base is for a daemon; a dry run asks none; leave one of them out; "
-                "see `motiond --help`"
-            ),
-        ),
-        (("run", "-c", "none.yaml"), "none.yaml: cannot be read; no such file; check the path"),
     ],
 )
-def test_a_wrong_command_line_or_file_is_one_line_and_exit_code_2(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    message: str,
+def test_a_wrong_command_line_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], line: str, message: str
+) -> None:
+    assert run_here(capsys, *shlex.split(line)) == (2, "", f"motiond: {message}; {CALL}\n")
+
+
+def test_a_configuration_that_is_not_there_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(StreamForks, "start", lambda _: socket.socketpair()[0])
-    assert run_here(capsys, *arguments) == (2, "", message + "\n")
+    said = "none.yaml: cannot be read; no such file; check the path\n"
+    assert run_here(capsys, "run", "-c", "none.yaml") == (2, "", said)

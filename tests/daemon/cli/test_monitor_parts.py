@@ -142,11 +142,8 @@ async def test_with_caps_lock_on_each_key_does_what_it_does_otherwise(robots: Ro
     ("key", "told"),
     [
         ("X", "key 'X' does nothing; s stops, e halts at once, q quits"),
-        ("y", "key 'y' does nothing; s stops, e halts at once, q quits"),
         ("other", "this key does nothing; s stops, e halts at once, q quits"),
         ("q", ""),
-        ("next", ""),
-        ("back", ""),
     ],
 )
 async def test_a_key_that_does_nothing_says_so_until_another_one_does(
@@ -165,14 +162,6 @@ async def test_a_key_that_does_nothing_says_so_until_another_one_does(
     commander.drop_old()
     await commander.finish()
     assert (commander.notice, robots.asked) == ("", [("arm", "stop")])
-
-
-async def test_a_no_to_a_question_is_no_key_that_does_nothing(robots: Robots) -> None:
-    commander = commander_of(robots)
-    commander.press("r", "arm")
-    commander.note_shown()
-    commander.press("n", "arm")
-    assert (commander.question, commander.notice, robots.asked) == (None, "", [])
 
 
 @pytest.mark.parametrize("key", ["s", "e", "p"])

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import pty
 import signal
+import struct
 import subprocess
 import sys
-from contextlib import ExitStack, suppress
+import termios
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +21,7 @@ from urllib.request import urlopen
 import pytest
 
 from motiond.client import NoAnswer
+from motiond.daemon.cli.monitor.screen import KEYS
 from motiond.daemon.config.client import load_mqtt_settings
 from tests.daemon.asking import ask
 from tests.daemon.cli import contract
@@ -24,8 +29,7 @@ from tests.daemon.cli.program import Ended
 from tests.daemon.programs import MOTIOND, all_of, background, motiond
 from tests.daemon.rig import Rig
 from tests.ports import free_port
-from tests.system.cli.terminals import on_terminal
-from tests.waiting import PATIENCE_S, eventually, lines_until, still_running
+from tests.waiting import PATIENCE_S, eventually, lines_until, output_until, started, still_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
 DEMO = Path(__file__).parents[3] / "config" / "demo.yaml"
 STOPPED = "arm has stopped softly; its process and the broker have ended"
-LEAVES_SCREEN, SHOWS_CURSOR, HIDES_CURSOR = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?25l"
+LEAVES_SCREEN, SHOWS_CURSOR, HIDES_CURSOR = "\x1b[?1049l", "\x1b[?25h", "\x1b[?25l"
 
 
 class Running:
@@ -122,27 +126,62 @@ def test_a_robot_whose_commander_is_killed_stops_softly(tmp_path: Path) -> None:
         assert motiond("control", "arm", "-c", rig.config).stdout == "arm: nobody is in control\n"
 
 
+@contextmanager
+def monitor_of(daemon: Daemon) -> Iterator[tuple[subprocess.Popen[str], int, int]]:
+    """Run `motiond monitor` on a terminal of its own; yield both of the terminal's ends, too."""
+    master, slave = pty.openpty()
+    try:
+        resize(slave, 100)
+        with started(
+            (MOTIOND, "monitor", "arm", "-c", daemon.config),
+            stdin=slave,
+            stdout=slave,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+            | {"TERM": "xterm-256color", "PYTHONUTF8": "1"},
+            preexec_fn=take_terminal,
+        ) as process:
+            output_until(master, lambda shown: "arm: idle" in shown, "the robot")
+            yield process, master, slave
+    finally:
+        for descriptor in (master, slave):
+            with suppress(OSError):  # it has hung up
+                os.close(descriptor)
+
+
+def resize(terminal: int, columns: int) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+
+
+def take_terminal() -> None:
+    """Let Ctrl-C, another size and the terminal's end reach the program, as a shell's terminal does."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 def test_the_monitor_leaves_its_terminal_as_it_was(daemon: Daemon) -> None:
-    with on_terminal("monitor", "arm", "-c", daemon.config, columns=120, lines=40) as terminal:
-        terminal.shows(": connected", "arm: idle", "shoulder", "elbow")
-        terminal.resize(60, 14)
-        terminal.until(lambda shown: "arm: idle" in shown and "q quit" in shown and terminal.widest <= 60)
-        terminal.type("s")
-        terminal.shows("arm: stop accepted; nothing plays")
-        terminal.type("q")
-        assert terminal.ended() == (0, "")
-        assert terminal.modes == terminal.modes_before
-        terminal.sends(lambda sent: LEAVES_SCREEN in sent, "end of its screen")
-        terminal.sends(lambda sent: sent.rfind(SHOWS_CURSOR) > sent.rfind(HIDES_CURSOR), "cursor")
+    with monitor_of(daemon) as (process, master, slave):
+        raw = termios.tcgetattr(slave)
+        resize(slave, len(KEYS[0]) - 1)
+        output_until(master, lambda shown: KEYS[1] in shown, "the keys in short")
+        os.write(master, b"s")
+        output_until(master, lambda shown: "arm: stop accepted; nothing plays" in shown, "the answer")
+        os.write(master, b"q")
+        sent = output_until(master, lambda shown: LEAVES_SCREEN in shown, "end of its screen")
+        assert process.wait(PATIENCE_S) == 0
+        assert sent.rfind(SHOWS_CURSOR) > sent.rfind(HIDES_CURSOR)
+        assert not raw[3] & termios.ICANON
+        assert termios.tcgetattr(slave)[3] & termios.ICANON
 
 
 def test_the_monitor_ends_with_its_terminal(daemon: Daemon) -> None:
-    with on_terminal("monitor", "arm", "-c", daemon.config) as terminal:
-        terminal.shows("arm: idle")
-        code = terminal.hang_up()
-        stderr = terminal.process.stderr
-        assert stderr is not None
-        assert (code, stderr.read()) == (0, "")
+    with monitor_of(daemon) as (process, master, slave):
+        os.close(slave)
+        os.close(master)
+        assert process.wait(PATIENCE_S) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
 
 
 def kind_of(url: str) -> tuple[int, str] | None:
