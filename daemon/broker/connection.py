@@ -60,7 +60,7 @@ class ConnectionRegistry:
         return list(self._connections)
 
     def opened(self, connection: Connection) -> None:
-        """Note a connection; where too many have not said who they are, the oldest of those goes."""
+        """Note a connection; where too many have sent no CONNECT, the oldest of those is closed."""
         self._connections[connection] = None
         if len(self._connections) > self._limits.waiting:
             strangers = [one for one in self._connections if one.is_unknown]
@@ -69,7 +69,7 @@ class ConnectionRegistry:
                 strangers[0].abort()
 
     def make_room(self) -> bool:
-        """End the oldest connection that has not said who it is; return whether there was one."""
+        """Close the oldest connection without a CONNECT; return whether there was one."""
         stranger = next((one for one in self._connections if one.is_unknown), None)
         if stranger is None:
             return False

@@ -70,7 +70,7 @@ class Outbox:
         return self.dropped > before
 
     def take(self, *, sure: bool) -> Waiting | None:
-        """Take the next message; one of QoS 1 or 2 only where `sure` says that it may be sent."""
+        """Take the next message; one of QoS 1 or 2 only where it may be sent (`sure`)."""
         self._sure_is_next = not self._sure_is_next
         both = (self._unsure, self._sure) if self._sure_is_next else (self._sure, self._unsure)
         for lanes in both:

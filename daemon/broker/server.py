@@ -107,7 +107,7 @@ class EmbeddedBroker:
         return Connection(self._router, self._registry)
 
     def _warn_if_open(self) -> None:
-        """Say what it means to listen to a network and to ask for no login."""
+        """Warn of what it means to listen to a network and to ask for no login."""
         addresses = [address for address, _ in self._listener.addresses]
         if self._registry.login is None and not all(map(_is_loopback, addresses)):
             hint = "set mqtt.username and mqtt.password_file, or listen on 127.0.0.1"

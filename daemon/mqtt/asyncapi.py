@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 TOPICS = Topics("{base}")
 ROBOT, DAEMON = "{robot}", "{daemon}"
 PARAMETERS = {
-    "base": {"default": "motiond", "description": "First part of every topic, as `mqtt.base` says."},
+    "base": {"default": "motiond", "description": "First part of every topic, `mqtt.base`."},
     "robot": {"description": "A robot's name, as in the configuration."},
     "daemon": {"description": "The `id` of a daemon; by default, its machine's name."},
 }
@@ -76,7 +76,7 @@ def asyncapi() -> dict[str, Any]:
     """Return the document."""
     operations = dict([*_daemon(), *_reports(), *_requests()])
     channels = {name: channel for one in operations.values() for name, channel in one.pop("channels").items()}
-    messages = {name: message for one in channels.values() for name, message in one.pop("said").items()}
+    messages = {name: message for one in channels.values() for name, message in one.pop("sent").items()}
     return {
         "asyncapi": "3.0.0",
         "info": {
@@ -119,7 +119,7 @@ def _servers() -> dict[str, Any]:
             "host": "{host}:{port}",
             "protocol": "mqtt",
             "protocolVersion": "5",
-            "description": "Yours, as `mqtt.broker` says; `mqtts` by TLS, and 3.1.1 by `mqtt.protocol`.",
+            "description": "Yours, `mqtt.broker`; `mqtts` by TLS, and 3.1.1 by `mqtt.protocol`.",
             "variables": {"host": {"default": "localhost"}, "port": {"default": "1883"}},
             "security": [password, certificate],
             "bindings": bindings,
@@ -184,7 +184,7 @@ def _received(
 
 
 def _answered(verb: Verb, received: dict[str, Any]) -> dict[str, Any]:
-    """Return what an operation says of its answer, and its channels with that of the answer."""
+    """Return an operation's answer, and its channels with that of the answer."""
     name = _named(verb.name)
     answered = f"{name}_response"
     answer = _message(f"{name}_answer", f"The answer to `{verb.name}`.", _answer(verb.answer))
@@ -201,7 +201,7 @@ def _named(verb: str) -> str:
 
 
 def _way_back() -> dict[str, Any]:
-    """Return what MQTT 5 lets a client say of where the answer is to go."""
+    """Return how a client of MQTT 5 names where the answer is to go."""
     topic = "MQTT 5: where to send the answer instead; none of the daemon's own topics but a response."
     correlation = "MQTT 5: comes back with the answer."
     binding = {
@@ -221,7 +221,7 @@ def _channel(address: str, *messages: dict[str, Any]) -> dict[str, Any]:
         "address": address,
         "parameters": {name: {"$ref": f"#/components/parameters/{name}"} for name in names},
         "messages": {one["name"]: {"$ref": f"#/components/messages/{one['name']}"} for one in messages},
-        "said": {one["name"]: one for one in messages},
+        "sent": {one["name"]: one for one in messages},
     }
 
 

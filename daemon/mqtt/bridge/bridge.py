@@ -204,7 +204,7 @@ class MqttBridge:
             await self._others.run(client, self._brokers.present)
 
     async def _wait(self, wait_s: float, reason: BaseException | None) -> None:
-        if isinstance(reason, NotConnected) and reason.hung_up:  # the other connection may say more
+        if isinstance(reason, NotConnected) and reason.hung_up:  # the other connection may show more
             await asyncio.sleep(wait_s)
             wait_s = 0.0
             if self._others.is_connected:

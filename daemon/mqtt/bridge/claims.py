@@ -28,7 +28,7 @@ class Identity:
 
     @property
     def will(self) -> bytes:
-        """What the broker is to say once the connection to the daemon is lost."""
+        """What the broker publishes once the connection to the daemon is lost."""
         return orjson.dumps(self.availability("broken"))
 
     def availability(self, state: Literal["online", "offline", "broken"]) -> dict[str, Any]:

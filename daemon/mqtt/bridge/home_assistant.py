@@ -1,6 +1,6 @@
 """Publishes the robots to Home Assistant, by its MQTT device discovery (release 2024.12 and later).
 
-Each robot is a device, with a message of its own that says which topics it is seen and commanded by. The
+Each robot is a device, with a message of its own with the topics that it is seen and commanded by. The
 topics are motiond's; what each command's template makes of a value is a request (docs/home_assistant.md).
 """
 

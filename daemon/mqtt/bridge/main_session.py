@@ -1,4 +1,4 @@
-"""The daemon's main connection: reports go out, stops come in, and the daemon hears itself."""
+"""The daemon's main connection: reports go out, stops come in, and so does the daemon's own heartbeat."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PeerListener = Callable[[DaemonTopic | ReportTopic, dict[str, Any]], None]
 PEER_SUBJECTS = ("availability", "reservation")
 FORMER_S = 5.0
 MOST_FORMER = 1000
-"""Another daemon of our id would have thrown us out by then: what seems to be ours would be its own."""
+"""Another daemon of our id would have disconnected us by then: what seems to be ours would be its own."""
 
 
 class MainSession:
@@ -89,7 +89,7 @@ class MainSession:
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is a connection, though the daemon may not hear itself yet."""
+        """Whether there is a connection, though no heartbeat may have come yet."""
         return self._client is not None
 
     @property
@@ -163,7 +163,7 @@ class MainSession:
             self._rival = other
             what = (
                 "another daemon of id '%s', on %s, has been connected meanwhile; "
-                "they throw each other out; give each an `id` of its own"
+                "they disconnect each other; give each an `id` of its own"
             )
             log.error(what, self._identity.daemon_id, data.get("host"))
 

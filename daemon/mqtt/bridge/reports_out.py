@@ -170,7 +170,7 @@ class ReportsOut:
                 heed_cancellation()
 
     async def shut_down(self, client: MqttConnection) -> None:
-        """Publish what is still to be said, then offline, and wait until the broker has all of it."""
+        """Publish what is left, then offline, and wait until the broker has all of it."""
         while report := self._reports.get_now():
             await self._publish(client, report)
         for robot in sorted(self._published):
@@ -227,24 +227,19 @@ class ReportsOut:
         topic = self._home_assistant.topic(robot)
         latest = {(report.robot, report.subject): report for report in self._hub.latest()}
         motions = latest.get((robot, "motions"))
-        if topic is not None and motions is not None and self._claims.is_ours(robot):
-            playable = [motion["name"] for motion in motions.data["motions"] if motion.get("ok")]
-            self._hand_over_config(client, robot, topic, playable)
-
-    def _hand_over_config(self, client: MqttConnection, robot: str, topic: str, playable: list[str]) -> None:
-        """Do so, with as many of the motions to choose from as the broker takes."""
-        room, shown = client.room(topic, 1), len(playable)
-        payload = _encode(topic, self._home_assistant.config(robot, playable))
-        whole = len(payload or b"")
-        while payload is not None and len(payload) > room:
-            if not shown:
-                client.limit.report(topic, whole, LEFT_OUT)
-                return
-            shown //= 2
-            payload = _encode(topic, self._home_assistant.config(robot, playable[:shown]))
-        if shown < len(playable):
-            client.limit.report(topic, whole, f"{shown} of {len(playable)} motions can be chosen there")
-        if payload is not None:
+        if topic is None or motions is None or not self._claims.is_ours(robot):
+            return
+        playable = shown = [motion["name"] for motion in motions.data["motions"] if motion.get("ok")]
+        payload = encode(self._home_assistant.config(robot, shown))
+        room, length = client.room(topic, 1), len(payload)
+        while shown and len(payload) > room:
+            shown = shown[: len(shown) // 2]
+            payload = encode(self._home_assistant.config(robot, shown))
+        fits = len(payload) <= room
+        if length > room:
+            remedy = f"{len(shown)} of {len(playable)} motions can be chosen there" if fits else LEFT_OUT
+            client.limit.report(topic, length, remedy)
+        if fits:
             client.hand_over(topic, payload, 1, retain=True)
 
     def _payload(self, client: MqttConnection, report: Report, qos: int) -> bytes | None:

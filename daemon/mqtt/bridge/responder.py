@@ -1,4 +1,4 @@
-"""Serves requests that came by MQTT: what the message says of them, and where the answer goes."""
+"""Serves requests that came by MQTT: with what MQTT adds to them, and where the answer goes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Responder:
         return own
 
     def _raw_request(self, message: aiomqtt.Message) -> RawRequest:
-        """Return a request with all that MQTT says of it."""
+        """Return a request with all that MQTT adds to it."""
         meaning = self._topics.meaning(message.topic.value)
         robot, verb = meaning if isinstance(meaning, RequestTopic) else ("", "")
         lifetime_s = getattr(message.properties, "MessageExpiryInterval", None)

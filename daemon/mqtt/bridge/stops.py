@@ -27,7 +27,7 @@ class StopIntake:
     """Takes the stops to all robots.
 
     Of each robot and verb, 50 at once and 50 a second are served and answered one by one. What comes faster
-    acts as well, once for all that came within 10 ms, whatever it says, and is not answered.
+    acts as well, once for all that came within 10 ms, whatever it holds, and is not answered.
     """
 
     def __init__(

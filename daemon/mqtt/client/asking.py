@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
 OPTIONS = {"mqtt.broker": "--broker or mqtt.broker", "mqtt.ca_file": "--ca-file or mqtt.ca_file"}
-"""What an option of a command may say, instead of its configuration."""
+"""Which option of a command stands in for a key of the configuration."""
 
 
 @asynccontextmanager

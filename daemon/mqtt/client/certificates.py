@@ -20,7 +20,7 @@ LOOK_S = 3600.0
 
 
 class CertificateWatch:
-    """What there is to say of the certificates by which one daemon or page reaches its brokers."""
+    """Logs the certificates by which one daemon or page reaches its brokers."""
 
     def __init__(self, settings: MqttSettings) -> None:
         self._settings = settings
@@ -30,7 +30,7 @@ class CertificateWatch:
         """Look at the files now and each hour; they may be renewed meanwhile."""
         while True:
             for name, file, of in files_of(self._settings):
-                with suppress(NoCertificate):  # the connection says so
+                with suppress(NoCertificate):  # the connection reports it
                     self._log.report(f"{name} {file}", await asyncio.to_thread(of, file))
             await asyncio.sleep(LOOK_S)
 

@@ -28,7 +28,7 @@ GONE = "the broker has hung up or gone, or the network has; it is looked for unt
 NEEDS_RETAINED = "motiond needs retained messages; allow them there (mosquitto: retain_available true)"
 NO_RETAINED_WILL = f"the broker takes connections, but hangs up on one with a retained will; {NEEDS_RETAINED}"
 
-# What OpenSSL says of a certificate (X509_V_ERR_…).
+# Why OpenSSL rejects a certificate (X509_V_ERR_…).
 _NOT_YET_VALID, _EXPIRED, _REVOKED = 9, 10, 23
 _OTHER_HOST = (62, 64)  # by name, by address
 _OF_ANOTHER_AUTHORITY = (2, 7, 18, 19, 20, 21)
@@ -38,11 +38,11 @@ _WANTS_CERTIFICATE = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE")
 
 
 class ConnectionUseless(aiomqtt.MqttError):
-    """The broker is there, and what the daemon needs of it is not; `str()` says what, why and how to fix."""
+    """The broker is there, and what the daemon needs of it is not; `str()` is what, why and how to fix it."""
 
 
 class NotConnected(aiomqtt.MqttError):
-    """A connection could not be made; `str()` says why, and how to fix it.
+    """A connection could not be made; `str()` is why, and how to fix it.
 
     Attributes
     ----------
@@ -103,8 +103,8 @@ def is_absence(error: BaseException | None) -> bool:
     return error.absent if isinstance(error, NotConnected) else reason_of(error) == GONE
 
 
-def _refusal(code: object, said: str, settings: MqttSettings, identifier: str | None) -> str:
-    """Say what the broker's refusal means here."""
+def _refusal(code: object, text: str, settings: MqttSettings, identifier: str | None) -> str:
+    """Return what the broker's refusal means here."""
     has_login = settings.username is not None or "@" in settings.url
     if code in (BAD_LOGIN, NOT_AUTHORIZED) and has_login:
         return "the broker refuses the login; correct mqtt.username, and its password"
@@ -119,7 +119,7 @@ def _refusal(code: object, said: str, settings: MqttSettings, identifier: str | 
         NO_RETAIN: f"the broker keeps no retained messages; {NEEDS_RETAINED}",
         NO_QOS: "the broker takes no QoS 1; motiond needs it for its last will; allow it there",
     }
-    return lacks.get(code, f"the broker refuses the connection ({said.lower()}); see its log")
+    return lacks.get(code, f"the broker refuses the connection ({text.lower()}); see its log")
 
 
 def _scheme(settings: MqttSettings) -> str:
@@ -139,7 +139,7 @@ def _what_it_may_want(settings: MqttSettings) -> str:
 
 
 def _no_agreement(error: OSError, settings: MqttSettings) -> str:
-    """Say on what somebody who was reached would not agree; '' where nobody was reached."""
+    """Return on what there was no agreement; '' where nobody was reached."""
     if isinstance(error, WebsocketConnectionError):
         reason = "nobody speaks WebSocket there, or not on this path"
         plain = "mqtts" if _encrypts(settings) else "mqtt"
@@ -150,15 +150,15 @@ def _no_agreement(error: OSError, settings: MqttSettings) -> str:
 
 
 def _trouble_with_tls(error: OSError, settings: MqttSettings) -> str:
-    """Say what failed while a connection was to be encrypted."""
+    """Return what failed while a connection was to be encrypted."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return _distrust(error, settings)
     reason = (error.reason if isinstance(error, ssl.SSLError) else "") or ""
     if any(part in reason for part in _WANTS_CERTIFICATE) and settings.cert_file is None:
         return "the broker asks for a client certificate; set mqtt.cert_file and mqtt.key_file"
     if "ALERT" in reason and "VERSION" not in reason:
-        said = reason.partition("ALERT_")[2].lower().replace("_", " ")
-        return f"the broker refuses our certificate ({said}); check mqtt.cert_file"
+        alert = reason.partition("ALERT_")[2].lower().replace("_", " ")
+        return f"the broker refuses our certificate ({alert}); check mqtt.cert_file"
     plain = _scheme(settings).removesuffix("s")
     return f"there is no TLS on this port; write {plain}://, or name the port for TLS"
 
@@ -166,7 +166,7 @@ def _trouble_with_tls(error: OSError, settings: MqttSettings) -> str:
 def _distrust(error: ssl.SSLCertVerificationError, settings: MqttSettings) -> str:
     """Return why the broker's certificate is not accepted, and what helps.
 
-    Of the clock it says the day alone: a message that differs each time would be logged each time.
+    Of the clock it has the day alone: a message that differs each time would be logged each time.
     """
     code, problem = error.verify_code, error.verify_message
     if code in _OF_ANOTHER_AUTHORITY:
@@ -188,7 +188,7 @@ def _distrust(error: ssl.SSLCertVerificationError, settings: MqttSettings) -> st
 
 
 def _out_of_reach(error: OSError, settings: MqttSettings) -> str:
-    """Say what the system found on the way to the broker."""
+    """Return what the system found on the way to the broker."""
     hint = "correct mqtt.broker, or look at the network"
     if isinstance(error, ConnectionRefusedError):
         if settings.broker == "embedded":

@@ -1,4 +1,4 @@
-"""Subscribes, and says which subscriptions the broker refuses."""
+"""Subscribes, and returns which subscriptions the broker refuses."""
 
 from __future__ import annotations
 

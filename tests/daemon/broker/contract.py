@@ -193,7 +193,7 @@ class Limit(NamedTuple):
     Attributes
     ----------
     states : dict
-        What MQTT 5 says of it.
+        What MQTT 5 states of it.
     breaks : set of str
         In which versions what is too much ends the connection; otherwise it is dropped in silence.
     """

@@ -113,9 +113,9 @@ async def test_clients_that_publish_and_leave_at_once_are_all_served(wires: Wire
 async def flood(wires: Wires, topic: str) -> None:
     """Publish as fast as it goes."""
     wire = await wires.connected(f"flood {topic}")
-    said = publish(topic, b'{"motion": "wave"}') * 50
+    sent = publish(topic, b'{"motion": "wave"}') * 50
     while True:
-        wire.send(said)
+        wire.send(sent)
         await wire.writer.drain()
         await asyncio.sleep(0)
 
@@ -247,10 +247,10 @@ def replaced(path: Path, content: bytes) -> None:
     path.write_bytes(content)
 
 
-async def answer_to(port: int, said: bytes) -> bytes:
+async def answer_to(port: int, sent: bytes) -> bytes:
     wires = Wires(port)
     wire = await wires.open()
-    wire.send(said)
+    wire.send(sent)
     answer = await wire.next()
     await wires.close()
     return answer

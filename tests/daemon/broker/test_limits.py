@@ -203,9 +203,9 @@ async def test_topics_have_a_longest_and_a_deepest(caplog: pytest.LogCaptureFixt
             ("éééééé", "a topic of more than 10 bytes"),
             ("a/b/c/d", "a topic of more than 3 levels"),
         ):
-            for said in (connect() + publish(topic), connect(will=Will(topic))):
+            for sent in (connect() + publish(topic), connect(will=Will(topic))):
                 wire = await wires.open()
-                wire.send(said)
+                wire.send(sent)
                 while await wire.next():
                     pass
                 assert f"at {of(wire)}: disconnected; it sent {reason}; correct the client" in caplog.text
@@ -388,8 +388,8 @@ async def test_all_that_waits_has_a_bound_and_each_client_a_share_of_its_own() -
             assert await wire.ends()
         wire = await wires.connected()
         for number in range(20):
-            said = [publish(f"a/{number}", 9 * LARGE, 1, 1 + count) for count in range(3)]
-            await publishes(wire, *said)
+            sent = [publish(f"a/{number}", 9 * LARGE, 1, 1 + count) for count in range(3)]
+            await publishes(wire, *sent)
         assert wires.held < 1_000_000
         await publishes(wire, publish("stop", b"now", 1))
         for number in range(20):

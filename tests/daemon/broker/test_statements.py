@@ -102,9 +102,9 @@ AFTER_CONNECT = {
         make(bad) for bad in ILL_FORMED for make in (publish, subscribe, unsubscribe)
     ],
     ("2.2.2-2", "3.6.1-1", "3.8.1-1", "3.10.1-1", "3.14.1-1", "4.8.0-1"): [
-        bytes([said[0] & 0xF0 | flags]) + said[1:]
-        for said in PACKETS.values()
-        for flags in {*range(16)} - {said[0] & 15}
+        bytes([sent[0] & 0xF0 | flags]) + sent[1:]
+        for sent in PACKETS.values()
+        for flags in {*range(16)} - {sent[0] & 15}
     ],
     ("4.8.0-1",): [
         *(packet(first, b"\0\1") for first in (0x00, 0x20, 0x90, 0xB0, 0xD0, 0xF0)),  # of servers, of nobody
@@ -145,18 +145,18 @@ AFTER_CONNECT = {
 
 @pytest.mark.parametrize("group", AS_FIRST.values(), ids=map(str, AS_FIRST))
 async def test_what_may_not_come_first_closes(wires: Wires, group: list[bytes]) -> None:
-    for said in group:
+    for sent in group:
         wire = await wires.open()
-        wire.send(said)
-        assert await wire.ends(), said
+        wire.send(sent)
+        assert await wire.ends(), sent
 
 
 @pytest.mark.parametrize("group", AFTER_CONNECT.values(), ids=map(str, AFTER_CONNECT))
 async def test_what_may_not_come_later_closes_and_is_not_served(wires: Wires, group: list[bytes]) -> None:
-    for said in group:
+    for sent in group:
         wire = await wires.connected(will=Will("will"))
-        wire.send(said)
-        assert await wire.ends(), said
+        wire.send(sent)
+        assert await wire.ends(), sent
 
 
 # 1.5.3-3, 4.7.3-4
@@ -187,7 +187,7 @@ async def test_each_message_has_an_identifier_that_no_other_has(wires: Wires) ->
 # 2.3.1-6, 2.3.1-7, 3.3.4-1, 3.8.4-1, 3.8.4-2, 3.10.4-4, 3.10.4-5, 3.12.4-1
 async def test_each_packet_has_the_answer_of_the_standard_with_its_identifier(wires: Wires) -> None:
     wire = await wires.connected()
-    for said, answer in (
+    for sent, answer in (
         (publish("a", qos=1, packet_id=11), ack(PUBACK, 11)),
         (publish("a", qos=2, packet_id=0x1234), ack(PUBREC, 0x1234)),
         (ack(PUBREL, 0x1234), ack(PUBCOMP, 0x1234)),
@@ -198,7 +198,7 @@ async def test_each_packet_has_the_answer_of_the_standard_with_its_identifier(wi
         (unsubscribe("never subscribed to", packet_id=13), ack(UNSUBACK, 13)),
         (publish("b") + PINGREQ, PINGRESP),
     ):
-        wire.send(said)
+        wire.send(sent)
         assert await wire.next() == answer
 
 
@@ -282,11 +282,11 @@ async def test_a_will_is_published_once_its_client_has_vanished(
 
 
 # 3.1.2-8
-@pytest.mark.parametrize("said", [publish("a/#"), connect("c"), b"\x00\x00"])
-async def test_a_will_is_published_where_the_broker_disconnects(wires: Wires, said: bytes) -> None:
+@pytest.mark.parametrize("sent", [publish("a/#"), connect("c"), b"\x00\x00"])
+async def test_a_will_is_published_where_the_broker_disconnects(wires: Wires, sent: bytes) -> None:
     observer = await wires.subscribed("will", "observer")
     wire = await wires.connected("c", will=Will("will"))
-    wire.send(said)
+    wire.send(sent)
     assert await wire.ends()
     assert body(await observer.message()) == ("will", b"gone")
 
@@ -329,11 +329,11 @@ async def test_clients_without_an_identifier_are_clients_of_their_own(wires: Wir
 
 # 3.1.3-8, 3.1.3-9, 3.2.2-4, 3.2.2-5
 @pytest.mark.parametrize(
-    "said", [connect("", clean=False), connect("x" * 257)], ids=["none, to be kept", "too long"]
+    "sent", [connect("", clean=False), connect("x" * 257)], ids=["none, to be kept", "too long"]
 )
-async def test_an_identifier_that_cannot_be_is_refused_with_code_2(wires: Wires, said: bytes) -> None:
+async def test_an_identifier_that_cannot_be_is_refused_with_code_2(wires: Wires, sent: bytes) -> None:
     wire = await wires.open()
-    wire.send(said)
+    wire.send(sent)
     assert await wire.next() == connack(2)
     assert await wire.ends()
 
@@ -438,8 +438,8 @@ async def test_a_subscriber_receives_what_matches_and_nothing_else(
     wires: Wires, filter_: str, *, retain: bool
 ) -> None:
     wire = await wires.connected()
-    said = [publish(topic, b"1", retain=retain) for topic in TOPICS]
-    wire.send(*said, subscribe(filter_)) if retain else wire.send(subscribe(filter_), *said)
+    sent = [publish(topic, b"1", retain=retain) for topic in TOPICS]
+    wire.send(*sent, subscribe(filter_)) if retain else wire.send(subscribe(filter_), *sent)
     assert await wire.next() == suback(0)
     assert sorted(message.topic for message in await wire.received()) == sorted(MATCHES[filter_])
 
@@ -607,8 +607,8 @@ async def test_a_topic_of_65535_bytes_is_read_whole_and_refused_as_too_long(wire
 # 7.0.0-2, 7.1.1-1
 async def test_packets_may_come_byte_by_byte_and_many_at_a_time(wires: Wires) -> None:
     wire = await wires.open()
-    said = connect() + subscribe("a", qos=1) + publish("a", b"1") + PINGREQ
-    for byte in said:
+    sent = connect() + subscribe("a", qos=1) + publish("a", b"1") + PINGREQ
+    for byte in sent:
         wire.send(bytes([byte]))
         await asyncio.sleep(0)
     assert await wire.next() == connack()

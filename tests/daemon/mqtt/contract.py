@@ -1,4 +1,4 @@
-"""Holds what is heard over MQTT to the AsyncAPI document."""
+"""Checks what is received over MQTT against the AsyncAPI document."""
 
 from __future__ import annotations
 

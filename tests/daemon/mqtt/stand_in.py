@@ -102,7 +102,7 @@ class Rules(NamedTuple):
 
 
 class Configuration:
-    """What the lines of a configuration file say."""
+    """What the lines of a configuration file set."""
 
     def __init__(self, lines: tuple[str, ...]) -> None:
         options = dict(line.split(maxsplit=1) for line in lines)

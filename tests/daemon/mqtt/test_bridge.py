@@ -237,7 +237,7 @@ async def test_nothing_is_left_when_cancelled_while_a_broker_does_not_answer(
         await over.wait()
 
 
-# -- the daemon hears itself --------------------------------------------------------------------------------
+# -- the daemon's heartbeat ---------------------------------------------------------------------------------
 
 
 async def test_a_broker_that_hangs_is_lost_in_time_and_found_again(
@@ -414,7 +414,7 @@ KEPT = ("availability", "description", "motions", "state")
 
 
 async def keep(client: Any, robot: str, bridge: str, state: str = "online") -> None:
-    """Let the broker keep what a daemon says of a robot."""
+    """Let the broker keep what a daemon publishes of a robot."""
     for subject in KEPT:
         data = {"state": state, "bridge": bridge} if subject == "availability" else {"of": robot}
         await client.publish(f"motiond/{robot}/{subject}", orjson.dumps(data), 1, True)

@@ -345,7 +345,7 @@ async def test_results_that_no_broker_took_are_published_by_the_next_daemon_at_a
 
 
 async def comes_back_with_old_news(broker: StandIn) -> None:
-    """Start a broker that says `online` of a daemon that is elsewhere, as one does that keeps it on disk."""
+    """Start a broker that has `online` of a daemon that is elsewhere, as one does that keeps it on disk."""
     await broker.start()
     async with listening(broker.settings, checked=False) as observer:
         for topic, data in (

@@ -166,7 +166,7 @@ async def at_scripted_broker() -> AsyncIterator[tuple[MqttConnection, Wire]]:
     async with MqttConnection(settings) as client:
         wire = await wires.get()
         yield client, wire
-    while await wire.next():  # what the client says to the end
+    while await wire.next():  # what the client sends to the end
         pass
     wire.writer.close()
     await wire.writer.wait_closed()
@@ -230,14 +230,14 @@ async def test_what_is_sent_as_soon_as_it_is_connected_leaves_nothing_to_be_writ
 async def test_nothing_of_an_earlier_process_comes_also_where_the_first_try_to_connect_fails(
     free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broker, heard = Embedded(free_port), asyncio.Queue[bytes]()
+    broker, received = Embedded(free_port), asyncio.Queue[bytes]()
     await broker.start()
     async with MqttConnection(broker.settings, "c", session_s=60) as earlier:
         await earlier.subscribe(TOPIC, 1)
     async with MqttConnection(broker.settings, "other") as other:
         await other.publish(TOPIC, b"old", 1)
         client = MqttConnection(
-            broker.settings, "c", session_s=60, receive=lambda message: heard.put_nowait(message.payload)
+            broker.settings, "c", session_s=60, receive=lambda message: received.put_nowait(message.payload)
         )
         with monkeypatch.context() as patched:
             patched.setattr(client, "_dial", not_yet)
@@ -246,7 +246,7 @@ async def test_nothing_of_an_earlier_process_comes_also_where_the_first_try_to_c
         async with client, asyncio.timeout(PATIENCE_S):
             await client.subscribe(TOPIC, 1)
             await other.publish(TOPIC, b"new", 1)
-            assert await heard.get() == b"new"
+            assert await received.get() == b"new"
     await broker.kill()
 
 

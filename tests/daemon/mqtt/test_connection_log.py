@@ -188,7 +188,7 @@ async def test_daemons_of_one_id_disconnect_each_other_and_log_it_once(
     first, second = (WatchedBridge(settings, Robots(), ReportHub()) for _ in range(2))
     rival = (
         f"another daemon of id 'd1', on {socket.gethostname()}, has been connected meanwhile; "
-        "they throw each other out; give each an `id` of its own"
+        "they disconnect each other; give each an `id` of its own"
     )
     async with running(first):
         task = asyncio.create_task(second.run())

@@ -22,7 +22,7 @@ KEPT = [f"motiond/old/{subject}" for subject in ("availability", "description", 
 
 
 async def keep(observer: MqttObserver, robot: str, daemon: str, state: str) -> None:
-    """Let the broker keep what a daemon has said of a robot, and of itself."""
+    """Let the broker keep what a daemon has published of a robot, and of itself."""
     for topic in KEPT:
         data = {"state": "offline", "bridge": daemon}
         await observer.client.publish(topic.replace("old", robot), orjson.dumps(data), 1, True)

@@ -1,4 +1,4 @@
-"""The daemon hears itself: which beats it sends, and when an echo is missing."""
+"""Which heartbeats the daemon sends to itself, and when one is missing."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ OURS = "homeassistant/device/motiond_arm/config"
 
 
 @pytest.mark.parametrize(
-    ("said", "believed"),
+    ("published", "believed"),
     [
         (OURS, OURS),
         ("other/prefix/device/motiond_arm/config", "other/prefix/device/motiond_arm/config"),
@@ -198,15 +198,17 @@ OURS = "homeassistant/device/motiond_arm/config"
         (None, None),
     ],
 )
-def test_only_a_discovery_topic_of_the_robot_itself_is_cleared(said: object, believed: str | None) -> None:
-    assert discovery_topic(TOPICS, "arm", {"discovery": said}) == believed
+def test_only_a_discovery_topic_of_the_robot_itself_is_cleared(
+    published: object, believed: str | None
+) -> None:
+    assert discovery_topic(TOPICS, "arm", {"discovery": published}) == believed
 
 
 def test_strangers_cannot_fill_the_memory_with_robots_to_be_cleared() -> None:
     home = HomeAssistant(HomeAssistantSettings(), TOPICS, "d1", ("arm",), lambda _: False)
     for number in range(2 * MOST_OUTDATED):
-        said = f"other/device/motiond_r{number}/config"
-        home.take(f"r{number}", {"bridge": "d1", "discovery": said})
+        published = f"other/device/motiond_r{number}/config"
+        home.take(f"r{number}", {"bridge": "d1", "discovery": published})
     outdated = [number for number in range(2 * MOST_OUTDATED) if home.outdated(f"r{number}")]
     assert outdated == [*range(MOST_OUTDATED)]
 

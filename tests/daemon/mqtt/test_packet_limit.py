@@ -100,7 +100,7 @@ def test_topics_without_confirmation_do_not_add_up() -> None:
     assert len(sent._by_topic) == MOST_TOPICS
 
 
-# -- what that says of the broker ---------------------------------------------------------------------------
+# -- what that shows of the broker ---------------------------------------------------------------------------
 
 LIST = ("motiond/arm/motions", 30_000)
 STATE = ("motiond/arm/state", 500)

@@ -1,4 +1,4 @@
-"""What is said of a broker's certificate that is not accepted, by what OpenSSL has against it."""
+"""Why a broker's certificate is not accepted, by the reason of OpenSSL."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def met(files: tuple[Path, Path], ca: Path, host: str = "localhost") -> ssl.SSLE
     raise AssertionError("the certificate was accepted")
 
 
-def said(error: ssl.SSLError, **settings: Any) -> str:
+def reason_of(error: ssl.SSLError, **settings: Any) -> str:
     return str(not_connected(error, MqttSettings(broker="mqtts://localhost", **settings), "motiond"))
 
 
@@ -69,22 +69,20 @@ def said(error: ssl.SSLError, **settings: Any) -> str:
         (PAST, FUTURE, "127.0.0.2", "is for another host; name the host in mqtt.broker as it is there"),
     ],
 )
-def test_of_each_certificate_that_is_not_accepted_it_is_said_what_helps(
+def test_each_certificate_that_is_not_accepted_is_reported_with_what_helps(
     authority: Authority, begins: datetime, ends: datetime, host: str, reason: str
 ) -> None:
     error = met(authority.issue(begins, ends), authority.certificate, host)
-    assert said(error, ca_file=authority.certificate) == f"the broker's certificate {reason}"
+    assert reason_of(error, ca_file=authority.certificate) == f"the broker's certificate {reason}"
 
 
-def test_where_an_authority_is_named_it_is_said_to_be_another_one(
-    authority: Authority, tmp_path: Path
-) -> None:
+def test_where_an_authority_is_named_it_is_named_as_another_one(authority: Authority, tmp_path: Path) -> None:
     other = Authority(tmp_path / "other")
     error = met(authority.issue(PAST, FUTURE), other.certificate)
-    line = said(error, ca_file=other.certificate)
+    line = reason_of(error, ca_file=other.certificate)
     assert line.startswith("the broker's certificate is not trusted (")
     assert line.endswith("); mqtt.ca_file holds another authority's; name the one that has signed it")
-    assert said(error).endswith("); name the certificate of its authority as mqtt.ca_file")
+    assert reason_of(error).endswith("); name the certificate of its authority as mqtt.ca_file")
 
 
 @pytest.mark.parametrize(
@@ -100,4 +98,4 @@ def test_where_an_authority_is_named_it_is_said_to_be_another_one(
 def test_rarer_reasons_do_not_ask_for_an_authority(code: int, reason: str) -> None:
     error = ssl.SSLCertVerificationError(1, "words")
     error.verify_code, error.verify_message = code, "words"
-    assert said(error) == f"the broker's certificate {reason}"
+    assert reason_of(error) == f"the broker's certificate {reason}"

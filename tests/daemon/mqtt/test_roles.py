@@ -61,7 +61,7 @@ async def guarded(free_port: int, tmp_path: Path) -> AsyncIterator[dict[str, Mqt
 
 @asynccontextmanager
 async def connected(settings: MqttSettings) -> AsyncIterator[MqttObserver]:
-    """Connect, and hear all that one is let hear."""
+    """Connect, and receive all that one may receive."""
     async with MqttConnection(settings) as client:
         client.logs_refusals = False  # the test asks for them; they would be logged a second later
         await client.subscribe("motiond/#", qos=1)

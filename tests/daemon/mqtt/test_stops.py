@@ -58,59 +58,35 @@ async def test_a_flood_to_one_robot_acts_at_once_and_again_and_leaves_another_ro
 # -- what a stop has overtaken ------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def clock() -> list[float]:
-    return [100.0]
+SOON, LATE = str(LONGEST_S - 0.1), str(LONGEST_S + 0.1)
 
 
-@pytest.fixture
-def order(clock: list[float]) -> StopOrder:
-    return StopOrder(lambda: clock[0])
-
-
-def test_what_came_by_before_the_stop_is_overtaken_once_the_stop_is_served(order: StopOrder) -> None:
-    before = order.place("arm")
-    assert not order.is_overtaken("arm", before)
-    order.take("arm")
-    between = order.place("arm")
-    order.pass_by("arm")
-    after = order.place("arm")
-    assert order.is_overtaken("arm", before)
-    assert order.is_overtaken("arm", between)
-    assert not order.is_overtaken("arm", after)
+@pytest.mark.parametrize(
+    ("steps", "overtaken"),
+    [
+        ("place", [False]),
+        ("place take place pass_by place", [True, True, False]),
+        ("place pass_by place take", [True, False]),  # it may come by before it is served
+        ("take take pass_by place pass_by place", [True, False]),  # each of several counts
+        (f"place take {SOON} place", [True, True]),
+        (f"place take {LATE} place", [True, False]),  # one that never comes by holds nothing up for good
+        ("take start place", [False]),  # on a new connection none is waited for
+    ],
+)
+def test_what_came_by_before_a_stop_is_overtaken_once_the_stop_is_served(
+    steps: str, overtaken: list[bool]
+) -> None:
+    now_s, places = 100.0, []
+    order = StopOrder(lambda: now_s)
+    for step in steps.split():
+        match step:
+            case "place":
+                places.append(order.place("arm"))
+            case "start":
+                order.start()
+            case "take" | "pass_by":
+                getattr(order, step)("arm")
+            case _:
+                now_s += float(step)
+    assert [order.is_overtaken("arm", place) for place in places] == overtaken
     assert not order.is_overtaken("hand", 0)
-
-
-def test_a_stop_may_come_by_before_it_is_served(order: StopOrder) -> None:
-    before = order.place("arm")
-    order.pass_by("arm")
-    after = order.place("arm")
-    order.take("arm")
-    assert order.is_overtaken("arm", before)
-    assert not order.is_overtaken("arm", after)
-
-
-def test_of_several_stops_each_counts(order: StopOrder) -> None:
-    order.take("arm")
-    order.take("arm")
-    order.pass_by("arm")
-    between = order.place("arm")
-    order.pass_by("arm")
-    assert order.is_overtaken("arm", between)
-    assert not order.is_overtaken("arm", order.place("arm"))
-
-
-def test_a_stop_that_never_comes_by_holds_nothing_up_for_good(order: StopOrder, clock: list[float]) -> None:
-    before = order.place("arm")
-    order.take("arm")
-    clock[0] += LONGEST_S - 0.1
-    assert order.is_overtaken("arm", order.place("arm"))
-    clock[0] += 0.2
-    assert not order.is_overtaken("arm", order.place("arm"))
-    assert order.is_overtaken("arm", before)
-
-
-def test_on_a_new_connection_no_earlier_stop_is_waited_for(order: StopOrder) -> None:
-    order.take("arm")
-    order.start()
-    assert not order.is_overtaken("arm", order.place("arm"))

@@ -1,4 +1,4 @@
-"""What `config/mosquitto` lets each role do at a real mosquitto: what its access list says, in both ways."""
+"""What `config/mosquitto` lets each role do at a real mosquitto: its access list, in both ways."""
 
 from __future__ import annotations
 
@@ -142,11 +142,11 @@ async def _holds(rules: Configuration, logins: dict[str, MqttSettings]) -> None:
                     message.topic.value for message in reader.received if message.payload in reports.values()
                 }:
                     await reader.receive()
-                heard = {
+                received = {
                     message.topic.value
                     for message in reader.received
                     if message.payload == reports[message.topic.value]
                 }
-                assert heard == set(readable), name
+                assert received == set(readable), name
                 lies = {message.topic.value for message in reader.received if message.payload == LIE}
                 assert lies <= {topic for topic in TOPICS if rules.permits(name, topic, "write")}
