@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from itertools import chain, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from motiond.text import shortened
 
@@ -16,6 +16,8 @@ from .motions import MotionWatch
 from .reservation import Reservation
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from motiond.formats import RobotModel
 
     from ..joints import JointMap
@@ -52,28 +54,26 @@ class Member:
     async def run(self) -> None:
         """Run the robot until it leaves; nothing else ends it."""
         robot = self.robot
-        async with asyncio.TaskGroup() as watches:
-            clear = asyncio.to_thread(self.handlers.uploads.remove_leftovers)
-            watching = [
-                watches.create_task(robot.limits.watch(), name=f"{robot.name}.limits"),
-                watches.create_task(clear, name=f"{robot.name}.leftovers"),
-            ]
-            if self.control.lease:
-                watching.append(watches.create_task(self.control.watch(), name=f"{robot.name}.lease"))
-            if robot.settings.groups:
-                reserving = watches.create_task(self.reservation.watch(), name=f"{robot.name}.reservation")
-                watching.append(reserving)
-            if folders := robot.settings.watched_folders:
-                is_incomplete = robot.library.is_incomplete
-                watch = MotionWatch(robot.name, folders, robot.motions.load_again, is_incomplete).run()
-                watching.append(watches.create_task(watch, name=f"{robot.name}.motions"))
-            if rest_after_s := robot.settings.rest_after_s:
-                resting = Inactivity(robot, rest_after_s, lambda: self.in_use).watch()
-                watching.append(watches.create_task(resting, name=f"{robot.name}.inactivity"))
+        beside: dict[str, Coroutine[Any, Any, None]] = {
+            "limits": robot.limits.watch(),
+            "leftovers": asyncio.to_thread(self.handlers.uploads.remove_leftovers),
+        }
+        if self.control.lease:
+            beside["lease"] = self.control.watch()
+        if robot.settings.groups:
+            beside["reservation"] = self.reservation.watch()
+        if folders := robot.settings.watched_folders:
+            is_incomplete = robot.library.is_incomplete
+            watch = MotionWatch(robot.name, folders, robot.motions.load_again, is_incomplete)
+            beside["motions"] = watch.run()
+        if rest_after_s := robot.settings.rest_after_s:
+            beside["inactivity"] = Inactivity(robot, rest_after_s, lambda: self.in_use).watch()
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(run, name=f"{robot.name}.{name}") for name, run in beside.items()]
             self.control.report()
             self.reservation.report()
             await self._keep_running()
-            for task in watching:
+            for task in running:
                 task.cancel()
 
     async def _keep_running(self) -> None:

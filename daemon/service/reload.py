@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import BaseModel
@@ -77,15 +77,18 @@ class Reload:
             With all that is wrong in the configuration; then the motions are as they were.
         """
         async with self._lock:
-            with _reported_to_systemd():
-                try:
-                    return await self._reload()
-                except RequestError:
-                    raise
-                except Exception as error:
-                    log.exception("%s: the reload failed", self._config)
-                    reason = f"failed inside motiond; {error!r}; the daemon's log says more"
-                    raise RequestError.of("INVALID_REQUEST", f"{self._config}: {reason}") from error
+            # sd_notify(3): systemd waits for READY=1
+            systemd.notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+            try:
+                return await self._reload()
+            except RequestError:
+                raise
+            except Exception as error:
+                log.exception("%s: the reload failed", self._config)
+                reason = f"failed inside motiond; {error!r}; the daemon's log says more"
+                raise RequestError.of("INVALID_REQUEST", f"{self._config}: {reason}") from error
+            finally:
+                systemd.notify("READY=1")
 
     async def _reload(self) -> dict[str, Any]:
         await asyncio.to_thread(self._renew_page)  # whatever else the configuration has
@@ -112,16 +115,6 @@ async def _read_motions(reading: Coroutine[Any, Any, None]) -> None:
     """Read a robot's motions; one that shuts down meanwhile needs none."""
     with suppress(RequestError):
         await reading
-
-
-@contextmanager
-def _reported_to_systemd() -> Iterator[None]:
-    """Let systemd know that the configuration is being read (sd_notify(3), RELOADING=1)."""
-    systemd.notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
-    try:
-        yield
-    finally:
-        systemd.notify("READY=1")
 
 
 def _differences(before: Any, after: Any, key: str = "") -> Iterator[str]:

@@ -9,7 +9,6 @@ import asyncio
 import os
 import signal
 import socket
-from collections import deque
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,9 +52,8 @@ class StreamProcess:
         self._pidfd: int | None = None
         self._has_server, self._is_over, self._is_owed = True, False, False
         self._hurries = False
-        self._notices: deque[Notice] = deque()
-        self._arrived, self._exited = asyncio.Event(), asyncio.Event()
-        self._open = True
+        self._notices: asyncio.Queue[Notice | None] = asyncio.Queue()
+        self._exited = asyncio.Event()
         with ExitStack() as at_once, ExitStack() as on_failure:
             self._channel, theirs = Channel.pair()
             on_failure.callback(self._channel.close)
@@ -119,27 +117,21 @@ class StreamProcess:
         """Send a command without waiting; False if the process has gone or does not listen."""
         try:
             self._channel.send(command, fds, number)
-        except (ChannelClosed, BlockingIOError, OSError):
+        except (ChannelClosed, OSError):
             return False
         return True
 
     async def notice(self) -> Notice | None:
-        """Wait for the next notice; None once the process has closed its end and all is read."""
-        while not self._notices:
-            if not self._open:
-                return None
-            self._arrived.clear()
-            await self._arrived.wait()
-        return self._notices.popleft()
+        """Wait for the next notice; None, once, after the process has closed its end and all is read."""
+        return await self._notices.get()
 
     def _read(self) -> None:
         try:
             while (received := self._channel.receive()) is not None:
-                self._notices.append(received[0])  # type: ignore[arg-type] # it sends notices only
+                self._notices.put_nowait(received[0])  # type: ignore[arg-type] # it sends notices only
         except (ChannelClosed, OSError):
-            self._open = False
             asyncio.get_running_loop().remove_reader(self._channel.fileno())
-        self._arrived.set()
+            self._notices.put_nowait(None)
 
     def hurry(self) -> None:
         """End it at once if it still opens its driver; else nothing happens."""
@@ -191,8 +183,7 @@ class StreamProcess:
         else:
             self._reports.close()
         self._channel.close()
-        self._open = False
-        self._arrived.set()
+        self._notices.put_nowait(None)
 
 
 def _exit_code_of(pid: int | None) -> int | None:

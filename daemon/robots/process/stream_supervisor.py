@@ -15,7 +15,7 @@ from ...ipc.messages import HURRY, Failed, Heartbeat, Lost, Ready, Reboot, Reboo
 from ...telemetry import Observer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from ...ipc.messages import Command, Notice
     from .stream_process import StreamProcess
@@ -164,7 +164,10 @@ class StreamSupervisor:
         if self._reboot:
             process.send(Reboot(self._reboot))
         observer = self.observer = Observer(process.telemetry, self._joints)
-        helpers = [*self._helpers(process, observer, listener)]
+        watch = partial(self._watch, process, observer, listener)
+        helpers = [asyncio.create_task(_repeat(self._period_s, watch), name="stream.watch")]
+        if self._beat_s is not None:
+            helpers.append(asyncio.create_task(_repeat(self._beat_s, self._beat), name="stream.beat"))
         said = ""
         try:
             while (notice := await process.notice()) is not None:
@@ -185,15 +188,6 @@ class StreamSupervisor:
                 refused = process.refusal and _not_started(process.refusal)
                 listener.on_exit(refused or said or self._ended_by_us or self._why(exit_code))
         return exit_code != 0
-
-    def _helpers(
-        self, process: StreamProcess, observer: Observer, listener: Listener
-    ) -> Iterator[asyncio.Task[None]]:
-        """Start what is done beside listening; `_live` cancels them, and nothing else ends them."""
-        watch = partial(self._watch, process, observer, listener)
-        yield asyncio.create_task(_repeat(self._period_s, watch), name="stream.watch")
-        if self._beat_s is not None:
-            yield asyncio.create_task(_repeat(self._beat_s, self._beat), name="stream.beat")
 
     def _beat(self) -> None:
         """Let a process that is on line know that the daemon serves requests; others would only queue it."""

@@ -219,7 +219,8 @@ class GoalPlanner:
             goal.motion, approach, back, *([playback.track.track] if seamless else [])
         ) as fds:
             motion = fds[2] if seamless else self._tracks.fd(playback.plan)
-            answer = self._answer_of(approach, playback, np.array(start))
+            away = farthest(np.array(start), playback.begins_at, playback.plan.driven, self.joint_map)
+            answer = {"approach_s": len(approach.positions) / approach.rate_hz, "start_distance": away}
             yield PreparedGoal(command, (fds[0], motion, fds[1]), answer, _needs_s(approach))
 
     @contextmanager
@@ -270,12 +271,6 @@ class GoalPlanner:
             )
         except ApproachError as error:
             raise RequestError("INVALID_MOTION", plan.motion, str(error), **error.data) from error
-
-    def _answer_of(self, approach: Track, playback: Playback, start: Floats) -> dict[str, Any]:
-        return {
-            "approach_s": len(approach.positions) / approach.rate_hz,
-            "start_distance": farthest(start, playback.begins_at, playback.plan.driven, self.joint_map),
-        }
 
     def _start_s(self, request: PlayRequest, approach: Track) -> float | None:
         """Return the monotonic time of the first row; None where it is not appointed."""
