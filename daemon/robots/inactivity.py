@@ -1,9 +1,4 @@
-"""Lets a robot that nobody uses rest: torque off, or at the pose `park`, as `rest_after_s` asks for.
-
-Holding costs heat, and a robot that holds for a weekend is watched by nobody. It counts as use if anything
-plays, waits, is about to begin or was promised to, if a client is in control by a lease, and whatever changes
-the robot's state. A way to `park` is tried once: who stopped it, or what blocks it, may be there still.
-"""
+"""Lets a robot that nobody uses rest: torque off, or at the pose `park`, as `rest_after_s` asks for."""
 
 from __future__ import annotations
 
@@ -25,7 +20,7 @@ LOOKS = 20
 
 
 class Inactivity:
-    """The rest of one robot.
+    """The rest of one robot; a way to `park` is tried once, as what stopped or blocked it may be there still.
 
     - `in_use`: whether anything is played, promised or under control
     """

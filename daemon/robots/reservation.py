@@ -1,9 +1,4 @@
-"""The reservation of one robot for a start of its group: from `fleet/prepare` to the end of its motion.
-
-It acts by itself: it expires unless it is committed; once it is, the approach begins in time for the first
-row. Nobody has to be alive for that but this daemon. Who watches the other robots of the start is
-`daemon.fleet.member`.
-"""
+"""The reservation of one robot for a start of its group: from `fleet/prepare` to the end of its motion."""
 
 from __future__ import annotations
 
@@ -48,26 +43,15 @@ NOTHING: dict[str, Any] = {
 class HeldStart:
     """The start for which a robot is reserved, and how far that is; `_s` are times of the monotonic clock.
 
-    Attributes
-    ----------
-    number : int
-        The number of the last command to the robot before it was reserved.
-    tenure : int or None
-        Who was in control then, as a number; None where a lease is not required.
-    digest : bytes
-        SHA-256 of the secret that a commit or a release has to carry.
-    was_reported : bool
-        Whether an earlier `fleet/prepare` of the same start was reported.
-    phase : str or None
-        None until the robot has planned.
-    ready_in_s : float
-        How long before the first row the robot has to know the time.
-    ends_s : float
-        Until it is committed: when the reservation expires. Then: when the approach begins.
-    expires_at : float or None
-        The expiry in Unix time; None once it is committed.
-    goal : Goal or None
-        What plays for it, from its approach on.
+    - `number`: that of the last command to the robot before it was reserved
+    - `tenure`: who was in control then, as a number; None where a lease is not required
+    - `digest`: SHA-256 of the secret that a commit or a release has to carry
+    - `was_reported`: whether an earlier `fleet/prepare` of the same start was reported
+    - `phase`: None until the robot has planned
+    - `ready_in_s`: how long before the first row the robot has to know the time
+    - `ends_s`: when the reservation expires; once it is committed, when the approach begins
+    - `expires_at`: the expiry in Unix time; None once it is committed
+    - `goal`: what plays for it, from its approach on
     """
 
     request: PrepareRequest
@@ -129,7 +113,7 @@ class HeldStart:
 
 
 class Reservation:
-    """For which start one robot is reserved.
+    """For which start one robot is reserved; it expires, or begins once committed, by itself.
 
     Parameters
     ----------

@@ -1,8 +1,4 @@
-"""One robot in the daemon: its life, and the shell around its session, which decides what it does.
-
-`handlers` makes requests of clients events of the session; this module does so with what the stream process
-reports, carries out what follows, and waits.
-"""
+"""One robot in the daemon: its life, and the shell around its session, which decides what it does."""
 
 from __future__ import annotations
 

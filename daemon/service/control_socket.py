@@ -51,17 +51,9 @@ SERVED = "requests of this machine"
 class ControlSocket:
     """Serves the programs that ask one daemon.
 
-    Parameters
-    ----------
-    config : Path
-        The daemon's configuration, by which programs find it.
-    acts : mapping of str to callable
-        What is done for each verb that concerns the daemon as a whole; it gets the body of the request, and
-        raises `RequestError`.
-    dispatcher : Dispatcher
-    groups : Groups
-    hub : ReportHub
-        What robots report.
+    - `config`: the daemon's configuration, by which programs find it
+    - `acts`: what is done for each verb that concerns the daemon as a whole; it gets the body of the request,
+      and raises `RequestError`
     """
 
     def __init__(

@@ -1,7 +1,4 @@
-"""The running daemon: robots, the broker if it is ours, MQTT, groups, the page, the journal, the watchdog.
-
-It ends on request: robots first, softly, then MQTT, so that the last results are still sent.
-"""
+"""The running daemon: robots, the broker if it is ours, MQTT, groups, the page, the journal, the watchdog."""
 
 from __future__ import annotations
 
@@ -126,7 +123,7 @@ async def serve(
         with _heed_signals(robots, reload):
             systemd.notify("READY=1")
             await robots.run()
-        systemd.notify("STOPPING=1")
+        systemd.notify("STOPPING=1")  # robots have ended, softly; MQTT has their results
         for task in running:
             task.cancel()
 

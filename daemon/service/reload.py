@@ -30,14 +30,7 @@ log = logging.getLogger(__name__)
 class Reload:
     """Compares the configuration with that which the daemon was started with, and reads motions again.
 
-    Parameters
-    ----------
-    config : Path
-    settings : Settings
-        As the daemon was started with.
-    robots : RobotRegistry
-    renew_page : callable
-        Reads the page's certificate and token again.
+    - `renew_page`: reads the page's certificate and token again
     """
 
     def __init__(
@@ -65,16 +58,9 @@ class Reload:
     async def reload(self) -> dict[str, Any]:
         """Read the motions, certificates and tokens again, and compare the configuration.
 
-        Returns
-        -------
-        dict
-            `restart`: the keys that have changed, which count from the next start on; `motions`: by robot, as
-            published.
-
-        Raises
-        ------
-        RequestError
-            With all that is wrong in the configuration; then the motions are as they were.
+        Returns `restart`, the keys that have changed, which count from the next start on, and `motions` by
+        robot, as published. Raises RequestError with all that is wrong in the configuration; then the motions
+        are as they were.
         """
         async with self._lock:
             # sd_notify(3): systemd waits for READY=1

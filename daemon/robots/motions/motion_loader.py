@@ -1,7 +1,4 @@
-"""Reads a robot's motions in a thread, one reading at a time, without anybody having to wait for its end.
-
-The thread is a daemon thread: a program that ends does not wait for it, however long a file is that it reads.
-"""
+"""Reads a robot's motions in a thread, one reading at a time, without anybody having to wait for its end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Watches folders of motions: what is written there is read once it is written completely, and never before.
-
-A file is complete when it has been quiet for a while, as one is that was renamed into its place.
-"""
+"""Watches folders of motions: what is written there is read once it has been quiet for a while."""
 
 from __future__ import annotations
 

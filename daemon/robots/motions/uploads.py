@@ -1,7 +1,4 @@
-"""The folder into which clients may upload motions, and from which they may delete them.
-
-Only whole files come into it, each in one step, and nothing in it is overwritten.
-"""
+"""The folder into which clients may upload motions, whole and once, and from which they may delete them."""
 
 from __future__ import annotations
 

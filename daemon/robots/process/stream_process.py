@@ -1,7 +1,4 @@
-"""A stream process as the daemon sees it: started, commanded, listened to, ended.
-
-Whatever happens, `close` leaves no process, no socket and no shared memory behind.
-"""
+"""A stream process as the daemon sees it: started, commanded, listened to, ended."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ _EXIT_CODE_AT = 49
 
 
 class StreamProcess:
-    """One run of one robot's stream process.
+    """One run of one robot's stream process; `close` leaves no process, socket or shared memory behind.
 
     - `forks`: who forks it
     - `setup`: its first message

@@ -1,8 +1,4 @@
-"""Keeps one robot's stream process alive: starts it, listens to it, watches that it ticks, starts another.
-
-A process that does not tick is killed; after a failure the next start waits longer each time, until one has
-lasted. The process watches the daemon in its turn, by heartbeats.
-"""
+"""Keeps one robot's stream process alive: starts it, listens to it, watches that it ticks, starts another."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Turns a play request into what the stream process needs: passes, an approach, tolerances, shared tracks.
-
-What cannot be played is refused with the reason. Motions stay in shared memory from their first play on.
-"""
+"""Turns a play request into what the stream process needs: passes, an approach, tolerances, shared tracks."""
 
 from __future__ import annotations
 

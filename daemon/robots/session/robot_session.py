@@ -1,17 +1,4 @@
-"""What one robot does, and what follows: requests and notices come in, commands and reports go out.
-
-It is pure: no clock, no asyncio, no input or output but through its `Outlet`. What the robot does is the last
-notice of its stream process (`known`). What has been asked of it since is known by numbers: each command has
-one, they ascend, and the process acknowledges them in their order. So what follows is decided here alone:
-
-- A motion that has ended well is followed, by what waits or by `on_end`, only if its own command is newer
-  than the last that ended or released anything (`stopped`).
-- What is about to begin (`Begin`) does so on a notice of a robot at rest, with torque, that has obeyed every
-  command about its torque or state (`_unsettled`); the setpoint in that notice is then where it holds.
-- What a stream process had not obeyed when it was lost, it never will: a loss settles every number.
-
-`docs/architecture.md` has the table of what each event ends, and with which result.
-"""
+"""What one robot does, and what follows; pure (docs/architecture.md, "One truth about a robot")."""
 
 from __future__ import annotations
 
