@@ -122,32 +122,17 @@ def _report_outcome(outcome: "Outcome", *, json: bool) -> int:
     return DONE if outcome.is_successful else FAILED
 
 
-@fleet.command()
-@asks_a_daemon
-def stop(group: GroupName, *, client: Client, json: AsJson = False) -> int:
-    """Stop all robots of a group softly, on their paths."""
-    return _command(client, group, "stop", json=json)
+def _add(verb: "GroupVerb", text: str) -> None:
+    @fleet.command(verb, help=text)
+    @asks_a_daemon
+    def ask(group: GroupName, *, client: Client, json: AsJson = False) -> int:
+        return _command(client, group, verb, json=json)
 
 
-@fleet.command()
-@asks_a_daemon
-def estop(group: GroupName, *, client: Client, json: AsJson = False) -> int:
-    """Halt all robots of a group at once; this is no safety-rated stop."""
-    return _command(client, group, "estop", json=json)
-
-
-@fleet.command()
-@asks_a_daemon
-def pause(group: GroupName, *, client: Client, json: AsJson = False) -> int:
-    """Slow all robots of a group down on their paths, and wait there."""
-    return _command(client, group, "pause", json=json)
-
-
-@fleet.command()
-@asks_a_daemon
-def resume(group: GroupName, *, client: Client, json: AsJson = False) -> int:
-    """Let all robots of a group go on along their paths."""
-    return _command(client, group, "resume", json=json)
+_add("stop", "Stop all robots of a group softly, on their paths.")
+_add("estop", "Halt all robots of a group at once; this is no safety-rated stop.")
+_add("pause", "Slow all robots of a group down on their paths, and wait there.")
+_add("resume", "Let all robots of a group go on along their paths.")
 
 
 def _command(client: Client, group: str, verb: "GroupVerb", *, json: bool) -> int:

@@ -22,8 +22,45 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+PLAIN = {
+    "enable": "Switch torque on, holding where the joints are.",
+    "disable": "Switch torque off, while no motion plays.",
+    "pause": "Slow down on the path and wait there.",
+    "resume": "Go on along the path.",
+    "reset": "Leave the emergency stop or a fault.",
+}
+"""Requests that take nothing but the robot."""
+STOPS = {
+    "stop": "Stop softly, on the path.\n\nExit code 1 where no actuator is there to be stopped, "
+    "or a daemon on this machine does not answer.",
+    "estop": "Halt at once until reset; this is no safety-rated stop.\n\nExit codes as of `stop`.",
+}
 LISTING_S = 0.5
 """So long the list of motions of a robot may take, which brokers keep."""
+
+
+def _add_plain(verb: str, text: str) -> None:
+    @app.command(verb, help=text)
+    @asks_a_daemon
+    def request(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
+        answer = ask(client, robot, verb)
+        torque = f"torque is {'on' if answer.get('torque') else 'off'}"
+        say(answer, f"{robot}: {torque if verb in {'enable', 'disable'} else answer['state']}", json=json)
+
+
+def _add_stop(verb: str, text: str) -> None:
+    @app.command(verb, help=text)
+    @asks_a_daemon
+    def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
+        from .stopping import stop_robot
+
+        return stop_robot(client, robot, verb, json=json)
+
+
+for plain_verb, plain_text in PLAIN.items():
+    _add_plain(plain_verb, plain_text)
+for stop_verb, stop_text in STOPS.items():
+    _add_stop(stop_verb, stop_text)
 
 
 @app.command()
@@ -66,34 +103,6 @@ def queue(
 
 @app.command()
 @asks_a_daemon
-def enable(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
-    """Switch torque on, holding where the joints are."""
-    _switch_torque(client, robot, "enable", json=json)
-
-
-@app.command()
-@asks_a_daemon
-def disable(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
-    """Switch torque off, while no motion plays."""
-    _switch_torque(client, robot, "disable", json=json)
-
-
-@app.command()
-@asks_a_daemon
-def pause(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
-    """Slow down on the path and wait there."""
-    _request(client, robot, "pause", json=json)
-
-
-@app.command()
-@asks_a_daemon
-def resume(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
-    """Go on along the path."""
-    _request(client, robot, "resume", json=json)
-
-
-@app.command()
-@asks_a_daemon
 def speed(
     robot: RobotName,
     factor: Annotated[float, typer.Argument(parser=read_speed, help="0.1 to 10; 1 is the file's own.")],
@@ -104,37 +113,6 @@ def speed(
     """Play at another speed from now on."""
     answer = ask(client, robot, "speed", {"speed": factor})
     say(answer, f"{robot}: speed {answer['speed']:g}", json=json)
-
-
-@app.command()
-@asks_a_daemon
-def stop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
-    """Stop softly, on the path.
-
-    Exit code 1 where no actuator is there to be stopped, or a daemon on this machine does not answer.
-    """
-    from .stopping import stop_robot
-
-    return stop_robot(client, robot, "stop", json=json)
-
-
-@app.command()
-@asks_a_daemon
-def estop(robot: RobotName, *, client: Client, json: AsJson = False) -> int:
-    """Halt at once until reset; this is no safety-rated stop.
-
-    Exit codes as of `stop`.
-    """
-    from .stopping import stop_robot
-
-    return stop_robot(client, robot, "estop", json=json)
-
-
-@app.command()
-@asks_a_daemon
-def reset(robot: RobotName, *, client: Client, json: AsJson = False) -> None:
-    """Leave the emergency stop or a fault."""
-    _request(client, robot, "reset", json=json)
 
 
 @app.command()
@@ -154,17 +132,6 @@ def reboot(
     """
     answer = ask(client, robot, "servo/reboot", {"servos": servos})
     say(answer, f"{robot}: restarted {', '.join(answer['actuators'])}; {answer['state']}", json=json)
-
-
-def _request(client: Client, robot: str, verb: str, *, json: bool) -> None:
-    """Ask for what takes nothing more, and say what the robot does now."""
-    answer = ask(client, robot, verb)
-    say(answer, f"{robot}: {answer['state']}", json=json)
-
-
-def _switch_torque(client: Client, robot: str, verb: str, *, json: bool) -> None:
-    answer = ask(client, robot, verb)
-    say(answer, f"{robot}: torque is {'on' if answer['torque'] else 'off'}", json=json)
 
 
 @app.command()
