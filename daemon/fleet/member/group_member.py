@@ -52,7 +52,7 @@ class GroupMember:
         self._reserved: dict[str, dict[str, str]] = {}
         """What each robot has reported last of its reservation."""
         self._starts: dict[str, _Start] = {}
-        self._tasks: asyncio.TaskGroup | None = None
+        self._news = asyncio.Event()
 
     async def run(self, is_connected: Callable[[], bool]) -> NoReturn:
         """Watch until cancelled; `is_connected` is whether the daemon has its broker."""
@@ -61,13 +61,26 @@ class GroupMember:
         for name, listener in listeners.items():
             self._reservations[name].listeners.append(listener)
         try:
-            async with asyncio.TaskGroup() as self._tasks:
-                await asyncio.Event().wait()
+            while True:
+                self._news.clear()
+                for start in [*self._starts.values()]:
+                    if not self._goes_on(start):
+                        del self._starts[start.commit.start]
+                due_s = (start.checked_s for start in self._starts.values() if start.checked_s is not None)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(min(due_s, default=None)):
+                        await self._news.wait()
         finally:
-            self._tasks = None
             for name, listener in listeners.items():
                 self._reservations[name].listeners.remove(listener)
-        raise AssertionError  # it is watched until cancelled
+
+    def _goes_on(self, start: _Start) -> bool:
+        try:
+            return start.look()
+        except Exception:
+            log.exception("start '%s' failed inside motiond", start.commit.start)
+            start.break_off("it failed inside motiond; see the daemon's log", None)
+            return False
 
     def take(self, topic: DaemonTopic | ReportTopic, report: dict[str, Any]) -> None:
         """Take a daemon's availability, or the availability or reservation of a robot, at the broker."""
@@ -82,16 +95,14 @@ class GroupMember:
                 known = self._roster.daemons
         if topic[0] in known or len(known) < MOST_KNOWN:
             self._roster.take(topic, _shortened(report))
-        for start in self._starts.values():
-            start.news.set()
+        self._news.set()
 
     def _take_own(self, robot: str, report: dict[str, Any]) -> None:
         """Take what one of the daemon's own robots reports; its commit begins the watch."""
         commit = self._reservations[robot].committed
-        if report["phase"] == "committed" and commit is not None and self._tasks is not None:
+        if report["phase"] == "committed" and commit is not None:
             if commit.start not in self._starts:
-                start = self._starts[commit.start] = self._joined(commit)
-                self._tasks.create_task(self._watch(start), name=f"fleet.{commit.start}")
+                self._starts[commit.start] = self._joined(commit)
             self._starts[commit.start].own[robot] = self._reservations[robot]
         self._take_reservation(robot, report)
 
@@ -101,6 +112,7 @@ class GroupMember:
             self._reserved[robot] = reservation
         for start in self._starts.values():
             start.take(robot, reservation)
+        self._news.set()
 
     def _joined(self, commit: CommitRequest) -> _Start:
         """Return a start with what its robots have reported so far."""
@@ -115,15 +127,6 @@ class GroupMember:
         if known is None or known.state is None or known.daemon not in self._roster.daemons:
             return ""
         return self._roster.absence(robot)
-
-    async def _watch(self, start: _Start) -> None:
-        try:
-            await start.watch()
-        except Exception:
-            log.exception("start '%s' failed inside motiond", start.commit.start)
-            start.break_off("it failed inside motiond; see the daemon's log", None)
-        finally:
-            del self._starts[start.commit.start]
 
 
 class _Start:
@@ -143,8 +146,9 @@ class _Start:
         self._seen = dict.fromkeys(commit.robots, "")
         """The phase of this start that each robot has reported last; '' where none."""
         self._reasons: dict[str, str] = {}
-        self.news = asyncio.Event()
-        self._first_row_s = asyncio.get_running_loop().time() + commit.start_at - unix_s
+        first_row_s = asyncio.get_running_loop().time() + commit.start_at - unix_s
+        self.checked_s: float | None = first_row_s + SEEN_WITHIN_S
+        """When every robot has to be seen playing, by the event loop's clock; None once that was checked."""
 
     def take(self, robot: str, reservation: Mapping[str, str]) -> None:
         """Take what a robot reports of its reservation, if it is in this start."""
@@ -159,23 +163,14 @@ class _Start:
         elif seen and (phase != "released" or "start" not in reservation):
             # A commit of another start may be refused meanwhile.
             self._reasons.setdefault(robot, "it is not reserved for the start any more")
-        self.news.set()
 
-    async def watch(self) -> None:
-        """Watch until none of the daemon's own robots takes part any more."""
-        checked_s: float | None = self._first_row_s + SEEN_WITHIN_S
-        loop = asyncio.get_running_loop()
-        while True:
-            self.news.clear()
-            self._check_failures()
-            if checked_s is not None and loop.time() >= checked_s:
-                self._check_unseen()
-                checked_s = None
-            if all(own.phase_of(self.commit.start) is None for own in self.own.values()):
-                return
-            with suppress(TimeoutError):
-                async with asyncio.timeout_at(checked_s):
-                    await self.news.wait()
+    def look(self) -> bool:
+        """Stop what has to stop; return whether one of the daemon's own robots still takes part."""
+        self._check_failures()
+        if self.checked_s is not None and asyncio.get_running_loop().time() >= self.checked_s:
+            self._check_unseen()
+            self.checked_s = None
+        return any(own.phase_of(self.commit.start) is not None for own in self.own.values())
 
     def _check_failures(self) -> None:
         """Stop because of robots that are known to have failed."""

@@ -225,11 +225,11 @@ async def test_who_is_cut_off_before_the_first_row_keeps_the_others_from_it_and_
 async def test_what_fails_inside_stops_the_robots_and_the_next_start_is_watched(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(_: object) -> None:
+    def fail(_: object) -> None:
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("motiond.daemon.fleet.member.group_member._Start.watch", fail)
+        patched.setattr("motiond.daemon.fleet.member.group_member._Start.look", fail)
         code, _, err = await stage.cli("fleet", "play", "choir", "short")
     assert (code, "it failed inside motiond; see the daemon's log" in err) == (1, True)
     assert (await stage.cli("fleet", "play", "choir", "short")).code == 0
