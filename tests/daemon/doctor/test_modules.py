@@ -55,32 +55,37 @@ async def test_modules_that_answer_one_after_the_other_are_all_found() -> None:
     assert found.figures["found_in_s"] == pytest.approx(2 * LOOKUP_POLL_S)
 
 
-async def test_modules_that_are_missing_or_gone_are_named_with_those_that_are_there() -> None:
-    network = Network(Entry("bass"), Entry("elbow"), Entry("base", is_stale=True))
-    assert await check_modules(DEVICES, (), network.look) == Check(
-        check="hebi",
-        verdict=Verdict.FAILURE,
-        found="not found in 3 s: Arm/base; found Arm/bass, Arm/elbow",
-        means="robots with these modules stay offline until they are there",
-        hint="did you mean 'Arm/bass'?",
-    )
+FAILED = "robots with these modules stay offline until they are there"
 
 
-async def test_an_empty_network_is_told_as_such() -> None:
-    found = await check_modules(DEVICES, (), Network().look)
-    assert (found.found, found.hint) == (
-        "not found in 3 s: Arm/base, Arm/elbow; found no modules at all",
-        "check power, cables and the network",
-    )
-
-
-async def test_two_modules_of_one_name_fail() -> None:
-    found = await check_modules(DEVICES, (), Network(Entry("base"), Entry("base"), Entry("elbow")).look)
-    assert (found.verdict, found.found, found.hint) == (
-        "failure",
-        "2 modules are called Arm/base",
-        "rename all but one with HEBI Scope",
-    )
+@pytest.mark.parametrize(
+    ("entries", "found", "means", "hint"),
+    [
+        (
+            [Entry("bass"), Entry("elbow"), Entry("base", is_stale=True)],
+            "not found in 3 s: Arm/base; found Arm/bass, Arm/elbow",
+            FAILED,
+            "did you mean 'Arm/bass'?",
+        ),
+        (
+            [],
+            "not found in 3 s: Arm/base, Arm/elbow; found no modules at all",
+            FAILED,
+            "check power, cables and the network",
+        ),
+        (
+            [Entry("base"), Entry("base"), Entry("elbow")],
+            "2 modules are called Arm/base",
+            "hebi-py would take any of them",
+            "rename all but one with HEBI Scope",
+        ),
+    ],
+)
+async def test_modules_that_are_missing_gone_or_there_twice_are_named(
+    entries: list[Entry], found: str, means: str, hint: str
+) -> None:
+    check = await check_modules(DEVICES, (), Network(*entries).look)
+    assert (check.verdict, check.found, check.means, check.hint) == ("failure", found, means, hint)
 
 
 async def test_without_hebi_py_it_is_said_what_to_install() -> None:
