@@ -22,7 +22,7 @@ from ..planning import MotionLibrary, unnoticed
 from .batch import for_each_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -75,30 +75,21 @@ def check_motions(
         If a robot cannot be made of its description, joints and driver, a file of its driver is wrong, or
         two robots drive one device.
     """
-    maps = {}
+    made: dict[str, tuple[JointMap, Driver]] = {}
     for name, robot in settings.robots.items():
         model = load_model(robot, settings)
         _warn_of_meshes(model)
-        maps[name] = build_joint_map(name, model, robot.joints)
-    drivers = {
-        name: make_driver(robot.driver.type, robot.driver.options, maps[name].actuators)
-        for name, robot in settings.robots.items()
-    }
-    maps = {name: joint_map.within(drivers[name].limits) for name, joint_map in maps.items()}
-    bounds = {name: joint_bounds(maps[name], robot) for name, robot in settings.robots.items()}
-    refuse_shared_devices(drivers)
-    warnings = {name: driver.rehearse() for name, driver in drivers.items()}
-    for name, driver in drivers.items():
-        for line in (*driver.notes, *(f"warning: {warning}" for warning in warnings[name])):
+        joint_map = build_joint_map(name, model, robot.joints)
+        driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
+        made[name] = joint_map.within(driver.limits), driver
+    refuse_shared_devices({name: driver for name, (_, driver) in made.items()})
+    for name, (_, driver) in made.items():
+        for line in (*driver.notes, *(f"warning: {warning}" for warning in driver.rehearse())):
             report(f"{name}: {line}")
     return [
         finding
-        for name, robot in settings.robots.items()
-        for finding in _warned(
-            _check_robot(name, robot, maps[name], drivers[name], bounds[name], names=names),
-            maps[name],
-            bounds[name],
-        )
+        for name, (joint_map, driver) in made.items()
+        for finding in _check_robot(name, settings.robots[name], joint_map, driver, names)
     ]
 
 
@@ -113,33 +104,27 @@ def _warn_of_meshes(model: RobotModel | None) -> None:
 
 
 def _check_robot(
-    name: str,
-    robot: RobotSettings,
-    joint_map: JointMap,
-    driver: Driver,
-    bounds: JointBounds,
-    *,
-    names: Sequence[str],
-) -> Iterable[Finding]:
+    name: str, robot: RobotSettings, joint_map: JointMap, driver: Driver, names: Sequence[str]
+) -> list[Finding]:
+    bounds = joint_bounds(joint_map, robot)
     library = MotionLibrary(joint_map, robot, driver.max_rate_hz, min_rate_hz=driver.min_rate_hz)
     library.load_all()
+    findings = []
     for motion in names or [entry.name for entry in library]:
         entry = library.get(motion)
         unknown = "; ".join(filter(None, library.unknown(motion)))
         finding = _finding(name, entry) if entry else Finding(name, motion, "", 0.0, None, (unknown,))
         still = unnoticed(entry.plan, joint_map, robot, bounds) if entry and entry.plan else ""
-        yield replace(finding, warnings=(*finding.warnings, still)) if still else finding
+        findings.append(replace(finding, warnings=(*finding.warnings, still)) if still else finding)
+    return _warned(findings, joint_map, bounds)
 
 
-def _warned(
-    findings: Iterable[Finding], joint_map: JointMap, bounds: JointBounds | None = None
-) -> list[Finding]:
+def _warned(findings: list[Finding], joint_map: JointMap, bounds: JointBounds | None = None) -> list[Finding]:
     """Name joints without limits, or with tolerances that hardly fail, in the first of a robot's findings."""
-    warned = list(findings)
     lacking = missing_limits(joint_map), never_fails(joint_map, bounds) if bounds else ""
-    if warned:
-        warned[0] = replace(warned[0], warnings=(*filter(None, lacking), *warned[0].warnings))
-    return warned
+    if findings:
+        findings[0] = replace(findings[0], warnings=(*filter(None, lacking), *findings[0].warnings))
+    return findings
 
 
 def nothing_to_check(settings: Settings, findings: Sequence[Finding]) -> list[str]:

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints import JointMap
-    from ..planning import Plan
     from ..robots import Goal
 
 log = logging.getLogger(__name__)
@@ -77,14 +76,17 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     FormatError, JointMapError, DriverError
         If the robot cannot be made of its description, joints and driver.
     """
-    robot = _robot(settings, name)
+    if name not in settings.robots:
+        raise unknown_robot(name, settings.robots)
+    robot = settings.robots[name]
     _refuse_endless(name, request)
     model = load_model(robot, settings)
     joint_map = build_joint_map(name, model, robot.joints)
     options = with_gravity(robot.driver.options, model, joint_map)
     driver = make_driver(robot.driver.type, options, joint_map.actuators)
     narrowed = joint_map.within(driver.limits)
-    if warning := never_fails(narrowed, joint_bounds(narrowed, robot)):
+    bounds = joint_bounds(narrowed, robot)
+    if warning := never_fails(narrowed, bounds):
         log.warning("%s: %s", name, warning)
     library = MotionLibrary(narrowed, robot, driver.max_rate_hz, min_rate_hz=driver.min_rate_hz)
     library.load_all()
@@ -92,7 +94,8 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     setup = make_setup(name, robot, settings, joint_map, simulated, allowed=driver.limits)
     with closing(GoalPlanner(name, robot, library)) as goals, closing(_Stage(setup)) as stage:
         goal = new_goal(goals.playback_for(request), request)
-        _warn_of_unnoticed(name, robot, narrowed, goal.playback.plan)
+        if warning := unnoticed(goal.playback.plan, narrowed, robot, bounds):
+            log.warning("%s: %s", name, warning)
         stage.begin(goals, goal)
         trace = PlayTrace(len(setup.joints), goal.playback.plan.frames_per_tick) if traced else None
         timing, took_s = stage.run(trace.add if trace else None)
@@ -100,17 +103,6 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
         in_place_of = None if robot.driver.type == SIMULATED else robot.driver.type
         arrays = _arrays(trace, joint_map, goal, result) if trace else None
         return DryRun(result, in_place_of, stage.clock.now(), took_s, arrays)
-
-
-def _warn_of_unnoticed(name: str, robot: RobotSettings, joint_map: JointMap, plan: Plan) -> None:
-    if warning := unnoticed(plan, joint_map, robot, joint_bounds(joint_map, robot)):
-        log.warning("%s: %s", name, warning)
-
-
-def _robot(settings: Settings, name: str) -> RobotSettings:
-    if name not in settings.robots:
-        raise unknown_robot(name, settings.robots)
-    return settings.robots[name]
 
 
 def _refuse_endless(name: str, request: PlayRequest) -> None:
