@@ -110,7 +110,7 @@ class Connection(asyncio.BufferedProtocol):
         self._has_left = False
         self._lost = False
         self._closing_s: float | None = None
-        self._heard_s = self._progress_s = 0.0
+        self._received_s = self._progress_s = 0.0
         self._unread_bytes = 0
         self._counted_inbox = 0  # of the inbox, to the registry
 
@@ -126,7 +126,7 @@ class Connection(asyncio.BufferedProtocol):
                 connection.setsockopt(level, option, value)
         peer = transport.get_extra_info("peername")
         self.client = Client(self, self._router, self._registry.login, place(*peer[:2]) if peer else "?")
-        self._heard_s = self._progress_s = self._loop.time()
+        self._received_s = self._progress_s = self._loop.time()
         self._registry.opened(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 # one size serves all
@@ -246,15 +246,15 @@ class Connection(asyncio.BufferedProtocol):
                 self._transport.abort()
             return
         if not self._reads:
-            self._heard_s = now_s
+            self._received_s = now_s
         unread = self._transport.get_write_buffer_size()
         if unread == 0 or unread != self._unread_bytes:
             self._progress_s, self._unread_bytes = now_s, unread
         silence_s = self.client.silence_s
         if self.client.session is None:
-            if now_s - self._heard_s > limits.connect_s:
+            if now_s - self._received_s > limits.connect_s:
                 self.refuse(f"no CONNECT in {limits.connect_s:g} s; let it send one")
-        elif silence_s and now_s - self._heard_s > silence_s:
+        elif silence_s and now_s - self._received_s > silence_s:
             self.refuse(
                 f"nothing came in {silence_s:g} s, one and a half times its keep-alive; it has vanished"
             )
@@ -307,7 +307,7 @@ class Connection(asyncio.BufferedProtocol):
                 body = bytes(view[frame.begin : frame.end])
             at = frame.end
             work += client.handle(frame.kind, frame.flags, body)
-            self._heard_s = self._loop.time()
+            self._received_s = self._loop.time()
         del inbox[:at]
         return more
 

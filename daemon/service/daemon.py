@@ -197,8 +197,8 @@ async def _stop_when_lost(
     started_s = loop.time()
     while allowed_s is not None:
         await asyncio.sleep(LOOK_PERIOD_S)
-        heard_s = max(started_s, bridge.heard_s, page.watched_s if page else started_s)
-        if not bridge.connected.is_set() and loop.time() - heard_s > allowed_s:
+        received_s = max(started_s, bridge.received_s, page.watched_s if page else started_s)
+        if not bridge.connected.is_set() and loop.time() - received_s > allowed_s:
             robots.stop(f"the broker has been away for more than {allowed_s:g} s{reason}")
 
 

@@ -144,9 +144,9 @@ class MqttBridge:
         )
 
     @property
-    def heard_s(self) -> float:
+    def received_s(self) -> float:
         """When the daemon last received its own heartbeat, by the event loop's clock."""
-        return self._main.heard_s
+        return self._main.received_s
 
     async def run(self) -> NoReturn:
         """Connect, serve and reconnect until cancelled; then publish offline."""

@@ -61,7 +61,7 @@ class MainSession:
     ) -> None:
         self._connected = connected
         self._take_peer_report = take_peer_report
-        self.heard_s = asyncio.get_running_loop().time()
+        self.received_s = asyncio.get_running_loop().time()
         self._topics = topics
         self._identity = identity
         self._robots = robots
@@ -121,7 +121,7 @@ class MainSession:
         meaning = self._topics.meaning(topic)
         match meaning:
             case HeartbeatTopic():
-                self.heard_s = asyncio.get_running_loop().time()
+                self.received_s = asyncio.get_running_loop().time()
                 self._heartbeat.receive(topic)
             case DaemonTopic() | ReportTopic():
                 self._take_report(meaning, topic, payload)

@@ -183,10 +183,10 @@ class ReportsOut:
 
         One that was cut off after the broker had it comes twice, alike in all: that none is lost counts more.
         """
-        unheard, self._unconfirmed = self._unconfirmed, {}
-        for mid in reversed(unheard):
+        unconfirmed, self._unconfirmed = self._unconfirmed, {}
+        for mid in reversed(unconfirmed):
             if client.is_outstanding(mid):
-                self._reports.put_back(unheard[mid])
+                self._reports.put_back(unconfirmed[mid])
 
     def keep_unpublished(self, client: MqttConnection | None) -> None:
         """Keep the results that the broker has not got."""

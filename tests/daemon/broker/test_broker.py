@@ -361,17 +361,3 @@ async def test_it_listens_where_it_is_configured_to_by_ipv6_too(
                     assert (await anext(client.messages)).payload == b"x"
     is_open = host in {"[::]", EVERYWHERE}
     assert [line.partition(": ")[0] for line in caplog.messages] == [f"{host}:{free_port}"] * is_open
-
-
-async def test_a_client_is_named_by_its_address_in_brackets(
-    free_port: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with EmbeddedBroker(f"[::1]:{free_port}"):
-        reader, writer = await asyncio.open_connection("::1", free_port)
-        writer.write(b"GET / HTTP/1.1\r\n\r\n")
-        async with asyncio.timeout(PATIENCE_S):
-            assert await reader.read() == b""
-        port = writer.get_extra_info("sockname")[1]
-        writer.close()
-        await writer.wait_closed()
-    assert caplog.messages[0].startswith(f"client at [::1]:{port}")

@@ -74,6 +74,6 @@ def test_the_kinds_of_events_are_those_of_the_page() -> None:
         (ROOT / "docs" / "mqtt.md").read_text(encoding="utf-8").split("**Events** have")[1].split("\n## ")[0]
     )
     rows = [row for row in page.splitlines() if row.startswith("| `")]
-    told_there = {kind for row in rows for kind in re.findall(r"`(\w+)`", row.split(" | ")[0])}
+    named = {kind for row in rows for kind in re.findall(r"`(\w+)`", row.split(" | ")[0])}
     kinds = document()["components"]["schemas"]["EventReport"]["properties"]["kind"]["enum"]
-    assert told_there == set(kinds)
+    assert named == set(kinds)

@@ -23,7 +23,6 @@ from tests.daemon import answers
 from tests.daemon.asking import ask
 from tests.daemon.conftest import (
     WatchedBridge,
-    comes_true,
     data_of,
     is_connected,
     is_lost,
@@ -291,26 +290,6 @@ def test_after_a_connection_that_lasted_the_waits_of_its_broker_begin_again() ->
     assert brokers.after(60.0) == 0.0
     assert brokers.present.settings.url == "mqtt://b"
     assert first.free_s <= 1.0
-
-
-async def test_while_no_broker_is_there_all_are_looked_for(
-    pair: Pair, robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO", "motiond.daemon.mqtt")
-    await pair.first.kill()
-    await pair.second.kill()
-    bridge = WatchedBridge(pair.settings, robots, hub)
-    task = asyncio.create_task(bridge.run())
-    absent = "not connected; nobody listens there; start the broker, or correct mqtt.broker"
-    expected = [f"{broker.settings.url}: {absent}" for broker in (pair.first, pair.second)]
-    await comes_true("both are named", lambda: caplog.messages, lambda lines: len(lines) >= 2)
-    await asyncio.sleep(0.5)
-    assert caplog.messages == expected
-    await pair.second.start()
-    await is_connected(bridge)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
 
 
 # -- what is kept on disk -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 
 from motiond.daemon.config.mqtt import MqttSettings
 from tests.daemon.conftest import Mosquitto, listening, started_broker
-from tests.daemon.programs import Daemon, running, use
+from tests.daemon.programs import Daemon, running
 from tests.daemon.rig import Rig
 from tests.system.mqtt.listeners import passwords
 from tests.waiting import lines_until
@@ -23,15 +23,6 @@ BRIDGE = "motiond/bridge/d1/availability"
 @pytest.fixture
 def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
-
-
-async def test_the_last_will_reports_broken_when_the_daemon_is_killed(rig: Rig, mosquitto: Mosquitto) -> None:
-    use(rig, mosquitto.settings)
-    rig.daemon["id"] = "d1"
-    async with listening(mosquitto.settings, checked=False) as observer, running(rig) as daemon:
-        await observer.until(BRIDGE, lambda data: data["state"] == "online")
-        await daemon.kill()
-        await observer.until(BRIDGE, lambda data: data["state"] == "broken")
 
 
 @pytest.mark.parametrize("way", ["credential", "url"])
