@@ -43,13 +43,8 @@ class Live:
         self._is_broker_connected = served.is_broker_connected
         self._shared = Shared(served)
         self._sent_connected, self._sent_s = served.is_broker_connected(), -math.inf
-        self._served = 0
+        self.clients = 0
         self._clients: set[Client] = set()
-
-    @property
-    def clients(self) -> int:
-        """How many clients there are."""
-        return self._served
 
     @property
     def watched_s(self) -> float:
@@ -58,14 +53,14 @@ class Live:
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """Serve one client until it goes."""
-        if self._served >= MOST_CLIENTS:
+        if self.clients >= MOST_CLIENTS:
             what = f"{MOST_CLIENTS} clients are connected"
             raise Refused(503, "BUSY", f"/api/ws: {what}; the daemon serves no more; close one of them")
-        self._served += 1
+        self.clients += 1
         try:
             return await self._serve(request)
         finally:
-            self._served -= 1
+            self.clients -= 1
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(

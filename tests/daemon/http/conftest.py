@@ -6,6 +6,7 @@ import asyncio
 import ssl
 import time
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -65,27 +66,24 @@ class Choir:
             raise self.refusal
 
 
+@dataclass
 class Site:
     """A server that is being run, and a client of it."""
 
-    def __init__(
-        self,
-        server: HttpServer,
-        settings: HttpSettings,
-        robots: Any,
-        hub: ReportHub,
-        *,
-        broker_is_connected: asyncio.Event,
-        choir: Choir,
-    ) -> None:
-        self.server = server
-        self.choir = choir
-        self.port = settings.address[1]
-        self.robots = robots
-        self.hub = hub
-        self.url = server.url.rstrip("/")
-        self.broker_is_connected = broker_is_connected
-        self.session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE_S))
+    server: HttpServer
+    robots: Any
+    hub: ReportHub
+    session: aiohttp.ClientSession
+    broker_is_connected: asyncio.Event
+    choir: Choir
+
+    @property
+    def url(self) -> str:
+        return self.server.url.rstrip("/")
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
 
     async def get(self, path: str, **options: Any) -> tuple[int, Any]:
         """Give status and JSON of an answer."""
@@ -252,7 +250,8 @@ async def serving(
     )
     server = HttpServer(settings, served, bounds)
     task = asyncio.create_task(server.run(until_ready), name="http")
-    site = Site(server, settings, robots, hub, broker_is_connected=broker_is_connected, choir=choir)
+    session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(PATIENCE_S))
+    site = Site(server, robots, hub, session, broker_is_connected, choir)
     try:
         async with asyncio.timeout(PATIENCE_S):
             await server.listening.wait()
@@ -261,7 +260,7 @@ async def serving(
         task.cancel()
         async with asyncio.timeout(PATIENCE_S):
             await asyncio.wait((task,))
-        await site.session.close()
+        await session.close()
 
 
 @asynccontextmanager
