@@ -26,6 +26,7 @@ from motiond.drivers.registry import check_options, make_driver
 from motiond.drivers.sim.driver import SimOptions
 from tests.contract.fragile_sim import FragileSim
 from tests.drivers.errors import message_of
+from tests.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -357,22 +358,7 @@ def test_faults_go_to_the_part_that_they_name(
     assert met == [f"{name} stuck" for name in hit]
 
 
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        (
-            {"part": "hend", "fault": "stuck"},
-            "driver composite: there is no part 'hend'; there are arm, hand; did you mean 'hand'?",
-        ),
-        (
-            {"actuator": "elbo", "fault": "stuck"},
-            (
-                "driver composite: there is no actuator 'elbo'; there are shoulder, finger, elbow; "
-                "did you mean 'elbow'?"
-            ),
-        ),
-    ],
-)
+@table("fault, message")
 def test_refuses_a_fault_of_what_is_not_there(robot: Robot, fault: dict[str, str], message: str) -> None:
     driver = robot.open()
     assert message_of(DriverConfigError, driver.inject, fault) == message

@@ -31,10 +31,9 @@ MODEL = models_by_name()["XM430-W350"]
 class Cable:
     """A port that can be unplugged, and plugged in again under the same name."""
 
-    def __init__(self, path: Path, servos: int = 2) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        ids = range(1, servos + 1)
-        self.chain = EmulatedChain([EmulatedServo(number, MODEL) for number in ids], time.monotonic)
+        self.chain = EmulatedChain([EmulatedServo(1, MODEL), EmulatedServo(2, MODEL)], time.monotonic)
         self.plug_in()
 
     def plug_in(self) -> None:
