@@ -55,15 +55,12 @@ class Members:
     ----------
     asked : list of (str, str, dict)
         Every request with its robot and verb.
-    asked_by : set of (str, int)
-        Verbs, with the quality of service by which they were asked for.
     """
 
     def __init__(self, client: MqttConnection, base: str, daemon: str) -> None:
         self._client, self._base, self._daemon = client, base, daemon
         self.robots: dict[str, Member] = {}
         self.asked: list[tuple[str, str, dict[str, Any]]] = []
-        self.asked_by: set[tuple[str, int]] = set()
         self.expires_s: dict[str, int | None] = {}
         self.starts: dict[str, str] = {}
 
@@ -117,7 +114,6 @@ class Members:
         async for message in self._client.messages:
             _, robot, _, *verb = message.topic.value.split("/")
             assert isinstance(message.payload, bytes)
-            self.asked_by.add(("/".join(verb), message.qos))
             self.expires_s["/".join(verb)] = getattr(message.properties, "MessageExpiryInterval", None)
             self.take(robot, "/".join(verb), orjson.loads(message.payload or b"{}"))
 

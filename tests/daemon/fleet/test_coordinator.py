@@ -60,12 +60,8 @@ async def refused(broker: Embedded, **asked: Any) -> RequestError:
     return caught.value
 
 
-RELEASED = {"left", "right"}
-"""Robots that are released where none plays."""
-
-
 def released(choir: Members) -> bool:
-    return choir.asked_for("fleet/release") == RELEASED
+    return choir.asked_for("fleet/release") == {"left", "right"}
 
 
 # -- all of them --------------------------------------------------------------------------------------------
