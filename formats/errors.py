@@ -105,13 +105,8 @@ class Problems:
 
     def warn(self, line: int, problem: str, reason: str = "", hint: str = "") -> None:
         """Note an oddity with which the file is read all the same; after a thousand, no more are noted."""
-        if not self.is_full:
+        if len(self.warnings) < MOST_NOTED:
             self.warnings.append(str(Problem(self.file, line, problem, reason, hint)))
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no more warnings are noted, so that none need be worded."""
-        return len(self.warnings) >= MOST_NOTED
 
     def fail(self, line: int, problem: str, reason: str = "", hint: str = "") -> FormatError:
         """Note a problem after which nothing can be read, and return the error for the caller to raise."""

@@ -1,7 +1,7 @@
 """The formats, and which of them reads a file: the one that its suffix names, else the one it looks like.
 
 A format is a package with `NAME`, `SUFFIXES`, `sniff` and `load`, and one name in a table here; it is
-imported when it is needed. A motion format that writes has `dump` and `WriteOptions` as well.
+imported when it is needed. A motion format that writes has `dump` and `OPTIONS` as well.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class MotionWriter(Format["Motion"], Protocol):
     """What a motion format that writes offers."""
 
     @property
-    def WriteOptions(self) -> type[Any]:  # noqa: N802 - a module's class
-        """A frozen dataclass with a default for every field; it raises `ValueError` for a wrong value."""
+    def OPTIONS(self) -> frozenset[str]:  # noqa: N802 - a module's constant
+        """The options of `dump` besides `precision` and `drop`."""
 
-    def dump(self, motion: Motion, path: Path, options: Any) -> None:
-        """Write a motion by its `WriteOptions`, or raise `FormatError`."""
+    def dump(self, motion: Motion, path: Path, **options: Any) -> None:
+        """Write a motion, or raise `FormatError`; `ValueError` if an option has no such value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,12 +57,11 @@ def dump_motion(
     target = Path(path)
     writer = _writer(target, format)
     given = {"version": version, "tolerance": tolerance, "frame_period_s": frame_period_s}
-    own = {field.name for field in fields(writer.WriteOptions)}
     for name, value in given.items():
-        if name not in own and value is not None:
+        if name not in writer.OPTIONS and value is not None:
             raise ValueError(f"{name} is {value}; {writer.NAME} has no such option; leave it out")
-    options = {name: value for name, value in given.items() if name in own}
-    writer.dump(motion, target, writer.WriteOptions(precision=precision, drop=drop, **options))
+    options = {name: value for name, value in given.items() if name in writer.OPTIONS}
+    writer.dump(motion, target, precision=precision, drop=drop, **options)
 
 
 def _writer(path: Path, name: str | None) -> MotionWriter:

@@ -22,7 +22,6 @@ from .interpolation import (
     TooManyRows,
     interpolate,
     interpolate_poses,
-    pchip_slopes,
     rows_between,
 )
 
@@ -102,10 +101,6 @@ class Motion:
     def is_uniform(self) -> bool:
         """Whether the frames lie 1 / frame_rate apart, so that they can be played row by row."""
         return bool(np.all(np.abs(np.diff(self.times) * self.frame_rate - 1.0) < SAME_SPACING))
-
-    def slopes(self) -> Floats:
-        """Return the velocity of the cubic interpolation at every row, shape (frames, joints)."""
-        return pchip_slopes(self.times, self.positions)
 
     def derivatives(self) -> tuple[Floats, Floats]:
         """Return velocity and acceleration at every row by central differences, each (frames, joints).

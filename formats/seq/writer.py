@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..arrays import Floats
     from ..model.motion import Motion
 
+OPTIONS = frozenset({"version"})
 VERSIONS = (1, 2, 3, 4)
 # How many numbers are turned into text at a time; so many stay in the processor's cache.
 CHUNK_NUMBERS = 1 << 14
@@ -47,34 +48,19 @@ _BARE_EXPONENT = re.compile(rb"e(?=\d)")
 _BLANK_FOR_LINE_END = bytes.maketrans(b"\n", b" ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOptions:
-    """How a .seq file is written. Raises `ValueError` if there is no such version or precision."""
-
-    version: int | None = None  # 1 to 4; the newest unless given
-    # significant digits, 1 to 12; None writes as many as give the same bits back
-    precision: int | None = DEFAULT_DIGITS
-    # what may be lost, by the names that a refusal has; also components that are not wanted
-    drop: Collection[str] = ()
-
-    def __post_init__(self) -> None:
-        if self.version is not None and self.version not in VERSIONS:
-            raise ValueError(
-                f"version is {self.version}; versions {VERSIONS[0]} to {VERSIONS[-1]} are written"
-            )
-        check_digits(self.precision)
-
-
-DEFAULT_OPTIONS = WriteOptions()
-
-
-def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) -> None:
-    """Write a motion; an existing file is replaced once all is written.
-
-    Raises `FormatError` if something would be lost that may not, or the file cannot be written.
-    """
-    version = VERSIONS[-1] if options.version is None else options.version
-    precision, drop = options.precision, options.drop
+def dump(
+    motion: Motion,
+    path: Path,
+    *,
+    version: int | None = None,
+    precision: int | None = DEFAULT_DIGITS,
+    drop: Collection[str] = (),
+) -> None:
+    """Write a motion, as `dump_motion` does."""
+    if version is not None and version not in VERSIONS:
+        raise ValueError(f"version is {version}; versions {VERSIONS[0]} to {VERSIONS[-1]} are written")
+    check_digits(precision)
+    version = version or VERSIONS[-1]
     series = [
         one for name in _names(motion) if name not in drop and (one := _series(motion, name, precision))
     ]

@@ -8,6 +8,6 @@
 from __future__ import annotations
 
 from .reader import NAME, SUFFIXES, load, sniff
-from .writer import WriteOptions, dump
+from .writer import OPTIONS, dump
 
-__all__ = ["NAME", "SUFFIXES", "WriteOptions", "dump", "load", "sniff"]
+__all__ = ["NAME", "OPTIONS", "SUFFIXES", "dump", "load", "sniff"]

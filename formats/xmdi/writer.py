@@ -8,7 +8,6 @@ rows than a tolerance. Frames are steps of Webots also where rows lie closer tog
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,51 +33,30 @@ if TYPE_CHECKING:
 
 # Of choosing key rows; each takes time for all rows.
 MOST_ROUNDS = 50
+OPTIONS = frozenset({"tolerance", "frame_period_s"})
 # In rad or m; below the resolution of any encoder.
 DEFAULT_TOLERANCE = 1e-6
-FRAME_PERIOD_S = KeyFrames().frame_period_s
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOptions:
-    """How an XMDI file is written. Raises `ValueError` if an option has no such value."""
-
-    # in rad or m: how far from a row the line between two key frames may pass; 1e-6 unless given. 0 keeps
-    # every row that does not lie on such a line to the last bit.
-    tolerance: float | None = None
-    frame_period_s: float | None = None  # what a frame stands for; 0.032 s unless given
-    # significant digits of positions, 1 to 12; None writes all. Rounding adds to the tolerance.
-    precision: int | None = DEFAULT_DIGITS
-    drop: Collection[str] = ()  # what may be lost, by the names that a refusal has
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.effective_tolerance < np.inf:
-            raise ValueError(f"tolerance is {self.tolerance}; it is a number of rad or m from 0 up")
-        KeyFrames(self.effective_period_s)
-        check_digits(self.precision)
-
-    @property
-    def effective_tolerance(self) -> float:
-        """The tolerance that is given, or the default, in rad or m."""
-        return DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
-
-    @property
-    def effective_period_s(self) -> float:
-        """The frame period that is given, or the default."""
-        return FRAME_PERIOD_S if self.frame_period_s is None else self.frame_period_s
-
-
-DEFAULT_OPTIONS = WriteOptions()
-
-
-def dump(motion: Motion, path: Path, options: WriteOptions = DEFAULT_OPTIONS) -> None:
-    """Write a motion; an existing file is replaced once all is written.
-
-    Raises `FormatError` if something would be lost that may not, or the file cannot be written.
-    """
+def dump(
+    motion: Motion,
+    path: Path,
+    *,
+    tolerance: float | None = None,
+    frame_period_s: float | None = None,
+    precision: int | None = DEFAULT_DIGITS,
+    drop: Collection[str] = (),
+) -> None:
+    """Write a motion, as `dump_motion` does."""
+    if tolerance is None:
+        tolerance = DEFAULT_TOLERANCE
+    if not 0 <= tolerance < np.inf:
+        raise ValueError(f"tolerance is {tolerance}; it is a number of rad or m from 0 up")
+    period_s = (KeyFrames() if frame_period_s is None else KeyFrames(frame_period_s)).frame_period_s
+    check_digits(precision)
     held = [*motion.components, *(["unknown"] if motion.metadata.get("unknown") else [])]
-    refuse_losses(path, dict.fromkeys(held, "XMDI holds joint positions alone"), options.drop, held)
-    root = _document(motion, path, options)
+    refuse_losses(path, dict.fromkeys(held, "XMDI holds joint positions alone"), drop, held)
+    root = _document(motion, path, tolerance, period_s, precision)
     with replacing(path) as out:
         out.write(etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True))
 
@@ -112,22 +90,22 @@ def key_rows(frames: Floats, values: Floats, tolerance: float) -> Indices:
         keys = np.union1d(keys, rows)
 
 
-def _document(motion: Motion, path: Path, options: WriteOptions) -> Xml:
+def _document(motion: Motion, path: Path, tolerance: float, period_s: float, precision: int | None) -> Xml:
     _check(motion, path)
-    frames = _frames_of(motion, options.effective_period_s)
-    _check_frames(frames, _rows_per_frame(motion, options.effective_period_s), path)
+    frames = _frames_of(motion, period_s)
+    _check_frames(frames, _rows_per_frame(motion, period_s), path)
     further = motion.metadata.get("servos", {})
     root = etree.Element("xmdi")
     xml = etree.SubElement(etree.SubElement(root, "motions"), "motion")
     try:
-        for key, value in _attributes(motion, options.effective_period_s).items():
+        for key, value in _attributes(motion, period_s).items():
             xml.set(key, value)
         for name, column in zip(_servo_names(motion), motion.positions.T, strict=True):
-            keys = key_rows(frames, column, options.effective_tolerance)
+            keys = key_rows(frames, column, tolerance)
             servo = etree.SubElement(xml, "servo", {"name": name, **further.get(name, {})})
             positions = column[keys]
-            if options.precision is not None:
-                positions = rounded(positions, options.precision)
+            if precision is not None:
+                positions = rounded(positions, precision)
             etree.SubElement(servo, "position").text = _text(positions)
             etree.SubElement(servo, "frames").text = _text(frames[keys])
     except ValueError as error:
