@@ -39,6 +39,25 @@ MOTIONS: dict[str, Any] = {
     ]
 }
 
+BODIES = {
+    "play": b'{"motion":"wave"}',
+    "goto": b'{"pose":"up"}',
+    "speed": b'{"speed":1.0}',
+    "torque": b'{"on":true}',
+    "seek": b'{"frame":1}',
+    "servo/reboot": b'{"servos":["elbow"]}',
+    "fault": b'{"fault":"stuck"}',
+    "queue/remove": b'{"goal_id":"g1"}',
+    "queue/move": b'{"goal_id":"g1","place":1}',
+    "fleet/prepare": b'{"motion":"wave","start":"s1"}',
+    "fleet/commit": b'{"start":"s1","token":"t","robots":["arm"],"start_at":2e9}',
+    "fleet/release": b'{"start":"s1","token":"t"}',
+    "motions/delete": b'{"motion":"wave"}',
+    "lease/acquire": b'{"holder":"Anna"}',
+    "lease/take": b'{"holder":"Anna"}',
+}
+"""What each verb asks for, where it has to ask for something."""
+
 
 def state(now: str = "idle", **more: Any) -> dict[str, Any]:
     """Give a robot's state, without a goal."""

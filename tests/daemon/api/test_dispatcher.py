@@ -263,22 +263,6 @@ def lease_of(robot: str) -> Lease:
 
 
 NOBODY_HAS_IT = "not in control; nobody has control; acquire it by lease/acquire"
-BODIES: dict[str, dict[str, Any]] = {
-    "play": {"motion": "wave"},
-    "speed": {"speed": 1.0},
-    "torque": {"on": True},
-    "seek": {"frame": 1},
-    "queue/remove": {"goal_id": "g"},
-    "queue/move": {"goal_id": "g", "place": 1},
-    "servo/reboot": {"servos": ["elbow"]},
-    "fault": {"fault": "stuck"},
-    "fleet/prepare": {"motion": "wave", "start": "s1"},
-    "fleet/commit": {"start": "s1", "token": "t", "robots": ["arm"], "start_at": 2e9},
-    "fleet/release": {"start": "s1", "token": "t"},
-    "motions/delete": {"motion": "wave"},
-    "lease/acquire": {"holder": "ana"},
-    "lease/take": {"holder": "ana"},
-}
 FREE = {"stop", "estop", "status", "queue", *(verb for verb in VERBS if verb.startswith("lease/"))}
 
 
@@ -286,7 +270,7 @@ FREE = {"stop", "estop", "status", "queue", *(verb for verb in VERBS if verb.sta
 async def test_what_commands_a_robot_needs_its_lease_where_one_is_required(
     dispatcher: Dispatcher, robots: Robots, arms_lease: Lease, verb: str
 ) -> None:
-    body = BODIES.get(verb, {})
+    body = orjson.loads(answers.BODIES.get(verb, b"{}"))
     said = await answer(dispatcher, RawRequest("arm", verb, orjson.dumps(body)))
     assert said == refused("NOT_IN_CONTROL", f"arm/{verb}: {NOBODY_HAS_IT}", **arms_lease.payload())
     assert robots.handled == []
@@ -304,7 +288,7 @@ async def test_stops_looks_and_the_way_to_a_lease_need_none(
     dispatcher: Dispatcher, robots: Robots, arms_lease: Lease, verb: str
 ) -> None:
     arms_lease.acquire("ana")
-    said = await answer(dispatcher, RawRequest("arm", verb, orjson.dumps(BODIES.get(verb, {}))))
+    said = await answer(dispatcher, RawRequest("arm", verb, answers.BODIES.get(verb, b"{}")))
     assert said["status"] == "ok"
     assert robots.verbs() == [verb]
 

@@ -26,6 +26,7 @@ from motiond.daemon.mqtt.bridge.stops import StopOrder
 from motiond.daemon.mqtt.client import Broker, ConnectionUseless
 from motiond.daemon.mqtt.client.packet_limit import RAISE_IT, PacketLimit
 from motiond.daemon.mqtt.topics import Topics
+from tests.daemon.answers import BODIES
 from tests.daemon.conftest import comes_true
 
 if TYPE_CHECKING:
@@ -113,25 +114,6 @@ def wire() -> Any:
 
 def request(verb: str, body: bytes = b"{}") -> aiomqtt.Message:
     return aiomqtt.Message(f"motiond/arm/request/{verb}", body, 1, False, 1, None)
-
-
-BODIES = {
-    "play": b'{"motion":"wave"}',
-    "goto": b'{"pose":"up"}',
-    "speed": b'{"speed":1.0}',
-    "torque": b'{"on":true}',
-    "seek": b'{"frame":1}',
-    "servo/reboot": b'{"servos":["elbow"]}',
-    "fault": b'{"fault":"stuck"}',
-    "queue/remove": b'{"goal_id":"g1"}',
-    "queue/move": b'{"goal_id":"g1","place":1}',
-    "fleet/prepare": b'{"motion":"wave","start":"s1"}',
-    "fleet/commit": b'{"start":"s1","token":"t","robots":["arm"],"start_at":2e9}',
-    "fleet/release": b'{"start":"s1","token":"t"}',
-    "motions/delete": b'{"motion":"wave"}',
-    "lease/acquire": b'{"holder":"Anna"}',
-    "lease/take": b'{"holder":"Anna"}',
-}
 
 
 async def test_what_a_stop_has_overtaken_sets_nothing_going(
