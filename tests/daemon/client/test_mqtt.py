@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from contextlib import suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import aiomqtt
 import pytest
 
-from motiond.client import Broker, ClientError, ConnectionLost, NoAnswer, Refused, connect
+from motiond.client import Broker, ClientError, ConnectionLost, NoAnswer, connect
 from motiond.daemon.api import Dispatcher, Report
 from motiond.daemon.cli.requests.playing import Outcome
 from motiond.daemon.mqtt.bridge import MqttBridge
@@ -21,16 +21,20 @@ from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from motiond.client import Daemon
+    from collections.abc import AsyncIterator
+
+    from motiond.client import Daemon, Robot
     from motiond.daemon.api import ReportHub, Request, Subject
     from tests.daemon.conftest import AnyBroker
 
 SOON_S = 0.3
+LOOK = "look at the daemon's log, and at the broker's access list and limits"
+START = "start it with `motiond run`"
 
 
-def client_of(broker: AnyBroker, reconnect_s: float = 10.0) -> Daemon:
+def client_of(broker: AnyBroker, reconnect_s: float = 10.0, base: str = "motiond") -> Daemon:
     at = Broker(str(address_of(broker.settings)), protocol="5" if speaks_5(broker.settings) else "3.1.1")
-    return connect(at, reconnect_s=reconnect_s)
+    return connect(at, base=base, reconnect_s=reconnect_s)
 
 
 @pytest.mark.usefixtures("bridge")
@@ -50,25 +54,6 @@ async def test_requests_may_have_their_transaction_in_common(broker: AnyBroker) 
         arm, hand = daemon.robot("arm"), daemon.robot("hand")
         asking = (robot.request("status", transaction="t1") for robot in (arm, arm, hand))
         assert await asyncio.gather(*asking) == [status()] * 3
-
-
-@pytest.mark.usefixtures("bridge")
-async def test_a_refusal_is_raised_as_the_daemon_sent_it(broker: AnyBroker) -> None:
-    async with client_of(broker) as daemon:
-        with pytest.raises(Refused) as caught:
-            await daemon.robot("arm").play("unknown")
-    refusal = caught.value
-    assert (refusal.code, refusal.message, refusal.data) == (
-        "UNKNOWN_MOTION",
-        "arm: no motion 'unknown'",
-        {"known": ["wave"]},
-    )
-
-
-@pytest.mark.usefixtures("bridge")
-async def test_robots_are_those_of_which_the_broker_has_reports(broker: AnyBroker) -> None:
-    async with client_of(broker) as daemon:
-        assert [robot.name for robot in await daemon.robots()] == ["arm", "hand"]
 
 
 @pytest.mark.usefixtures("bridge")
@@ -104,55 +89,41 @@ async def test_a_broker_that_does_not_speak_the_version_is_asked_in_another(free
     )
 
 
-async def test_without_a_daemon_there_is_no_answer(broker: AnyBroker) -> None:
-    async with client_of(broker) as daemon:
-        with pytest.raises(NoAnswer) as caught:
-            await daemon.robot("arm").request("status", timeout_s=SOON_S)
-    assert str(caught.value) == (
-        "arm: no answer in 0.3 s; no daemon has been at this broker; start it with `motiond run`"
-    )
-
-
-@pytest.mark.usefixtures("bridge")
-async def test_a_robot_that_no_daemon_has_is_named_with_those_there_are(broker: AnyBroker) -> None:
-    hints = {"arn": "did you mean 'arm'?", "crane": "name one of them, or start the daemon that has it"}
-    async with client_of(broker) as daemon:
-        for robot, hint in hints.items():
-            with pytest.raises(NoAnswer) as caught:
-                await daemon.robot(robot).request("status", timeout_s=SOON_S)
-            reason = "the robots here are arm, hand"
-            assert str(caught.value) == f"{robot}: no answer in 0.3 s; {reason}; {hint}"
-
-
-@pytest.mark.usefixtures("bridge")
-async def test_a_daemon_that_is_too_slow_is_told_from_one_that_is_gone(
-    broker: AnyBroker, robots: Robots
+@pytest.mark.parametrize(
+    ("robot", "base", "daemon", "reason"),
+    [
+        ("arm", "motiond", None, f"no daemon has been at this broker; {START}"),
+        ("arm", "lab", None, f"no daemon has been at this broker below 'lab'; {START}, or correct the base"),
+        ("arn", "motiond", "online", "the robots here are arm, hand; did you mean 'arm'?"),
+        (
+            "crane",
+            "motiond",
+            "online",
+            "the robots here are arm, hand; name one of them, or start the daemon that has it",
+        ),
+        (
+            "arm",
+            "motiond",
+            "online",
+            f"its daemon reports that it is online; {LOOK}",
+        ),
+        ("arm", "motiond", "offline", f"its daemon is offline; {START}"),
+    ],
+)
+async def test_what_is_known_of_a_robot_that_does_not_answer_is_said(  # noqa: PLR0917
+    broker: AnyBroker, robots: Robots, hub: ReportHub, robot: str, base: str, daemon: str | None, reason: str
 ) -> None:
     robots.gate.clear()
-    async with client_of(broker) as daemon:
-        with pytest.raises(NoAnswer) as caught:
-            await daemon.robot("arm").request("play", {"motion": "wave"}, timeout_s=SOON_S)
-    hint = "look at the daemon's log, and at the broker's access list and limits"
-    assert str(caught.value) == f"arm: no answer in 0.3 s; its daemon reports that it is online; {hint}"
-
-
-async def test_a_daemon_that_is_gone_is_reported(broker: AnyBroker, robots: Robots, hub: ReportHub) -> None:
-    async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
-        pass
-    async with client_of(broker) as daemon:
-        with pytest.raises(NoAnswer) as caught:
-            await daemon.robot("arm").request("status", timeout_s=SOON_S)
-    assert str(caught.value) == "arm: no answer in 0.3 s; its daemon is offline; start it with `motiond run`"
-
-
-async def test_a_base_that_nobody_uses_is_named(broker: AnyBroker) -> None:
-    async with connect(str(address_of(broker.settings)), base="lab") as daemon:
-        with pytest.raises(NoAnswer) as caught:
-            await daemon.robot("arm").request("status", timeout_s=SOON_S)
-    assert str(caught.value) == (
-        "arm: no answer in 0.3 s; no daemon has been at this broker below 'lab'; "
-        "start it with `motiond run`, or correct the base"
-    )
+    async with AsyncExitStack() as daemons:
+        if daemon is not None:
+            bridge = MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)
+            await daemons.enter_async_context(running(bridge))
+        if daemon == "offline":
+            await daemons.aclose()
+        async with client_of(broker, base=base) as client:
+            with pytest.raises(NoAnswer) as caught:
+                await client.robot(robot).request("play", motion="wave", timeout_s=SOON_S)
+    assert str(caught.value) == f"{robot}: no answer in 0.3 s; {reason}"
 
 
 @pytest.mark.parametrize("forgotten", [2, 3])
@@ -230,149 +201,104 @@ async def test_a_request_that_was_sent_when_the_connection_broke_may_have_been_a
 
 
 class Player(Robots):
-    """Reports on what it plays; ends one motion before its acceptance is said, another when asked."""
+    """Publishes reports on a robot when it is asked for a verb, before it answers."""
 
-    def __init__(self, hub: ReportHub) -> None:
+    def __init__(self, hub: ReportHub, **reports: list[tuple[Subject, dict[str, Any]]]) -> None:
         super().__init__()
-        self._hub = hub
+        self._hub, self._reports = hub, reports
 
     async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
         data = await super().handle(robot, verb, request)
-        if verb == "play":
-            self._hub.publish(Report(robot, "result", {"goal_id": "another"}))
-            self._hub.publish(Report(robot, "state", {"state": "playing", **data}))
-        if verb == "status" or getattr(request, "motion", "") == "short":
-            self._hub.publish(
-                Report(robot, "result", {"goal_id": "g1", "code": "SUCCESSFUL", "follows": "hold"})
-            )
+        for subject, report in self._reports.get(verb, ()):
+            self._hub.publish(Report(robot, subject, report))
         return data
+
+
+@asynccontextmanager
+async def client_beside(player: Player, broker: AnyBroker, hub: ReportHub) -> AsyncIterator[Robot]:
+    async with (
+        running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)),
+        client_of(broker) as daemon,
+        asyncio.timeout(PATIENCE_S),
+    ):
+        yield daemon.robot("arm")
+
+
+OTHERS: tuple[Subject, dict[str, Any]] = "result", {"goal_id": "another"}
+PLAYING: tuple[Subject, dict[str, Any]] = "state", {"state": "playing", "goal_id": "g1"}
+ENDED: tuple[Subject, dict[str, Any]] = "result", {"goal_id": "g1", "code": "SUCCESSFUL", "follows": "hold"}
 
 
 @pytest.mark.parametrize(
-    ("motion", "verbs"),
-    [("short", ["play"]), ("long", ["play", "status"])],
+    ("reports", "verbs"),
+    [
+        ({"play": [OTHERS, PLAYING, ENDED]}, ["play"]),
+        ({"play": [OTHERS, PLAYING], "status": [ENDED]}, ["play", "status"]),
+    ],
     ids=["at once", "after a silence"],
 )
 async def test_a_goal_is_followed_to_its_own_result(
-    broker: AnyBroker, hub: ReportHub, motion: str, verbs: list[str]
+    broker: AnyBroker, hub: ReportHub, reports: dict[str, Any], verbs: list[str]
 ) -> None:
-    player = Player(hub)
-    async with (
-        running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)),
-        client_of(broker) as daemon,
-        daemon.robot("arm").goal("play", {"motion": motion}) as goal,
-        asyncio.timeout(PATIENCE_S),
-    ):
-        reports = [report.subject async for report in goal.progress()]
-        assert (reports, (await goal.result()).code) == (["state", "result"], "SUCCESSFUL")
+    player = Player(hub, **reports)
+    async with client_beside(player, broker, hub) as arm, arm.goal("play", {"motion": "wave"}) as goal:
+        subjects = [report.subject async for report in goal.progress()]
+        assert (subjects, (await goal.result()).code) == (["state", "result"], "SUCCESSFUL")
     assert player.verbs() == verbs
 
 
-class Silent(Robots):
-    """Answers a play, and publishes no result; the motion waits for a while before it is over."""
-
-    def __init__(self, waits: int) -> None:
-        super().__init__()
-        self._waits = waits
-
-    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
-        data = await super().handle(robot, verb, request)
-        if verb == "queue":
-            self._waits -= 1
-            return {"queue": [{"goal_id": "g1", "motion": "wave"}] if self._waits >= 0 else []}
-        return data
-
-
-@pytest.mark.parametrize("waits", [0, 1])
-async def test_a_result_that_never_comes_is_given_up(broker: AnyBroker, hub: ReportHub, waits: int) -> None:
-    robots = Silent(waits)
-    async with (
-        running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)),
-        client_of(broker) as daemon,
-    ):
+async def test_a_result_that_never_comes_is_given_up_once_its_motion_does_not_wait_any_more(
+    broker: AnyBroker, hub: ReportHub
+) -> None:
+    player = Player(hub)
+    player.answers["queue"] = {"queue": [{"goal_id": "g1", "motion": "wave"}]}
+    async with client_beside(player, broker, hub) as arm:
+        playing = asyncio.create_task(arm.play("wave"))
+        await comes_true("it waits", lambda: "queue" in player.verbs())
+        player.answers["queue"] = {"queue": []}
         with pytest.raises(NoAnswer) as caught:
-            await daemon.robot("arm").play("wave")
+            await playing
     assert str(caught.value) == (
         "arm: its motion is over, and no result comes; the broker may not take it; look at the daemon's log"
     )
-    assert robots.verbs().count("queue") == waits + 1
+    assert player.verbs().count("queue") == 2
 
 
 async def test_a_play_is_waited_for_over_a_broker_that_restarts(broker: AnyBroker, hub: ReportHub) -> None:
-    player = Player(hub)
-    async with (
-        running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)),
-        client_of(broker) as daemon,
-    ):
-        playing = asyncio.create_task(daemon.robot("arm").play("long"))
+    player = Player(hub, play=[PLAYING], status=[ENDED])
+    async with client_beside(player, broker, hub) as arm:
+        playing = asyncio.create_task(arm.play("wave"))
         await comes_true("the play is served", lambda: player.handled)
         await broker.kill()
         await broker.start()
         assert (await playing).code == "SUCCESSFUL"
 
 
-class Parking(Robots):
-    """Parks after its motion; the state that tells that it has parked comes before the motion's result."""
-
-    def __init__(self, hub: ReportHub, *told: Report) -> None:
-        super().__init__()
-        self._hub = hub
-        self._told = told
-
-    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
-        data = await super().handle(robot, verb, request)
-        if verb == "play":
-            result = {
-                "goal_id": "g1",
-                "code": "SUCCESSFUL",
-                "follows": "park",
-                "motion": "wave",
-                "message": "held",
-            }
-            self._hub.publish(Report(robot, "result", result))
-            return data
-        for report in self._told:
-            self._hub.publish(report)
-        return {"state": "idle", "goal_id": None, "motion": None, "torque": True}
-
-
 @pytest.mark.parametrize(
-    ("subject", "data"),
+    ("reports", "lines"),
     [
-        ("result", {"goal_id": "g2", "motion": "park", "code": "SUCCESSFUL"}),
-        ("event", {"kind": "not_parked", "message": "arm: too far"}),
+        ([("result", {"goal_id": "g2", "motion": "park", "code": "SUCCESSFUL", "message": "held"})], []),
+        ([("event", {"kind": "not_parked", "message": "arm: too far"})], []),
+        ([], [(False, "`on_end: park` was not heard of; ask `motiond status`")]),
     ],
+    ids=["its result", "why not", "nothing"],
 )
-async def test_what_follows_a_result_ends_with_its_own_result_or_the_event_that_says_why_not(
-    broker: AnyBroker, hub: ReportHub, subject: Subject, data: dict[str, Any]
+async def test_what_follows_a_result_ends_with_its_own_result_or_why_there_is_none_or_is_given_up(
+    broker: AnyBroker, hub: ReportHub, reports: list[tuple[Subject, dict[str, Any]]], lines: list[Any]
 ) -> None:
-    others = Report("arm", "event", {"kind": "marker", "goal_id": "g1", "message": ""})
-    player = Parking(hub, others, Report("arm", subject, data))
-    async with (
-        running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)),
-        client_of(broker) as daemon,
-        daemon.robot("arm").goal("play", {"motion": "wave"}) as goal,
-        asyncio.timeout(PATIENCE_S),
-    ):
-        result = await goal.result()
-        reports = [report async for report in goal.aftermath()]
-    assert (result.motion, reports[-1].subject, reports[-1].data) == ("wave", subject, data)
-    assert {report.subject for report in reports[:-1]} == {"state"}
-
-
-async def test_what_follows_a_result_and_never_comes_is_given_up(broker: AnyBroker, hub: ReportHub) -> None:
-    player = Parking(hub)
-    async with (
-        running(MqttBridge(broker.settings, "d1", player, Dispatcher(player), hub)),
-        client_of(broker) as daemon,
-        daemon.robot("arm").goal("play", {"motion": "wave"}) as goal,
-    ):
-        result = await goal.result()
-        last = [report async for report in goal.aftermath()][-1]
-    assert [*Outcome(result, last).lines()] == [
-        (True, "wave ended with SUCCESSFUL; held"),
-        (False, "`on_end: park` was not heard of; ask `motiond status`"),
+    parks = {"goal_id": "g1", "code": "SUCCESSFUL", "follows": "park", "motion": "wave", "message": "held"}
+    status: list[tuple[Subject, dict[str, Any]]] = [
+        ("event", {"kind": "marker", "goal_id": "g1", "message": ""}),
+        *reports,
     ]
+    player = Player(hub, play=[("result", parks)], status=status)
+    player.answers["status"] = {"state": "idle", "goal_id": None, "motion": None, "torque": True}
+    async with client_beside(player, broker, hub) as arm, arm.goal("play", {"motion": "wave"}) as goal:
+        result = await goal.result()
+        *states, last = [report async for report in goal.aftermath()]
+    assert {report.subject for report in states} == {"state"}
+    assert [(last.subject, last.data)] == (reports or [("state", player.answers["status"])])
+    assert reports or [*Outcome(result, last).lines()][1:] == lines
 
 
 @pytest.mark.usefixtures("bridge")

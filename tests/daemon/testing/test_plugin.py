@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from motiond.daemon.testing.robot import STATES
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "robot-tests"
+PAGE = (ROOT / "docs" / "testing-your-robot.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -57,6 +59,18 @@ def test_the_plugin_knows_every_state() -> None:
     assert set(STATES) == {state.value for state in State}
 
 
-def test_the_page_quotes_the_example_as_it_is() -> None:
-    page = (ROOT / "docs" / "testing-your-robot.md").read_text()
-    assert f"```python\n{(EXAMPLE / 'test_arm.py').read_text()}```" in page
+def test_the_page_quotes_the_example_as_it_is_and_what_both_import_is_public_and_there() -> None:
+    example = (EXAMPLE / "test_arm.py").read_text()
+    assert f"```python\n{example}```" in PAGE
+    imports = re.findall(r"^from pytest_motiond import (.*)$", PAGE, re.MULTILINE)
+    imported = {name for names in imports for name in names.split(", ")}
+    assert {"MotiondRobot", "RequestRefused"} <= imported <= set(pytest_motiond.__all__)
+    assert [name for name in pytest_motiond.__all__ if not hasattr(pytest_motiond, name)] == []
+
+
+def test_the_page_lists_every_exception_and_no_other() -> None:
+    table = PAGE.split("| `pytest_motiond.` | |", 1)[1]
+    rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    listed = {name for row in rows for name in re.findall(r"`(\w+)", row)}
+    public = {name: getattr(pytest_motiond, name) for name in pytest_motiond.__all__}
+    assert listed == {name for name, one in public.items() if issubclass(one, pytest_motiond.MotiondFailure)}
