@@ -137,7 +137,6 @@ class Handed:
     command: messages.Play
     doubts: float
     fastest: float
-    disturbed: bool = False
     ended_at: int = 0
     ended: list[messages.Ended] = field(default_factory=list)
 
@@ -156,7 +155,6 @@ class Received:
     frame: float
     speed: float
     skips: int
-    quiet: int
 
 
 @dataclass(slots=True)
@@ -296,8 +294,7 @@ class Engine:
         self._start: dict[str, Any] = {}
         self._starts = count(1)
         self._began = -1
-        self._stretches = self._quiet = self._ticks = 0
-        self._disturbed_s = 0.0
+        self._stretches = self._ticks = 0
         self._rest_by_s: float | None = None
         self._hangs_until_s = 0.0
         self._late_reason = self._fault_reason = Reason("", 0.0, 0.0)
@@ -498,7 +495,6 @@ class Engine:
             self._stretches, driver.stretch = self._stretches + driver.stretch, 0
         if received := driver.taken():
             self._note_setpoint(loop, received)
-        self._quiet = self._quiet + 1 if player.state is State.PLAYING else 0
         self._look_at_rest(loop)
         self._end_reasons()
         for tick, moves, waiter in self._tick_waiters:
@@ -514,8 +510,8 @@ class Engine:
         rate_hz, skips = 1.0 / schedule.period_s, 1
         if late_s <= self.settings.max_lateness_s:
             skips += min(int(late_s * rate_hz), int(self.settings.max_skip_s * rate_hz + 1e-9))
-        if late_s > 0.5 / rate_hz:
-            self._disturb(late_s)
+        if late_s > 0.5 / rate_hz and self._rest_by_s is not None:
+            self._rest_by_s += late_s + TICK_S
         self.account.received.append(
             Received(
                 self._ticks,
@@ -528,7 +524,6 @@ class Engine:
                 player.frame,
                 self.account.handed[self._began].goal.speed if self._began >= 0 else 1.0,
                 skips,
-                self._quiet,
             )
         )
 
@@ -552,9 +547,6 @@ class Engine:
     # -- what the daemon does -------------------------------------------------------------------------------
 
     def _take_command(self, command: Command, number: int) -> None:
-        self._quiet = 0
-        for handed in self.account.handed[-1:]:
-            handed.disturbed = True
         if isinstance(command, messages.Speed) and self._session.goal is not None:
             handed = self.account.handed[self._goals[self._session.goal.goal_id]]
             handed.fastest = max(handed.fastest, command.speed)
@@ -770,13 +762,6 @@ class Engine:
             self._late_reason.ends_s = min(self._late_reason.ends_s, now_s)
         if self._driver is not None and self._driver.failing is None:
             self._fault_reason.ends_s = min(self._fault_reason.ends_s, now_s)
-
-    def _disturb(self, late_s: float) -> None:
-        self._quiet = 0
-        if self._rest_by_s is not None:
-            self._rest_by_s += late_s + TICK_S
-        for handed in self.account.handed[-1:]:
-            handed.disturbed = True
 
     def _driver_fails(self, during: str) -> None:
         self._fail(during, DriverError("servo 7", "overload"))

@@ -16,7 +16,7 @@ from motiond.daemon.ipc.states import TRANSITIONS, State
 from motiond.daemon.joints.bounds import joint_bounds
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.trajectory.beyond import FAR_OUTSIDE, FROM_BEYOND
-from motiond.daemon.trajectory.ramp import FULL_RAMP, longest_stop
+from motiond.daemon.trajectory.ramp import FULL_RAMP
 from tests.daemon.engine import Reason
 
 if TYPE_CHECKING:
@@ -304,51 +304,10 @@ def _moved_at_rest(_account: Account, stretch: Stretch) -> list[str]:
     return _first_of(stretch, bad, lambda k, j: f"moved by {stretch.steps[k, j]:.3g} at rest")
 
 
-def _off_the_rows(account: Account, stretch: Stretch) -> list[str]:
-    """Find setpoints that are no rows although the motion has long played at speed 1."""
-    for one in stretch.received:
-        handed = account.handed[one.goal] if one.goal >= 0 else None
-        if handed is None or one.state is not State.PLAYING or one.speed != 1.0:
-            continue
-        if one.quiet < _ramp_ticks(handed) or _is_easing(handed, one):
-            continue
-        playback = handed.goal.playback
-        row = one.frame - playback.offset
-        driven = playback.plan.driven
-        if (
-            row % 1.0
-            or not (np.array(one.position)[driven] == playback.track.positions[int(row)][driven]).all()
-        ):
-            return [f"tick {one.tick}: frame {one.frame!r} at speed 1 is not that row"]
-    return []
-
-
-def _ramp_ticks(handed: Handed) -> float:
-    """Return a bound of how long the clock may take to rate 1, on a row; 0 at speed 1 throughout."""
-    if handed.fastest == 1.0 and not handed.disturbed and not handed.goal.playback.passes.eases_in:
-        return 0.0
-    return longest_stop(max(1.0, handed.fastest), _max_slope(handed)) + 25.0
-
-
-def _max_slope(handed: Handed) -> float:
-    """Return how much the rate of a goal's clock may change in one tick."""
-    return handed.goal.gentlest / handed.goal.playback.plan.rate_hz
-
-
-def _is_easing(handed: Handed, one: Received) -> bool:
-    """Whether the place is near an end at which the clock slows down or speeds up."""
-    passes = handed.goal.playback.passes
-    if not (passes.eases_in or passes.eases_out):
-        return False
-    row, near = one.frame - handed.goal.playback.offset, 3.0 * longest_stop(1.0, _max_slope(handed))
-    return row - passes.first < near + 25.0 or passes.last - row < near
-
-
 LOOKS = (
     _beyond_position,
     _fast_from_beyond,
     _beyond_velocity,
     _beyond_acceleration,
     _moved_at_rest,
-    _off_the_rows,
 )

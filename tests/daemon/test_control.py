@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -75,8 +74,8 @@ class World:
             return response.status, await response.json()
 
 
-@asynccontextmanager
-async def world(rig: Rig, mosquitto: StandIn) -> AsyncIterator[World]:
+@pytest.fixture
+async def it(rig: Rig, mosquitto: StandIn) -> AsyncIterator[World]:
     async with (
         daemon_of(rig),
         listening(mosquitto.settings) as observer,
@@ -103,59 +102,51 @@ def as_reported(lease: dict[str, Any]) -> dict[str, Any]:
     return {"holder": lease["holder"], "epoch": lease["epoch"], "expires_at": ends}
 
 
-async def test_who_is_in_control_by_one_way_is_so_by_all(rig: Rig, mosquitto: StandIn) -> None:
-    async with world(rig, mosquitto) as it:
-        ways = (it.by_mqtt, it.by_http, it.by_socket)
-        for has_control in ways:
-            lease = (await has_control("lease/acquire", holder="ana"))["data"]
-            for way in ways:
-                reply = await way("goto", joints={"elbow": 0.1})
-                assert (reply["code"], reply["error"]) == ("NOT_IN_CONTROL", f"arm/goto: {ANA_HAS_IT}")
-                assert reply["data"] == as_reported(lease)
-                assert (await way("stop"))["status"] == "ok"
-                assert (await way("status"))["status"] == "ok"
-                assert (await way("enable", lease=lease["lease"]))["status"] == "ok"
-            assert (await has_control("lease/release", lease=lease["lease"]))["status"] == "ok"
+async def test_who_is_in_control_by_one_way_is_so_by_all(it: World) -> None:
+    ways = (it.by_mqtt, it.by_http, it.by_socket)
+    for has_control in ways:
+        lease = (await has_control("lease/acquire", holder="ana"))["data"]
+        for way in ways:
+            reply = await way("goto", joints={"elbow": 0.1})
+            assert (reply["code"], reply["error"]) == ("NOT_IN_CONTROL", f"arm/goto: {ANA_HAS_IT}")
+            assert reply["data"] == as_reported(lease)
+            assert (await way("stop"))["status"] == "ok"
+            assert (await way("enable", lease=lease["lease"]))["status"] == "ok"
+        assert (await has_control("lease/release", lease=lease["lease"]))["status"] == "ok"
 
 
-async def test_a_file_is_uploaded_only_by_who_is_in_control(rig: Rig, mosquitto: StandIn) -> None:
-    content = (rig.folder / "motions/short.seq").read_bytes()
-    async with world(rig, mosquitto) as it:
-        lease = (await it.by_http("lease/acquire", holder="ana"))["data"]["lease"]
-        for headers in ({}, {"Motiond-Lease": "x"}, {"Motiond-Lease": "\xff"}):
-            status, reply = await it.upload(content, **headers)
-            assert (status, reply["code"]) == (409, "NOT_IN_CONTROL")
-            assert reply["error"] == f"arm/motions/upload: {ANA_HAS_IT}"
-        assert list((rig.folder / "new").iterdir()) == []
-        status, reply = await it.upload(content, **{"Motiond-Lease": lease})
-        assert (status, reply["status"]) == (200, "ok")
+async def test_a_file_is_uploaded_only_by_who_is_in_control_to_its_end(it: World) -> None:
+    content = (it.rig.folder / "motions/short.seq").read_bytes()
+    lease = (await it.by_http("lease/acquire", holder="ana"))["data"]["lease"]
+    for headers in ({}, {"Motiond-Lease": "x"}, {"Motiond-Lease": "\xff"}):
+        status, reply = await it.upload(content, **headers)
+        assert (status, reply["code"]) == (409, "NOT_IN_CONTROL")
+        assert reply["error"] == f"arm/motions/upload: {ANA_HAS_IT}"
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield content[:6]
+        taken = await it.by_mqtt("lease/take", holder="bob")
+        lease_of_bob.append(taken["data"]["lease"])
+        yield content[6:]
+
+    lease_of_bob: list[str] = []
+    taken_from: Any = slowly()
+    status, reply = await it.upload(taken_from, **{"Motiond-Lease": lease})
+    assert (status, reply["code"], reply["data"]["holder"]) == (409, "NOT_IN_CONTROL", "bob")
+    assert list((it.rig.folder / "new").iterdir()) == []
+    status, reply = await it.upload(content, **{"Motiond-Lease": lease_of_bob[0]})
+    assert (status, reply["status"]) == (200, "ok")
 
 
-async def test_who_loses_control_while_a_file_comes_in_does_not_keep_it(rig: Rig, mosquitto: StandIn) -> None:
-    async with world(rig, mosquitto) as it:
-        lease = (await it.by_http("lease/acquire", holder="ana"))["data"]["lease"]
-
-        async def slowly() -> AsyncIterator[bytes]:
-            yield b"type: "
-            assert (await it.by_mqtt("lease/take", holder="bob"))["status"] == "ok"
-            yield (rig.folder / "motions/short.seq").read_bytes()[6:]
-
-        content: Any = slowly()
-        status, reply = await it.upload(content, **{"Motiond-Lease": lease})
-        assert (status, reply["code"], reply["data"]["holder"]) == (409, "NOT_IN_CONTROL", "bob")
-        assert list((rig.folder / "new").iterdir()) == []
-
-
-async def test_who_is_in_control_is_retained_and_the_secret_is_not(rig: Rig, mosquitto: StandIn) -> None:
-    async with world(rig, mosquitto) as it:
-        lease = (await it.by_http("lease/acquire", holder="ana"))["data"]
-        await it.observer.until("motiond/arm/lease", lambda data: data["holder"] == "ana")
-        async with listening(mosquitto.settings) as late:
-            message = await late.until("motiond/arm/lease")
-        assert message.retain
-        reply = data_of(message)
-        assert reply == as_reported(lease) | {"required": True, "ttl_s": LONG_S, "takeover": True}
-        async with it.session.get(f"{it.url}/lease") as response:
-            assert await response.json() == reply
-        seen = [message.payload for message in it.observer.received]
-        assert not [payload for payload in seen if lease["lease"].encode() in payload]
+async def test_who_is_in_control_is_retained_and_the_secret_is_not(it: World, mosquitto: StandIn) -> None:
+    lease = (await it.by_http("lease/acquire", holder="ana"))["data"]
+    await it.observer.until("motiond/arm/lease", lambda data: data["holder"] == "ana")
+    async with listening(mosquitto.settings) as late:
+        message = await late.until("motiond/arm/lease")
+    assert message.retain
+    reply = data_of(message)
+    assert reply == as_reported(lease) | {"required": True, "ttl_s": LONG_S, "takeover": True}
+    async with it.session.get(f"{it.url}/lease") as response:
+        assert await response.json() == reply
+    seen = [message.payload for message in it.observer.received]
+    assert not [payload for payload in seen if lease["lease"].encode() in payload]

@@ -165,17 +165,3 @@ async def test_servos_of_a_cable_that_is_unplugged_cannot_be_restarted(rig: Rig,
         with suppress(RequestError):
             await ask(registry, "reset")
         await rig.until_state("idle", since)
-
-
-async def test_a_servo_is_restarted_in_fault_which_stays_until_a_reset(rig: Rig, cable: Cable) -> None:
-    servo = cable.chain.servos[1]
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        await ask(registry, "enable")
-        servo.fail(OVERLOAD)
-        await rig.until_state("fault")
-        assert (await ask(registry, "servo/reboot", servos=["elbow"]))["state"] == "fault"
-        assert servo.get("hardware_error") == 0
-        assert await ask(registry, "reset") == {"state": "idle"}
-        goal_id = (await ask(registry, "play", motion="nod"))["goal_id"]
-        assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
