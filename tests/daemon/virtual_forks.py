@@ -48,7 +48,6 @@ class VirtualForks(StreamForks):
         self.make_machine = machine or VirtualMachine
         self.processes: dict[int, VirtualProcess] = {}
         self.refusals: list[int] = []
-        self.failures: list[OSError] = []
         self.opens_in_s = 0.0
         self._pids = itertools.count(FIRST_PID)
 
@@ -57,8 +56,6 @@ class VirtualForks(StreamForks):
         raise AssertionError("there is no fork server on virtual time")
 
     def fork(self, request: ForkRequest, channel: socket.socket, reports: socket.socket) -> None:  # noqa: ARG002
-        if self.failures:
-            raise self.failures.pop(0)
         if self.refusals:
             reports.send(REPORT.pack(REFUSED, self.refusals.pop(0)))
             return

@@ -129,7 +129,6 @@ async def test_a_play_is_refused_where_checking_takes_too_long(
 async def test_what_was_planned_before_actuators_reported_less_does_not_begin(
     stage: Limited, verb: str
 ) -> None:
-    """A play waits for torque when the actuators are lost and found again with other limits."""
     async with stage.running():
         stage.may_check.set()
         stage.open(WIDE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import signal
 import time
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.daemon.rig import Rig, ask, refused
+from tests.daemon.virtual_forks import VirtualForks
 
 if TYPE_CHECKING:
     from motiond.daemon.robots.registry import RobotRegistry
@@ -64,6 +66,17 @@ async def test_a_stop_tells_that_a_stream_process_that_hung_was_killed(rig: Rig)
     assert answer["message"] == result["message"]
     assert "did not tick for" in answer["message"]
     assert result["code"] == "COMM_LOST"
+
+
+async def test_a_fork_that_the_system_refuses_is_reported_and_tried_again(rig: Rig) -> None:
+    with VirtualForks() as forks:
+        forks.refusals = [errno.EAGAIN, errno.EAGAIN]
+        async with rig.running(forks):
+            lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
+            await rig.until_state("idle")
+    hint = "check how many descriptors, processes and how much memory the daemon may have"
+    why = "the stream process cannot be started; Resource temporarily unavailable; tried again"
+    assert lost["message"] == f"{why}; {hint}"
 
 
 # -- resets -------------------------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from motiond.daemon.ipc.states import State
 from tests.daemon.robots.two_halves import ROWS, Halves
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from motiond.daemon.api import Follows
     from motiond.daemon.robots.session.robot_session import Begin, Pending
 
@@ -93,6 +95,15 @@ def test_a_motion_after_one_that_was_stopped_is_followed_as_ever() -> None:
     ]
 
 
+EVENTS: dict[str, Callable[[Halves], object]] = {
+    "stop": lambda halves: halves.session.stop("stopped"),
+    "disable": lambda halves: halves.session.disable(),
+    "estop": lambda halves: halves.session.estop(),
+    "replace": lambda halves: replace(halves, "wave"),
+    "leave": lambda halves: halves.session.leave(),
+    "lose": lambda halves: halves.session.lose("bus lost"),
+    "goal ends": lambda halves: halves.session.end_goal("a member is missing", {}),
+}
 ENDS = {
     "stop": ("CANCELED", "arm: stopped before the motion began; play it again"),
     "disable": ("CANCELED", "arm: stopped before the motion began; play it again"),
@@ -113,19 +124,8 @@ ENDS = {
 def test_what_is_about_to_begin_does_not_after(event: str) -> None:
     halves = Halves("hold", "hold", 1, 1)
     halves.until(State.IDLE)
-    begin, session = replace(halves, "nod"), halves.session
-    if event == "stop":
-        session.stop("stopped")
-    elif event == "disable":
-        session.disable()
-    elif event == "estop":
-        session.estop()
-    elif event == "replace":
-        replace(halves, "wave")
-    elif event == "leave":
-        session.leave()
-    else:
-        session.lose("bus lost")
+    begin = replace(halves, "nod")
+    EVENTS[event](halves)
     assert refusal(begin) == ENDS[event]
 
 
@@ -142,20 +142,8 @@ WAITING = {
 @pytest.mark.parametrize("event", WAITING)
 def test_what_waits_ends_with_why_it_did_not_begin(event: str) -> None:
     halves = playing()
-    session = halves.session
-    session.enqueue(halves.goal("nod"))
-    if event == "stop":
-        session.stop("stopped")
-    elif event == "replace":
-        replace(halves, "wave")
-    elif event == "leave":
-        session.leave()
-    elif event == "estop":
-        session.estop()
-    elif event == "lose":
-        session.lose("bus lost")
-    else:
-        session.end_goal("a member is missing", {})
+    halves.session.enqueue(halves.goal("nod"))
+    EVENTS[event](halves)
     halves.run_out()
     assert next((code, message) for goal, code, message, _ in results(halves) if goal == "nod 2") == (
         "PREEMPTED" if event == "replace" else "CANCELED",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from motiond.formats import Motion
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from motiond.daemon.planning.planner import Plan
 
@@ -35,18 +36,9 @@ def planned(name: str) -> Plan:
     return plan(motion, map_of(ELBOW), settings_of(ELBOW), 1000.0)
 
 
-def _open_tracks() -> int:
-    return sum(
-        link.is_symlink() and "motiond-track" in str(link.readlink())
-        for link in Path("/proc/self/fd").iterdir()
-    )
-
-
-@pytest.fixture
-def open_tracks() -> Callable[[], int]:
-    """Count what has been opened since; what earlier tests left to the garbage collector does not count."""
-    before = _open_tracks()
-    return lambda: _open_tracks() - before
+def open_tracks() -> int:
+    links = Path("/proc/self/fd").iterdir()
+    return sum(link.is_symlink() and "motiond-track" in str(link.readlink()) for link in links)
 
 
 def test_a_motion_is_copied_once(tracks: SharedTracks) -> None:
@@ -55,28 +47,20 @@ def test_a_motion_is_copied_once(tracks: SharedTracks) -> None:
     assert map_shared(tracks.fd(wave)).positions.tobytes() == wave.positions.tobytes()
 
 
-def test_a_motion_that_was_planned_anew_takes_the_place_of_the_old_one(
-    tracks: SharedTracks, open_tracks: Callable[[], int]
+def test_of_very_many_motions_the_latest_stay_and_one_that_was_planned_again_takes_the_place_of_the_old(
+    tracks: SharedTracks,
 ) -> None:
+    gc.collect()  # what earlier tests have left
+    before = open_tracks()
     tracks.fd(planned("wave"))
-    tracks.fd(planned("wave"))
-    assert (len(tracks), open_tracks()) == (1, 1)
-
-
-def test_of_very_many_motions_the_latest_stay(tracks: SharedTracks, open_tracks: Callable[[], int]) -> None:
     wave = planned("wave")
     first = tracks.fd(wave)
-    for number in range(2000):
+    assert (len(tracks), open_tracks() - before) == (1, 1)
+    for number in range(100):
         tracks.fd(replace(wave, motion=f"wave {number}"))
         assert tracks.fd(wave) == first
-    assert (len(tracks), open_tracks()) == (MOST, MOST)
-
-
-def test_what_can_no_longer_be_played_is_freed(tracks: SharedTracks, open_tracks: Callable[[], int]) -> None:
-    wave, nod = planned("wave"), planned("nod")
-    tracks.fd(wave)
-    tracks.fd(nod)
-    tracks.keep_only(lambda plan: plan is nod)
-    assert (len(tracks), open_tracks()) == (1, 1)
+    assert (len(tracks), open_tracks() - before) == (MOST, MOST)
+    tracks.keep_only(lambda plan: plan is wave)
+    assert (len(tracks), open_tracks() - before) == (1, 1)
     tracks.close()
-    assert open_tracks() == 0
+    assert open_tracks() == before

@@ -130,13 +130,11 @@ def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def running(timeout_s: float = PATIENCE_S, beat_s: float | None = None) -> AsyncIterator[Stage]:
-    async with run_of(Stage(timeout_s, beat_s)) as stage:
-        yield stage
-
-
-@asynccontextmanager
-async def run_of(stage: Stage) -> AsyncIterator[Stage]:
+async def running(
+    timeout_s: float = PATIENCE_S, beat_s: float | None = None, failures: tuple[OSError, ...] = ()
+) -> AsyncIterator[Stage]:
+    stage = Stage(timeout_s, beat_s)
+    stage.failures += failures
     run = asyncio.create_task(stage.supervisor.run(stage.listener), name="supervisor")
     try:
         await stage.until(lambda: stage.processes)
@@ -254,10 +252,8 @@ async def test_an_error_in_a_notice_ends_that_process_and_another_is_started() -
 
 
 async def test_a_process_that_cannot_be_started_is_told_of_and_tried_again() -> None:
-    stage = Stage(PATIENCE_S, None)
-    stage.failures = [OSError(errno.EMFILE, os.strerror(errno.EMFILE)), OSError(errno.ENOMEM, "no memory")]
-    async with run_of(stage):
-        await stage.until(lambda: stage.processes)
+    failures = OSError(errno.EMFILE, os.strerror(errno.EMFILE)), OSError(errno.ENOMEM, "no memory")
+    async with running(failures=failures) as stage:
         assert stage.listener.exits == [
             (
                 f"the stream process cannot be started; {reason}; tried again; "

@@ -23,7 +23,7 @@ from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.robots.process import stream_process
 from motiond.daemon.robots.process.stream_process import StreamProcess
 from motiond.daemon.stream.locks import DeviceLocks
-from tests.daemon.rig import Rig, ask
+from tests.daemon.rig import Rig
 from tests.daemon.robots.stream_contract import StreamProcessContract
 from tests.daemon.stream.test_loop import setup_of
 from tests.waiting import PATIENCE_S
@@ -37,18 +37,6 @@ FAILING: dict[str, tuple[object, str]] = {
     "its size": (os, "ftruncate"),
     "who forks it": (subprocess, "Popen"),
 }
-
-
-REFUSES = """
-import errno, os
-refusals = iter(range({times}))
-fork = os.fork
-def refuse():
-    if next(refusals, None) is None:
-        return fork()
-    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-os.fork = refuse
-"""
 
 
 @pytest.fixture
@@ -175,21 +163,3 @@ async def test_a_process_that_is_forked_too_late_to_be_of_use_ends_before_it_ope
         await until(ended(process), "its end")
         assert await process.close(PATIENCE_S) == -messages.HURRY
         process.telemetry.close()
-
-
-async def test_a_fork_that_the_system_refuses_is_told_of_and_tried_again(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refused = 2
-    monkeypatch.setenv("PYTHONPATH", str(rig.folder))
-    (rig.folder / "sitecustomize.py").write_text(REFUSES.format(times=refused))
-    with StreamForks() as forks:
-        async with rig.running(forks) as registry:
-            lost = await rig.until("event", lambda data: data["kind"] == "stream_lost")
-            await rig.until_state("idle")
-            goal_id = (await ask(registry, "play", motion="short"))["goal_id"]
-            assert (await rig.result_of(goal_id))["code"] == "SUCCESSFUL"
-    assert lost["message"] == (
-        "the stream process cannot be started; Resource temporarily unavailable; tried again; "
-        "check how many descriptors, processes and how much memory the daemon may have"
-    )
