@@ -120,8 +120,6 @@ class Reservation:
     robot : Robot
     tenure : callable
         Returns who is in control of it, as a number; None where nobody is, or has to be.
-    now, unix_now : callable
-        Return the time of a monotonic clock and Unix time, in s.
 
     Attributes
     ----------
@@ -129,17 +127,10 @@ class Reservation:
         Receive each report of the reservation at once; they must not ask for anything then.
     """
 
-    def __init__(
-        self,
-        robot: Robot,
-        tenure: Callable[[], int | None],
-        now: Callable[[], float] = time.monotonic,
-        unix_now: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, robot: Robot, tenure: Callable[[], int | None]) -> None:
         self._robot = robot
         self._tenure = tenure
-        self._now = now
-        self._unix_now = unix_now
+        self._now, self._unix_now = time.monotonic, time.time
         self._held: HeldStart | None = None
         self._preparing = asyncio.Lock()
         self.listeners: list[Callable[[dict[str, Any]], None]] = []

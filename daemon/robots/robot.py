@@ -66,8 +66,6 @@ class Robot:
         Takes the reports.
     clock : ClockMonitor
         Of the machine.
-    answer_timeout_s : float
-        How long a request waits for what it has asked for.
 
     Attributes
     ----------
@@ -94,14 +92,12 @@ class Robot:
         telemetry: TelemetryRates,
         hub: ReportHub,
         clock: ClockMonitor,
-        answer_timeout_s: float = ANSWER_TIMEOUT_S,
     ) -> None:
         self.name = name
         self.settings = settings
         self.library = library
         self.stream = stream
         self.clock = clock
-        self.answer_timeout_s = answer_timeout_s
         self.planner = GoalPlanner(name, settings, library, clock)
         self.session = RobotSession(name, on_end=settings.on_end, on_exit=settings.on_exit, outlet=self)
         self.max_rate_hz: float | None = None
@@ -205,15 +201,19 @@ class Robot:
 
         The time begins again where something else is awaited.
         """
-        turns, awaited, timeout_s = 0, awaits(), self.answer_timeout_s
+        turns, awaited = 0, awaits()
         while turns < TURNS:
             with suppress(TimeoutError):
-                async with asyncio.timeout(timeout_s / TURNS):
+                async with asyncio.timeout(ANSWER_TIMEOUT_S / TURNS):
                     await self._comes(holds)
                     return
             turns, awaited = turns + 1 if awaits() == awaited else 0, awaits()
         reason = f"the robot is {self.session.in_words}, and {awaited} is still awaited"
-        what, state, torque = f"not done in {timeout_s:g} s", self.session.state, self.session.known.torque
+        what, state, torque = (
+            f"not done in {ANSWER_TIMEOUT_S:g} s",
+            self.session.state,
+            self.session.known.torque,
+        )
         raise RequestError(
             "TIMEOUT", self.name, what, reason, fix, state=state, torque=torque, awaited=awaited
         )

@@ -87,11 +87,6 @@ class StreamSupervisor:
         return self._process is not None and self._silent_s() > self._allowed_s() + WATCH_SLACK_S
 
     @property
-    def pulse(self) -> int:
-        """How many ticks and beats the present process has shown; 0 without one."""
-        return self._process.telemetry.pulse if self._process else 0
-
-    @property
     def pid(self) -> int | None:
         """The present process's id."""
         return self._process.pid if self._process else None

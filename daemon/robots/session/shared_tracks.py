@@ -32,9 +32,6 @@ class SharedTracks:
         self._robot = robot
         self._shared: OrderedDict[str, tuple[Plan, int]] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._shared)
-
     def fd(self, plan: Plan) -> int:
         """Return the descriptor of a plan's track, which this object owns; it is good until the next call."""
         known, fd = self._shared.get(plan.motion, (None, -1))
