@@ -399,11 +399,15 @@ class MqttObserver:
                 while (message := self._take(topic, wanted)) is None:
                     await self.receive()
         except TimeoutError as error:
-            received = [data_of(message) for message in self.received if message.topic.value == topic]
+            received = self.on(topic)
             others = sorted({message.topic.value for message in self.received})
             reason = f"{topic}: not in {PATIENCE_S:g} s; received on it: {received}; received on: {others}"
             raise AssertionError(reason) from error
         return message
+
+    def on(self, topic: str) -> list[Any]:
+        """Return what has come on a topic and was not asked for yet."""
+        return [data_of(message) for message in self.received if message.topic.value == topic]
 
     def _take(self, topic: str, wanted: Callable[[Any], bool]) -> aiomqtt.Message | None:
         for message in self.received:

@@ -112,7 +112,7 @@ async def test_a_retained_request_is_refused_on_every_connection(
 ) -> None:
     await observer.client.publish("motiond/arm/request/play", b'{"motion":"wave","transaction":"t"}', 1, True)
     for _ in range(2):
-        async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
+        async with running(WatchedBridge(broker.settings, robots, hub)):
             assert data_of(await observer.until("motiond/arm/response/play")) == {
                 "status": "error",
                 "code": "RETAINED",
@@ -136,7 +136,7 @@ async def test_on_version_5_a_request_is_refused_when_it_is_sent_with_the_retain
     mosquitto: StandIn, robots: Robots, hub: ReportHub
 ) -> None:
     async with (
-        running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)),
+        running(WatchedBridge(mosquitto.settings, robots, hub)),
         listening(mosquitto.settings) as observer,
     ):
         await observer.client.publish("motiond/arm/request/reset", b"{}", 1, True)
@@ -175,7 +175,7 @@ async def test_on_version_5_the_answer_goes_where_the_request_says(
     properties.CorrelationData = b"\x01\x02"
     properties.MessageExpiryInterval = 60
     async with (
-        running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)),
+        running(WatchedBridge(mosquitto.settings, robots, hub)),
         listening(mosquitto.settings) as observer,
     ):
         await observer.client.publish("motiond/arm/request/stop", b"{}", 1, properties=properties)
@@ -186,13 +186,13 @@ async def test_on_version_5_the_answer_goes_where_the_request_says(
         assert data_of(await observer.until("motiond/arm/response/estop"))["status"] == "ok"
     assert data_of(answer)["status"] == "ok"
     assert getattr(answer.properties, "CorrelationData", None) == b"\x01\x02"
-    assert all(message.topic.value != "motiond/arm/response/stop" for message in observer.received)
+    assert observer.on("motiond/arm/response/stop") == []
 
 
 async def test_a_clean_shutdown_publishes_what_is_left_and_then_offline(
     broker: AnyBroker, robots: Robots, hub: ReportHub, observer: MqttObserver
 ) -> None:
-    async with running(MqttBridge(broker.settings, "d1", robots, Dispatcher(robots), hub)):
+    async with running(WatchedBridge(broker.settings, robots, hub)):
         await observer.until(BRIDGE, lambda data: data["state"] == "online")
         hub.publish(Report("arm", "result", answers.result("g1", "CANCELED")))
     await observer.until("motiond/arm/result", lambda data: data["code"] == "CANCELED")
@@ -227,7 +227,7 @@ async def test_nothing_is_left_when_cancelled_while_a_broker_does_not_answer(
     server = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     settings = MqttSettings(broker=f"mqtt://127.0.0.1:{port}", keepalive_s=60)
-    bridge = MqttBridge(settings, "d1", robots, Dispatcher(robots), hub)
+    bridge = WatchedBridge(settings, robots, hub)
     task = asyncio.create_task(bridge.run())
     async with asyncio.timeout(PATIENCE_S), server:
         await called.wait()
@@ -350,11 +350,7 @@ async def test_a_result_that_is_cut_off_arrives_once(
                 await is_connected(bridge)
             hub.publish(Report("arm", "result", answers.result("last")))
             await observer.until("motiond/arm/result", lambda data: data["goal_id"] == "last")
-    results = [
-        data_of(message)["goal_id"]
-        for message in observer.received
-        if message.topic.value == "motiond/arm/result"
-    ]
+    results = [result["goal_id"] for result in observer.on("motiond/arm/result")]
     assert sorted(results) == [f"g{number}" for number in range(6)]
 
 
@@ -383,7 +379,7 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
 ) -> None:
     observer, second = observer_at_mosquitto, Robots()
     async with running(MqttBridge(mosquitto.settings, "d2", second, Dispatcher(second), hub)):
-        async with running(MqttBridge(mosquitto.settings, "d1", robots, Dispatcher(robots), hub)):
+        async with running(WatchedBridge(mosquitto.settings, robots, hub)):
             for _ in range(5):
                 await observer.ask("motiond/arm/request/status", b"")
             assert (robots.verbs(), second.verbs()) == ([], ["status"] * 5)
@@ -392,10 +388,7 @@ async def test_of_two_daemons_with_one_robot_the_first_keeps_it_until_it_goes(
             await comes_true("all stops come", robots.verbs, lambda verbs: len(verbs) >= 5)
             assert (robots.verbs(), second.verbs()[5:]) == (["stop"] * 5, ["stop"] * 5)
             await observer.ask("motiond/hand/request/status", b"")
-            responses = [
-                message for message in observer.received if message.topic.value == "motiond/arm/response/stop"
-            ]
-            assert responses == []  # but for the five that were waited for, of who has the name
+            assert observer.on("motiond/arm/response/stop") == []  # but for the five that were waited for
             refusal = (
                 f"arm: daemon 'd2' on {socket.gethostname()} has a robot of this name on this broker; "
                 "ours publishes nothing and takes nothing but stops; rename one of the two"
@@ -444,7 +437,7 @@ async def test_what_is_kept_of_a_robot_that_is_configured_no_more_is_cleared_and
         await keep(observer.client, robot, bridge)
     await observer.until("motiond/gone/state")
     observer.received.clear()
-    async with running(MqttBridge(broker.settings, "d1", Robots(), Dispatcher(Robots()), hub)):
+    async with running(WatchedBridge(broker.settings, Robots(), hub)):
         released = {"state": "offline", "bridge": None}
         await observer.until("motiond/old/availability", lambda data: data == released)
         for subject in KEPT:

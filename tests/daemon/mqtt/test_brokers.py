@@ -101,7 +101,7 @@ async def is_kept(broker: StandIn, topics: dict[str, Callable[[Any], bool]]) -> 
 
 
 def results_received(observer: MqttObserver) -> list[str]:
-    return [data_of(message)["goal_id"] for message in observer.received if message.topic.value == RESULT]
+    return [result["goal_id"] for result in observer.on(RESULT)]
 
 
 # -- from one to the next -----------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ async def test_after_a_broker_was_killed_the_next_has_all_retained_topics_and_ta
         a_bridge(pair.settings, robots, hub) as bridge,
         listening(pair.second.settings, checked=False) as observer,
     ):
-        assert not [message for message in observer.received if message.topic.value == BRIDGE]
+        assert observer.on(BRIDGE) == []
         await moves(bridge, pair.first.kill())
         hub.publish(Report("arm", "state", {"state": "playing"}))
         assert (await observer.ask("motiond/arm/request/status", b"{}"))["status"] == "ok"

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
-from motiond.daemon.api import Dispatcher, Report, ReportHub
+from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.config.mqtt import HomeAssistantSettings
-from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.client import MqttConnection
 from motiond.daemon.mqtt.forget import forget
 from tests.daemon.cli.program import Daemon
-from tests.daemon.conftest import MqttObserver, Robots, data_of, running
+from tests.daemon.conftest import MqttObserver, Robots, WatchedBridge, data_of, running
 from tests.daemon.mqtt.test_home_assistant import ENVIRONMENT, SCHEMA
 from tests.daemon.programs import use
 from tests.waiting import PATIENCE_S
@@ -70,9 +69,8 @@ def with_home(settings: MqttSettings, home: HomeAssistantSettings | None = ON) -
     return settings.model_copy(update={"home_assistant": home})
 
 
-def a_bridge(settings: MqttSettings, hub: ReportHub, robots: Robots | None = None) -> MqttBridge:
-    robots = robots or Robots()
-    return MqttBridge(settings, "d1", robots, Dispatcher(robots), hub)
+def a_bridge(settings: MqttSettings, hub: ReportHub, robots: Robots | None = None) -> WatchedBridge:
+    return WatchedBridge(settings, robots or Robots(), hub)
 
 
 @pytest.fixture

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.client import NoAnswer
-from motiond.daemon.api import SUBJECTS, VERBS, Dispatcher, Report
-from motiond.daemon.mqtt.bridge import MqttBridge
+from motiond.daemon.api import SUBJECTS, VERBS, Report
 from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.asking import ask
-from tests.daemon.conftest import MqttObserver, Robots, running, started_broker
+from tests.daemon.conftest import MqttObserver, Robots, WatchedBridge, running, started_broker
 from tests.daemon.mqtt.stand_in import Configuration, StandIn
 from tests.waiting import PATIENCE_S
 
@@ -99,7 +98,7 @@ def test_only_operators_command_observers_may_stop_and_nobody_else_publishes_as_
 async def test_with_the_access_list_the_daemon_serves_an_operator_and_the_stops_of_an_observer(
     guarded: dict[str, MqttSettings], robots: Robots, hub: ReportHub, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bridge = MqttBridge(guarded["motiond"], "d1", robots, Dispatcher(robots), hub)
+    bridge = WatchedBridge(guarded["motiond"], robots, hub)
     async with running(bridge), connected(guarded["operator"]) as operator:
         for subject in SUBJECTS:
             hub.publish(Report("arm", subject, {"state": "idle", "goal_id": "g1"}))

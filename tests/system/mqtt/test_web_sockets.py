@@ -62,11 +62,7 @@ async def test_requests_reports_and_stops_go_over_a_web_socket(
         for number in range(300):
             hub.publish(Report("arm", "result", {"goal_id": f"g{number}"}))
         await observer.until("motiond/arm/result", lambda data: data["goal_id"] == "g299")
-        results = [
-            data_of(message)["goal_id"]
-            for message in observer.received
-            if message.topic.value == "motiond/arm/result"
-        ]
+        results = [result["goal_id"] for result in observer.on("motiond/arm/result")]
         assert results == [f"g{number}" for number in range(299)]
 
 
