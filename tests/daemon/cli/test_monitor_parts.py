@@ -115,6 +115,7 @@ async def test_only_resume_is_asked_about_and_only_y_agrees(robots: Robots) -> N
         commander.note_shown()
     questions = [commander.question]
     commander.press("x", "arm")
+    assert commander.notice == ""
     commander.press("y", "arm")
     questions.append(commander.question)
     assert questions == [("arm", "resume"), None]

@@ -98,7 +98,9 @@ async def test_daemons_that_hang_are_named_and_keep_no_stop_from_the_others(tmp_
 
 async def test_where_all_daemons_here_hang_the_broker_is_asked_and_they_are_named(tmp_path: Path) -> None:
     async with daemons(tmp_path, None):
+        began_s = asyncio.get_running_loop().time()
         assert await motiond("stop", "arm") == (3, "", f"{HANGS}\n{NOBODY}\n")
+        assert asyncio.get_running_loop().time() - began_s < 5.6
 
 
 async def test_a_stop_by_the_broker_does_not_hide_that_the_daemon_here_hangs(
