@@ -67,10 +67,7 @@ class Client:
         return 0
 
     def handle(self, kind: int, flags: int, body: bytes) -> int:
-        """Serve one packet; return how much work it was.
-
-        Raises `PacketError` if the client must be disconnected for it.
-        """
+        """Serve one packet; return how much work it was."""
         session = self.session
         if session is None:
             if kind != Kind.CONNECT:

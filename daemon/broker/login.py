@@ -34,10 +34,7 @@ class Login:
     password_file: Path
 
     def check(self, connect: Connect) -> ConnectCode:
-        """Return whether a client may connect, as the code of its CONNACK.
-
-        Raises `LoginError` if the password cannot be read.
-        """
+        """Return whether a client may connect, as the code of its CONNACK."""
         password = self._password()
         if connect.username is None:
             return ConnectCode.NOT_AUTHORIZED

@@ -17,10 +17,7 @@ class TopicError(Exception):
 
 
 def check_topic(topic: str) -> None:
-    """Check that a message may be published to a topic.
-
-    Raises `TopicError` if not.
-    """
+    """Check that a message may be published to a topic."""
     if not topic:
         raise TopicError("an empty topic")
     if "+" in topic or "#" in topic:
@@ -28,10 +25,7 @@ def check_topic(topic: str) -> None:
 
 
 def check_filter(filter_: str) -> None:
-    """Check that one can subscribe to a filter.
-
-    Raises `TopicError` if not.
-    """
+    """Check that one can subscribe to a filter."""
     if not filter_:
         raise TopicError("an empty topic filter")
     *before, last = filter_.split("/")

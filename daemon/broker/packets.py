@@ -198,10 +198,7 @@ def _topic(data: bytes) -> str:
 
 
 def read_connect(body: bytes) -> Connect:
-    """Read a CONNECT; the rest is left alone if its level is not ours.
-
-    Raises `PacketError` as all readers here: if it is malformed.
-    """
+    """Read a CONNECT; the rest is left alone if its level is not ours."""
     fields = _Fields(body)
     if (name := fields.text()) != "MQTT":
         raise PacketError(f"the protocol {name[:16]!r}")

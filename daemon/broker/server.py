@@ -63,10 +63,7 @@ class EmbeddedBroker:
         return self._listener.addresses[0][1]
 
     async def __aenter__(self) -> Self:
-        """Listen.
-
-        Raises `BrokerError` if the address cannot be had.
-        """
+        """Listen."""
         host, port = split_place(self._listen)
         make_room = self._registry.make_room
         try:

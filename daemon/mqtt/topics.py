@@ -65,13 +65,7 @@ Meaning = DaemonTopic | HeartbeatTopic | ReportTopic | RequestTopic | ResponseTo
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """All topics below a base.
-
-    Parameters
-    ----------
-    base : str
-        The first part of every topic, as configured (`mqtt.base`).
-    """
+    """All topics below a base, the first part of each (`mqtt.base`)."""
 
     base: str
 

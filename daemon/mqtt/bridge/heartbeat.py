@@ -33,10 +33,7 @@ class Heartbeat:
         self._is_new = True
 
     async def run(self, publish: Callable[[str, bytes], Awaitable[None]]) -> NoReturn:
-        """Beat until the echo stays away.
-
-        Raises `ConnectionUseless` once `UNANSWERED` beats on a topic have not come back.
-        """
+        """Beat until the echo stays away."""
         while True:
             for topic in tuple(self._unanswered):
                 if topic in self._unanswered:  # it may come back while another is sent

@@ -1,7 +1,4 @@
-"""The connection for requests other than stops: takes them, a few at once, and answers.
-
-However many clients ask, they hold up only each other: stops and reports go over another connection.
-"""
+"""The connection for requests other than stops: however many clients ask, they hold up only each other."""
 
 from __future__ import annotations
 

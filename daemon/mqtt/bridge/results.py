@@ -21,10 +21,7 @@ MOST_BYTES = 10_000_000
 
 
 def default_folder() -> Path | None:
-    """Return where the daemon keeps its state: systemd's StateDirectory, or the user's own (XDG).
-
-    None for a user without a home.
-    """
+    """Return where the daemon keeps its state: systemd's StateDirectory or the user's (XDG); None without."""
     if given := os.environ.get("STATE_DIRECTORY", "").partition(":")[0]:
         return Path(given)
     base = Path(os.environ.get("XDG_STATE_HOME", ""))

@@ -53,10 +53,7 @@ def speaks_5(settings: MqttSettings) -> bool:
 
 
 def login_of(settings: MqttSettings) -> tuple[str | None, str | None]:
-    """Return the name and the password to log in with.
-
-    Raises `NotConnected` if the password file cannot be read.
-    """
+    """Return the name and the password to log in with."""
     url = urlsplit(settings.url)
     username = unquote(url.username) if url.username else settings.username
     if settings.password_file is None:

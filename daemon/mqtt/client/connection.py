@@ -280,13 +280,7 @@ class MqttConnection:
             self._paho.loop_read()  # by which paho finds it closed
 
     async def broken(self) -> NoReturn:
-        """Wait until the connection breaks.
-
-        Raises
-        ------
-        aiomqtt.MqttError
-            Then.
-        """
+        """Wait until the connection breaks; raise `aiomqtt.MqttError` then."""
         await asyncio.wait((self._lost,))
         raise aiomqtt.MqttError("the connection broke") from self._lost.exception()
 

@@ -90,10 +90,7 @@ class Attempt:
 
 
 def load_certificates(context: ssl.SSLContext, settings: MqttSettings) -> None:
-    """Read certificates and keys, which may have changed since the last time.
-
-    Raises `TlsFilesUnusable` if they cannot be used.
-    """
+    """Read certificates and keys, which may have changed since the last time."""
     try:
         if settings.ca_file is None:
             context.load_default_certs()

@@ -19,10 +19,7 @@ AT_ONCE = 50  # topics in a packet
 
 
 async def subscribe(client: MqttConnection, topics: Sequence[str], qos: int = 1) -> None:
-    """Subscribe to topics that the daemon cannot do without.
-
-    Raises `ConnectionUseless` if the broker refuses one.
-    """
+    """Subscribe to topics that the daemon cannot do without."""
     if refused := await try_to_subscribe(client, topics, qos):
         what = f"the broker refuses the subscription to '{refused[0]}'"
         raise ConnectionUseless(
