@@ -4,7 +4,8 @@
 - `endpoint`: serves the application at an address
 - `application`: which path leads where
 - `answering`: answers each request in one form, whatever goes wrong
-- `openapi`, `answers`: all of it as a document
+- `openapi`, `typescript`: all of it as documents
+- `served`: what a server serves, and within which bounds
 - `security`: who is let in, how many, and with which certificate
 - `routes`: robots, groups, motions, models, and the page's own files
 - `live`: reports and requests over WebSockets
