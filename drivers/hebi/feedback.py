@@ -183,7 +183,7 @@ class Flags:
         return [
             f"{self._modules[index]}: {NOTICES[kind][int(states[index, kind])]}"
             for index, kind in np.argwhere(states != before).tolist()
-            if _worth_telling(kind, int(before[index, kind]), int(states[index, kind]))
+            if _is_worth_reporting(kind, int(before[index, kind]), int(states[index, kind]))
         ]
 
     def _derive(self) -> None:
@@ -231,6 +231,6 @@ def named(modules: Sequence[Module], which: Booleans) -> str:
     return ", ".join(str(modules[index]) for index in np.flatnonzero(which))
 
 
-def _worth_telling(kind: int, before: int, now: int) -> bool:
+def _is_worth_reporting(kind: int, before: int, now: int) -> bool:
     """Return whether a change is news; a first report that all is well is none."""
     return now in NOTICES.get(kind, ()) and not (before == ABSENT and now == QUIET[kind])

@@ -117,7 +117,7 @@ class StreamLoop:
         self._daemon: int | None = channel.fileno()
         self._daemon_timeout_s = setup.daemon_timeout_s or math.inf
         self._silent_at_s = clock.now() + self._daemon_timeout_s
-        self._told = self._told_torque = self._told_after = 0
+        self._sent_changes = self._sent_torque = self._sent_after = 0
         self._suspended_s = clock.suspended_s()
         self._errors = 0
         self.lost = ""
@@ -328,9 +328,9 @@ class StreamLoop:
     def _send_notices(self) -> None:
         """Send what has happened in this tick, and what has changed by it or by the commands before it."""
         if (
-            self.player.changes != self._told
-            or self._actuators.torque_changes != self._told_torque
-            or self.channel.received != self._told_after
+            self.player.changes != self._sent_changes
+            or self._actuators.torque_changes != self._sent_torque
+            or self.channel.received != self._sent_after
             or self._ended
         ):
             self._outbox.append(self._changed())
@@ -339,8 +339,8 @@ class StreamLoop:
 
     def _changed(self) -> messages.Changed:
         player, actuators = self.player, self._actuators
-        self._told, self._told_torque = player.changes, actuators.torque_changes
-        self._told_after = self.channel.received
+        self._sent_changes, self._sent_torque = player.changes, actuators.torque_changes
+        self._sent_after = self.channel.received
         if player.results:
             self._end_goals()
         changed = messages.Changed(
@@ -352,7 +352,7 @@ class StreamLoop:
             player.displaced,
             actuators.torque.tolist(),
             [*self._ended],
-            self._told_after,
+            self._sent_after,
         )
         self._ended.clear()
         return changed

@@ -34,7 +34,7 @@ def gone() -> DriverError:
     return CommunicationLost("bus", "it is gone")
 
 
-class Told(SimDriver):
+class Scripted(SimDriver):
     """Reports what torque the test says, and verifies nothing else than that it was asked.
 
     `found`: what `read` reports of torque; None for what the simulation has. `error`: returns what `verify`
@@ -66,14 +66,14 @@ class Told(SimDriver):
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
     clock = VirtualClock(100.0)
-    bench = Bench(tmp_path, driver=Told(clock.now), clock=clock)
+    bench = Bench(tmp_path, driver=Scripted(clock.now), clock=clock)
     yield bench
     bench.driver.close()
     bench.close()
 
 
-def driver(bench: Bench) -> Told:
-    assert isinstance(bench.driver, Told)
+def driver(bench: Bench) -> Scripted:
+    assert isinstance(bench.driver, Scripted)
     return bench.driver
 
 

@@ -1,13 +1,22 @@
-"""What a look for servos on an emulated port finds."""
+"""Ports in memory are as those of the system, and what a look for servos finds on one."""
 
 from __future__ import annotations
+
+import pytest
 
 from motiond.drivers.dynamixel.bus import TRIES
 from motiond.drivers.dynamixel.emulator.chain import EmulatedChain
 from motiond.drivers.dynamixel.scanning import ANSWER_TIMEOUT_S, scan
 from motiond.drivers.testing.rig import Clock
 from tests.drivers.dynamixel.bench import servo
+from tests.drivers.dynamixel.line_contract import LineContract
 from tests.drivers.dynamixel.memory_port import MemoryPort
+
+
+class TestMemoryPort(LineContract):
+    @pytest.fixture
+    def port(self, clock: Clock) -> MemoryPort:
+        return MemoryPort(EmulatedChain([servo(1)], clock), clock)
 
 
 def test_all_of_a_servo_is_reported_though_it_answers_late() -> None:

@@ -56,7 +56,7 @@ class PluginArm(Arm):
         self.write(position, velocity, effort)
 
     def speed_up(self) -> None:
-        """Send two setpoints whose velocities tell `ACCELERATION`."""
+        """Send two setpoints whose velocities give `ACCELERATION`."""
         self.send(POSITION, VELOCITY - ACCELERATION * TICK_S)
         self.send(POSITION, VELOCITY)
 
@@ -97,7 +97,7 @@ def test_accelerates_the_masses_as_hebis_plugin_does(clock: Clock, tmp_path: Pat
     np.testing.assert_allclose(arm.efforts(), vendors_dynamics(model), atol=1e-4)
 
 
-def test_a_first_setpoint_and_one_after_a_pause_tell_no_acceleration(
+def test_a_first_setpoint_and_one_after_a_pause_give_no_acceleration(
     clock: Clock, tmp_path: Path, model: Any
 ) -> None:
     steady = model.get_dynamic_comp_efforts(POSITION, POSITION, VELOCITY, np.zeros(6))

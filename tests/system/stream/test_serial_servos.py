@@ -116,7 +116,7 @@ def test_while_a_daemon_drives_a_port_the_command_line_restarts_a_servo_by_it_an
             return run_here(capsys, "reboot", "arm", "elbow", "-c", rig.config)
 
         # Where the machine is busy, the first restart may still go on when its answer is due.
-        _, out, err = eventually("the servo restarts", restart, lambda told: told[0] == 0)
+        _, out, err = eventually("the servo restarts", restart, lambda answer: answer[0] == 0)
         assert err == ""
         assert out in {"arm: restarted elbow; offline\n", "arm: restarted elbow; idle\n"}
         assert cable.chain.servos[1].get("hardware_error") == 0
