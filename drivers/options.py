@@ -60,7 +60,7 @@ PerActuatorOf: TypeAlias = Annotated[
     Annotated[Number, Tag(_NUMBER)] | Annotated[dict[str, Number], Tag(_MAPPING)], Discriminator(_kind)
 ]
 """One number for all actuators, or numbers by actuator."""
-PerActuator: TypeAlias = float | dict[str, float]
+PerActuator: TypeAlias = float | Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ def spread(
 
     Parameters
     ----------
-    value : float or dict
+    value : float or mapping
         One number for all, or numbers by actuator; `default` for actuators that it leaves out, and for all
         if it is None.
 
@@ -214,7 +214,7 @@ def spread(
     OptionsError
         If the value names unknown actuators.
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         return np.full(len(actuators), default if value is None else value)
     problems = list(unknown_actuators(where, ((option, name) for name in value), actuators))
     if problems:

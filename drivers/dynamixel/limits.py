@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base import DriverError
 from ..limits import ActuatorLimits
-from .options import MODE_NUMBERS, of_actuator
+from ..options import spread
+from .options import MODE_NUMBERS, WHERE, of_actuator
 from .setup import profiles_of, raise_all
 
 if TYPE_CHECKING:
@@ -137,18 +137,15 @@ class Limits:
 
 def configured(options: DynamixelOptions, actuators: Sequence[str]) -> ActuatorLimits:
     """Return what the options allow, whatever the servos are."""
-    given = partial(_given, options, actuators)
+
+    def given(option: str) -> Floats:
+        return spread(WHERE, option, getattr(options, option), actuators, np.nan)
+
     limits = ActuatorLimits.none(len(actuators))
     limits = limits.narrowed("lower", given("lower_rad"), "driver.lower_rad")
     limits = limits.narrowed("upper", given("upper_rad"), "driver.upper_rad")
     profiles = given("profile_velocity_rad_s"), given("profile_acceleration_rad_s2")
     return _with_profiles(limits, *profiles, options)
-
-
-def _given(options: DynamixelOptions, actuators: Sequence[str], option: str) -> Floats:
-    """Return an option of each actuator, NaN where it is not set, shape (actuators,)."""
-    given = [of_actuator(getattr(options, option), actuator) for actuator in actuators]
-    return np.array([np.nan if value is None else value for value in given], float)
 
 
 def _with_profiles(

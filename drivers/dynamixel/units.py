@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ..base import ActuatorState
-from .options import of_actuator
+from ..options import spread
+from .options import WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,20 +88,13 @@ class Units:
 
 def units_of(models: Sequence[Model], actuators: Sequence[str], options: DynamixelOptions) -> Units:
     """Return the units of servos, in the order of the actuators."""
-    direction = np.array([of_actuator(options.direction, name) or 1 for name in actuators], float)
-    zero = [
-        _or(of_actuator(options.zero_ticks, name), model.zero_ticks)
-        for name, model in zip(actuators, models, strict=True)
-    ]
-    constants = [_or(of_actuator(options.torque_constant_nm_per_a, name), np.nan) for name in actuators]
-    currents = [_or(model.current_unit_a, np.nan) for model in models]
+    direction = spread(WHERE, "direction", options.direction, actuators, 1.0)
+    zero = spread(WHERE, "zero_ticks", options.zero_ticks, actuators, np.nan)
+    constants = spread(WHERE, "torque_constant_nm_per_a", options.torque_constant_nm_per_a, actuators, np.nan)
+    currents = np.array([model.current_unit_a for model in models], float)  # None becomes NaN
     return Units(
         tick_rad=direction * [model.rad_per_tick for model in models],
-        zero_ticks=np.array(zero, float),
+        zero_ticks=np.where(np.isnan(zero), [float(model.zero_ticks) for model in models], zero),
         velocity_rad_s=direction * [model.velocity_unit_rad_s for model in models],
-        effort_nm=direction * constants * np.array(currents, float),
+        effort_nm=direction * constants * currents,
     )
-
-
-def _or(value: object, default: float) -> object:
-    return default if value is None else value
