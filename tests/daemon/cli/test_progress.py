@@ -17,6 +17,7 @@ REPORT = Report(version="1", stamp_utc="2026-11-22T12:00:00", verdict=Verdict.OK
 CASES: list[tuple[str, object, str, tuple[object, ...]]] = [
     ("motiond.daemon.tools.check.check_motions", [], "planning", ("check", "-c", DEMO)),
     ("motiond.drivers.dynamixel.scan", [], "scanning /dev/null", ("scan", "/dev/null")),
+    ("motiond.daemon.tools.describe.describe_file", [], "reading", ("inspect", "a.seq", "b.seq")),
     ("motiond.daemon.doctor.examination.examine", REPORT, "looking at the machine", ("doctor",)),
 ]
 

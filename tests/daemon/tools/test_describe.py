@@ -19,7 +19,7 @@ from motiond.daemon.tools.describe import describe_file
 from motiond.formats.registry import MOTIONS, ROBOTS
 from tests.daemon.programs import run_here
 from tests.daemon.rig import write_seq
-from tests.waiting import PATIENCE_S, Awaited
+from tests.waiting import PATIENCE_S
 
 CHECKOUT = Path(__file__).parents[3]
 CONFIG, FILES = CHECKOUT / "config", CHECKOUT / "tests" / "files"
@@ -158,24 +158,6 @@ def test_a_file_of_another_format_is_named_for_what_it_is_also_under_its_own_suf
         f"{file}: is a motion file of Webots (.motion); motions are read from .seq and XMDI; "
         "write its poses as rows of a .seq file with `has_frame_time: true`\n"
     )
-
-
-@pytest.mark.parametrize("is_terminal", [True, False])
-def test_what_takes_more_than_a_moment_shows_progress_on_a_terminal_alone(
-    monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool
-) -> None:
-    monkeypatch.setattr("motiond.daemon.tools.batch.QUIET_S", 0.0)
-    stderr = Awaited("reading")
-    console = Console(file=stderr, force_terminal=is_terminal, width=80)
-
-    def slowly(path: Path) -> Path:
-        if is_terminal:
-            stderr.wait()
-        return path
-
-    files = [Path("a"), Path("b")]
-    assert for_each_file(slowly, files, 1, console) == files
-    assert stderr.has_come is is_terminal
 
 
 def test_what_is_quick_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
