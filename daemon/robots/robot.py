@@ -209,11 +209,8 @@ class Robot:
                     return
             turns, awaited = turns + 1 if awaits() == awaited else 0, awaits()
         reason = f"the robot is {self.session.in_words}, and {awaited} is still awaited"
-        what, state, torque = (
-            f"not done in {ANSWER_TIMEOUT_S:g} s",
-            self.session.state,
-            self.session.known.torque,
-        )
+        what = f"not done in {ANSWER_TIMEOUT_S:g} s"
+        state, torque = self.session.state, self.session.known.torque
         raise RequestError(
             "TIMEOUT", self.name, what, reason, fix, state=state, torque=torque, awaited=awaited
         )

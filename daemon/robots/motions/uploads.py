@@ -57,12 +57,11 @@ class Uploads:
         self._check_name(folder, name)
         with self._room_for(folder, name, content) as file:
             entries = self._checked(file)
-            try:
-                os.link(file, folder / name)  # which replaces nothing, unlike a rename
-            except FileExistsError as error:
-                raise self._exists(name) from error
-            except OSError as error:
-                raise self._failed(folder, error) from error
+            with self._writing(folder):
+                try:
+                    os.link(file, folder / name)  # which replaces nothing, unlike a rename
+                except FileExistsError as error:
+                    raise self._exists(name) from error
             _make_lasting(folder)
         return entries
 
@@ -97,12 +96,9 @@ class Uploads:
             raise RequestError("NOT_ALLOWED", self._robot, problem, reason, "remove it on the machine")
         names = [one.name for one in self._library if one.file == entry.file]
         markers = [marker_file(entry.file), *(marker_file(entry.file, name) for name in names)]
-        try:
-            entry.file.unlink(missing_ok=True)
-            for file in markers:
+        with self._writing(folder):
+            for file in (entry.file, *markers):
                 file.unlink(missing_ok=True)
-        except OSError as error:
-            raise self._failed(folder, error) from error
         _make_lasting(folder)
         return names
 
@@ -131,22 +127,17 @@ class Uploads:
     @contextmanager
     def _room_for(self, folder: Path, name: str, content: bytes) -> Iterator[Path]:
         """Write a file where the library does not look, and give its path; it is gone in the end."""
-        try:
+        with self._writing(folder):
             if sum(1 for _ in folder.iterdir()) >= MOST_FILES:
                 what = f"{folder} holds {MOST_FILES} files"
                 raise RequestError("NOT_ALLOWED", self._robot, what, "no more are taken", "delete some")
             scratch = Path(mkdtemp(prefix=SCRATCH, dir=folder))
-        except OSError as error:
-            raise self._failed(folder, error) from error
         try:
             file = scratch / name
-            try:
-                with file.open("wb") as out:
-                    out.write(content)
-                    out.flush()
-                    os.fsync(out.fileno())
-            except OSError as error:
-                raise self._failed(folder, error) from error
+            with self._writing(folder), file.open("wb") as out:
+                out.write(content)
+                out.flush()
+                os.fsync(out.fileno())
             yield file
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -168,9 +159,14 @@ class Uploads:
             raise RequestError.of("INVALID_MOTION", message, {"motions": motions})
         return entries
 
-    def _failed(self, folder: Path, error: OSError) -> RequestError:
-        reason = (error.strerror or str(error)).lower()
-        return RequestError("INTERNAL", self._robot, f"{folder} cannot be written to", reason, "check it")
+    @contextmanager
+    def _writing(self, folder: Path) -> Iterator[None]:
+        """Refuse what the system does not let the daemon write."""
+        try:
+            yield
+        except OSError as error:
+            problem, reason = f"{folder} cannot be written to", (error.strerror or str(error)).lower()
+            raise RequestError("INTERNAL", self._robot, problem, reason, "check it") from error
 
 
 def _remove_left(scratch: Path, now_s: float) -> None:

@@ -38,39 +38,34 @@ def run_out(registry: RobotRegistry) -> None:
     registry.leases["arm"]._ends_s = 0.0
 
 
-TAKEN = "bob took control from ana"
-RUN_OUT = f"the lease of ana has run out; it was not renewed for {LONG_S:g} s"
+LOSSES = {
+    "lease_lost": f"the lease of ana has run out; it was not renewed for {LONG_S:g} s",
+    "lease_taken": "bob took control from ana",
+}
 
 
-async def test_a_motion_stops_softly_when_the_lease_runs_out_and_what_waits_does_not_begin(rig: Rig) -> None:
-    async with rig.running() as registry:
-        _, plays, waits = await start_long(rig, registry)
-        run_out(registry)
-        result = await rig.rest_after(plays)
-        assert (result["code"], result["message"]) == ("CANCELED", RUN_OUT)
-        queued = await rig.result_of(waits)
-        assert (queued["code"], queued["message"]) == ("CANCELED", f"{RUN_OUT}; it had not begun")
-        event = await rig.until("event", lambda data: data["kind"] == "lease_lost")
-        assert event == {"kind": "lease_lost", "message": RUN_OUT, "holder": "ana", "taker": None}
-        reply = await rig.until("lease", lambda data: data["holder"] is None, rig.place_of(event))
-        assert reply["expires_at"] is None
-        assert (await reply_to(registry, "play", motion="short"))["code"] == "NOT_IN_CONTROL"
-    assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
-
-
-async def test_a_motion_stops_softly_when_control_is_taken_and_the_taker_goes_on(rig: Rig) -> None:
+@pytest.mark.parametrize("kind", LOSSES)
+async def test_a_motion_stops_softly_when_control_is_lost_and_what_waits_does_not_begin(
+    rig: Rig, kind: str
+) -> None:
+    why, taker = LOSSES[kind], "bob" if kind == "lease_taken" else None
     async with rig.running() as registry:
         lease, plays, waits = await start_long(rig, registry)
-        taken = await ok(registry, "lease/take", holder="bob")
+        taken = None if taker is None else await ok(registry, "lease/take", holder=taker)
+        if taken is None:
+            run_out(registry)
         result = await rig.rest_after(plays)
-        assert (result["code"], result["message"]) == ("CANCELED", TAKEN)
-        assert (await rig.result_of(waits))["code"] == "CANCELED"
-        event = await rig.until("event", lambda data: data["kind"] == "lease_taken")
-        assert event == {"kind": "lease_taken", "message": TAKEN, "holder": "ana", "taker": "bob"}
+        assert (result["code"], result["message"]) == ("CANCELED", why)
+        queued = await rig.result_of(waits)
+        assert (queued["code"], queued["message"]) == ("CANCELED", f"{why}; it had not begun")
+        event = await rig.until("event", lambda data: data["kind"] == kind)
+        assert event == {"kind": kind, "message": why, "holder": "ana", "taker": taker}
+        await rig.until("lease", lambda data: data["holder"] == taker, rig.place_of(event))
         refused = await reply_to(registry, "play", motion="short", lease=lease)
-        assert (refused["code"], refused["data"]["holder"]) == ("NOT_IN_CONTROL", "bob")
-        accepted = await ok(registry, "play", motion="short", lease=taken["lease"])
-        assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+        assert (refused["code"], refused["data"]["holder"]) == ("NOT_IN_CONTROL", taker)
+        if taken is not None:
+            await ok(registry, "play", motion="short", lease=taken["lease"])
+    assert comes_to_rest_softly(read_trace(rig.folder / "trace.npy")["position"])
 
 
 async def test_a_loss_while_the_daemon_ends_keeps_no_robot_from_its_way_home(rig: Rig) -> None:

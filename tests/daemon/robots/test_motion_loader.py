@@ -52,19 +52,11 @@ class Bench:
     def __init__(self) -> None:
         self.library = SlowLibrary()
         self.loads: list[str] = []
-        self.was_loaded = asyncio.Event()
-        self.loader = MotionLoader("arm", cast("MotionLibrary", self.library), self._on_loaded)
-
-    def _on_loaded(self) -> None:
-        self.loads.append("loaded")
-        self.was_loaded.set()
+        library = cast("MotionLibrary", self.library)
+        self.loader = MotionLoader("arm", library, lambda: self.loads.append("loaded"))
 
     async def until_reading(self) -> None:
         await asyncio.wait_for(self.library.reading.wait(), PATIENCE_S)
-
-    async def until_loaded(self) -> None:
-        async with asyncio.timeout(PATIENCE_S):
-            await self.was_loaded.wait()
 
 
 @pytest.fixture
