@@ -18,6 +18,7 @@ from tests.daemon.asking import ask_here
 from tests.daemon.cli.program import motiond
 from tests.daemon.conftest import Robots, control_of, known_hub
 from tests.daemon.programs import logging_as_before
+from tests.tables import table
 from tests.users import OTHER_USER, as_other_user, listening_as_other_user, owned_by
 from tests.waiting import PATIENCE_S
 
@@ -65,38 +66,10 @@ async def test_motiond_log_level_says_and_sets_it(tmp_path: Path) -> None:
         assert await motiond("log-level", "error", "-c", config) == (0, "error\n", "")
 
 
-@pytest.mark.parametrize(
-    ("sent", "code", "refusal"),
-    [
-        (b"{}", "INVALID_REQUEST", "control: verb must be a text; correct it"),
-        (
-            b'{"verb":"log-levle"}',
-            "UNKNOWN_VERB",
-            "control: no verb 'log-levle'; there are log-level; did you mean 'log-level'?",
-        ),
-        (
-            b'{"verb":"log-level","body":{"level":"loud"}}',
-            "INVALID_REQUEST",
-            "log-level: no level 'loud'; there are debug, info, warning, error",
-        ),
-        (b'{"verb":"log-level","body":3}', "INVALID_REQUEST", "control: body must be an object; correct it"),
-        (b'{"robot":1,"verb":"stop"}', "INVALID_REQUEST", "control: robot must be a text; correct it"),
-        (
-            b'{"robot":"arn","verb":"stop"}',
-            "UNKNOWN_ROBOT",
-            "no robot 'arn'; there are arm, hand; did you mean 'arm'?",
-        ),
-        (b'{"group":"choir","verb":"stop"}', "UNKNOWN_GROUP", "no group 'choir'"),
-        (b"[]", "INVALID_REQUEST", "control: a line is no JSON object; correct it"),
-        (b"", "INVALID_REQUEST", "control: a line is no JSON object; correct it"),
-        (b"{" * 4000, "INVALID_REQUEST", "control: a line is no JSON object; correct it"),
-        (b"x" * 70_000, "INVALID_REQUEST", "control: a line is longer than 66560 bytes; correct it"),
-        (
-            b'{"follow":["arm"]}',
-            "INVALID_REQUEST",
-            "control: follow must be pairs of texts, each another: a robot, or +, and a subject; correct it",
-        ),
-    ],
+@table(
+    "sent, code, refusal",
+    (b"{" * 4000, "INVALID_REQUEST", "control: a line is no JSON object; correct it"),
+    (b"x" * 70_000, "INVALID_REQUEST", "control: a line is longer than 66560 bytes; correct it"),
 )
 async def test_what_cannot_be_served_is_refused_and_the_next_is_served(
     tmp_path: Path, sent: bytes, code: str, refusal: str
