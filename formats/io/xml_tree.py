@@ -96,12 +96,14 @@ def _refuse_crowded(root: Xml, problems: Problems) -> None:
 
 
 def _refuse_long_names(root: Xml, problems: Problems) -> None:
-    for text in cast("list[Any]", _LONG_NAMES(root)):
+    long_names = cast("list[Any]", _LONG_NAMES(root))
+    for text in long_names:
         xml, kind = text.getparent(), text.attrname or "name"
         named = xml if text.is_attribute else xml.getparent()
         what = f"the {kind} of <{named.tag}> has {len(text)} characters"
         problems.add(line_of(xml), what, f"it has at most {LONGEST_NAME}", "shorten it")
-    problems.raise_if_any()
+    if long_names:
+        problems.raise_if_any()
 
 
 def _parse(data: bytes, problems: Problems, encoding: str | None, *, free_prefixes: bool, huge: bool) -> Xml:

@@ -90,12 +90,9 @@ def _candidates(uri: str, source: Source) -> Iterator[Source]:
 
 def _first(uri: str, candidates: list[Source]) -> Source:
     allowed = [candidate for candidate in candidates if candidate.allowed()]
-    for candidate in allowed:
-        if candidate.path.exists():
+    for candidate in allowed or candidates[:1]:  # of which the including file says that it may not
+        if candidate.path.exists() or not allowed:
             return candidate
-    if not allowed:
-        folders = ", ".join(str(folder) for folder in candidates[0].within)
-        raise BadText(f"may not include {quoted(uri)}", f"it lies outside of {folders}", "move it there")
     places = ", ".join(candidate.name for candidate in allowed)
     raise BadText(f"cannot include {quoted(uri)}", f"there is no {places}", "check the name, or set SDF_PATH")
 
@@ -104,14 +101,9 @@ def _file_of(source: Source, uri: str, warnings: list[str], read: Read) -> Sourc
     if not source.path.is_dir():
         return source
     config = Source(source.path / CONFIG, source.within)
-    file = Source(source.path / _best_file(config, uri, warnings, read), source.within)
-    for one in (config, file):
-        if not one.allowed():
-            folders = ", ".join(str(folder) for folder in source.within)
-            raise BadText(
-                f"may not include {quoted(uri)}", f"{one.name} lies outside of {folders}", "move it there"
-            )
-    return file
+    if not config.allowed():
+        return config  # of which the including file says that it may not
+    return Source(source.path / _best_file(config, uri, warnings, read), source.within)
 
 
 def _best_file(config: Source, uri: str, warnings: list[str], read: Read) -> str:

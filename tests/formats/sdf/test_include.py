@@ -179,10 +179,16 @@ def test_include_that_finds_no_model_is_refused(include: str, message: str) -> N
     assert refusal().splitlines()[0] == f"yard.sdf:2: {message}"
 
 
-def test_two_problems_at_once_name_their_own_files_once() -> None:
+def test_problems_of_several_included_files_name_their_own_files_once() -> None:
     write("wheel.sdf", '<sdf version="1.9">\n<model name="wheel"><link name="rim"/>\n<link/></model></sdf>')
-    write("yard.sdf", world("<uri>wheel.sdf</uri></include><include><uri>wheel.sdf</uri><name>b</name>"))
-    assert refusal() == "wheel.sdf:3: <link> has no 'name'; it is required; write name=\"…\""
+    write("rod.sdf", '<sdf version="1.9"><model name="rod"><link name="__a__"/></model></sdf>')
+    uris = ("wheel.sdf</uri>", "wheel.sdf</uri><name>b</name>", "rod.sdf</uri>")
+    write("yard.sdf", world("</include><include>".join(f"<uri>{uri}" for uri in uris)))
+    assert refusal() == (
+        "wheel.sdf:3: <link> has no 'name'; it is required; write name=\"…\"\n"
+        "rod.sdf:1: <link> name '__a__' is reserved; "
+        "world and names that begin and end with `__` are SDFormat's own; choose another"
+    )
 
 
 @table("text, message")
