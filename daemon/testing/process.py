@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -17,7 +16,7 @@ import yaml
 
 from motiond.client import NoAnswer, sync
 
-from .failures import DaemonEnded, MotiondFailure, NotInTime
+from .failures import DaemonEnded, NotInTime
 from .reports import LOOK_S, SUBJECTS, Reports
 from .simulated import command_log, read_settings, simulated, wrong_configuration
 from .traces import read_command_log
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from .traces import Floats
 
 HOST = "127.0.0.1"
-PORTS = range(20_000, 32_000)
-"""Below the ports that the system assigns by itself."""
 START_S, STOP_S = 60.0, 10.0
 START_TRIES = 3
 REFUSED_TO_LISTEN, REFUSED_CONFIGURATION = 1, 2
@@ -229,9 +226,6 @@ class MotiondDaemon:
 
 def _free_port() -> int:
     """Return a free port; another process may take it first, so a start is tried again."""
-    for _ in PORTS:
-        port = random.SystemRandom().choice(PORTS)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind((HOST, port))
-            return port
-    raise MotiondFailure(f"{HOST}: no port is free; the daemon needs one; end what holds so many")
+    with socket.create_server((HOST, 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port

@@ -74,6 +74,12 @@ async def robots_states_and_descriptions_are_known(daemon: Daemon, _: Daemon) ->
     assert [joint["name"] for joint in (await arm.report("description"))["joints"]] == ["shoulder", "elbow"]
 
 
+async def any_number_of_requests_is_answered(daemon: Daemon, other: Daemon) -> None:
+    robots = [daemon.robot("arm") for _ in range(300)]
+    states = await asyncio.gather(other.robot("arm").status(), *(robot.status() for robot in robots))
+    assert {state["state"] for state in states} == {"idle"}
+
+
 async def a_slow_reader_gets_the_newest_telemetry_or_every_sample(daemon: Daemon, _: Daemon) -> None:
     async with (
         asyncio.timeout(PATIENCE_S),
@@ -108,6 +114,7 @@ STEPS: list[Step] = [
     a_refusal_has_code_message_and_data,
     a_cancelled_play_leaves_the_robot_playing,
     robots_states_and_descriptions_are_known,
+    any_number_of_requests_is_answered,
     a_slow_reader_gets_the_newest_telemetry_or_every_sample,
     a_closed_client_answers_nothing_and_closes_twice,
 ]

@@ -117,7 +117,7 @@ async def test_a_stop_that_no_daemon_here_has_done_goes_to_the_broker(
     assert [robots.verbs() for robots in here] == [[] for _ in answers]
 
 
-async def test_who_may_not_ask_is_told_so_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_may_not_ask_is_refused_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reason = "root may, the user that the daemon runs as, and the owner of its configuration"
     message = f"control: user {OTHER_USER} may not ask; {reason}; use sudo"
     no_broker = (

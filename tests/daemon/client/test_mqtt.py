@@ -110,7 +110,7 @@ async def test_a_broker_that_does_not_speak_the_version_is_asked_in_another(free
         ("arm", "motiond", "offline", f"its daemon is offline; {START}"),
     ],
 )
-async def test_what_is_known_of_a_robot_that_does_not_answer_is_said(  # noqa: PLR0917
+async def test_what_is_known_of_a_robot_that_does_not_answer_is_reported(  # noqa: PLR0917
     broker: AnyBroker, robots: Robots, hub: ReportHub, robot: str, base: str, daemon: str | None, reason: str
 ) -> None:
     robots.gate.clear()

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from motiond.client.transport import Interest
 
 
-class Told(MessageTransport):
-    """Keeps requests; a daemon whose clock is ahead by so much answers each, or none does."""
+class Recorder(MessageTransport):
+    """Keeps requests; a daemon whose clock is ahead by so much answers each, or only refuses to `enable`."""
 
     def __init__(self, ahead_s: float | None) -> None:
         super().__init__("nowhere", lambda _: None)
@@ -39,7 +39,10 @@ class Told(MessageTransport):
         self.requests.append((message["verb"], message.get("body", {})))
         self.served += 1
         self.most = max(self.most, self.served)
-        if self._ahead_s is not None:
+        if self._ahead_s is None and message["verb"] == "enable":
+            refusal = {"status": "error", "code": "NOT_IN_CONTROL", "data": {"holder": None}}
+            self._receive({"id": message["id"], "answer": refusal})
+        elif self._ahead_s is not None:
             asyncio.get_running_loop().call_later(0.1, self._answer, message, self._ahead_s)
 
     def _answer(self, message: dict[str, Any], ahead_s: float) -> None:
@@ -59,7 +62,7 @@ class Told(MessageTransport):
 
 class Client(Daemon):
     def __init__(self, ahead_s: float | None = 0.0) -> None:
-        self.transport = Told(ahead_s)
+        self.transport = Recorder(ahead_s)
         super().__init__(lambda _: self.transport)
 
 
@@ -95,21 +98,21 @@ async def test_a_daemon_whose_clock_is_ahead_gets_a_time_that_is_right_there(ahe
 HANGS = "(nowhere) hangs; look at its log"
 
 
-async def test_whatever_is_asked_ends_in_time_and_a_lease_costs_no_more() -> None:
+async def test_whatever_is_asked_ends_in_time_also_where_control_is_acquired_first() -> None:
     loop = asyncio.get_running_loop()
     async with Client(None) as daemon:
-        arm = daemon.robot("arm")
-        for what, asked in {
-            f"arm: no answer in 5 s; its daemon {HANGS}": arm.play("wave"),
-            f"arm: no state in 5 s; its daemon {HANGS}": arm.report("state"),
-            "nowhere: no names of robots in 5 s; it hangs; look at its log": daemon.robots(),
-            f"group:choir: no answer in 35 s; its daemon {HANGS}": daemon.group("choir").stop(),
-        }.items():
+        arm, daemon.holder = daemon.robot("arm"), "ana"
+        for asked, timeout_s, message in (
+            (arm.play("wave"), 5.0, f"arm: no answer in 5 s; its daemon {HANGS}"),
+            (arm.enable(), 5.0, f"arm: no answer in 5 s; its daemon {HANGS}"),
+            (arm.report("state"), 5.0, f"arm: no state in 5 s; its daemon {HANGS}"),
+            (daemon.robots(), 5.0, "nowhere: no names of robots in 5 s; it hangs; look at its log"),
+            (daemon.group("choir").stop(), 35.0, f"group:choir: no answer in 35 s; its daemon {HANGS}"),
+        ):
             began_s = loop.time()
             with pytest.raises(NoAnswer) as caught:
                 await asked
-            assert str(caught.value) == what
-            assert loop.time() - began_s == pytest.approx(35.0 if "choir" in what else 5.0)
+            assert (str(caught.value), round(loop.time() - began_s, 3)) == (message, timeout_s)
 
 
 async def test_a_result_that_does_not_come_is_given_up_without_a_word_of_a_broker() -> None:
