@@ -124,41 +124,31 @@ async def test_on_a_terminal_it_shows_a_table_of_every_joint() -> None:
     assert STOPPED in demo.screen
 
 
-def test_it_moves_to_another_port_where_its_own_is_taken() -> None:
-    settings = Settings.model_validate(
-        {
-            "mqtt": {"listen": f"127.0.0.1:{PORT}"},
-            "http": None,
-            "robots": {"arm": {"model": "arm.hrdf", "driver": {"type": "sim"}}},
-        }
-    )
-    assert on_free_port(settings) == settings
-    with taken(PORT):
-        moved = on_free_port(settings).mqtt
-    assert moved.listen != settings.mqtt.listen
-    port = moved.listen.rpartition(":")[2]
-    assert list(trigger_lines(moved, "arm", ["nod", "wave"], "/opt/my arm/motiond")) == [
-        f"'/opt/my arm/motiond' play arm nod --replace --broker mqtt://127.0.0.1:{port}",
-        (
-            f"mosquitto_pub -h 127.0.0.1 -p {port} -t motiond/arm/request/play "
-            '-m \'{"motion":"wave","on_busy":"replace"}\''
-        ),
-    ]
-
-
-def test_the_page_moves_to_another_port_where_its_own_is_taken() -> None:
+@pytest.mark.parametrize("section", ["mqtt", "http"])
+def test_what_listens_moves_to_another_port_where_its_own_is_taken(section: str) -> None:
     robots = {"arm": {"model": "arm.hrdf", "driver": {"type": "sim"}}}
-    mqtt, http = {"broker": "mqtt://127.0.0.1"}, {"listen": f"127.0.0.1:{PORT}"}
-    settings = Settings.model_validate({"mqtt": mqtt, "http": http, "robots": robots})
+    listens = {"mqtt": {"broker": "mqtt://127.0.0.1"}, "http": None} | {
+        section: {"listen": f"127.0.0.1:{PORT}"}
+    }
+    settings = Settings.model_validate({**listens, "robots": robots})
     assert on_free_port(settings) == settings
     with taken(PORT):
         moved = on_free_port(settings)
-    assert moved.mqtt == settings.mqtt
-    assert moved.http is not None
-    assert moved.http.address[0] == "127.0.0.1"
-    assert moved.http.address[1] != PORT
-    with taken(moved.http.address[1]):
+    host, _, port = getattr(moved, section).listen.rpartition(":")
+    assert (host, port != str(PORT)) == ("127.0.0.1", True)
+    with taken(int(port)):
         pass
+
+
+def test_the_lines_to_paste_name_a_broker_that_has_moved() -> None:
+    mqtt = MqttSettings(listen=f"127.0.0.1:{PORT}")
+    assert list(trigger_lines(mqtt, "arm", ["nod", "wave"], "/opt/my arm/motiond")) == [
+        f"'/opt/my arm/motiond' play arm nod --replace --broker mqtt://127.0.0.1:{PORT}",
+        (
+            f"mosquitto_pub -h 127.0.0.1 -p {PORT} -t motiond/arm/request/play "
+            '-m \'{"motion":"wave","on_busy":"replace"}\''
+        ),
+    ]
 
 
 @pytest.mark.usefixtures("forks")

@@ -396,34 +396,25 @@ def test_a_port_goes_by_the_name_that_lasts(tmp_path: Path, monkeypatch: pytest.
 # -- files --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [("--yes",), ()])
-def test_a_file_that_is_there_stays_unless_somebody_agrees(
+@pytest.mark.parametrize(
+    ("options", "typed", "goes"),
+    [(("--yes",), "", False), ((), "", False), (("--yes", "--force"), "", True), ((), "y", True)],
+)
+def test_a_file_that_is_there_goes_only_where_somebody_agrees(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     options: tuple[str, ...],
+    typed: str,
+    *,
+    goes: bool,
 ) -> None:
     file = folder / "motiond.yaml"
     file.write_text("mine\n")
-    answer(monkeypatch, "")
-    code, _, err = run_here(capsys, "init", folder, *options)
-    assert (code, err) == (2, f"{file}: {THERE}\n")
-    assert (file.read_text(), of_this_test(folder)) == ("mine\n", ["motiond.yaml"])
-
-
-@pytest.mark.parametrize(("options", "typed"), [(("--yes", "--force"), ()), ((), ("y",))])
-def test_a_file_that_is_there_goes_where_somebody_agrees(
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    options: tuple[str, ...],
-    typed: tuple[str, ...],
-) -> None:
-    file = folder / "motiond.yaml"
-    file.write_text("mine\n")
-    answer(monkeypatch, *typed, *[""] * 10)
-    assert run_here(capsys, "init", folder, *options, *CLOSED)[0] == 0
-    assert [*load_settings(file).robots] == ["six_axis"]
+    answer(monkeypatch, typed, *[""] * 10)
+    code, _, err = run_here(capsys, "init", folder, *options, *CLOSED)
+    assert (code, err) == ((0, "") if goes else (2, f"{file}: {THERE}\n"))
+    assert ("six_axis" in file.read_text(), of_this_test(folder)) == (goes, ["motiond.yaml"])
 
 
 def test_answers_that_loading_the_file_refuses_leave_nothing(
