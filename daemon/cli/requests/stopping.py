@@ -110,7 +110,9 @@ async def stop_group(
         if one.robot not in gathered or gathered[one.robot].error is not None:
             gathered[one.robot] = one
     failures = [answer for answer in answers if isinstance(answer, BaseException)]
-    if defect := next((error for error in failures if not isinstance(error, NoAnswer | RequestError)), None):
+    if defect := next(
+        (error for error in failures if not isinstance(error, NoAnswer | Refused | RequestError)), None
+    ):
         raise defect
     if not gathered and len(failures) == 1 and isinstance(error := failures[0], RequestError):
         raise Refused(error.code, str(error), error.data)
@@ -139,10 +141,10 @@ async def _stop_members(daemon: DaemonHere, group: str, verb: str) -> list[Gathe
     address, config = daemon
     async with connect(config=config[0]) if config else connect(f"unix:{address}") as there:
         try:
-            robots = await there.robots()
+            names = (await there.ask("", "robots", {}, ANSWER_S))["robots"]
         except NoAnswer as error:
             raise NoAnswer(hanging(group, holder_of(address), ANSWER_S)) from error
-        return [one for one in await asyncio.gather(*map(stop, robots)) if one is not None]
+        return [one for one in await asyncio.gather(*map(stop, map(there.robot, names))) if one is not None]
 
 
 async def _stopped_at(settings: MqttSettings, robot: str, verb: str) -> dict[str, Any]:

@@ -199,6 +199,23 @@ async def test_a_group_is_stopped_by_the_daemon_of_this_machine_whose_broker_is_
         assert await daemon.cli("stop", "hand") == (0, "hand: stops softly\n", "")
 
 
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize("words", [("stop", "left"), ("fleet", "stop", "choir")])
+async def test_who_may_not_ask_the_daemon_of_this_machine_stops_by_the_broker(
+    tmp_path: Path, broker: Embedded, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("motiond.daemon.service.control_socket.believed_users", lambda *_: frozenset())
+    config = tmp_path / "motiond.yaml"
+    spoil(config, f"mqtt: {{broker: 'mqtt://{broker.settings.listen}', protocol: '3.1.1'}}\n")
+    async with members(broker.settings) as crowd:
+        crowd.add("left", "choir")
+        await crowd.settle()
+        serving = asyncio.create_task(control_of(config, Robots(), known_hub()).run())
+        assert await motiond(*words, "-c", config) == (0, "left: stops softly\n", "")
+        serving.cancel()
+        await asyncio.wait((serving,))
+
+
 # -- an impostor --------------------------------------------------------------------------------------------
 
 
