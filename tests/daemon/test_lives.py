@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.ipc.states import State
+from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning import approach
 from motiond.daemon.robots.session import goal_planner
 from motiond.daemon.robots.session.robot_session import RobotSession
@@ -180,13 +180,14 @@ MOMENTS: dict[str, tuple[list[Act], int]] = {
 }
 PLUGS: dict[str, tuple[Act, set[str]]] = {
     "the daemon is killed": (Act(0, "daemon_dies"), {"COMM_LOST"}),
-    "the daemon hangs": (Act(0, "daemon_hangs", {"for_s": 4.0}), {"CANCELED"}),
+    "the daemon hangs": (Act(0, "daemon_hangs", {"for_s": 1.0}), {"CANCELED"}),
     "the stream process is killed": (Act(0, "kill"), {"COMM_LOST"}),
     "it is stopped for a moment": (Act(0, "late", {"periods": 5.5}), {"CANCELED", "DEADLINE_MISSED"}),
     "it is stopped for long": (Act(0, "too_late", {"late_s": 2.0}), {"COMM_LOST"}),
     "the bus is lost in a setpoint": (Act(0, "bus_is_lost", {"during": "write"}), {"COMM_LOST"}),
     "a servo fails": (Act(0, "driver_fails", {"during": "read"}), {"HARDWARE_FAULT"}),
 }
+KILLED = {"the stream process is killed", "it is stopped for long"}
 ENDED = {"on the way to rest": {"CANCELED"}, "after an emergency stop": {"ESTOP"}}
 ROBOTS = list(islice(playable(), len(MOMENTS)))
 
@@ -200,6 +201,11 @@ def test_no_setpoint_jumps_and_each_goal_ends_once_when_a_plug_is_pulled(moment:
     acts = [replace(act, values=asked) if act.verb == "play" else act for act in before]
     pulled, codes = PLUGS[plug]
     acts = [Act(1, "enable"), *acts, replace(pulled, after=after), Act(600, "status")]
-    account = account_of(replace(base, acts=tuple(acts), rests_first=True))
+    settings = base.settings.model_copy(update={"daemon_timeout_s": 0.3})
+    account = account_of(replace(base, settings=settings, acts=tuple(acts), rests_first=True))
     assert broken(account) == []
-    assert account.results[0][1]["code"] in codes | ENDED.get(moment, set())
+    ended_s, result = account.results[0]
+    assert result["code"] in codes | ENDED.get(moment, set())
+    last_stop = next(asked for asked in reversed(account.asked) if asked.verb == "stop")
+    assert ended_s < last_stop.at_s or plug == "it is stopped for a moment"
+    assert account.moves[-1][1] not in ACTIVE or plug in KILLED
