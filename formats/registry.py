@@ -69,22 +69,18 @@ class Kind(Generic[T]):
         """What people call the formats."""
         return list(self.modules)
 
-    def formats(self) -> list[Format[T]]:
-        """Return all formats."""
-        return list(self.each())
-
-    def each(self) -> Iterator[Format[T]]:
+    def formats(self) -> Iterator[Format[T]]:
         """Return the formats one by one, each imported when its turn comes."""
         return (cast("Format[T]", import_module(module)) for module in self.modules.values())
 
     def fitting(self, data: bytes, source: Source) -> Format[T] | None:
         """Return the format that the suffix names, else the first whose content it looks like."""
         suffix = source.path.suffix.lower()
-        by_suffix = (format_ for format_ in self.each() if suffix in format_.SUFFIXES)
+        by_suffix = (format_ for format_ in self.formats() if suffix in format_.SUFFIXES)
         if found := next(by_suffix, None):
             return found
         head = beginning(data)
-        return next((format_ for format_ in self.each() if format_.sniff(head)), None)
+        return next((format_ for format_ in self.formats() if format_.sniff(head)), None)
 
 
 ROBOTS: Kind[RobotModel] = Kind(
@@ -108,7 +104,7 @@ def load_motions(source: Source) -> list[Motion]:
 
 def motion_writers() -> Iterator[MotionWriter]:
     """Return the motion formats that write one by one, each imported when its turn comes."""
-    return (cast("MotionWriter", format_) for format_ in MOTIONS.each() if hasattr(format_, "dump"))
+    return (cast("MotionWriter", format_) for format_ in MOTIONS.formats() if hasattr(format_, "dump"))
 
 
 def refuse_foreign(data: bytes, source: Source) -> None:

@@ -169,21 +169,10 @@ def test_resampling_refuses_what_cannot_go_along() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("rate_hz", "told"),
-    [
-        (0, "0"),
-        (-1, "-1"),
-        (1e9, "1e+09"),
-        (100_001, "100001"),
-        (100_000.1, "100000.1"),
-        (np.inf, "inf"),
-        (np.nan, "nan"),
-    ],
-)
-def test_a_rate_is_a_number_above_zero_and_no_faster_than_any_actuator(rate_hz: float, told: str) -> None:
+@pytest.mark.parametrize("told", ["0", "-1", "1e+09", "100001", "100000.1", "inf", "nan"])
+def test_a_rate_is_a_number_above_zero_and_no_faster_than_any_actuator(told: str) -> None:
     with pytest.raises(MotionError) as caught:
-        motion().resampled(rate_hz)
+        motion().resampled(float(told))
     expected = f"wave: the rate is {told} frames/s; it is above 0 and at most 100000; correct it"
     assert str(caught.value) == expected
 
@@ -208,25 +197,19 @@ def test_the_closest_frame_is_the_nearest_in_time_and_of_two_the_earlier(time_s:
 
 
 @pytest.mark.parametrize(
-    ("times", "positions", "names", "message"),
+    ("frames", "rows", "names", "message"),
     [
-        (
-            np.zeros(0), np.zeros((0, 2)), (),
-            "wave: (0,) times and (0, 2) positions; " + RULE,
-        ),
-        (
-            np.zeros(2), np.zeros((3, 2)), (),
-            "wave: (2,) times and (3, 2) positions; " + RULE,
-        ),
-        (np.zeros(1), np.zeros((1, 2)), ("hip",), "wave: 1 joint names for 2 joints"),
+        (0, 0, (), f"(0,) times and (0, 2) positions; {RULE}"),
+        (2, 3, (), f"(2,) times and (3, 2) positions; {RULE}"),
+        (1, 1, ("hip",), "1 joint names for 2 joints"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_together_is_no_motion(
-    times: Floats, positions: Floats, names: tuple[str, ...], message: str
+    frames: int, rows: int, names: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(ValueError, match="wave: ") as caught:
-        Motion("wave", names, 1.0, times, positions)
-    assert str(caught.value) == message
+        Motion("wave", names, 1.0, np.zeros(frames), np.zeros((rows, 2)))
+    assert str(caught.value) == f"wave: {message}"
 
 
 def test_positions_cannot_be_changed() -> None:

@@ -99,48 +99,24 @@ def test_a_changed_copy_does_not_move_as_the_original_did() -> None:
     np.testing.assert_allclose(moved.forward_kinematics([0, 0])["mast"][:3, 3], [20, 0, 1], atol=1e-12)
 
 
+GIVE = "it has 2 degrees of freedom; give an array of shape (2,) or (n, 2)"
+
+
 @pytest.mark.parametrize(
     ("q", "message"),
     [
-        (
-            [1.0],
-            (
-                "crane: positions of shape (1,); it has 2 degrees of freedom; "
-                "give an array of shape (2,) or (n, 2)"
-            ),
-        ),
-        (
-            [[1.0, 2.0, 3.0]],
-            (
-                "crane: positions of shape (1, 3); it has 2 degrees of freedom; "
-                "give an array of shape (2,) or (n, 2)"
-            ),
-        ),
-        (
-            1.0,
-            (
-                "crane: positions of shape (); it has 2 degrees of freedom; "
-                "give an array of shape (2,) or (n, 2)"
-            ),
-        ),
-        (
-            [[[1.0, 2.0]]],
-            (
-                "crane: positions of shape (1, 1, 2); it has 2 degrees of freedom; "
-                "give an array of shape (2,) or (n, 2)"
-            ),
-        ),
-        ([1.0, np.nan], "crane: position [1] is nan; positions are finite; check the motion"),
-        (
-            [[1.0, 0.0], [-np.inf, 0.0]],
-            "crane: position [1, 0] is -inf; positions are finite; check the motion",
-        ),
+        ([1.0], f"positions of shape (1,); {GIVE}"),
+        ([[1.0, 2.0, 3.0]], f"positions of shape (1, 3); {GIVE}"),
+        (1.0, f"positions of shape (); {GIVE}"),
+        ([[[1.0, 2.0]]], f"positions of shape (1, 1, 2); {GIVE}"),
+        ([1.0, np.nan], "position [1] is nan; positions are finite; check the motion"),
+        ([[1.0, 0.0], [-np.inf, 0.0]], "position [1, 0] is -inf; positions are finite; check the motion"),
     ],
 )
 def test_wrong_positions_are_refused(q: Any, message: str) -> None:
     with pytest.raises(ValueError, match="crane") as refused:
         arm().forward_kinematics(q)
-    assert str(refused.value) == message
+    assert str(refused.value) == f"crane: {message}"
 
 
 @pytest.mark.parametrize(
