@@ -90,11 +90,6 @@ class LifecycleContract:
         assert (open_files(), threading.active_count()) == (files, threads)
         with pytest.raises(DriverError, match="is not open"):
             driver.enable()
-
-    def test_closes_after_a_failed_open(self, rig: Rig) -> None:
-        driver = rig.make_broken()
-        with pytest.raises(DriverError):
-            driver.open()
         driver.close()
         driver.close()
 
@@ -199,7 +194,7 @@ class FeedbackContract:
         assert (state.stamp_s >= asked_s - rig.feedback_age_s).all()
         assert (state.stamp_s <= rig.now()).all()
 
-    def test_stamps_never_go_back(self, rig: Rig, driver: Driver) -> None:
+    def test_stamps_go_on_and_never_back(self, rig: Rig, driver: Driver) -> None:
         state = ActuatorState(len(rig.actuators))
         last = np.full(len(rig.actuators), -np.inf)
         for passed_s in (0.0, 0.001, 0.0, 0.05):
@@ -207,16 +202,11 @@ class FeedbackContract:
             driver.read(state)
             assert (state.stamp_s >= last).all()
             last = state.stamp_s.copy()
-
-    def test_stamps_go_on(self, rig: Rig, driver: Driver) -> None:
-        state = ActuatorState(len(rig.actuators))
-        driver.read(state)
-        first_s = state.stamp_s.copy()
         rig.wait(rig.feedback_age_s)
         for _ in range(5):
             rig.wait(TICK_S)
             driver.read(state)
-        assert (state.stamp_s > first_s).all()
+        assert (state.stamp_s > last).all()
 
     def test_reads_any_number_of_times_between_two_setpoints(self, rig: Rig, driver: Driver) -> None:
         period_s = 0.02 if rig.lifetime_s is None else rig.lifetime_s / 8
@@ -273,11 +263,11 @@ NOTHING = [np.nan] * 3
 class MotionContract:
     """What moves actuators, and what does not."""
 
-    def test_a_setpoint_without_torque_is_no_error_and_does_not_wait_for_it(
+    def test_a_setpoint_without_torque_moves_nothing_and_does_not_wait_for_it(
         self, rig: Rig, driver: Driver
     ) -> None:
         before = rig.position(driver)
-        rig.play(driver, [1, 1, 1])
+        assert_at(rig, rig.play(driver, [1, 1, 1]), before)
         driver.enable()
         assert_at(rig, rig.play(driver, NOTHING), before)
 
@@ -285,10 +275,6 @@ class MotionContract:
         assert driver.actuators == rig.actuators
         driver.enable()
         assert_at(rig, rig.play(driver, [0.3, -0.2, 0.1]), [0.3, -0.2, 0.1])
-
-    def test_moves_nothing_before_it_is_enabled(self, rig: Rig, driver: Driver) -> None:
-        before = rig.position(driver)
-        assert_at(rig, rig.play(driver, [1, 1, 1]), before)
 
     def test_enable_does_not_move(self, rig: Rig, driver: Driver) -> None:
         rig.push(driver, np.array([0.5, -0.5, 0.25]))
