@@ -71,8 +71,7 @@ gzip -9n "$share"/man/man1/* "$share/doc/motiond/changelog"
 
 # -- the package ---------------------------------------------------------------------------------------------
 
-# 0.2.0rc1 comes before 0.2.0, which Debian has to be told by a tilde.
-version="$(motiond --version | cut -d' ' -f2 | sed -E 's/^([0-9.]+)(a|b|rc)/\1~\2/')"
+version="$(scripts/debian_version.sh "$(motiond --version | cut -d' ' -f2)")"
 release="$(. /etc/os-release && echo "$ID${VERSION_ID:-}")"
 architecture="$(dpkg --print-architecture)"
 install -d "$root/DEBIAN"
