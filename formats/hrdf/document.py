@@ -75,7 +75,7 @@ class File(XmlFile):
     def _chain(self, parent: XmlElement) -> Iterator[Element]:
         """Return the elements in a `<robot>` or an `<output>`, with included files in their places."""
         for child in self._children(parent):
-            self.spend(child.where)
+            self.spend(child)
             if child.tag == "include":
                 yield from self._include(child)
             else:
@@ -112,7 +112,7 @@ class File(XmlFile):
         children = list(self._children(element))
         if not children:
             return ()
-        with self.deeper(element.where):
+        with self.deeper(element):
             outputs = tuple(
                 Output(self._output_values(element, child), tuple(self._chain(child))) for child in children
             )
@@ -139,7 +139,7 @@ class File(XmlFile):
         """Read an included file and return its chain."""
         list(self._children(element))
         path: str = self.attributes.read(element, RULES["include"]).get("path", "")
-        document = self.include(element.where, self.source.beside(path), path, File.read) if path else None
+        document = self.include(element, self.source.beside(path), path, File.read) if path else None
         if document is None:
             return ()
         if document.version != self.version:

@@ -73,8 +73,6 @@ class Element:
 
     def stray_texts(self) -> Iterator[tuple[Where, str]]:
         """Return each text between its child elements: where it stands, and its first line as messages do."""
-        if not self.text:
-            return
         texts = ((self.xml.text, self.xml), *((child.tail, child) for child in self.xml))
         for text, before in texts:
             if text and (visible := text.strip()):
@@ -168,7 +166,7 @@ class Element:
             if tag not in known.elements and not _is_foreign(tag):
                 what = f"unknown element <{echoed(tag)}> in <{self.tag}>"
                 self._warn(Where(self.problems, line_of(child)), what, tag, known.elements)
-        if known.elements and (self._children or self.xml.text):
+        if known.elements and (self._children or self.xml.text) and self.text:
             for where, text in islice(self.stray_texts(), MOST_WARNINGS):
                 where.warn(text, "it holds elements", "write a comment as <!-- … -->")
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..errors import Where
+    from .element import Element
     from .source import Source
 
     T = TypeVar("T")
@@ -52,18 +53,18 @@ class XmlFile:
         self._trail: dict[Path, str] = {source.identity(): source.name}
         self._budget = _Budget()
 
-    def spend(self, where: Where) -> None:
+    def spend(self, element: Element) -> None:
         """Count an element."""
         self._budget.elements -= 1
         if self._budget.elements < 0:
-            raise _too_much(where, f"more than {MOST_ELEMENTS} elements")
+            raise _too_much(element.where, f"more than {MOST_ELEMENTS} elements")
 
     @contextmanager
-    def deeper(self, where: Where) -> Iterator[None]:
+    def deeper(self, element: Element) -> Iterator[None]:
         """Count what is read in the block as one level deeper."""
         self._budget.depth += 1
         if self._budget.depth > MOST_NESTED:
-            raise _too_much(where, f"elements and includes nest deeper than {MOST_NESTED}")
+            raise _too_much(element.where, f"elements and includes nest deeper than {MOST_NESTED}")
         try:
             yield
         finally:
@@ -80,9 +81,10 @@ class XmlFile:
         return data
 
     def include(
-        self, where: Where, source: Source, name: str, read: Callable[[Self, bytes], T | None]
+        self, element: Element, source: Source, name: str, read: Callable[[Self, bytes], T | None]
     ) -> T | None:
         """Read a file that this one includes; return None where it cannot be read, which has been noted."""
+        where = element.where
         try:
             if not self._may_include(where, source, name):
                 return None
@@ -96,7 +98,7 @@ class XmlFile:
             where.add(f"cannot include {quoted(name)}", f"{source.name}: {reason}", "check the path")
             return None
         try:
-            with self.deeper(where):
+            with self.deeper(element):
                 return read(self._other(source), data)
         except TooMuchError:
             raise

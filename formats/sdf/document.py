@@ -95,7 +95,7 @@ class File(XmlFile):
         return [replace(model, pose=Pose(model.pose.matrix)) for model in found]
 
     def _world(self, node: Node) -> WorldElement:
-        self.spend(node.where)
+        self.spend(node)
         for joint in node.all("joint"):
             joint.where.warn(
                 "a <joint> of a world is not read", "each model of a world is a robot of its own"
@@ -117,8 +117,8 @@ class File(XmlFile):
                 yield model
 
     def _model(self, node: Node) -> ModelElement | None:
-        self.spend(node.where)
-        with self.deeper(node.where):
+        self.spend(node)
+        with self.deeper(node):
             content = tuple(
                 element
                 for child in node.all("link", "joint", "frame", "model", "include")
@@ -146,21 +146,21 @@ class File(XmlFile):
             return _if_any(self._model(node))
         if node.tag == "frame":
             return _if_any(self._frame(node))
-        self.spend(node.where)
+        self.spend(node)
         if node.tag == "joint":
             return _if_any(read_joint(node))
         for shape in node.all("visual", "collision"):
-            self.spend(shape.where)
+            self.spend(shape)
         return _if_any(read_link(node, self.source))
 
     def _frame(self, node: Node) -> FrameElement | None:
-        self.spend(node.where)
+        self.spend(node)
         name = node.name()
         return FrameElement(name, node.where, node.pose(), node.attribute("attached_to")) if name else None
 
     def _include(self, node: Node) -> ModelElement | None:
         """Read the model that an `<include>` means, and change it as the include says."""
-        self.spend(node.where)
+        self.spend(node)
         if any(PARAMETERS.fullmatch(tag) for tag in node.tags()):
             node.where.warn(
                 "<experimental:params> is not read",
@@ -200,7 +200,7 @@ class File(XmlFile):
         except BadText as error:
             node.where.add(error.problem, error.reason, error.hint)
             return None
-        return self.include(node.where, source, uri, File.read_included)
+        return self.include(node, source, uri, File.read_included)
 
 
 def _if_any(element: Element | None) -> tuple[Element, ...]:

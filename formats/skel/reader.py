@@ -141,7 +141,7 @@ class _Skeleton:
 
     def robot(self, version: str, physics: Mapping[str, object]) -> RobotModel:
         """Read the skeleton; what is wrong is noted."""
-        self.file.spend(self.node.where)
+        self.file.spend(self.node)
         self._read_bodies()
         self._find_carriers()
         mobile = self.node.truth("mobile", default=not self.node.truth("immobile"))
@@ -161,7 +161,7 @@ class _Skeleton:
 
     def _read_bodies(self) -> None:
         for body in self.node.all("body"):
-            self.file.spend(body.where)
+            self.file.spend(body)
             name = body.name()
             if name in self.bodies:
                 first = self.bodies[name].where.line
@@ -178,7 +178,7 @@ class _Skeleton:
 
     def _find_carriers(self) -> None:
         for node in self.node.all("joint"):
-            self.file.spend(node.where)
+            self.file.spend(node)
             parent, child = node.word("parent"), node.word("child")
             name = node.attribute("name") or f"{child or 'Unknown'}_joint"
             if name in self.joints:

@@ -37,7 +37,7 @@ def read_shapes(body: Node, file: XmlFile) -> Iterator[Shape]:
     """Read the shapes of a `<body>` in a file; what cannot be drawn is noted."""
     for tag, role in ROLES.items():
         for node in body.all(tag):
-            file.spend(node.where)
+            file.spend(node)
             geometry = node.one("geometry")
             tags = (*SOLIDS, "plane", "mesh")
             inside = (
