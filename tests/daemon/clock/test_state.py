@@ -15,6 +15,7 @@ from motiond.daemon.clock.chrony import Tracking
 from motiond.daemon.clock.kernel import Timex, decode
 from motiond.daemon.clock.state import machine_id, unix_less_monotonic
 from tests.daemon.clock.clocks import ADRIFT, GOOD, HandedClock
+from tests.tables import table
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -64,17 +65,7 @@ def test_chrony_may_follow_the_machine_itself_or_a_reference_clock(line: str, so
     assert tracking.source == source
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        NOBODY,
-        "",
-        "506 Cannot talk to daemon",
-        SERVER.replace("0.002000000", "soon"),
-        SERVER.replace("0.002000000", "nan"),
-        SERVER.rsplit(",", 1)[0],
-    ],
-)
+@table("line")
 def test_a_line_that_tells_no_error_of_a_clock_that_is_followed_tells_nothing(line: str) -> None:
     assert chrony.parse(line) is None
 

@@ -15,11 +15,12 @@ from motiond.daemon.config.certificates import (
     of_chain,
 )
 from tests.certificates import Authority, self_signed
+from tests.tables import table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NOW = datetime.now(UTC).replace(microsecond=0)
+NOW = datetime(2026, 1, 10, tzinfo=UTC)
 
 
 def days(number: float) -> timedelta:
@@ -56,16 +57,7 @@ def test_a_chain_is_as_valid_as_its_weakest_part_and_a_bundle_as_its_strongest(
     assert of_authorities(both) == Validity(first.begins, second.ends)
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (None, "no such file or directory"),
-        (b"", "it holds no certificate"),
-        (b"-----BEGIN CERTIFICATE-----\n", "it holds no certificate"),
-        (b"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----", "it is no certificate"),
-        (b"-----BEGIN CERTIFICATE-----\nMAAw\n-----END CERTIFICATE-----", "it is no certificate"),
-    ],
-)
+@table("content, reason")
 def test_what_is_no_certificate_is_named_as_that(tmp_path: Path, content: bytes | None, reason: str) -> None:
     file = tmp_path / "page.pem"
     if content is not None:
@@ -82,30 +74,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     assert str(caught.value) == "it is a pipe"
 
 
-@pytest.mark.parametrize(
-    ("begins", "ends", "kind", "found", "hint"),
-    [
-        (-1, 90, "", f"valid until {NOW + days(90):%Y-%m-%d}", None),
-        (-1, 21.1, "", f"valid until {NOW + days(21.1):%Y-%m-%d}", None),
-        (-1, 21, "soon", f"expires in 21 days, on {NOW + days(21):%Y-%m-%d}", "renew it"),
-        (-1, 1.5, "soon", f"expires in 1 day, on {NOW + days(1.5):%Y-%m-%d}", "renew it"),
-        (-1, 0.1, "soon", f"expires in 0 days, on {NOW + days(0.1):%Y-%m-%d}", "renew it"),
-        (
-            -9,
-            0,
-            "expired",
-            f"has expired on {NOW:%Y-%m-%d}",
-            f"renew it, or set this machine's clock, if {NOW:%Y-%m-%d} is wrong",
-        ),
-        (
-            1,
-            9,
-            "not yet",
-            f"is not valid before {NOW + days(1):%Y-%m-%d}",
-            f"set this machine's clock, if {NOW:%Y-%m-%d} is wrong; else issue it again",
-        ),
-    ],
-)
+@table("begins, ends, kind, found, hint")
 def test_what_ends_soon_has_ended_or_not_begun_is_named(
     begins: float, ends: float, kind: str, found: str, hint: str | None
 ) -> None:

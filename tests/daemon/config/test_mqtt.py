@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -18,9 +18,7 @@ from motiond.daemon.config.settings import load_settings
 from motiond.text import echoed
 from tests.certificates import self_signed
 from tests.daemon.programs import run_here
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.tables import table
 
 CERTIFICATE = Path(__file__).parents[2] / "files" / "good" / "broker.crt"
 KEY = CERTIFICATE.with_suffix(".key")
@@ -39,21 +37,7 @@ def refusals(folder: Path, mqtt: str) -> list[str]:
 # -- what is left out ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("mqtt://u:secret@host:99999", "mqtt://…@host:99999"),
-        ("mqtt://u:se@cr/et@host", "mqtt://…@host"),
-        ("mqtt://u:secret", "mqtt://u:…"),
-        ("u:secret@host", "…@host"),
-        ("mqtt:/u:se cret@host", "…@host"),
-        ("broker 'mqtt://u:secret@host'; it must be", "broker 'mqtt://…@host'; it must be"),
-        ("mqtt://host:1883/a", "mqtt://host:1883/a"),
-        ("mqtts://[2001:db8::1]:1885", "mqtts://[2001:db8::1]:1885"),
-        ("arm: a@b", "…@b"),
-        ("a@b", "a@b"),
-    ],
-)
+@table("text, shown")
 def test_what_may_be_a_login_is_left_out(text: str, shown: str) -> None:
     assert without_password(text) == shown
 
@@ -62,36 +46,8 @@ FORMS = "it must be embedded, mqtt://…, mqtts://…, ws://… or wss://…; co
 PORTS = "ports are 1 to 65535; correct it"
 
 
-@pytest.mark.parametrize(
-    ("mqtt", "message"),
-    [
-        ("{broker: 'mqtt://u:secret@host:99999'}", f"'mqtt://…@host:99999' is no broker; {PORTS}"),
-        ("{broker: 'wss://host:65536/mqtt'}", f"'wss://host:65536/mqtt' is no broker; {PORTS}"),
-        ("{broker: 'mqtt://u:123456789'}", f"'mqtt://u:…' is no broker; {PORTS}"),
-        ("{broker: 'u:secret@host'}", f"'…@host' is no broker; {FORMS}"),
-        ("{broker: 'wss://u:secret@host/a b'}", f"'wss://…@host/a b' is no broker; {FORMS}"),
-        ("{broker: [mqtt://host, 'mqtt:/u:secret@host']}", f"'…@host' is no broker; {FORMS}"),
-        (
-            "{broker: ['mqtt://u:secret@host', 'mqtt://v:secret@host:1883/']}",
-            "'mqtt://…@host:1883/' stands twice; one broker cannot stand in for itself; remove one",
-        ),
-        (
-            "broker mqtt://u:secret@host",
-            "mqtt is 'broker mqtt://…@host'; it must be a mapping; write `key: value` under it",
-        ),
-        (
-            "{telemetry_hz: 'mqtt://u:secret@host'}",
-            "mqtt.telemetry_hz is 'mqtt://…@host'; it must be a valid number; correct it",
-        ),
-        ("{broker: !!int 'mqtt://u:secret@host'}", "not valid YAML; 'mqtt://…@host' is no int"),
-        (
-            "{broker: !<mqtt://u:secret@host> x}",
-            "not valid YAML; could not determine a constructor for the tag 'mqtt://…@host'",
-        ),
-        ("{'mqtt://u:secret@host': x}", "unknown key 'mqtt://…@host'; mqtt knows "),
-        ("{'mqtt://u:secret@host': [], 'mqtt://u:secret@host': []}", "key 'mqtt://…@host' stands twice; "),
-        (f"{{broker: 'mqtt://u:{'secret' * 1000}@host'}}", "mqtt.broker is 'mqtt://…@host'; "),
-    ],
+@table(
+    "mqtt, message", (f"{{broker: 'mqtt://u:{'secret' * 1000}@host'}}", "mqtt.broker is 'mqtt://…@host'; ")
 )
 def test_no_message_of_a_configuration_tells_a_password(tmp_path: Path, mqtt: str, message: str) -> None:
     lines = refusals(tmp_path, mqtt)
@@ -125,34 +81,10 @@ def test_a_list_of_brokers_is_kept_in_its_order() -> None:
     assert [each.broker for each in MqttSettings(broker="mqtt://a").each()] == ["mqtt://a"]
 
 
-@pytest.mark.parametrize(
-    ("mqtt", "message"),
-    [
-        (
-            "{broker: [mqtt://a, embedded]}",
-            (
-                "'embedded' stands beside other brokers; "
-                "it ends with the daemon, and no other stands in for it; name it alone"
-            ),
-        ),
-        ("{broker: []}", "mqtt.broker is empty; it needs at least one entry; add one"),
-        ("{broker: [mqtt://a, 5]}", "mqtt.broker.1 is 5; it must be a valid string; correct it"),
-        (
-            f"{{broker: [{', '.join(f'mqtt://host{number}' for number in range(17))}]}}",
-            "mqtt.broker has more than 16 entries; it takes no more; remove some",
-        ),
-        (
-            f"{{broker: [mqtt://a, ws://b], ca_file: '{CERTIFICATE}'}}",
-            "'ca_file' has no effect; no broker encrypts; remove it",
-        ),
-        (
-            f"{{broker: ws://b, ca_file: '{CERTIFICATE}'}}",
-            "'ca_file' has no effect; ws:// does not encrypt; wss:// does; remove it",
-        ),
-    ],
-)
+@table("mqtt, message")
 def test_a_list_of_brokers_that_makes_no_sense_is_refused(tmp_path: Path, mqtt: str, message: str) -> None:
-    assert refusals(tmp_path, mqtt) == [f"arm.yaml:2: {message}"]
+    written = mqtt.replace("CERTIFICATE", str(CERTIFICATE))
+    assert refusals(tmp_path, written) == [f"arm.yaml:2: {message}"]
 
 
 def test_the_line_of_the_broker_that_is_wrong_is_told(tmp_path: Path) -> None:
@@ -243,64 +175,21 @@ Iw4zC+NB7dHik7VwAzQ=
 """
 
 
-def encrypted(folder: Path) -> Path:
-    key = folder / "encrypted.key"
-    key.write_text(ENCRYPTED)
-    return key
-
-
-def other_key(folder: Path) -> Path:
-    return self_signed(folder, "other")[1]
-
-
-def text(folder: Path) -> Path:
-    file = folder / "text.pem"
-    file.write_text("no certificate\n")
-    return file
-
-
-@pytest.mark.parametrize(
-    ("option", "file", "message"),
-    [
-        ("ca_file", lambda folder: folder / "no.pem", "{} cannot be read; no such file; correct the path"),
-        ("ca_file", lambda folder: folder, "{} cannot be read; it is no file; correct the path"),
-        ("ca_file", text, "{} holds no certificate; it must be PEM; name the right file"),
-        ("cert_file", lambda folder: folder / "no.pem", "{} cannot be read; no such file; correct the path"),
-        ("key_file", lambda folder: folder / "no.key", "{} cannot be read; no such file; correct the path"),
-        (
-            "key_file",
-            encrypted,
-            (
-                "{} is encrypted; motiond asks for no passphrase; "
-                "store it without a passphrase, and keep it from other users"
-            ),
-        ),
-        (
-            "key_file",
-            other_key,
-            (
-                f"cert_file {CERTIFICATE} and {{}} are no pair; "
-                "one is no PEM, or the key is another certificate's; name a certificate and its own key"
-            ),
-        ),
-        (
-            "cert_file",
-            text,
-            (
-                f"{{}} and key_file {KEY} are no pair; one is no PEM, or the key is another certificate's; "
-                "name a certificate and its own key"
-            ),
-        ),
-    ],
-)
+@table("option, file, message")
 def test_a_file_of_tls_that_cannot_be_used_is_told_at_the_start(
-    tmp_path: Path, option: str, file: Callable[[Path], Path], message: str
+    tmp_path: Path, option: str, file: str, message: str
 ) -> None:
-    files = {"ca_file": CERTIFICATE, "cert_file": CERTIFICATE, "key_file": KEY, option: file(tmp_path)}
+    (tmp_path / "encrypted.key").write_text(ENCRYPTED)
+    (tmp_path / "text.pem").write_text("no certificate\n")
+    self_signed(tmp_path, "other")
+    files = {"ca_file": CERTIFICATE, "cert_file": CERTIFICATE, "key_file": KEY, option: tmp_path / file}
     mqtt = json.dumps({"broker": "mqtts://host", **{key: str(path) for key, path in files.items()}})
-    lines = refusals(tmp_path, mqtt)
-    named = f"{option} {files[option]}".replace(f"{tmp_path}/", "")
-    assert lines == [f"arm.yaml:2: {message.format(named)}"]
+    told = (
+        message.replace("FOLDER", str(tmp_path))
+        .replace("CERTIFICATE", str(CERTIFICATE))
+        .replace("KEY", str(KEY))
+    )
+    assert refusals(tmp_path, mqtt) == [f"arm.yaml:2: {told}"]
 
 
 def test_a_certificate_and_its_key_are_taken(tmp_path: Path) -> None:
@@ -318,17 +207,7 @@ def test_a_certificate_and_its_key_are_taken(tmp_path: Path) -> None:
 # -- bounds -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("option", "least", "most"),
-    [
-        ("telemetry_hz", 0, 200),
-        ("idle_telemetry_hz", 0, 200),
-        ("keepalive_s", 1, 65535),
-        ("reconnect_min_s", 0.01, 3600),
-        ("reconnect_max_s", 0.01, 3600),
-        ("stop_when_lost_s", 0.1, 3600),
-    ],
-)
+@table("option, least, most")
 def test_every_number_has_bounds_that_are_told(
     tmp_path: Path, option: str, least: float, most: float
 ) -> None:
@@ -351,18 +230,6 @@ def test_every_text_has_a_bound_that_is_told(tmp_path: Path, mqtt: dict[str, Any
     assert lines.endswith(f"; {message}")
 
 
-@pytest.mark.parametrize(
-    ("mqtt", "message"),
-    [
-        (
-            "{telemetry_hz: 1e-9}",
-            "1e-09 Hz is too rare; it must be 0 or at least 0.01; correct it",
-        ),
-        (
-            "{telemetry_hz: 5, idle_telemetry_hz: 10}",
-            "idle_telemetry_hz of 10 is more than telemetry_hz, 5; make it the smaller one",
-        ),
-    ],
-)
+@table("mqtt, message")
 def test_rates_of_telemetry_that_make_no_sense_are_refused(tmp_path: Path, mqtt: str, message: str) -> None:
     assert refusals(tmp_path, mqtt) == [f"arm.yaml:2: {message}"]

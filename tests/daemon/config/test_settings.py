@@ -11,10 +11,12 @@ import pytest
 
 from motiond.daemon.config.section import ConfigError
 from motiond.daemon.config.settings import json_schema, load_settings
+from tests.tables import table
 
 ROOT = Path(__file__).parents[3]
 FILES = ROOT / "tests" / "files"
-ARM = "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}}}\n"
+JOINTS = "joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}"
+ARM = f"robots: {{arm: {{driver: {{type: sim}}, {JOINTS}}}}}\n"
 
 
 def refusal(tmp_path: Path, text: str) -> str:
@@ -64,151 +66,11 @@ def test_every_mistake_is_told_at_once_with_its_line() -> None:
     assert str(caught.value).replace(str(file), "bad.yaml") == expected.rstrip("\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "arm.yaml:1: 'robots' is missing; the file needs it; add it"),
-        (
-            "- arm",
-            "arm.yaml:1: the file is of the wrong kind; it must be a mapping; write `key: value` under it",
-        ),
-        ("robots: {}", "arm.yaml:1: robots is empty; it needs at least one entry; add one"),
-        (
-            "robots: [",
-            (
-                "arm.yaml:2: not valid YAML; while parsing a flow node did not find expected node content; "
-                "is the file complete?"
-            ),
-        ),
-        (
-            "robots: {arm: {motions: [a.seq] driver: {type: sim}}}",
-            "arm.yaml:1: not valid YAML; a comma is missing before this place, or a bracket after it; add it",
-        ),
-        (
-            "robots:\n  -\n  name: arm\n    clock: real\n",
-            (
-                "arm.yaml:3: not valid YAML; the line is indented differently than those it belongs to; "
-                "indent the keys of an item deeper than its dash"
-            ),
-        ),
-        (
-            "robots: {arm: {motions: [a.seq,, b.seq]}}",
-            (
-                "arm.yaml:1: not valid YAML; a comma stands where a value is expected; "
-                "add the value before it, or remove the comma"
-            ),
-        ),
-        (
-            "robots:\n\tarm: 1",
-            "arm.yaml:2: not valid YAML; a tab stands in the indentation; indent with blanks",
-        ),
-        (
-            "robots:\n  arm:\n    driver: {type: sim}\n   clock: real",
-            (
-                "arm.yaml:4: not valid YAML; the line is indented differently than those it belongs to; "
-                "align the keys of a mapping and the dashes of a list"
-            ),
-        ),
-        (
-            "id: arm\n  robots: 1",
-            (
-                "arm.yaml:2: not valid YAML; a key stands where none may: it is indented too far, or it is "
-                "the second on its line; correct the indentation, or put a text with a colon in quotes"
-            ),
-        ),
-        (
-            "robots: !!python/none x",
-            (
-                "arm.yaml:1: not valid YAML; "
-                "could not determine a constructor for the tag 'tag:yaml.org,2002:python/none'"
-            ),
-        ),
-        ("robots: " + "[" * 100_000, "arm.yaml:1: nests too deeply; 64 levels do; flatten it"),
-        (
-            "id: \0",
-            "arm.yaml:1: not valid YAML; control characters are not allowed; remove the character",
-        ),
-        (
-            "robots: {arm: {driver: {type: sim}}}",
-            "arm.yaml:1: the robot has no joints; there is no model either; add model or joints",
-        ),
-        (
-            "robots: {arm: {driver: {type: sim}, joints: {a: {limits: {upper: 1, lower: 0}}}}}",
-            "arm.yaml:1: joint 'a' lacks limits (velocity); there is no model to take them from; set them",
-        ),
-        (
-            ARM + "mqtt:\n  broker: mqtt://host\n  listen: 127.0.0.1:1883",
-            "arm.yaml:4: 'listen' has no effect; only the embedded broker listens; remove it",
-        ),
-        (
-            ARM + "mqtt:\n  username: arm",
-            "arm.yaml:3: 'username' stands alone; a login needs name and password; add password_file",
-        ),
-        (
-            ARM + "mqtt: {broker: mqtt://host,\n  ca_file: ca.pem}",
-            "arm.yaml:3: 'ca_file' has no effect; mqtt:// does not encrypt; mqtts:// does; remove it",
-        ),
-        (
-            ARM + "mqtt: {broker: mqtts://host, key_file: key.pem}",
-            "arm.yaml:2: 'key_file' stands alone; a certificate needs its key; add cert_file",
-        ),
-        (
-            "robots: {arm: {driver: {type: sim}, model: {file: arm.hrdf, joint_names: [a, b, a]}}}",
-            "arm.yaml:1: 'a' stands twice; a joint has a name of its own; rename one",
-        ),
-        (
-            ARM + "mqtt: {protocol: 5}",
-            "arm.yaml:2: 'protocol' has no effect; the embedded broker speaks 3.1.1 only; remove it",
-        ),
-        (
-            ARM + "mqtt: {reconnect_min_s: 60}",
-            "arm.yaml:2: reconnect_min_s of 60 is more than reconnect_max_s, 30; make it the smaller one",
-        ),
-        (
-            ARM.replace("driver", "idle_rate_hz: 1.5, driver"),
-            (
-                "arm.yaml:1: idle_rate_hz is 1.5; a process without a tick for 1 s (stream_timeout_s) is "
-                "killed; make it 4 or more, or raise that"
-            ),
-        ),
-        (
-            ARM.replace("driver", "motion_joints: [a, a], driver"),
-            "arm.yaml:1: 'a' stands twice; a joint has one column; remove one",
-        ),
-        (
-            ARM.replace("driver", "lease: {takeover: false, ttl_s: 2.0}, driver"),
-            (
-                "arm.yaml:1: ttl_s has no effect; nobody needs a lease where required is not set; "
-                "add required: true"
-            ),
-        ),
-        (
-            ARM.replace("driver", "lease: {required: true, ttl_s: 0.1}, driver"),
-            (
-                "arm.yaml:1: robots.arm.lease.ttl_s is 0.1; it must be greater than or equal to 0.5; "
-                "correct it"
-            ),
-        ),
-        (
-            ARM.replace("driver", "motions: [waves, {path: up, upload: true}], driver"),
-            (
-                "arm.yaml:1: 'folder' is missing; robots.arm.motions.1 needs it; add it\n"
-                "arm.yaml:1: unknown key 'path'; robots.arm.motions.1 knows folder, upload, watch; "
-                "did you mean 'watch'?"
-            ),
-        ),
-        (
-            ARM.replace("driver", "motions: [5], driver"),
-            "arm.yaml:1: robots.arm.motions.0 is 5; it must be a mapping; write `key: value` under it",
-        ),
-        (
-            ARM + "realtime: {priority: 100}",
-            "arm.yaml:2: realtime.priority is 100; it must be less than or equal to 99; correct it",
-        ),
-    ],
+@table(
+    "text, message", ("robots: " + "[" * 100_000, "arm.yaml:1: nests too deeply; 64 levels do; flatten it")
 )
 def test_a_mistake_is_told_where_it_stands(tmp_path: Path, text: str, message: str) -> None:
-    assert refusal(tmp_path, text) == message
+    assert refusal(tmp_path, text.replace("JOINTS", JOINTS)) == message
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
@@ -242,47 +104,7 @@ MOVES = "joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}, driver: {typ
 AT_LEAST, AT_MOST = "greater than or equal to", "less than or equal to"
 
 
-@pytest.mark.parametrize(
-    ("option", "least", "most"),
-    [
-        ("approach.velocity", 1e-5, 1e5),
-        ("approach.acceleration", 1e-5, 1e7),
-        ("approach.jerk", 1e-5, 1e9),
-        ("approach.longest_s", 0.001, 3600),
-        ("start_tolerance", 0, 1),
-        ("tolerances.path", 1e-6, 1000),
-        ("tolerances.goal", 1e-6, 1000),
-        ("tolerances.goal_time_s", 0, 3600),
-        ("checks.effort_s", 0.001, 3600),
-        ("checks.stale_s", 0.001, 3600),
-        ("checks.stall_s", 0.001, 3600),
-        ("checks.stall_error", 1e-6, 1000),
-        ("exit_timeout_s", 0.001, 3600),
-        ("stop_duration_s", 0.001, 60),
-        ("max_skip_s", 1e-6, 10),
-        ("max_lateness_s", 0.001, 60),
-        ("idle_rate_hz", 1, 2000),
-        ("stream_timeout_s", 0.05, 600),
-        ("poses.home.a", -1e6, 1e6),
-        ("joints.b.offset", -1e6, 1e6),
-        ("joints.b.reduction", -1e6, 1e6),
-        ("joints.b.limits.lower", -1e6, 1e6),
-        ("joints.b.limits.upper", -1e6, 1e6),
-        ("joints.b.limits.velocity", 1e-5, 1e5),
-        ("joints.b.limits.acceleration", 1e-5, 1e7),
-        ("joints.b.limits.effort", 1e-6, 1e6),
-        ("joints.b.mimic.multiplier", -1e6, 1e6),
-        ("joints.b.mimic.offset", -1e6, 1e6),
-        ("joints.b.tolerances.path", 1e-6, 1000),
-        ("joints.b.tolerances.goal", 1e-6, 1000),
-        ("joints.b.tolerances.stall_error", 1e-6, 1000),
-        ("joints.b.tolerances.start_tolerance", 0, 1),
-        ("tolerances.goal.m", 1e-6, 1000),
-        ("checks.stall_error.rad", 1e-6, 1000),
-        ("start_tolerance.m", 0, 1),
-        ("approach.velocity.m", 1e-5, 1e5),
-    ],
-)
+@table("option, least, most")
 def test_every_number_has_bounds_that_are_told(
     tmp_path: Path, option: str, least: float, most: float
 ) -> None:
@@ -310,30 +132,7 @@ def test_every_number_has_bounds_that_are_told(
         assert float(words.partition(";")[0]) == bound
 
 
-@pytest.mark.parametrize(
-    ("robot", "message"),
-    [
-        (
-            "tolerances: {goal: {deg: 5}}",
-            "arm.yaml:1: robots.arm.tolerances.goal.deg is 'deg'; it must be rad, m",
-        ),
-        (
-            "start_tolerance: {}",
-            "arm.yaml:1: robots.arm.start_tolerance is empty; it needs at least one entry; add one",
-        ),
-        (
-            "checks: {stall_error: few}",
-            "arm.yaml:1: robots.arm.checks.stall_error is 'few'; it must be a valid number; correct it",
-        ),
-        (
-            "checks: {stall_error: {rad: null}}",
-            (
-                "arm.yaml:1: robots.arm.checks.stall_error.rad is of the wrong kind; "
-                "it must be a valid number; correct it"
-            ),
-        ),
-    ],
-)
+@table("robot, message")
 def test_a_number_by_unit_is_refused_where_it_stands(tmp_path: Path, robot: str, message: str) -> None:
     assert refusal(tmp_path, ARM.replace("driver", f"{robot}, driver", 1)) == message
 
@@ -465,16 +264,6 @@ def test_a_long_value_is_refused_as_fast_as_it_is_read(tmp_path: Path, value: st
     assert time.process_time() - begin_s < 2.0  # it was minutes
 
 
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        ("[choir, choir]", "'choir' stands twice; a robot is in a group once; remove one"),
-        (
-            f"[{', '.join(f'g{number}' for number in range(21))}]",
-            "robots.arm.groups has more than 20 entries; it takes no more; remove some",
-        ),
-    ],
-    ids=["twice", "many"],
-)
+@table("groups, message")
 def test_a_robot_is_in_each_of_at_most_twenty_groups_once(tmp_path: Path, groups: str, message: str) -> None:
     assert refusal(tmp_path, f"robots: {{arm: {{groups: {groups}, {MOVES}}}}}") == f"arm.yaml:1: {message}"

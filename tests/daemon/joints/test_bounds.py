@@ -30,19 +30,7 @@ ELBOW, FINGER = joint(-2.0, 2.0), joint(0.0, 0.04, "m")
 MIXED = {"elbow": ELBOW, "finger": FINGER}
 
 
-@pytest.mark.parametrize(
-    ("joints", "goal", "stall_error", "start_tolerance"),
-    [
-        ({"elbow": ELBOW}, 0.1, 0.05, 0.002),
-        ({"lid": joint(0.0, 0.05)}, 0.005, 0.0025, 0.0001),
-        ({"finger": FINGER}, 0.004, 0.002, 8e-5),
-        ({"finger": joint(0.0, 0.1, "m")}, 0.005, 0.0025, 1e-4),
-        ({"rail": joint(-3.0, 3.0, "m")}, 0.005, 0.0025, 1e-4),
-        ({"finger": FINGER | {"reduction": -200.0, "offset": 0.01}}, 0.004, 0.002, 8e-5),
-        ({"pinned": joint(0.0, 1e-9)}, 1e-10, 5e-11, 2e-12),
-    ],
-    ids=["arm", "tiny turn", "gripper", "wide gripper", "rail", "geared", "next to nothing"],
-)
+@table("joints, goal, stall_error, start_tolerance")
 def test_defaults_are_shares_of_the_range_and_no_more_than_is_usual_for_the_unit(
     joints: dict[str, dict[str, Any]], goal: float, stall_error: float, start_tolerance: float
 ) -> None:
@@ -68,17 +56,7 @@ def test_a_joint_without_limits_has_what_is_usual_for_its_unit() -> None:
     assert never_fails(joint_map, bounds) == ""
 
 
-@pytest.mark.parametrize(
-    ("options", "goal", "path"),
-    [
-        ({"goal": 0.3}, (0.3,), (None,)),
-        ({"goal": None}, (None,), (None,)),
-        ({"goal": {"rad": None}}, (None,), (None,)),
-        ({"path": 0.2}, (0.1,), (0.2,)),
-        ({"path": {"m": 0.2}}, (0.1,), (None,)),
-        ({"goal": {"rad": 0.7, "m": 0.001}}, (0.7,), (None,)),
-    ],
-)
+@table("options, goal, path")
 def test_a_robot_of_one_unit_may_have_one_number(
     options: dict[str, Any], goal: tuple[float | None], path: tuple[float | None]
 ) -> None:
@@ -111,18 +89,7 @@ def test_a_joint_may_have_tolerances_of_its_own() -> None:
     assert (bounds.stall_error[1], bounds.start_tolerance[1]) == (0.0005, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("option", "section", "value", "both"),
-    [
-        ("tolerances.path", {"tolerances": {"path": 0.2}}, "0.2", "{rad: 0.2, m: 0.01}"),
-        ("tolerances.goal", {"tolerances": {"goal": 0.1}}, "0.1", "{rad: 0.1, m: 0.005}"),
-        ("checks.stall_error", {"checks": {"stall_error": 0.1}}, "0.1", "{rad: 0.1, m: 0.0025}"),
-        ("start_tolerance", {"start_tolerance": 0.01}, "0.01", "{rad: 0.01, m: 0.0001}"),
-        ("approach.velocity", {"approach": {"velocity": 1.0}}, "1", "{rad: 1, m: 0.25}"),
-        ("approach.acceleration", {"approach": {"acceleration": 2.0}}, "2", "{rad: 2, m: 0.5}"),
-        ("approach.jerk", {"approach": {"jerk": 9.0}}, "9", "{rad: 9, m: 2.5}"),
-    ],
-)
+@table("option, section, value, both")
 def test_one_number_is_refused_where_joints_turn_and_slide(
     option: str, section: dict[str, Any], value: str, both: str
 ) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.joints.description import missing_limits
@@ -13,31 +11,17 @@ from motiond.daemon.tools.check import check_motions
 from tests.daemon.programs import run_here
 from tests.daemon.rig import Rig, ask
 from tests.robots import map_of
+from tests.tables import table
+
+if TYPE_CHECKING:
+    import pytest
 
 CONFIG = Path(__file__).parents[3] / "config"
 BOUNDED = {"lower": -1.0, "upper": 1.0, "acceleration": 5.0}
 WHY = "nothing keeps a motion from asking too much there; set `joints.NAME.limits`"
 
 
-@pytest.mark.parametrize(
-    ("limits", "told"),
-    [
-        ({"base": BOUNDED, "elbow": BOUNDED}, ""),
-        (
-            {"base": BOUNDED, "elbow": {"lower": -1.0, "upper": 1.0}},
-            f"no acceleration limit for elbow; {WHY}",
-        ),
-        (
-            {"base": {"lower": -1.0, "acceleration": 5.0}, "elbow": BOUNDED},
-            f"no position limit for base; {WHY}",
-        ),
-        (
-            {"base": {"upper": 1.0}, "elbow": {"lower": -1.0, "upper": 1.0}, "wrist": {}},
-            f"no position limit for base, wrist, and no acceleration limit for any joint; {WHY}",
-        ),
-    ],
-    ids=["all", "acceleration", "one side", "both"],
-)
+@table("limits, told")
 def test_joints_without_limits_are_named_in_one_warning(limits: dict[str, Any], told: str) -> None:
     assert missing_limits(map_of({name: {"limits": one} for name, one in limits.items()})) == told
 

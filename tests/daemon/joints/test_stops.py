@@ -10,6 +10,7 @@ import pytest
 from motiond.daemon.joints.stops import with_stops
 from motiond.formats import Coordinate, Joint, RobotModel
 from tests.robots import map_of
+from tests.tables import table
 
 LIMITS = {"lower": -1.0, "upper": 2.0, "velocity": 1.0}
 
@@ -19,17 +20,7 @@ def stops(joints: dict[str, dict[str, Any]], options: dict[str, Any], kind: str 
     return with_stops(kind, options, map_of(limited))
 
 
-@pytest.mark.parametrize(
-    ("joint", "lower", "upper"),
-    [
-        ({}, -1.0, 2.0),
-        ({"reduction": 2.0, "offset": 0.5}, -3.0, 3.0),
-        ({"reduction": -2.0}, -4.0, 2.0),
-        ({"reduction": -0.5, "offset": -1.0}, -1.5, -0.0),
-        ({"actuator": "servo"}, -1.0, 2.0),
-    ],
-    ids=str,
-)
+@table("joint, lower, upper")
 def test_limits_are_seen_through_the_transmission(joint: dict[str, Any], lower: float, upper: float) -> None:
     found, name = stops({"a": joint}, {}), joint.get("actuator", "a")
     assert found == {"lower_stop": {name: lower}, "upper_stop": {name: upper}}

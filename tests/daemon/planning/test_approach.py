@@ -13,6 +13,7 @@ from motiond.daemon.joints.bounds import joint_bounds
 from motiond.daemon.planning.approach import ApproachError, _way, plan_approach
 from motiond.daemon.trajectory.beyond import FROM_BEYOND
 from tests.robots import map_of, settings_of
+from tests.tables import table
 
 RATE_HZ = 500.0
 JOINTS: dict[str, dict[str, Any]] = {
@@ -187,25 +188,7 @@ def test_a_joint_that_may_not_move_is_told() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("velocity", "message"),
-    [
-        (
-            5e-4,
-            (
-                "the way to it takes 2000.020 s; joint 'base' is 1 rad away; "
-                "1000 s are allowed; go nearer first, or raise the bounds under `approach`"
-            ),
-        ),
-        (
-            1e-9,
-            (
-                "arm: no approach can be calculated; "
-                "check the limits of base, elbow, slide, and the bounds under `approach`"
-            ),
-        ),
-    ],
-)
+@table("velocity, message")
 def test_a_way_without_end_is_refused_before_memory_is_spent_on_it(velocity: float, message: str) -> None:
     slow = ApproachSettings().model_copy(update={"velocity": {"rad": velocity, "m": velocity}})
     robot = ROBOT.model_copy(update={"approach": slow})

@@ -18,6 +18,7 @@ from motiond.daemon.planning.violations import PlanError
 from motiond.formats import Motion
 from motiond.formats.model import hermite, pchip_slopes
 from tests.robots import map_of, settings_of
+from tests.tables import table
 
 MAX_RATE_HZ = 1000.0
 ELBOW: dict[str, dict[str, Any]] = {
@@ -95,40 +96,7 @@ def test_a_mimic_joints_own_column_is_left_out_with_a_warning() -> None:
     assert result.warnings == ("wave: columns of 'tip' are left out; these joints follow others",)
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (
-            [*np.linspace(0, 2.05, 621), 2.31],
-            (
-                "wave: joint 'elbow' reaches 2.31 rad at 1.242 s (frame 621); its upper limit is 2.09 rad; "
-                "lower the motion or raise `joints.elbow.limits.upper`"
-            ),
-        ),
-        (
-            [*np.linspace(0, -2, 620), -2.0000001],
-            (
-                "wave: joint 'elbow' reaches -2 rad at 1.240 s (frame 620); "
-                "its lower limit is -2 rad, passed by 1e-07 rad; "
-                "raise the motion or lower `joints.elbow.limits.lower`"
-            ),
-        ),
-        (
-            [0, np.nextafter(2.09, 3.0)],
-            (
-                "wave: joint 'elbow' reaches 2.09 rad at 0.002 s (frame 1); its upper limit is 2.09 rad, "
-                "passed by 4.44e-16 rad; lower the motion or raise `joints.elbow.limits.upper`"
-            ),
-        ),
-        (
-            [0, 0.004, 0.010, 0.010],
-            (
-                "wave: joint 'elbow' moves at 3 rad/s at 0.004 s (frame 2); its velocity limit is 2.5 rad/s; "
-                "slow it to 0.619 of its speed or raise `joints.elbow.limits.velocity`"
-            ),
-        ),
-    ],
-)
+@table("rows, message")
 def test_a_violation_tells_joint_time_frame_value_and_limit(rows: list[float], message: str) -> None:
     errors = str(refusal(motion(rows))).splitlines()
     assert message in errors
@@ -355,34 +323,13 @@ def test_a_slowed_plan_never_passes_a_limit(rows: Any, interpolation: str, max_r
         assert peak_speeds(result.positions, result.velocities, result.rate_hz).max() <= 50 * (1 + 1e-8)
 
 
-def keyed(times: list[float], names: tuple[str, ...] = ("elbow",)) -> Motion:
-    """Frames with times of their own, all at one place."""
-    return Motion("wave", names, 100.0, np.array(times), np.zeros((len(times), len(names))))
-
-
-@pytest.mark.parametrize(
-    ("times", "message"),
-    [
-        (
-            [0.0, 1.7e9],
-            (
-                "wave: 2 frames over 1.7e+09 s would become 3.4e+11 rows; "
-                "at most 120000 are made of them, 600 s at 200 Hz; check its times, which are in s"
-            ),
-        ),
-        (
-            [*range(0, 300_000, 1_000)],
-            (
-                "wave: 300 frames over 299000 s would become 5.98e+07 rows; "
-                "at most 150000 are made of them, 750 s at 200 Hz; check its times, which are in s"
-            ),
-        ),
-    ],
-)
-def test_a_far_time_is_refused_before_memory_is_spent_on_it(times: list[float], message: str) -> None:
+@table("frames, last_s, message")
+def test_a_far_time_is_refused_before_memory_is_spent_on_it(frames: int, last_s: float, message: str) -> None:
+    times = np.linspace(0.0, last_s, frames)
+    spread = Motion("wave", ("elbow",), 100.0, times, np.zeros((frames, 1)))
     tracemalloc.start()
     try:
-        assert str(refusal(keyed(times))) == message
+        assert str(refusal(spread)) == message
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()

@@ -13,6 +13,7 @@ from motiond.daemon.planning.planner import plan
 from motiond.daemon.planning.playback import Playback, PlaybackError, plan_playback, whole
 from motiond.formats import Motion
 from tests.robots import map_of, settings_of
+from tests.tables import table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,49 +56,13 @@ def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: PlaceRequ
     assert (passes.first, passes.last, passes.eases_in, passes.eases_out) == (row, 100, True, False)
 
 
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        (
-            {"first": PlaceRequest(frame=101)},
-            "wave: frame 101 is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
-        ),
-        (
-            {"first": PlaceRequest(time=1e6)},
-            "wave: 1e+06 s is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
-        ),
-        (
-            {"last": PlaceRequest(frame=10**9)},
-            (
-                f"wave: frame {10**9} is beyond its end; "
-                "its last frame is 100, at 1.000 s; name an earlier one"
-            ),
-        ),
-        (
-            {"last": PlaceRequest(time=1.5)},
-            "wave: 1.5 s is beyond its end; its last frame is 100, at 1.000 s; name an earlier one",
-        ),
-        (
-            {"first": PlaceRequest(marker="clab")},
-            "wave: no marker 'clab'; there are clap, bow; did you mean 'clap'?",
-        ),
-        (
-            {"first": PlaceRequest(frame=20), "last": PlaceRequest(frame=10)},
-            "wave: frame 20 comes after frame 10; the first must come first; exchange them",
-        ),
-        (
-            {"count": 2},
-            (
-                "wave: its last row is 1 rad from its first at joint 'elbow'; "
-                "that cannot be passed in one tick; choose seam approach, or ping-pong"
-            ),
-        ),
-    ],
-    ids=["frame", "far time", "far frame", "time", "marker", "order", "seam"],
-)
+@table("asked, message")
 def test_what_cannot_be_played_is_refused_with_the_reason(asked: dict[str, Any], message: str) -> None:
+    places = {
+        key: PlaceRequest(**value) if isinstance(value, dict) else value for key, value in asked.items()
+    }
     with pytest.raises(PlaybackError) as caught:
-        playback_of(RISE, **asked)
+        playback_of(RISE, **places)
     assert str(caught.value) == message
 
 

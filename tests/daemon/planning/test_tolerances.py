@@ -8,6 +8,7 @@ from motiond.daemon.ipc.messages import OFF
 from motiond.daemon.joints.bounds import ranges_of
 from motiond.daemon.planning.tolerances import ToleranceError, resolve
 from tests.robots import WIDE, map_of
+from tests.tables import table
 
 ARM = map_of(
     {
@@ -31,40 +32,7 @@ def test_0_stands_for_the_configured_one_and_minus_1_for_none() -> None:
     assert resolved({"shoulder": 0.0, "elbow": 0.2, "wrist": -1}) == [0.1, 0.2, OFF, OFF]
 
 
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        (
-            {"elbo": 0.1},
-            (
-                "arm: path_tolerance of an unknown joint 'elbo'; it has shoulder, elbow, wrist, finger; "
-                "did you mean 'elbow'?"
-            ),
-        ),
-        (
-            {"elbow": 5e-324},
-            (
-                "arm: path_tolerance of joint 'elbow' is 4.94066e-324; "
-                "the smallest is 1e-06, and 0 stands for the configured one; correct it"
-            ),
-        ),
-        (
-            {"elbow": -0.5},
-            (
-                "arm: path_tolerance of joint 'elbow' is -0.5; "
-                "0 stands for the configured one and -1 for none; "
-                "correct it"
-            ),
-        ),
-        (
-            {"finger": 0.02},
-            (
-                "arm: path_tolerance of joint 'finger' is 0.02; its range is 0.04 m, "
-                "so that it could hardly fail; make it less than 0.02, or -1 for none"
-            ),
-        ),
-    ],
-)
+@table("asked, message")
 def test_what_cannot_be_meant_is_refused_and_not_ignored(asked: dict[str, float], message: str) -> None:
     with pytest.raises(ToleranceError) as refusal:
         resolved(asked)
