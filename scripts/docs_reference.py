@@ -157,7 +157,7 @@ def http() -> str:
         yield from table(("path", "does", "body"), rows)
         yield from schemas(document["components"]["schemas"])
 
-    told = "Made of [openapi.json](../openapi.json). [HTTP](../http.md) tells more."
+    told = "Made of [openapi.json](../../daemon/http/openapi.json). [HTTP](../http.md) tells more."
     return page("Every path of HTTP", told, lines())
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 from .answering import add_headers
 from .live.clients import Live
 from .metrics.route import MetricsRoute
-from .routes.exchange import answer_refusals, answered
+from .routes.exchange import answer_refusals
 from .routes.groups import GroupRoutes
 from .routes.models import ModelRoutes
 from .routes.motions import MotionRoutes
-from .routes.page import page_routes
+from .routes.page import description, page_routes
 from .routes.robots import KNOWN, RobotRoutes
 from .security.guard import Guard
 from .security.login import Login
@@ -53,7 +52,7 @@ def _api_routes(served: Served, live: Live, metrics: MetricsRoute) -> list[web.R
     return [
         web.get("/metrics", metrics.serve),
         web.get("/api/ws", live.serve),
-        web.get("/api/openapi.json", _Description().serve),
+        web.get("/api/openapi.json", description().serve),
         web.get("/api/robots", robots.list_robots),
         web.get(f"/api/robots/{ROBOT}/{{subject:{'|'.join(KNOWN)}}}", robots.show),
         web.get(f"/api/robots/{ROBOT}/model", looks.show),
@@ -65,20 +64,3 @@ def _api_routes(served: Served, live: Live, metrics: MetricsRoute) -> list[web.R
         web.get("/api/fleet", groups.list_robots),
         web.post("/api/fleet/{group:[^/]+}/{verb:.+}", groups.act),
     ]
-
-
-class _Description:
-    """Serves the document on the interface, which takes a while to make."""
-
-    def __init__(self) -> None:
-        self._document: dict[str, Any] = {}
-
-    async def serve(self, _request: web.Request) -> web.Response:
-        self._document = self._document or await asyncio.to_thread(_made)
-        return answered(self._document)
-
-
-def _made() -> dict[str, Any]:
-    from .openapi import openapi  # noqa: PLC0415 - models of all answers, seldom asked for
-
-    return openapi()

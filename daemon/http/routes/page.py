@@ -1,4 +1,4 @@
-"""The page's own files, as they were built; kept in memory, with what a browser needs to keep them too."""
+"""Files as they were built, of the page and on the interface; kept in memory, and by browsers too."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ KINDS = {
     ".css": "text/css",
     ".svg": "image/svg+xml",
     ".txt": "text/plain",
+    ".json": "application/json",
     ".webmanifest": "application/manifest+json",
 }
 START = "index.html"
+OWN: Traversable = files("motiond.daemon.http")
 
 
 class PageFile:
-    """One file of the page, packed once: when it is first asked for."""
+    """One file, packed once: when it is first asked for."""
 
     def __init__(self, name: str, content: bytes) -> None:
         self._kind = KINDS[name[name.rindex(".") :]]
@@ -51,7 +53,15 @@ class PageFile:
 
 def page_routes() -> list[web.RouteDef]:
     """Return a route for each file of the page, and one for its start."""
-    folder: Traversable = files("motiond.daemon.http") / "static"
-    found = {one.name: PageFile(one.name, one.read_bytes()) for one in folder.iterdir() if one.is_file()}
+    found = {one.name: _file(one) for one in (OWN / "static").iterdir() if one.is_file()}
     routes = [web.get(f"/{name}", file.serve) for name, file in sorted(found.items())]
     return [web.get("/", found[START].serve), *routes]
+
+
+def description() -> PageFile:
+    """Return the document on the interface, which `make documents` has made."""
+    return _file(OWN / "openapi.json")
+
+
+def _file(path: Traversable) -> PageFile:
+    return PageFile(path.name, path.read_bytes())
