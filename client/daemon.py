@@ -197,7 +197,10 @@ class Daemon:
         expires = path != "" and verb not in UNEXPIRING and "expires_at" not in payload
         ahead_s: float | None = None
         while True:
-            await self._transport.until_connected()
+            if verb in STOPS and self._transport.stops_otherwise:
+                self._transport.refuse_closed()
+            else:
+                await self._transport.until_connected()
             if expires:
                 payload["expires_at"] = round(time.time() + deadline.left_s + (ahead_s or 0.0), 3)
             try:

@@ -242,14 +242,14 @@ class MachineTransport(SeveralTransport):
         self.place = "this machine"
         self._make_broker = make_broker
         self._at_broker: set[Asked] = set()
-        self._has_sockets = True
+        self.stops_otherwise = True
 
     async def open(self) -> None:
         """Connect to each daemon, or else to the broker."""
         try:
             await super().open()
         except NoAnswer as error:
-            self._places, self._has_sockets = [self._made(self._make_broker)], False
+            self._places, self.stops_otherwise = [self._made(self._make_broker)], False
             self.has_groups, self.place = False, self._places[0].place
             try:
                 await super().open()
@@ -264,7 +264,7 @@ class MachineTransport(SeveralTransport):
     async def _stop(
         self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline
     ) -> dict[str, Any]:
-        if not self._has_sockets:
+        if not self.stops_otherwise:
             return await super()._stop(path, verb, payload, deadline)
         places = [one for one in self._places if not one.is_gone]
         async with self._asking(places, path, verb, payload, deadline) as tasks:

@@ -67,6 +67,8 @@ class Transport(ABC):
     """Whether reports come without being followed."""
     has_groups = True
     """Whether a daemon is asked, which coordinates groups, and not a broker, at which each robot is asked."""
+    stops_otherwise = False
+    """Whether a stop has another way while there is no connection."""
     takes_no_result = ""
     """Why a result that was published may not have come, where there is more to say than that."""
 
@@ -144,9 +146,13 @@ class Transport(ABC):
         ConnectionLost
             If it was closed.
         """
+        self.refuse_closed()
+        await self.connected.wait()
+
+    def refuse_closed(self) -> None:
+        """Raise ConnectionLost if it was closed."""
         if self._task is None:
             raise ConnectionLost(f"{self.place}: the connection is closed; connect again")
-        await self.connected.wait()
 
     def lost(self) -> ConnectionLost:
         """Return that there is no connection any more, and why."""

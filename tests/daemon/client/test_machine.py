@@ -117,13 +117,15 @@ async def test_a_stop_that_no_daemon_here_has_done_goes_to_the_broker(
     assert [robots.verbs() for robots in here] == [[] for _ in answers]
 
 
+NO_BROKER = (
+    "mqtt://127.0.0.1:1883: no connection to the broker; nobody listens there; "
+    "start the daemon or the broker, or correct the URL"
+)
+
+
 async def test_who_may_not_ask_is_refused_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reason = "root may, the user that the daemon runs as, and the owner of its configuration"
     message = f"control: user {OTHER_USER} may not ask; {reason}; use sudo"
-    no_broker = (
-        "mqtt://127.0.0.1:1883: no connection to the broker; nobody listens there; "
-        "start the daemon or the broker, or correct the URL"
-    )
     async with daemons(tmp_path, dict(SOON)):
         with as_other_user(monkeypatch):
             async with connect() as daemon:
@@ -133,7 +135,7 @@ async def test_who_may_not_ask_is_refused_each_time(tmp_path: Path, monkeypatch:
                         await asked
                     assert caught.value.code == "NOT_ALLOWED"
                     assert str(caught.value).splitlines()[0] == message
-                assert str(caught.value).splitlines()[1:] == [no_broker]
+                assert str(caught.value).splitlines()[1:] == [NO_BROKER]
                 with pytest.raises(NoAnswer) as unknown:
                     await arm.report("state")
                 assert str(unknown.value) == f"arm: no state in 5 s; {message}"
@@ -146,3 +148,29 @@ async def test_where_nobody_is_believed_the_broker_is_asked(
         async with connect() as daemon:
             assert (await daemon.robot("arm").status(), daemon.place) == (status(), "mqtt://127.0.0.1:1883")
             assert await daemon.robot("arm").stop() == at_broker.answers["stop"]
+
+
+async def test_where_nobody_is_believed_and_no_broker_is_there_both_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        listening_as_other_user(monkeypatch, address_of(tmp_path / "motiond.yaml")),
+        pytest.raises(NoAnswer) as caught,
+    ):
+        async with connect():
+            pass
+    impostor, broker = str(caught.value).splitlines()
+    assert (f"of user {OTHER_USER} has the socket of its daemon" in impostor, broker) == (True, NO_BROKER)
+
+
+async def test_where_all_daemons_here_have_ended_a_stop_goes_to_the_broker(
+    tmp_path: Path, at_broker: Robots
+) -> None:
+    async with AsyncExitStack() as ending:
+        await ending.enter_async_context(daemons(tmp_path, dict(SOON)))
+        async with connect() as daemon:
+            await ending.aclose()
+            await asyncio.sleep(1.0)
+            assert await daemon.robot("arm").stop() == at_broker.answers["stop"]
+        with pytest.raises(NoAnswer, match="this machine: the connection is closed; connect again"):
+            await daemon.robot("arm").stop()
