@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import chrony, kernel
-from .state import ClockState, machine_id
+from .state import ClockState
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -65,15 +65,12 @@ class ClockMonitor:
 
         Chrony comes first, as it updates the kernel's state only with `rtcsync`.
         """
-        machine, tracking = machine_id(), self._tracking
-        if tracking is not None:
-            source = f"chrony: {tracking.source}"
+        if (tracking := self._tracking) is not None:
             return ClockState(
                 synchronised=True,
                 estimated_error_s=tracking.estimated_error_s,
                 max_error_s=tracking.max_error_s,
-                source=source,
-                machine=machine,
+                source=f"chrony: {tracking.source}",
             )
         try:
             reading = self._read_kernel()
@@ -81,13 +78,5 @@ class ClockMonitor:
             reading = None
         # The errors of a clock that is not synchronised are limits of the kernel and mean nothing.
         if reading is None or not reading.synchronised:
-            return ClockState(
-                synchronised=False, estimated_error_s=None, max_error_s=None, source=None, machine=machine
-            )
-        return ClockState(
-            synchronised=True,
-            estimated_error_s=reading.estimated_error_s,
-            max_error_s=reading.max_error_s,
-            source="kernel",
-            machine=machine,
-        )
+            return ClockState(synchronised=False)
+        return ClockState(*reading, source="kernel")

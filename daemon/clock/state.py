@@ -4,27 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
-
-@dataclass(frozen=True, slots=True)
-class ClockState:
-    """How well the clock of one machine is synchronised."""
-
-    synchronised: bool  # whether something keeps it to the time of others
-    estimated_error_s: float | None  # how far it probably is off; None where nobody estimates that
-    max_error_s: float | None  # how far it is off at most, if its source is right; None where nobody knows
-    source: str | None  # `chrony: 10.0.0.1`, or `kernel` where only that says that it is synchronised
-    machine: str | None  # the same for all whose clock this is; None where the kernel has none
-
-    def payload(self) -> dict[str, Any]:
-        """Return it as published, JSON-ready."""
-        return asdict(self)
 
 
 @cache
@@ -37,6 +22,24 @@ def machine_id(boot_id: Path = BOOT_ID) -> str | None:
         return hashlib.sha256(boot_id.read_bytes().strip()).hexdigest()[:16]
     except OSError:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class ClockState:
+    """How well the clock of one machine is synchronised."""
+
+    synchronised: bool  # whether something keeps it to the time of others
+    estimated_error_s: float | None = None  # how far it probably is off; None where nobody estimates that
+    max_error_s: float | None = (
+        None  # how far it is off at most, if its source is right; None where nobody knows
+    )
+    source: str | None = None  # `chrony: 10.0.0.1`, or `kernel` where only that says that it is synchronised
+    # the same for all whose clock this is; None where the kernel has none
+    machine: str | None = field(default_factory=machine_id)
+
+    def payload(self) -> dict[str, Any]:
+        """Return it as published, JSON-ready."""
+        return asdict(self)
 
 
 def unix_less_monotonic() -> float:

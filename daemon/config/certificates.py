@@ -1,7 +1,6 @@
 """From when until when certificates are valid, and which of them end soon.
 
-Of X.509 (RFC 5280, 4.1) it reads the validity alone: Python's `ssl` reads it of an authority's or a peer's
-certificate, but of no other file.
+Python's `ssl` reads that of an authority's or a peer's certificate, but of no other file.
 """
 
 from __future__ import annotations
@@ -24,8 +23,9 @@ log = logging.getLogger(__name__)
 SOON = timedelta(days=21)
 PEM = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 MOST_BYTES = 4_000_000
-SEQUENCE, VERSION, UTC_TIME = 0x30, 0xA0, 0x17
-LONG_FORM = 0x80
+UTC_TIME = 0x17
+VALIDITY = re.compile(rb"\x30[\x1e-\x22]" + 2 * rb"(\x17\x0d\d{12}Z|\x18\x0f\d{14}Z)")
+"""Two times in a sequence, in the forms of RFC 5280 (4.1.2.5); nothing before it in a certificate is such."""
 
 Kind = Literal["", "soon", "expired", "not yet"]
 
@@ -113,43 +113,15 @@ def of_der(certificate: bytes) -> Validity:
     Raises NoCertificate.
     """
     try:
-        signed = _content(_content(certificate))
-        if signed[0] == VERSION:
-            signed = _after(signed)
-        for _ in ("serial number", "signature", "issuer"):
-            signed = _after(signed)
-        times = _content(signed)
-        return Validity(_time(times), _time(_after(times)))
-    except (IndexError, ValueError) as error:
+        begins, ends = map(_time, VALIDITY.search(certificate).groups())  # type: ignore[union-attr]
+    except (AttributeError, ValueError) as error:
         raise NoCertificate("it is no certificate") from error
-
-
-def _bounds(der: bytes) -> tuple[int, int]:
-    """Return where the content of the first value begins and ends (X.690, 8.1)."""
-    length, begin = der[1], 2
-    if length >= LONG_FORM:
-        begin += length - LONG_FORM
-        length = int.from_bytes(der[2:begin], "big")
-    if begin + length > len(der):
-        raise ValueError("cut off")
-    return begin, begin + length
-
-
-def _content(der: bytes) -> bytes:
-    if der[0] != SEQUENCE:
-        raise ValueError("no sequence")
-    begin, end = _bounds(der)
-    return der[begin:end]
-
-
-def _after(der: bytes) -> bytes:
-    return der[_bounds(der)[1] :]
+    return Validity(begins, ends)
 
 
 def _time(der: bytes) -> datetime:
     """Read a time; years of two digits are those from 1950 to 2049 (RFC 5280, 4.1.2.5.1)."""
-    begin, end = _bounds(der)
-    text = der[begin:end].decode("ascii")
+    text = der[2:].decode("ascii")
     if der[0] == UTC_TIME:
         text = ("19" if text >= "50" else "20") + text
     return datetime.strptime(text, "%Y%m%d%H%M%SZ").replace(tzinfo=UTC)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from .section import Section, SettingError
 from .tls_files import check_tls_files
-from .types import LISTEN, FilePath, Rate, SecretFile, listening_place, split_place
+from .types import FilePath, Listen, Rate, SecretFile, split_place
 
 HOST = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$"
 
@@ -17,7 +17,7 @@ HOST = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$"
 class HttpSettings(Section):
     """Where the page and the HTTP interface are served, and who may use them."""
 
-    listen: Annotated[str, Field(pattern=LISTEN), BeforeValidator(listening_place(LISTEN))] = "127.0.0.1:8080"
+    listen: Listen = "127.0.0.1:8080"
     """Address and port; beyond the loopback, a token is demanded."""
     token_file: SecretFile | None = None
     """File whose first line is the token that everybody has to show, or systemd's credential as `%d/NAME`."""

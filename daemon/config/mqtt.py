@@ -13,7 +13,7 @@ from motiond.text import echoed
 from .secrets import without_password
 from .section import Section, SettingError
 from .tls_files import check_tls_files
-from .types import LEVELS, LISTEN, FilePath, Rate, SecretFile, listening_place, split_place
+from .types import LEVELS, FilePath, Listen, Rate, SecretFile, split_place
 
 LARGEST_PORT = 65535
 MOST_BROKERS = 16
@@ -46,7 +46,7 @@ class MqttSettings(Section):
     broker: Annotated[Brokers, Field(repr=False)] = "embedded"
     """`embedded` (inside the daemon), or `mqtt://[user:password@]host[:port]`, or `mqtts://…` for TLS, or
     `ws://…` and `wss://…` for WebSockets; or a list of such URLs: where one is gone, the next one is used."""
-    listen: Annotated[str, Field(pattern=LISTEN), BeforeValidator(listening_place(LISTEN))] = "127.0.0.1:1883"
+    listen: Listen = "127.0.0.1:1883"
     """Address and port of the embedded broker; an address of IPv6 in brackets."""
     base: Annotated[str, Field(min_length=1, max_length=200)] = "motiond"
     """First part of every topic: letters, digits, `_` and `-`, on levels apart by `/`."""

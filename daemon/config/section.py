@@ -7,7 +7,7 @@ ValueError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -16,6 +16,7 @@ from motiond.text import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from motiond.drivers import OptionProblem
     from motiond.formats import Problem
 
 
@@ -31,26 +32,6 @@ class Section(BaseModel):
     )
 
 
-class SettingProblem(Protocol):
-    """What is wrong with one option inside a section."""
-
-    @property
-    def option(self) -> tuple[str | int, ...]:
-        """Where it stands, below the section."""
-
-    @property
-    def problem(self) -> str:
-        """What is wrong."""
-
-    @property
-    def reason(self) -> str:
-        """Why that is so."""
-
-    @property
-    def hint(self) -> str:
-        """What to do about it."""
-
-
 class SettingError(ValueError):
     """A check of ours failed, for a validator to raise.
 
@@ -59,11 +40,11 @@ class SettingError(ValueError):
     at : str
         Where, with dots, relative to the section that was checked; '' is the section itself.
     message : str
-    problems : sequence of SettingProblem
+    problems : sequence of OptionProblem
         The mistakes by themselves, where there are several below `at`.
     """
 
-    def __init__(self, at: str, message: str, problems: Sequence[SettingProblem] = ()) -> None:
+    def __init__(self, at: str, message: str, problems: Sequence[OptionProblem] = ()) -> None:
         # pydantic takes no text with half characters, which stand for bytes of a path that are no UTF-8.
         super().__init__(printable(message))
         self.at = tuple(at.split(".")) if at else ()

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo
 
 from motiond.text import echoed
 
 from .secrets import is_credential
 from .section import SettingError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+LISTEN = r"^(\[[0-9A-Fa-f:.]+(%[0-9A-Za-z_.-]+)?\]|[^\s:\[\]]+):[0-9]{1,5}$"
 RAREST_HZ = 0.01
 LONGEST_NAME = 100
 NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -36,17 +34,11 @@ def topic_safe(name: str) -> str:
     return name
 
 
-def listening_place(pattern: str) -> Callable[[Any], Any]:
-    """Return what refuses a text that does not match, in words; the schema has the pattern."""
-
-    def check(value: Any) -> Any:
-        if isinstance(value, str) and not re.fullmatch(pattern, value):
-            raise SettingError(
-                "", f"'{echoed(value)}' cannot be listened to; it is not HOST:PORT; correct it"
-            )
-        return value
-
-    return check
+def _listening_place(value: Any) -> Any:
+    """Refuse a text that is none in words; the schema has the pattern."""
+    if isinstance(value, str) and not re.fullmatch(LISTEN, value):
+        raise SettingError("", f"'{echoed(value)}' cannot be listened to; it is not HOST:PORT; correct it")
+    return value
 
 
 def _resolved_secret(path: Path, info: ValidationInfo) -> Path:
@@ -71,6 +63,7 @@ Name = Annotated[str, AfterValidator(topic_safe)]
 Text = Annotated[str, Field(min_length=1)]
 Word = Annotated[str, Field(min_length=1, max_length=60)]
 FilePath = Annotated[Path, AfterValidator(resolved_path)]
+Listen = Annotated[str, Field(pattern=LISTEN), BeforeValidator(_listening_place)]
 SecretFile = Annotated[Path, AfterValidator(_resolved_secret)]
 """A file, or a credential of systemd's as `%d/NAME`."""
 
@@ -110,7 +103,6 @@ def by_unit(*, rad: float, m: float) -> dict[Unit, float]:
     return {"rad": rad, "m": m}
 
 
-LISTEN = r"^(\[[0-9A-Fa-f:.]+(%[0-9A-Za-z_.-]+)?\]|[^\s:\[\]]+):[0-9]{1,5}$"
 LOOPBACKS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 # what a configuration may name
 
 

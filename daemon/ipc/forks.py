@@ -23,31 +23,20 @@ BORN, ENDED, REFUSED = b"b", b"e", b"r"
 
 @dataclass(frozen=True, slots=True)
 class ForkRequest:
-    """A process that the daemon asks for.
+    """A process that the daemon asks for; or that a driver be loaded, without sockets and without an answer.
 
-    - `robot`, `driver`: the robot whose stream it is to run, and the type of its driver
+    - `driver`: the type of its driver
+    - `robot`: the robot whose stream it is to run; None where the driver is to be loaded alone
     """
 
-    robot: str
     driver: str
+    robot: str | None = None
 
     def encode(self) -> bytes:
         """Return the packet."""
         return orjson.dumps(self)
 
 
-@dataclass(frozen=True, slots=True)
-class LoadRequest:
-    """A type of driver that processes will be asked for with; it comes without sockets, and has no answer."""
-
-    driver: str
-
-    def encode(self) -> bytes:
-        """Return the packet."""
-        return orjson.dumps(self)
-
-
-def decode(packet: bytes) -> ForkRequest | LoadRequest:
+def decode(packet: bytes) -> ForkRequest:
     """Read a packet."""
-    fields = orjson.loads(packet)
-    return ForkRequest(**fields) if "robot" in fields else LoadRequest(**fields)
+    return ForkRequest(**orjson.loads(packet))

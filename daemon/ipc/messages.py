@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import orjson
 
@@ -332,35 +332,7 @@ Command: TypeAlias = (
     | Shutdown
 )
 Notice: TypeAlias = Ready | Failed | Lost | Changed | Reached | Rebooted | Happened
-_TYPES: dict[str, type[Command | Notice]] = {
-    kind.__name__: kind
-    for kind in (
-        Setup,
-        Heartbeat,
-        Enable,
-        Disable,
-        Play,
-        Pause,
-        Resume,
-        Speed,
-        Seek,
-        Stop,
-        Estop,
-        Reset,
-        Reboot,
-        Inject,
-        Shutdown,
-        Ready,
-        Failed,
-        Lost,
-        Changed,
-        Reached,
-        Rebooted,
-        Happened,
-    )
-}
-
-
+_TYPES: dict[str, type[Command | Notice]] = {kind.__name__: kind for kind in get_args(Command | Notice)}
 _NESTED: dict[str, type[CheckLimits | WayBounds | Passes]] = {
     "limits": CheckLimits,
     "ways": WayBounds,

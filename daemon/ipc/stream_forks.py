@@ -11,17 +11,34 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
-from .forks import LEAN, LoadRequest
+from .forks import LEAN, ForkRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
-    from .forks import ForkRequest
-
 END_PATIENCE_S = 5.0
 OWES_S = 0.4
 """A server that has not reported for so long how a process ended hangs; it is started again after 0.5 s."""
+
+
+def start_beside(module: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start a module of ours as a process, and return it with our end of the socket pair that it serves."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
+                [sys.executable, "-P", "-m", module, str(theirs.fileno())],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, **LEAN},
+                start_new_session=True,  # a terminal that closes must not end it
+            )
+        except BaseException:
+            ours.close()
+            raise
+    return process, ours
 
 
 class StreamForks:
@@ -49,69 +66,35 @@ class StreamForks:
         return None if self._server is None else self._server.pid
 
     def start(self) -> socket.socket:
-        """Start the server if there is none, without waiting until it is ready.
+        """Return where the server takes requests; start it if there is none, without waiting for it.
 
-        Returns
-        -------
-        socket
-            Where it takes requests.
-
-        Raises
-        ------
-        OSError
-            If the system has no descriptors, processes or memory left.
+        Raises OSError if the system has no descriptors, processes or memory left.
         """
         if self._requests is not None and self._server is not None and self._server.poll() is None:
             return self._requests
         self.end()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            try:
-                self._server = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
-                    [sys.executable, "-P", "-m", "motiond.daemon.stream", str(theirs.fileno())],
-                    pass_fds=(theirs.fileno(),),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    env={**os.environ, **LEAN},
-                    start_new_session=True,  # a terminal that closes must not end it
-                )
-            except BaseException:
-                ours.close()
-                raise
-        ours.setblocking(False)
-        self._requests = ours
-        return ours
+        self._server, self._requests = start_beside("motiond.daemon.stream")
+        self._requests.setblocking(False)
+        return self._requests
 
     def load(self, drivers: Iterable[str]) -> None:
         """Let the server load drivers meanwhile, so that the first process with each is ready sooner.
 
-        Where the server does not take that, it loads them with the first process.
-
-        Raises
-        ------
-        OSError
-            If there is no server to be had.
+        Where the server does not take that, it loads them with the first process. Raises OSError if there is
+        no server to be had.
         """
         server = self.start()
         with suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
             for driver in drivers:
-                server.send(LoadRequest(driver).encode())
+                server.send(ForkRequest(driver).encode())
 
     def fork(self, request: ForkRequest, channel: socket.socket, report: socket.socket) -> None:
         """Ask for a process, without waiting for it.
 
-        Parameters
-        ----------
-        request : ForkRequest
-        channel : socket
-            Its end of the channel.
-        report : socket
-            Where the server reports on it.
+        - `channel`: its end of the channel
+        - `report`: where the server reports on it
 
-        Raises
-        ------
-        OSError
-            If there is no server to be had, or it does not listen.
+        Raises OSError if there is no server to be had, or it does not listen.
         """
         if self._hangs():
             self.kill()
@@ -139,13 +122,7 @@ class StreamForks:
         return any(time.monotonic() - since_s > OWES_S for _, since_s in self._owed)
 
     def signal(self, _pid: int, pidfd: int, number: signal.Signals) -> None:
-        """Send a process a signal.
-
-        Raises
-        ------
-        ProcessLookupError
-            If it has ended.
-        """
+        """Send a process a signal. Raises ProcessLookupError if it has ended."""
         signal.pidfd_send_signal(pidfd, number)
 
     def kill(self) -> None:

@@ -11,20 +11,19 @@ from __future__ import annotations
 import errno
 import logging
 import math
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
-from motiond.formats import MOST_PROBLEMS, FormatError, load_motions
+from motiond.formats import MOST_PROBLEMS, FormatError
 from motiond.text import listed, nearest, printable, quoted_briefly, shortened
 
 from ..joints import JointMapError
 from .markers import SUFFIX, marker_file, read_markers
 from .planner import Plan, plan
-from .reader import list_places
+from .reader import MotionReader, list_places
 from .violations import ROUNDING, PlanError
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..joints import JointMap
     from .markers import Marker
-    from .reader import Listing, MotionReader
+    from .reader import Listing
     from .violations import Violation
 
 log = logging.getLogger(__name__)
@@ -152,10 +151,8 @@ class MotionLibrary:
     settings : RobotSettings
     max_rate_hz : float
         The highest rate at which the driver takes setpoints, where it is known already.
-    load : callable
-        Reads the motions of a file: a `MotionReader`'s.
     reader : MotionReader, optional
-        Whose `load_motions` that is; it rests when no more files are to be read for now.
+        Reads motion files; by default each here, whatever its size. It rests when no more are to be read.
     min_rate_hz : float
         The lowest rate, below which its actuators would release between two setpoints.
 
@@ -174,7 +171,6 @@ class MotionLibrary:
         joint_map: JointMap,
         settings: RobotSettings,
         max_rate_hz: float = math.inf,
-        load: Callable[[Path], list[Motion]] = load_motions,
         *,
         reader: MotionReader | None = None,
         min_rate_hz: float = 0.0,
@@ -183,7 +179,7 @@ class MotionLibrary:
         self._settings = settings
         self.max_rate_hz = max_rate_hz
         self._min_rate_hz = min_rate_hz
-        self._load, self._reader = load, reader
+        self._reader = reader or MotionReader(small_bytes=math.inf)
         self.files_read = 0
         self.problems: tuple[str, ...] = ()
         self._files: dict[Path, _File] = {}
@@ -213,21 +209,14 @@ class MotionLibrary:
         bool
             Whether all was read.
         """
-        with self._reading():
-            return self._load_all(stopped, may_read)
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
         try:
-            yield
+            return self._load_all(stopped, may_read)
         finally:
-            if self._reader is not None:
-                self._reader.rest()
+            self._reader.rest()
 
     def end_reading(self) -> None:
         """Let whatever is being read in a thread end soon; nothing comes of it."""
-        if self._reader is not None:
-            self._reader.kill()
+        self._reader.kill()
 
     def _load_all(self, stopped: Callable[[], bool], may_read: Callable[[Path], bool] | None) -> bool:
         found = list_places(self._settings.motion_places)
@@ -279,8 +268,10 @@ class MotionLibrary:
 
     def check(self, path: Path) -> tuple[Entry, ...]:
         """Read and plan a file that is not in the library, and return what its entries would be."""
-        with self._reading():
+        try:
             return self._read_whole(path, {})
+        finally:
+            self._reader.rest()
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
@@ -382,7 +373,7 @@ class MotionLibrary:
     def _read(self, path: Path, stamps: dict[Path, Stamp]) -> Iterator[Entry]:
         """Yield the entries of a file, and note how each marker file looks before it is read or missed."""
         try:
-            motions = self._load(path)
+            motions = self._reader.load_motions(path)
         except FormatError as error:
             _refuse_passing(error)
             stamps[marker_file(path)] = stamp_of(marker_file(path))

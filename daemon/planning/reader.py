@@ -10,7 +10,6 @@ import errno
 import os
 import socket
 import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -23,7 +22,7 @@ from motiond.formats.worker import LONGEST_PATH, taken
 from motiond.formats.worker import MOTIONS as HOLDS_MOTIONS
 from motiond.text import printable
 
-from ..ipc.forks import LEAN
+from ..ipc.stream_forks import start_beside
 from .markers import SUFFIX, marker_file
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class MotionReader:
     def __init__(
         self,
         *,
-        small_bytes: int = SMALL_BYTES,
+        small_bytes: float = SMALL_BYTES,
         patience_s: float = PATIENCE_S,
         bytes_a_second: float = BYTES_A_SECOND,
         end_within_s: float = END_WITHIN_S,
@@ -122,22 +121,8 @@ class MotionReader:
         if self._requests is not None and self._process is not None and self._process.poll() is None:
             return self._requests
         self._end()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            try:
-                self._process = subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
-                    [sys.executable, "-P", "-m", "motiond.formats.worker", str(theirs.fileno())],
-                    pass_fds=(theirs.fileno(),),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    env={**os.environ, **LEAN},
-                    start_new_session=True,
-                )
-            except BaseException:
-                ours.close()
-                raise
-        self._requests = ours
-        return ours
+        self._process, self._requests = start_beside("motiond.formats.worker")
+        return self._requests
 
     def _end(self) -> int | None:
         """End the process, and return how it ended."""

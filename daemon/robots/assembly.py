@@ -101,14 +101,8 @@ def _make_library(name: str, robot: RobotSettings, joint_map: JointMap, driver: 
     bounds = joint_bounds(narrowed, robot)
     for warning in filter(None, (missing_limits(narrowed), never_fails(narrowed, bounds))):
         log.warning("%s: %s", name, warning)
-    reader = MotionReader()
     return MotionLibrary(
-        narrowed,
-        robot,
-        driver.max_rate_hz,
-        reader.load_motions,
-        reader=reader,
-        min_rate_hz=driver.min_rate_hz,
+        narrowed, robot, driver.max_rate_hz, reader=MotionReader(), min_rate_hz=driver.min_rate_hz
     )
 
 

@@ -92,11 +92,6 @@ class TrajectoryClock:
         """Whether the rate has come down to 0."""
         return self.rate == 0.0 and self._ramp is None
 
-    @property
-    def rows_to_rest(self) -> float:
-        """How many rows a stop from here would take; the stopping distance on the path."""
-        return self._ramp_from(*self._state_after(0), 0.0).end - self.position
-
     def _follow(self, ramp: Ramp, target: float) -> None:
         self._heading = self._heading_at(*self._state_after(0)[1:])
         self._ramp, self._target = ramp, target

@@ -68,7 +68,7 @@ class StreamProcess:
             on_failure.callback(loop.remove_reader, self._channel.fileno())
             loop.add_reader(self._reports.fileno(), self._receive)
             on_failure.callback(loop.remove_reader, self._reports.fileno())
-            forks.fork(ForkRequest(setup.robot, setup.driver), theirs, theirs_reports)
+            forks.fork(ForkRequest(setup.driver, setup.robot), theirs, theirs_reports)
             on_failure.pop_all()
 
     def _receive(self) -> None:

@@ -17,7 +17,7 @@ from setproctitle import setproctitle
 
 from motiond.drivers import DriverConfigError, driver_class
 
-from ...ipc.forks import BORN, ENDED, REFUSED, REPORT, REQUEST_BYTES, ForkRequest, LoadRequest, decode
+from ...ipc.forks import BORN, ENDED, REFUSED, REPORT, REQUEST_BYTES, ForkRequest, decode
 from ..locks import TITLE
 
 SERVER_TITLE = "motiond fork server"
@@ -57,7 +57,7 @@ class ForkServer:
                     return None
                 request = decode(packet)
                 _load(request.driver)
-                if isinstance(request, LoadRequest):
+                if request.robot is None:
                     continue
                 channel, reports = fds
                 if self._fork(request, socket.socket(fileno=reports)):

@@ -12,6 +12,7 @@ import pytest
 
 from motiond.daemon.planning import library, reader
 from motiond.daemon.planning.library import Entry, MotionLibrary
+from motiond.daemon.planning.reader import MotionReader
 from motiond.drivers.limits import ActuatorLimits
 from motiond.formats import load_motions
 from motiond.formats.io import open_regular, source
@@ -44,8 +45,17 @@ def write(path: Path, *rows: float, label: str = "elbow") -> Path:
     return path
 
 
+class Reader(MotionReader):
+    def __init__(self, load: Callable[[Path], list[Motion]]) -> None:
+        super().__init__()
+        self._load = load
+
+    def load_motions(self, path: Path) -> list[Motion]:
+        return self._load(path)
+
+
 def library_of(*places: Path, load: Callable[[Path], list[Motion]] = load_motions) -> MotionLibrary:
-    motions = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=list(places)), load=load)
+    motions = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=list(places)), reader=Reader(load))
     motions.load_all()
     return motions
 
@@ -483,7 +493,7 @@ def test_loading_ends_before_the_next_file_once_it_is_told_to(tmp_path: Path) ->
         read.append(path.name)
         return load_motions(path)
 
-    motions = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=[tmp_path]), load=load)
+    motions = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=[tmp_path]), reader=Reader(load))
     assert not motions.load_all(lambda: len(read) == 2)
     assert (read, [*motions]) == (["a.seq", "b.seq"], [])
     assert motions.load_all()

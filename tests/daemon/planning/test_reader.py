@@ -49,7 +49,7 @@ def test_without_descriptors_for_a_process_what_was_held_stays(
     file = write(tmp_path / "wave.seq")
     reader = MotionReader(small_bytes=file.stat().st_size)
     settings = settings_of(ELBOW, motions=[file])
-    library = MotionLibrary(map_of(ELBOW), settings, load=reader.load_motions, reader=reader)
+    library = MotionLibrary(map_of(ELBOW), settings, reader=reader)
     library.load_all()
     before = library.get("wave")
     assert before is not None

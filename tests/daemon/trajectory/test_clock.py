@@ -55,7 +55,6 @@ def ticks_of(clock: TrajectoryClock, count: int) -> tuple[Floats, Floats]:
 def test_a_full_ramp_to_rest_takes_the_time_it_is_allowed_and_half_as_many_rows() -> None:
     clock = started(1.0, MAX_SLOPE)
     clock.advance(11)
-    assert clock.rows_to_rest == pytest.approx(25.0)
     clock.aim(0.0)
     places, rates = ticks_of(clock, 60)
     assert places[-1] == pytest.approx(10 + 25.0)
