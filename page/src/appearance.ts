@@ -13,8 +13,9 @@ function media(query: string) {
 
 const prefersDark = media("(prefers-color-scheme: dark)");
 /** Whether the motions have a column of their own. */
-export const wide = media("(min-width: 1240px)");
-export const narrow = media("(max-width: 760px)");
+export const wide = media("(min-width: 1240px) and (min-height: 501px)");
+/** A phone, upright or not: what is needed at once stands at the bottom. */
+export const small = media("(max-width: 760px), (max-height: 500px)");
 
 export const dark = computed(() => (theme.value === "auto" ? prefersDark.value : theme.value === "dark"));
 effect(() => {

@@ -2,9 +2,10 @@
 
 import { signal, useComputed } from "@preact/signals";
 import { STATE_WORDS, clock } from "./format";
-import { narrow } from "./appearance";
+import { small } from "./appearance";
 import { gate, refusal } from "./permission";
 import { command, daemon, daemonId, fleet, heard, link, locked, lostSince, robots, takeControl, theme } from "./store";
+import { TorqueSwitch } from "./torque";
 import type { Daemon } from "./messages";
 import type { Robot } from "./store";
 
@@ -36,7 +37,7 @@ export function Header({ robot }: { robot: Robot | null }) {
       {robot && (
         <div class="stops">
           <Reset robot={robot} />
-          {!narrow.value && <StopButton robot={robot} />}
+          {!small.value && <StopButton robot={robot} />}
           <EstopButton robot={robot} />
         </div>
       )}
@@ -58,7 +59,6 @@ export function StateBadge({ robot }: { robot: Robot }) {
 }
 
 function ConnectionState({ robot }: { robot: Robot | null }) {
-  const torque = robot?.state.value?.torque;
   const lost = useComputed(() => (lostSince.value ? clock((now.value - lostSince.value.getTime()) / 1000) : ""));
   if (link.value !== "connected") {
     return (
@@ -74,7 +74,7 @@ function ConnectionState({ robot }: { robot: Robot | null }) {
         Connected to {daemonId}{daemon.value && othersOf(daemon.value)}
       </span>
       {daemon.value?.broker === "lost" && <span class="bad">Broker lost</span>}
-      {robot && robot.online.value && <span class={torque ? "torque on" : "torque"}>Torque {torque ? "on" : "off"}</span>}
+      {robot?.online.value && <TorqueSwitch robot={robot} />}
     </p>
   );
 }

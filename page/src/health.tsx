@@ -2,9 +2,9 @@
 
 import { useSignal } from "@preact/signals";
 import { fixed, span } from "./format";
-import { gate } from "./permission";
 import type { DiagnosticsReport, Spread } from "./protocol";
-import { command, daemon } from "./store";
+import { daemon } from "./store";
+import { TorqueSwitch } from "./torque";
 import type { Robot } from "./store";
 
 export function Health({ robot }: { robot: Robot }) {
@@ -19,15 +19,13 @@ export function Health({ robot }: { robot: Robot }) {
 }
 
 function Torque({ robot }: { robot: Robot }) {
-  const on = robot.state.value?.torque ?? false;
   return (
     <>
       <div class="panel-head">
         <h2>Actuators</h2>
         <span class="unit">{robot.description.value?.driver}, motiond {robot.description.value?.version}</span>
         <span class="space" />
-        <span>Torque {on ? "on" : "off"}</span>
-        <button {...gate(robot, "torque")} onClick={() => void command(robot, on ? "disable" : "enable")}>Switch {on ? "off" : "on"}</button>
+        <TorqueSwitch robot={robot} />
       </div>
       <Voltages robot={robot} />
     </>

@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import "./page.css";
 import { useEffect, useRef } from "preact/hooks";
 import { render } from "preact";
-import { narrow, wide } from "./appearance";
+import { small, wide } from "./appearance";
 import { Header, StopButton, helpOpen } from "./header";
 import { Health } from "./health";
 import { Joints } from "./joints";
@@ -14,6 +14,7 @@ import { refusal } from "./permission";
 import { Overview } from "./overview";
 import { Player } from "./player";
 import { close, preview } from "./preview";
+import { dragOver, drop, dropsOver } from "./upload";
 import { VIEWS, href, robotName, view } from "./route";
 import { SceneView } from "./scene";
 import { command, connection, daemonId, dismiss, fleet, heard, link, notices, notify, robots } from "./store";
@@ -35,9 +36,9 @@ function Page() {
   return (
     <>
       <Header robot={robot} />
+      {!robot && <Notices />}
       {robot ? <RobotPage key={robot.name} robot={robot} /> : <Overview />}
-      {robot && narrow.value && <footer class="bottom"><StopButton robot={robot} /></footer>}
-      <Notices />
+      {robot && small.value && <footer class="bottom"><Notices /><Player robot={robot} /><StopButton robot={robot} /></footer>}
       <Help />
     </>
   );
@@ -47,11 +48,14 @@ function RobotPage({ robot }: { robot: Robot }) {
   const shown = wide.value && view.value === "motions" ? "joints" : view.value;
   const stale = !heard.value;
   return (
-    <main class={`robot${wide.value ? " wide" : ""}${stale ? " stale" : ""}`}>
+    <main
+      class={`robot${wide.value ? " wide" : ""}${stale ? " stale" : ""}${dropsOver.value ? " over" : ""}`}
+      onDragOver={(event) => dragOver(event, robot)} onDragLeave={() => (dropsOver.value = false)} onDrop={(event) => drop(event, robot)}
+    >
       {wide.value && <aside class="side"><Motions robot={robot} /></aside>}
       <div class="stage">
         <SceneView robot={robot} />
-        <Player robot={robot} />
+        {!small.value && <><Notices /><Player robot={robot} /></>}
       </div>
       <div class="side">
         <nav class="views" aria-label="Views">
@@ -127,11 +131,11 @@ function onKey(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
-/** A browser opens a file that is dropped beside its place, instead of the page and its stops. */
+/** A browser opens a file that is dropped where no robot takes it, instead of the page and its stops. */
 function onDrag(event: DragEvent): void {
   if (event.defaultPrevented) return;
   event.preventDefault();
-  if (event.type === "drop") notify("The file was dropped beside the place for motions; nothing was sent.");
+  if (event.type === "drop") notify("No robot here takes files; nothing was sent.");
   else if (event.dataTransfer) event.dataTransfer.dropEffect = "none";
 }
 

@@ -5,12 +5,11 @@ import { useEffect, useRef } from "preact/hooks";
 import { clock, fixed, timeOfDay } from "./format";
 import { now } from "./header";
 import { fetching, open } from "./preview";
-import type { Answer } from "./messages";
 import type { ListedMotion } from "./protocol";
-import { upload } from "./connection";
-import { gate, refusal } from "./permission";
+import { gate } from "./permission";
 import { command, fleet, link, notify } from "./store";
 import type { Robot } from "./store";
+import { Upload } from "./upload";
 
 /** So many motions are drawn at first, and more when one gets there: a thousand would keep the page busy. */
 const ROWS = 40;
@@ -64,6 +63,7 @@ export function Motions({ robot }: { robot: Robot }) {
         <input id="search" type="search" placeholder="Search (/)" aria-label="Search motions" value={search.value} onInput={(event) => (search.value = event.currentTarget.value)} />
         <button class="quiet" {...gate(robot, "command", "Read the motions' files again")} aria-busy={robot.pending.value.has("motions/reload")} onClick={() => robot.pending.peek().has("motions/reload") || void command(robot, "motions/reload")}>Reload</button>
       </div>
+      <Upload robot={robot} />
       <PlayOptions robot={robot} />
       <Queue robot={robot} />
       <ul class="list">
@@ -73,7 +73,6 @@ export function Motions({ robot }: { robot: Robot }) {
       {report && shown.length === 0 && <p class="empty">{report.motions.length ? "No motion has this in its name." : "There are no motions. The configuration's `motions` names files and folders."}</p>}
       {!report && <p class="empty">The motions are being read.</p>}
       {report?.more && <p class="empty">{report.more} more are not listed; they can be played by name with motiond play.</p>}
-      {robot.description.value?.upload && !fleet.value && <Upload robot={robot} />}
     </section>
   );
 }
@@ -114,6 +113,8 @@ function PlayOptions({ robot }: { robot: Robot }) {
 function Motion({ robot, motion }: { robot: Robot; motion: ListedMotion }) {
   const plays = robot.moving.value && robot.state.value?.motion === motion.name;
   const busy = robot.moving.value;
+  const tooFast = !!motion.max_speed && robot.options.speed.value > motion.max_speed;
+  const playing = tooFast ? { disabled: true, title: `At ${robot.options.speed.value}× it would exceed a limit; ${fixed(motion.max_speed, 2)}× is the fastest` } : gate(robot, "play", busy ? "Play it after what plays now" : "Play it");
   const all = robot.jointNames.value.length;
   return (
     <li class={`motion${plays ? " plays" : ""}${motion.ok ? "" : " refused"}`}>
@@ -131,7 +132,7 @@ function Motion({ robot, motion }: { robot: Robot; motion: ListedMotion }) {
         <span class="space" />
         {motion.ok && !fleet.value && <button class="quiet" disabled={link.value !== "connected"} aria-busy={fetching.value === motion.name} aria-label={`Preview ${motion.name}`} title="Look at it before anything moves" onClick={() => fetching.peek() === motion.name || void open(robot, motion.name)}>Preview</button>}
         {motion.ok && (
-          <button class={busy ? "play" : "play main"} {...gate(robot, "play", busy ? "Play it after what plays now" : "Play it")} aria-busy={robot.pending.value.has("play")} aria-label={`${busy ? "Queue" : "Play"} ${motion.name}`} onClick={() => void play(robot, motion.name)}>
+          <button class={busy ? "play" : "play main"} {...playing} aria-busy={robot.pending.value.has("play")} aria-label={`${busy ? "Queue" : "Play"} ${motion.name}`} onClick={() => void play(robot, motion.name)}>
             {busy ? "Queue" : "Play"}
           </button>
         )}
@@ -198,57 +199,4 @@ function Queue({ robot }: { robot: Robot }) {
       </ol>
     </section>
   );
-}
-
-/** The whole answer about a file. */
-interface Report {
-  file: string;
-  ok: boolean;
-  text: string;
-}
-
-function Upload({ robot }: { robot: Robot }) {
-  const over = useSignal(false);
-  const busy = useSignal(false);
-  const reports = useSignal<Report[]>([]);
-  const send = async (files: FileList | null) => {
-    if (!files?.length) return;
-    const why = refusal(robot, "command");
-    if (why) return notify(`${why}; nothing was sent.`);
-    busy.value = true;
-    reports.value = [];
-    for (const file of files) reports.value = [...reports.value, reportOf(file.name, await upload(robot.name, file, await robot.control.proof()))];
-    busy.value = false;
-  };
-  return (
-    <div
-      class={over.value ? "upload over" : "upload"}
-      onDragOver={(event) => { event.preventDefault(); over.value = true; }}
-      onDragLeave={() => (over.value = false)}
-      onDrop={(event) => { event.preventDefault(); over.value = false; void send(event.dataTransfer?.files ?? null); }}
-    >
-      <label>
-        <span>{busy.value ? "Being checked…" : "Drop motion files here, or choose"}</span>
-        <input type="file" multiple accept=".seq,.xmdi,.xml,.yaml,.gz" disabled={busy.value} onChange={(event) => void send(event.currentTarget.files)} />
-      </label>
-      {reports.value.map((report) => (
-        <div class="report" role="status">
-          <strong class={report.ok ? "good" : "bad"}>{report.file}: {report.ok ? "taken" : "refused"}</strong>
-          {report.text && <pre>{report.text}</pre>}
-        </div>
-      ))}
-    </div>
-  );
-}
-
-/** All of an answer: its error, and of each motion in the file what it holds, why it is refused, and its warnings. */
-function reportOf(file: string, answer: Answer): Report {
-  const motions = (answer.data?.["motions"] ?? []) as ListedMotion[];
-  const lines = motions.flatMap((motion) => [
-    `${motion.name}: ${clock(motion.duration)}, ${motion.joints?.length ?? 0} joints${motion.ok ? "" : ", cannot be played"}`,
-    ...(motion.reason ? [motion.reason] : []),
-    ...(motion.warnings ?? []),
-  ]);
-  const report = [answer.error ?? "", ...lines].join("\n").split("\n").filter(Boolean);
-  return { file, ok: answer.status === "ok", text: [...new Set(report)].join("\n") };
 }

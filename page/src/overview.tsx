@@ -17,7 +17,7 @@ export function Overview() {
   return (
     <main class={`all${robots.value.length > MANY ? " many" : ""}${heard.value ? "" : " stale"}`}>
       {heard.value && robotName.value !== "" && <p class="unknown" role="alert">No robot here is called {robotName.value}. {robots.value.length > 0 && "These are:"}</p>}
-      {fleet.value && <Groups />}
+      <Groups />
       {fleet.value && <Filter wanted={wanted} shown={shown.length} />}
       <div class="overview">{shown.map((robot) => <Tile key={robot.name} robot={robot} />)}</div>
       {fleet.value && robots.value.length === 0 && <p class="empty">The broker knows no robot. A daemon that is configured for it brings its own.</p>}

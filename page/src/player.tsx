@@ -1,6 +1,8 @@
 /** What plays, or is looked at in advance, on a timeline. */
 
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { namesThatFit } from "./markers";
 import { clock, count, fixed, timeOfDay } from "./format";
 import { now } from "./header";
 import type { Marker, Near } from "./messages";
@@ -14,7 +16,7 @@ import type { Robot } from "./store";
 const SPEEDS = [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2];
 
 export function Player({ robot }: { robot: Robot }) {
-  const plays = robot.moving.value && robot.state.value?.motion;
+  const plays = robot.moving.value && robot.playsMotion.value;
   const looksAhead = preview.value?.robot === robot;
   return (
     <>
@@ -29,7 +31,7 @@ function RestBar({ robot }: { robot: Robot }) {
   const ended = robot.ended.value;
   return (
     <section class="player rest" aria-label="Player">
-      <p>{robot.moving.value ? "Moving to a posture" : "No motion plays"}</p>
+      <p>{robot.moving.value ? <>Moving to a posture{robot.state.value?.motion && <>: <strong>{robot.state.value.motion}</strong></>}</> : "No motion plays"}</p>
       {ended && (
         <p class={ended.failed ? "ended bad" : "ended"} role={ended.failed ? "alert" : undefined}>
           <strong>{ended.result.motion}: {ended.result.code}</strong>{ended.result.message && `: ${ended.result.message}`}
@@ -75,8 +77,8 @@ function PlayBar({ robot }: { robot: Robot }) {
         {loops !== 1 && loops !== undefined && <span class="num">pass {state.loop} of {loops}</span>}
         <label class="speed">
           Speed
-          <select value={String(state.speed ?? 1)} {...gate(robot, "command")} onChange={(event) => void command(robot, "speed", { speed: Number(event.currentTarget.value) })}>
-            {[...new Set([...SPEEDS, state.speed ?? 1])].sort((a, b) => a - b).map((speed) => <option value={String(speed)}>{speed}×</option>)}
+          <select aria-label="Speed" value={String(state.speed ?? 1)} {...gate(robot, "command")} onChange={(event) => void command(robot, "speed", { speed: Number(event.currentTarget.value) })}>
+            {speedsUpTo(motion?.max_speed, state.speed ?? 1).map((speed) => <option value={String(speed)}>{speed}×</option>)}
           </select>
         </label>
       </div>
@@ -87,6 +89,11 @@ function PlayBar({ robot }: { robot: Robot }) {
       />
     </section>
   );
+}
+
+/** The speeds that are offered, of which none would exceed a limit, and the present one. */
+function speedsUpTo(most: number | undefined, now: number): number[] {
+  return [...new Set([...SPEEDS.filter((speed) => speed <= (most ?? Infinity)), now])].sort((a, b) => a - b);
 }
 
 /** For when its start is appointed, to whoever looks on. */
@@ -146,13 +153,22 @@ function Timeline({ progress, duration, markers, able, seek, seekMarker }: Timel
   );
 }
 
+/** Each marker has a tick; its name stands there where it does not run into the next one's, and else where one points. */
 function Markers({ markers, duration, able, go }: { markers: Marker[]; duration: number; able: boolean; go(marker: Marker): void }) {
+  const bar = useRef<HTMLDivElement>(null);
+  const width = useSignal(0);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => (width.value = bar.current?.clientWidth ?? 0));
+    if (bar.current) observer.observe(bar.current);
+    return () => observer.disconnect();
+  }, [markers.length > 0 && duration > 0]);
   if (!markers.length || !duration) return null;
+  const named = namesThatFit(markers, width.value / duration);
   return (
-    <div class="markers">
+    <div class="markers" ref={bar}>
       {markers.map((marker) => (
-        <button class="marker" disabled={!able} style={{ left: `${(100 * marker.time) / duration}%` }} title={`Go to ${marker.name}, ${clock(marker.time)}`} onClick={() => go(marker)}>
-          {marker.name}
+        <button class="marker" disabled={!able} style={{ left: `${(100 * marker.time) / duration}%` }} aria-label={marker.name} title={`Go to ${marker.name}, ${clock(marker.time)}`} onClick={() => go(marker)}>
+          {named.has(marker) ? marker.name : ""}
         </button>
       ))}
     </div>

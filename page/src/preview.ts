@@ -28,6 +28,7 @@ export async function open(robot: Robot, motion: string): Promise<void> {
   close();
   scrubbed.value = 0;
   preview.value = { robot, plan };
+  scrollTo({ top: 0 }); // on a phone the robot stands above the motions
 }
 
 export function close(): void {

@@ -6,6 +6,7 @@ import { palette } from "./appearance";
 import { count, fixed } from "./format";
 import { postureAt, preview, scrubbed } from "./preview";
 import { errorLegend, errorScales } from "./scale";
+import { fleet } from "./store";
 import type { Robot } from "./store";
 import type { Side, View3D } from "./view3d";
 
@@ -81,7 +82,8 @@ export function SceneView({ robot }: { robot: Robot }) {
   });
   const model = robot.model.value;
   const frames = model ? [...model.frames.map((one) => one.name), ...model.links.map((one) => one.name)] : [];
-  const words = failed.value || (!model && robot.description.value ? "This robot has joints, and no description to draw." : "");
+  const absent = fleet.value ? "Its own daemon's page draws this robot." : "This robot has joints, and no description to draw.";
+  const words = failed.value || (!model && robot.description.value ? absent : "");
   return (
     <section class="scene" aria-label="Robot in 3D">
       <canvas ref={canvas} aria-label={`${robot.name} in 3D`} role="img" />

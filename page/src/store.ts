@@ -10,6 +10,7 @@ import { History, WINDOW_S } from "./history";
 import type { Answer, Availability, Daemon, Model, Plan, Telemetry } from "./messages";
 import type { DescriptionReport, DiagnosticsReport, EventReport, MotionsReport, QueuedGoal, Report, ResultReport, StateReport } from "./protocol";
 import { readPlan } from "./messages";
+import type { Upload } from "./upload";
 
 const MOST_ENTRIES = 500;
 const READ_MS = 100;
@@ -49,6 +50,9 @@ export class Robot {
   readonly pending = signal<ReadonlySet<string>>(new Set());
   /** How its motions are played from this page. */
   readonly options = { speed: signal(1), loops: signal("1"), pingPong: signal(false), startAt: signal("") };
+  /** What was found in the files that were sent last. */
+  readonly uploads = signal<Upload[]>([]);
+  readonly isUploading = signal(false);
   /** The joint that is looked at and jogged; '' for the first. */
   readonly chosenJoint = signal("");
   readonly control = new Control((verb, body) => connection.ask(this.name, verb, body), (why) => notify(`${this.name}: ${why}`));
@@ -67,6 +71,11 @@ export class Robot {
   );
   /** Whether it stays where it is until it is reset. */
   readonly halted = computed(() => this.shown.value === "estopped" || this.shown.value === "fault");
+  /** Whether it is about a motion, and not on its way to a posture. */
+  readonly playsMotion = computed(() => {
+    const { motion, duration } = this.state.value ?? {};
+    return Boolean(motion) && (Boolean(duration) || Boolean(this.motions.value?.motions.some((one) => one.name === motion)));
+  });
   readonly jointNames = computed(() => this.description.value?.joints.map((joint) => joint.name) ?? []);
 
   add(kind: string, message: string, grave: boolean): void {

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 REACHING = {"base": 0.9, "shoulder": 1.3, "elbow": 1.2, "wrist1": 0.5, "wrist2": 0.4, "wrist3": 0.0}
+FRAME = "{position: 'fixed', width: '480px', height: '320px'}"
 PICTURES = Path(__file__).with_name("pictures")
 ON_THE_GROUND = 0.2
 """Of 1, in any channel: more than this apart from the ground is no grid."""
@@ -241,6 +242,10 @@ async def test_robots_of_meshes_look_as_in_the_picture_that_is_kept(
     async with browsing(f"{rig.url}#/stand/joints", model=model, in_3d=True, viewport=SMALL) as browsed:
         await browsed.until_drawn()
         await browsed.until(f"({BODIES}) === {len(MESHES)}")
+        # Whatever the page has besides: the picture alone, and always as large.
+        await browsed.page.evaluate("document.body.replaceChildren(document.querySelector('.scene'))")
+        await browsed.page.evaluate(f"Object.assign(document.querySelector('.scene').style, {FRAME})")
+        await browsed.until(f"{VIEW}.camera.aspect === 1.5")
         picture = await browsed.picture()
     height, width = (4 * (size // 4) for size in picture.shape[:2])
     small = picture[:height, :width].reshape(height // 4, 4, width // 4, 4, 3).mean(axis=(1, 3))

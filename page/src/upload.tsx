@@ -1,0 +1,85 @@
+/** Files of motions, dropped anywhere on a robot's page or chosen: each is checked, and all that was found is shown. */
+
+import { signal } from "@preact/signals";
+import { upload } from "./connection";
+import { clock } from "./format";
+import type { Answer } from "./messages";
+import { refusal } from "./permission";
+import type { ListedMotion } from "./protocol";
+import { href } from "./route";
+import { fleet, notify } from "./store";
+import type { Robot } from "./store";
+
+/** The whole answer about a file. */
+export interface Upload {
+  file: string;
+  ok: boolean;
+  text: string;
+}
+
+/** Whether a file is held over the page. */
+export const dropsOver = signal(false);
+
+function takesFiles(robot: Robot): boolean {
+  return Boolean(robot.description.value?.upload) && !fleet.value;
+}
+
+export function dragOver(event: DragEvent, robot: Robot): void {
+  if (!takesFiles(robot)) return;
+  event.preventDefault();
+  dropsOver.value = true;
+}
+
+/** Send what is dropped, and show the motions, where its report is. */
+export function drop(event: DragEvent, robot: Robot): void {
+  dropsOver.value = false;
+  if (!takesFiles(robot)) return;
+  event.preventDefault();
+  location.hash = href(robot.name, "motions");
+  void send(robot, event.dataTransfer?.files ?? null);
+}
+
+async function send(robot: Robot, files: FileList | null): Promise<void> {
+  if (!files?.length) return;
+  const why = refusal(robot, "command");
+  if (why) return notify(`${why}; nothing was sent.`);
+  robot.uploads.value = [];
+  robot.isUploading.value = true;
+  for (const file of files) {
+    const answer = await upload(robot.name, file, await robot.control.proof());
+    robot.uploads.value = [...robot.uploads.peek(), uploadOf(file.name, answer)];
+  }
+  robot.isUploading.value = false;
+}
+
+/** All of an answer: its error, and of each motion in the file what it holds, why it is refused, and its warnings. */
+function uploadOf(file: string, answer: Answer): Upload {
+  const motions = (answer.data?.["motions"] ?? []) as ListedMotion[];
+  const lines = motions.flatMap((motion) => [
+    `${motion.name}: ${clock(motion.duration)}, ${motion.joints?.length ?? 0} joints${motion.ok ? "" : ", cannot be played"}`,
+    ...(motion.reason ? [motion.reason] : []),
+    ...(motion.warnings ?? []),
+  ]);
+  const report = [answer.error ?? "", ...lines].join("\n").split("\n").filter(Boolean);
+  return { file, ok: answer.status === "ok", text: [...new Set(report)].join("\n") };
+}
+
+export function Upload({ robot }: { robot: Robot }) {
+  if (!takesFiles(robot)) return null;
+  const busy = robot.isUploading.value;
+  return (
+    <div class="upload">
+      <label>
+        <span>{busy ? "Being checked…" : "Drop motion files anywhere, or choose"}</span>
+        <input type="file" multiple accept=".seq,.xmdi,.xml,.yaml,.gz" disabled={busy} onChange={(event) => void send(robot, event.currentTarget.files)} />
+      </label>
+      {robot.uploads.value.map((one) => (
+        <div class="report" role="status">
+          <strong class={one.ok ? "good" : "bad"}>{one.file}: {one.ok ? "taken" : "refused"}</strong>
+          {one.text && <pre>{one.text}</pre>}
+        </div>
+      ))}
+      {robot.uploads.value.length > 0 && !busy && <button class="quiet" onClick={() => (robot.uploads.value = [])}>Close the report</button>}
+    </div>
+  );
+}
