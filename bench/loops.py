@@ -102,7 +102,7 @@ async def _ours(seconds: float, realtime: Mapping[str, Any]) -> tuple[Figures, c
                     assert observer.sample is not None
                     last_late_s = observer.sample.scalar("lateness_s")
     timing = observer.goal
-    late_us = timing.quantile_s(0.5), timing.quantile_s(0.99), timing.max_lateness_s
+    late_us = timing.lateness.quantile_s(0.5), timing.lateness.quantile_s(0.99), timing.lateness.max_s
     p50, p99, most = (1e6 * late for late in late_us)
     drift_ms = 1e3 * (_behind_s(timing) + last_late_s)
     return Figures((p50, p99, most), timing.missed, drift_ms, processor), theirs

@@ -109,7 +109,7 @@ async def _try(fleet: Fleet, rate: int, seconds: float) -> Trial:
     observer.take()
     timing, used_s = observer.goal, fleet.processor_s() - before_s
     ticks, missed = timing.ticks, timing.missed
-    late_us = 1e6 * timing.quantile_s(0.99), 1e6 * timing.max_lateness_s
+    late_us = 1e6 * timing.lateness.quantile_s(0.99), 1e6 * timing.lateness.max_s
     await fleet.stop("arm")
     return Trial(rate, seconds, ticks, missed, *late_us, used_s / seconds)
 

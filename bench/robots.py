@@ -35,8 +35,10 @@ def main(seconds: float = SECONDS) -> None:
     print(f"{ROBOTS} robots, {JOINTS} joints each, {RATE_HZ} Hz, {seconds:g} s, one daemon; lateness in µs")
     print(f"{'':22}{'p50':>8}{'p99':>8}{'max':>8}")
     for name, choose in (("the robot in the middle", median), ("the latest robot", max)):
-        p50, p99 = (1e6 * choose([one.quantile_s(share) for one in timings]) for share in (0.5, 0.99))
-        longest = 1e6 * choose([one.max_lateness_s for one in timings])
+        p50, p99 = (
+            1e6 * choose([one.lateness.quantile_s(share) for one in timings]) for share in (0.5, 0.99)
+        )
+        longest = 1e6 * choose([one.lateness.max_s for one in timings])
         print(f"{name:24}{p50:6.0f}{p99:8.0f}{longest:8.0f}")
     row = theirs.quantile_us(0.5), theirs.quantile_us(0.99), theirs.max_us
     print(f"{'cyclictest':24}{row[0]:6.0f}{row[1]:8.0f}{row[2]:8.0f}")

@@ -32,7 +32,9 @@ def main(seconds: float = SECONDS) -> None:
     if not cyclictest.is_there():
         return
     timing, theirs, processor = asyncio.run(_measure(seconds))
-    ours_us = [1e6 * (timing.quantile_s(share) if share < 1 else timing.max_lateness_s) for share in SHARES]
+    ours_us = [
+        1e6 * (timing.lateness.quantile_s(share) if share < 1 else timing.lateness.max_s) for share in SHARES
+    ]
     theirs_us = [*(theirs.quantile_us(share) for share in SHARES[:-1]), float(theirs.max_us)]
     print(f"{RATE_HZ} Hz, {JOINTS} joints, {seconds:g} s, two busy processes, telemetry on; lateness in µs")
     print(f"{'':12}{'p50':>8}{'p99':>8}{'p99.9':>8}{'max':>8}")

@@ -30,9 +30,8 @@ class ClockState:
 
     synchronised: bool  # whether something keeps it to the time of others
     estimated_error_s: float | None = None  # how far it probably is off; None where nobody estimates that
-    max_error_s: float | None = (
-        None  # how far it is off at most, if its source is right; None where nobody knows
-    )
+    # how far it is off at most, if its source is right; None where nobody knows
+    max_error_s: float | None = None
     source: str | None = None  # `chrony: 10.0.0.1`, or `kernel` where only that says that it is synchronised
     # the same for all whose clock this is; None where the kernel has none
     machine: str | None = field(default_factory=machine_id)

@@ -112,11 +112,13 @@ def of_der(certificate: bytes) -> Validity:
 
     Raises NoCertificate.
     """
+    found = VALIDITY.search(certificate)
     try:
-        begins, ends = map(_time, VALIDITY.search(certificate).groups())  # type: ignore[union-attr]
-    except (AttributeError, ValueError) as error:
-        raise NoCertificate("it is no certificate") from error
-    return Validity(begins, ends)
+        if found is not None:
+            return Validity(*map(_time, found.groups()))
+    except ValueError:  # no month is the thirteenth
+        pass
+    raise NoCertificate("it is no certificate")
 
 
 def _time(der: bytes) -> datetime:

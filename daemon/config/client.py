@@ -29,10 +29,7 @@ class _ForClients(Section):
 def load_mqtt_settings(path: Path) -> MqttSettings:
     """Read how to reach the broker from a daemon's configuration; its other sections are not checked.
 
-    Raises
-    ------
-    ConfigError
-        With every mistake, each as `file:line: problem; reason; hint`.
+    Raises ConfigError with every mistake, each as `file:line: problem; reason; hint`.
     """
     from .yaml_file import load_config  # noqa: PLC0415 - where the broker is named, nothing is read
 

@@ -51,18 +51,11 @@ class HttpSettings(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not 0 < self.address[1] < 65536:
-            raise SettingError(
-                "listen", f"'{self.listen}' has no such port; there are 1 to 65535; correct it"
-            )
         if self.token_file is None and not self.is_loopback:
             reason = "whoever reaches it could move the robots"
             hint = "add token_file, or listen on 127.0.0.1"
             raise SettingError(
                 "listen", f"'{self.listen}' is open to others without a token; {reason}; {hint}"
             )
-        if (self.cert_file is None) != (self.key_file is None):
-            given, other = ("cert_file", "key_file") if self.cert_file else ("key_file", "cert_file")
-            raise SettingError(given, f"'{given}' stands alone; a certificate needs its key; add {other}")
         check_tls_files(None, self.cert_file, self.key_file)
         return self

@@ -6,16 +6,13 @@ import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
-
-from motiond.text import echoed
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from .secrets import without_password
 from .section import Section, SettingError
 from .tls_files import check_tls_files
-from .types import LEVELS, FilePath, Listen, Rate, SecretFile, split_place
+from .types import LARGEST_PORT, FilePath, Listen, Rate, SecretFile, levels_of_topic
 
-LARGEST_PORT = 65535
 MOST_BROKERS = 16
 PORTS = {"mqtt": 1883, "mqtts": 8883, "ws": 80, "wss": 443}
 """The port of each scheme of a broker's URL where it names none."""
@@ -37,6 +34,7 @@ Brokers = Annotated[
     | Annotated[list[BrokerUrl], Field(min_length=1, max_length=MOST_BROKERS), Tag("[several]")],
     Discriminator(_number_of),
 ]
+Topic = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(levels_of_topic)]
 Wait = Annotated[float, Field(strict=True, ge=0.01, le=3600)]
 
 
@@ -48,7 +46,7 @@ class MqttSettings(Section):
     `ws://…` and `wss://…` for WebSockets; or a list of such URLs: where one is gone, the next one is used."""
     listen: Listen = "127.0.0.1:1883"
     """Address and port of the embedded broker; an address of IPv6 in brackets."""
-    base: Annotated[str, Field(min_length=1, max_length=200)] = "motiond"
+    base: Topic = "motiond"
     """First part of every topic: letters, digits, `_` and `-`, on levels apart by `/`."""
     username: Annotated[str, Field(min_length=1, max_length=1024)] | None = None
     """Name to log in with, where the URL holds none; the embedded broker asks for it."""
@@ -92,9 +90,6 @@ class MqttSettings(Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not re.fullmatch(LEVELS, self.base):
-            what = f"'{echoed(self.base)}' cannot begin a topic on every broker"
-            raise SettingError("base", f"{what}; letters, digits, _ and - can, with / between; rename it")
         if self.reconnect_min_s > self.reconnect_max_s:
             bounds = f"{self.reconnect_min_s:g} is more than reconnect_max_s, {self.reconnect_max_s:g}"
             raise SettingError("reconnect_min_s", f"reconnect_min_s of {bounds}; make it the smaller one")
@@ -122,10 +117,6 @@ class MqttSettings(Section):
         if (self.username is None) != (self.password_file is None):
             given, other = ("username", "password_file") if self.username else ("password_file", "username")
             raise SettingError(given, f"'{given}' stands alone; a login needs name and password; add {other}")
-        _, port = split_place(self.listen)
-        if not 0 < port <= LARGEST_PORT:
-            reason = f"its port is {port}; there are 1 to {LARGEST_PORT}"
-            raise SettingError("listen", f"'{self.listen}' cannot be listened to; {reason}; correct it")
         self._refuse({"ca_file", "cert_file", "key_file"}, "the embedded broker does not encrypt")
         if self.protocol != "3.1.1":
             self._refuse({"protocol"}, "the embedded broker speaks 3.1.1 only")
@@ -139,9 +130,6 @@ class MqttSettings(Section):
                 f"{one}:// does not encrypt; {one}s:// does" if len(schemes) == 1 else "no broker encrypts"
             )
             self._refuse({"ca_file", "cert_file", "key_file"}, reason)
-        if (self.cert_file is None) != (self.key_file is None):
-            given, other = ("cert_file", "key_file") if self.cert_file else ("key_file", "cert_file")
-            raise SettingError(given, f"'{given}' stands alone; a certificate needs its key; add {other}")
         check_tls_files(self.ca_file, self.cert_file, self.key_file)
 
     def _check_urls(self) -> set[str]:
@@ -189,9 +177,6 @@ def _is_broker_url(text: str) -> bool:
     return url.scheme in PORTS and bool(plain)
 
 
-Topic = Annotated[str, Field(min_length=1, max_length=200)]
-
-
 class HomeAssistantSettings(Section):
     """Where Home Assistant looks for devices, as it is set there."""
 
@@ -199,12 +184,3 @@ class HomeAssistantSettings(Section):
     """First part of the topics on which Home Assistant finds devices (its `discovery_prefix`)."""
     status_topic: Topic = "homeassistant/status"
     """Where Home Assistant says that it has started (its birth message)."""
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        for option in ("prefix", "status_topic"):
-            topic = getattr(self, option)
-            if not re.fullmatch(LEVELS, topic):
-                what = f"'{echoed(topic)}' is no topic on every broker"
-                raise SettingError(option, f"{what}; letters, digits, _ and - can, with / between; rename it")
-        return self

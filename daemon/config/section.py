@@ -35,13 +35,8 @@ class Section(BaseModel):
 class SettingError(ValueError):
     """A check of ours failed, for a validator to raise.
 
-    Parameters
-    ----------
-    at : str
-        Where, with dots, relative to the section that was checked; '' is the section itself.
-    message : str
-    problems : sequence of OptionProblem
-        The mistakes by themselves, where there are several below `at`.
+    - `at`: where, with dots, relative to the section that was checked; '' is the section itself
+    - `problems`: the mistakes by themselves, where there are several below `at`
     """
 
     def __init__(self, at: str, message: str, problems: Sequence[OptionProblem] = ()) -> None:
@@ -52,13 +47,7 @@ class SettingError(ValueError):
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be used.
-
-    Attributes
-    ----------
-    problems : tuple of Problem
-        Every mistake, in the order of the file.
-    """
+    """A configuration that cannot be used; `problems` holds every mistake, in the order of the file."""
 
     exit_code: ClassVar[int] = 2
 

@@ -85,17 +85,9 @@ class Settings(Section):
 
 
 def load_settings(path: Path) -> Settings:
-    """Read and check a configuration.
+    """Read and check a configuration; messages name the file as given.
 
-    Parameters
-    ----------
-    path : Path
-        The YAML file; messages name it as given.
-
-    Raises
-    ------
-    ConfigError
-        With every mistake, each as `file:line: problem; reason; hint`.
+    Raises ConfigError with every mistake, each as `file:line: problem; reason; hint`.
     """
     return load_config(path, Settings)
 

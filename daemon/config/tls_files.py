@@ -17,6 +17,9 @@ def check_tls_files(ca_file: Path | None, cert_file: Path | None, key_file: Path
 
     Raises SettingError with the option, what is wrong with its file, and how to fix it.
     """
+    if (cert_file is None) != (key_file is None):
+        given, other = ("cert_file", "key_file") if cert_file else ("key_file", "cert_file")
+        raise SettingError(given, f"'{given}' stands alone; a certificate needs its key; add {other}")
     for option, file in (("ca_file", ca_file), ("cert_file", cert_file), ("key_file", key_file)):
         if file is not None:
             _check_readable(option, file)

@@ -15,6 +15,7 @@ from .secrets import is_credential
 from .section import SettingError
 
 LISTEN = r"^(\[[0-9A-Fa-f:.]+(%[0-9A-Za-z_.-]+)?\]|[^\s:\[\]]+):[0-9]{1,5}$"
+LARGEST_PORT = 65535
 RAREST_HZ = 0.01
 LONGEST_NAME = 100
 NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -36,9 +37,22 @@ def topic_safe(name: str) -> str:
 
 def _listening_place(value: Any) -> Any:
     """Refuse a text that is none in words; the schema has the pattern."""
+    reason = ""
     if isinstance(value, str) and not re.fullmatch(LISTEN, value):
-        raise SettingError("", f"'{echoed(value)}' cannot be listened to; it is not HOST:PORT; correct it")
+        reason = "it is not HOST:PORT"
+    elif isinstance(value, str) and not 0 < split_place(value)[1] <= LARGEST_PORT:
+        reason = f"ports are 1 to {LARGEST_PORT}"
+    if reason:
+        raise SettingError("", f"'{echoed(value)}' cannot be listened to; {reason}; correct it")
     return value
+
+
+def levels_of_topic(topic: str) -> str:
+    """Refuse what is no topic, or none to begin one with, on every broker."""
+    if not re.fullmatch(LEVELS, topic):
+        reason = "letters, digits, _ and - can, with / between"
+        raise SettingError("", f"'{echoed(topic)}' cannot begin a topic on every broker; {reason}; rename it")
+    return topic
 
 
 def _resolved_secret(path: Path, info: ValidationInfo) -> Path:

@@ -25,15 +25,8 @@ class ChannelClosed(Exception):
 class Channel:
     """One end of the socket pair.
 
-    Parameters
-    ----------
-    connection : socket
-        Of type SOCK_SEQPACKET; the channel owns and closes it.
-
-    Attributes
-    ----------
-    received : int
-        The number of the last message received that carried one.
+    - `connection`: of type SOCK_SEQPACKET; the channel owns and closes it
+    - `received`: the number of the last message received that carried one
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -54,12 +47,8 @@ class Channel:
     def send(self, message: Command | Notice, fds: tuple[int, ...] = (), number: int = 0) -> None:
         """Send a message without waiting; with its number, if it has one.
 
-        Raises
-        ------
-        ChannelClosed
-            If the other process has gone.
-        BlockingIOError
-            If it does not read; nothing was sent.
+        Raises ChannelClosed if the other process has gone; BlockingIOError if it does not read, and nothing
+        was sent.
         """
         try:
             socket.send_fds(self._socket, [encode(message, number)], fds)
@@ -69,10 +58,7 @@ class Channel:
     def receive(self) -> tuple[Command | Notice, list[int]] | None:
         """Take the next message and its file descriptors, which the caller closes; None if there is none.
 
-        Raises
-        ------
-        ChannelClosed
-            If the other process has gone.
+        Raises ChannelClosed if the other process has gone.
         """
         try:
             data, fds, _flags, _address = socket.recv_fds(self._socket, PACKET_BYTES, MOST_FDS)

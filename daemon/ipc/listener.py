@@ -171,10 +171,7 @@ async def listen(
 ) -> Listener:
     """Listen at each address of a host, at `::` by IPv4 too; otherwise as `Listener`.
 
-    Raises
-    ------
-    OSError
-        If an address cannot be had.
+    Raises OSError if an address cannot be had.
     """
     hosts = [EVERYWHERE_IPV6, EVERYWHERE_IPV4] if host == EVERYWHERE_IPV6 else host
     loop = asyncio.get_running_loop()

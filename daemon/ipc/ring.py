@@ -140,13 +140,7 @@ class RingWriter:
 
 
 class RingReader:
-    """The daemon's end.
-
-    Attributes
-    ----------
-    lost : int
-        Records that were overwritten before they were read.
-    """
+    """The daemon's end. `lost`: records that were overwritten before they were read."""
 
     def __init__(self, fd: int, joints: int) -> None:
         self._memory = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
@@ -165,13 +159,7 @@ class RingReader:
         return int(self._head[0]) + int(self._head[1])
 
     def take(self) -> Floats:
-        """Copy all new records.
-
-        Returns
-        -------
-        ndarray, shape (records, width)
-            Oldest first; empty if there is nothing new.
-        """
+        """Copy all new records, shape (records, width), oldest first."""
         head = self.written
         first = max(self._next, head - RECORDS)
         records: Floats = self._rows[np.arange(first, head) % RECORDS]

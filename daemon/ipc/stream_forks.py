@@ -15,7 +15,6 @@ from .forks import LEAN, ForkRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
 
 END_PATIENCE_S = 5.0
 OWES_S = 0.4
@@ -55,9 +54,7 @@ class StreamForks:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     @property

@@ -40,7 +40,7 @@ def fitted(
     found: list[Violation] = []
     at_full_speed: list[Violation] = []
     for _ in range(MOST_SLOWINGS):
-        ticks, found = fitting.at(speed)
+        ticks, found = fitting.compared(rows, speed)
         at_full_speed = at_full_speed or found
         if not found:
             return ticks, speed, _slowed(speed, at_full_speed)
@@ -80,10 +80,6 @@ class _Fitting:
         self._interpolation = settings.interpolation
         self._max_rate_hz = max_rate_hz
 
-    def at(self, speed: float) -> tuple[Ticks, list[Violation]]:
-        """Lay the motion out at a share of its speed, and compare it with the limits."""
-        return self._compared(self._rows, speed)
-
     def advised(self, found: Sequence[Violation]) -> list[Violation]:
         """Name one factor in all violations that speed helps against: it is enough for the motion as a whole.
 
@@ -102,7 +98,7 @@ class _Fitting:
             factor = rounded_down(factor)
             slower = replace(rows, times=rows.times / factor, frame_rate_hz=rows.frame_rate_hz * factor)
             try:
-                _, found = self._compared(slower, 1.0)
+                _, found = self.compared(slower, 1.0)
             except PlanError:  # too many rows
                 return None
             needed = _needed(found)
@@ -111,7 +107,7 @@ class _Fitting:
             factor *= needed * 0.998**attempt
         return None
 
-    def _compared(self, rows: MotionRows, speed: float) -> tuple[Ticks, list[Violation]]:
+    def compared(self, rows: MotionRows, speed: float) -> tuple[Ticks, list[Violation]]:
         """Compare the file's rows with the limits, then what was put between them, and the curve there."""
         ticks = ticks_of(rows, speed, self._interpolation, self._max_rate_hz)
         joint_map = self._joint_map

@@ -100,19 +100,10 @@ class Plan:
 
 
 def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float) -> Plan:
-    """Check a motion against the limits and turn it into setpoints.
+    """Check a motion against the limits and turn it into setpoints, at most at the driver's highest rate.
 
-    Parameters
-    ----------
-    max_rate_hz : float
-        The highest rate at which the driver takes setpoints.
-
-    Raises
-    ------
-    PlanError
-        With every joint that would pass a limit, or with what is wrong with the motion itself.
-    JointMapError
-        With every joint of the motion that the robot does not have.
+    Raises PlanError with every joint that would pass a limit, or with what is wrong with the motion itself;
+    JointMapError with every joint of the motion that the robot does not have.
     """
     rows = in_columns(motion, joint_map, settings)
     if settings.on_violation == "clip":

@@ -66,7 +66,7 @@ class Timing:
 
     def __init__(self) -> None:
         self.ticks = self.missed = self.skipped = 0
-        self._lateness, self._jitter = Durations(), Durations()
+        self.lateness, self._jitter = Durations(), Durations()
         self._write, self._read = Durations(), Durations()
         self._first_s = self._last_s = self._last_lateness_s = np.nan
 
@@ -75,7 +75,7 @@ class Timing:
         if not len(records):
             return
         lateness = records[:, COLUMN["lateness_s"]]
-        self._lateness.add(lateness)
+        self.lateness.add(lateness)
         jitter = np.abs(np.diff(lateness, prepend=self._last_lateness_s))
         self._jitter.add(jitter[~np.isnan(jitter)])
         self._write.add(records[:, COLUMN["write_s"]])
@@ -86,15 +86,6 @@ class Timing:
         deadlines = records[:, COLUMN["deadline_s"]]
         self._first_s = deadlines[0] if np.isnan(self._first_s) else self._first_s
         self._last_s, self._last_lateness_s = deadlines[-1], lateness[-1]
-
-    def quantile_s(self, share: float) -> float:
-        """Return the lateness in seconds that `share` of the ticks did not exceed."""
-        return self._lateness.quantile_s(share)
-
-    @property
-    def max_lateness_s(self) -> float:
-        """The greatest lateness in seconds."""
-        return self._lateness.max_s
 
     @property
     def rate_hz(self) -> float:
@@ -107,11 +98,11 @@ class Timing:
         return {
             "ticks": self.ticks,
             "tick_rate_hz": round(self.rate_hz, 3),
-            "lateness_s": self._lateness.payload(),
+            "lateness_s": self.lateness.payload(),
             "jitter_s": self._jitter.payload(),
             "write_s": self._write.payload(),
             "read_s": self._read.payload(),
             "missed_deadlines": self.missed,
             "skipped_rows": self.skipped,
-            "lateness_histogram": self._lateness.histogram(),
+            "lateness_histogram": self.lateness.histogram(),
         }

@@ -99,14 +99,9 @@ def _keep_between_rows(positions: Floats, speeds: Floats, rate_hz: float) -> Non
 def sample(trajectory: Trajectory, at: Floats) -> tuple[Floats, Floats]:
     """Evaluate all profiles at once; `trajectory.at_time` takes a call for each tick.
 
-    Parameters
-    ----------
-    at : ndarray, shape (ticks,)
-        In s, increasing.
+    - `at` (ndarray, shape (ticks,)): in s, increasing
 
-    Returns
-    -------
-    positions, velocities : ndarray, shape (joints, ticks)
+    Returns positions and velocities, each of shape (joints, ticks).
     """
     # Eight states a joint: the beginnings of the seven phases of constant jerk, and rest at the end.
     states = np.array(

@@ -279,7 +279,7 @@ OPEN = (
     [
         ({"listen": "0.0.0.0:8080"}, OPEN.format("0.0.0.0:8080")),
         ({"listen": "arm.example:8080"}, OPEN.format("arm.example:8080")),
-        ({"listen": "127.0.0.1:0"}, "'127.0.0.1:0' has no such port; there are 1 to 65535; correct it"),
+        ({"listen": "127.0.0.1:0"}, "'127.0.0.1:0' cannot be listened to; ports are 1 to 65535; correct it"),
         ({"cert_file": "c.pem"}, "'cert_file' stands alone; a certificate needs its key; add key_file"),
         (
             {"cert_file": "c.pem", "key_file": "k.pem"},

@@ -216,7 +216,7 @@ def test_strangers_cannot_fill_the_memory_with_robots_to_be_cleared() -> None:
 # -- the configuration --------------------------------------------------------------------------------------
 
 
-NO_TOPIC = "is no topic on every broker; letters, digits, _ and - can, with / between; rename it"
+NO_TOPIC = "cannot begin a topic on every broker; letters, digits, _ and - can, with / between; rename it"
 
 
 @pytest.mark.parametrize(
