@@ -6,13 +6,11 @@
     dump_motion(trim(load_motion("wave.seq"), 1.0, 2.0), "short.seq")
 
 Whatever is wrong with a file comes as one `FormatError` with a line for each problem. Public are the names
-listed here; the daemon also uses those of `model`, `io`, `registry`, `foreign`, `worker` and
-`arrays`.
+listed here; the daemon also uses those of `model`, `io`, `registry`, `worker` and `arrays`.
 
 - `hrdf`, `skel`, `sdf`: formats of robots; `seq`, `xmdi`: formats of motions
 - `reading`, `writing`: files by their paths
 - `registry`: which format reads or writes a file; each is imported when a file needs it
-- `foreign`: files of other formats, known by how they begin
 - `worker`: a process that reads motions for another one
 - `model`: the neutral types, and what can be done with them
 - `io`: what readers and writers share

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from .errors import FormatError, Problem
-from .foreign import foreign_format
 from .io.beginning import beginning
+from .io.foreign import foreign_format
 from .io.source import MOTION_SIZE, OTHER_SIZE, SizeBound
 
 if TYPE_CHECKING:

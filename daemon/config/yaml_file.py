@@ -14,8 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from motiond.drivers.yaml_bounds import YamlBoundError, YamlBounds
 from motiond.formats import FormatError, Problem
-from motiond.formats.foreign import foreign_format
-from motiond.formats.io import SizeBound, Source, explained, nests_too_deeply, unreadable
+from motiond.formats.io import SizeBound, Source, explained, foreign_format, nests_too_deeply, unreadable
 from motiond.text import echoed, nearest
 
 from .secrets import without_password

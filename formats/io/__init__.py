@@ -4,6 +4,7 @@
 - `source`: where a file's bytes come from, and how files that it refers to are found
 - `mesh_file`: files of meshes, which nobody reads before they are to be seen
 - `beginning`: the beginning of a file, whichever UTF it is in
+- `foreign`: files of other formats, known by how they begin
 - `xml_tree`: safe parsing of XML
 - `xml_file`: files that include each other, and the bounds on them together
 - `element`: one element of XML, by attribute, text and child; `values`: its numbers and vectors
@@ -15,6 +16,7 @@
 - `output`: files that are replaced whole or not at all
 """
 
+from .foreign import foreign_format
 from .losses import Loss, NothingToDropError
 from .mesh_file import open_mesh, refuse_damaged
 from .output import remove, replacing
@@ -29,6 +31,7 @@ __all__ = [
     "SizeBound",
     "Source",
     "explained",
+    "foreign_format",
     "nests_too_deeply",
     "open_mesh",
     "open_regular",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from motiond.text import quoted
 
-from ..errors import FormatError, Problems
+from ..errors import FormatError, Problem, Problems
+from .foreign import foreign_format
 from .source import OTHER_SIZE
 from .xml_tree import MOST_MARKS, marks_in
 
@@ -97,13 +98,24 @@ class XmlFile:
             reason = error.problems[0].reason if isinstance(error, FormatError) else ring
             where.add(f"cannot include {quoted(name)}", f"{source.name}: {reason}", "check the path")
             return None
+        noted = len(self.problems.found)
+        made = None
         try:
             with self.deeper(element):
-                return read(self._other(source), data)
+                made = read(self._other(source), data)
         except TooMuchError:
             raise
         except FormatError:  # whose problems have been noted
-            return None
+            pass
+        self._name_foreign(source, data, noted)
+        return made
+
+    def _name_foreign(self, source: Source, data: bytes, noted: int) -> None:
+        """Replace what was noted of an included file, if it is of another format, by what it is."""
+        found = self.problems.found[noted:]
+        others = [one for one in found if one.file != source.name]
+        if len(others) < len(found) and (foreign := foreign_format(data)):
+            self.problems.found[noted:] = [*others, Problem(source.name, 0, *foreign)]
 
     def _may_include(self, where: Where, source: Source, name: str) -> bool:
         if not source.allowed():

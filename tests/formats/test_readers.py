@@ -128,6 +128,21 @@ def test_includes_stay_within_the_folders_that_may_be_read(including: Including)
     ]
 
 
+@table("content, message")
+def test_an_included_file_of_another_format_is_named_for_what_it_is(
+    including: Including, content: str, message: str
+) -> None:
+    name = including.name
+    including.write("part", ["deeper", "none"])
+    (including.folder / f"deeper.{name}").write_text(content)
+    line, other = 2 + 1, refusal(including.write("arm", ["part"]))
+    missing = f"part.{name}:{line}: cannot include 'none.{name}'; "
+    assert [text.partition(missing)[1] or text for text in other.splitlines()] == [
+        f"deeper.{name}: {message}",
+        missing,
+    ]
+
+
 def test_files_that_include_each_other_without_end_are_refused(including: Including) -> None:
     for level in range(62):
         including.write(str(level), [str(level + 1)])

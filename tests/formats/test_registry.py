@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from motiond.formats import FormatError, load_motion, load_motions, load_robot, load_robots, registry
-from motiond.formats.foreign import foreign_format
+from motiond.formats.io import foreign_format
 from tests.tables import table
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ READ_ROBOTS, READ_MOTIONS = (
 )
 IS_URDF = f"is URDF; {READ_ROBOTS}; convert it: `gz sdf -p arm.urdf > arm.sdf`"
 IS_CSV = (
-    f"is CSV, a table without a frame rate; {READ_MOTIONS}; write it as .seq: "
+    f"is CSV, a table; {READ_MOTIONS}; write it as .seq, in rad and m: "
     "`dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
 )
 IS_POSE_SEQ = (
@@ -161,11 +161,18 @@ def test_what_is_wrong_with_a_motion_that_looks_like_something_else_is_told(text
     assert "frameRate is -1" in str(caught.value)
 
 
+def test_braces_in_a_comment_make_no_template_of_a_description() -> None:
+    Path("arm.sdf").write_text("<!-- of {{ arm }} <% 1 %> -->\n<sdf version='1.9'><model/></sdf>")
+    with pytest.raises(FormatError) as caught:
+        load_robots("arm.sdf")
+    assert str(caught.value).startswith("arm.sdf:2: <model> has no")
+
+
 def test_no_file_of_ours_is_taken_for_a_foreign_one() -> None:
     ours = [file for file in (ROOT / "tests" / "files" / "good").rglob("*") if file.is_file()]
     ours += [file for file in (ROOT / "config").rglob("*") if file.is_file()]
     assert len(ours) > 20
-    assert [file for file in ours if foreign_format(file.read_bytes())] == []
+    assert [file.name for file in ours if foreign_format(file.read_bytes())] == ["arm.cfg.yaml"]
     assert foreign_format(bytes(range(256))) is None
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from .io.beginning import beginning, first_tag
+from motiond.text import quoted
+
+from .beginning import beginning, first_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,10 @@ class Foreign(NamedTuple):
 ROBOT_FORMATS, MOTION_FORMATS = (
     "robots are read from HRDF, SKEL and SDFormat",
     "motions are read from .seq and XMDI",
+)
+
+_WRITE_SEQ = (
+    "write it as .seq, in rad and m: `dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
 )
 
 _ARCHIVES = {
@@ -54,7 +60,60 @@ _POSE = re.compile(rb"""[\s{,-]["']?refer["']?\s*:""")
 # What a .seq file says of itself; it may have a component of any type.
 _BODY_MOTION = re.compile(rb"\b(?:CompositeSeq|BodyMotion)\b")
 _WEBOTS_MOTION = re.compile(rb"\s*(?:#(?!WEBOTS)[^\n]*\n\s*)*#WEBOTS_MOTION,")
+# Each with what its file is, which files are read instead, and a way on.
+_BEGINNINGS = (
+    (rb"#VRML V", "is VRML", ROBOT_FORMATS, "convert a model of OpenHRP: `simtrans -i arm.wrl -o arm.sdf`"),
+    (rb"#usda |PXR-USDC", "is USD", ROBOT_FORMATS, "describe the robot in SDFormat"),
+    (rb"\s*HIERARCHY\s", "is BVH", MOTION_FORMATS, f"retarget it to the robot's joints and {_WRITE_SEQ}"),
+    (
+        rb"#ROSBAG V|SQLite format 3\0|\x89MCAP",
+        "is a bag of ROS",
+        MOTION_FORMATS,
+        f"read it and {_WRITE_SEQ}",
+    ),
+    (rb"\x93NUMPY", "is an array of NumPy", MOTION_FORMATS, f"load it and {_WRITE_SEQ}"),
+)
+_ROOTS = {
+    b"mujoco": ("is MJCF", ROBOT_FORMATS, "convert it: `mjcf2sdf arm.xml arm.sdf`"),
+    b"mujocoinclude": (
+        "is a part of MJCF",
+        ROBOT_FORMATS,
+        "convert what includes it: `mjcf2sdf arm.xml arm.sdf`",
+    ),
+    b"COLLADA": ("is COLLADA", "it has shapes, and no joints that are read", "name it as a mesh in SDFormat"),
+}
+_REMARK = re.compile(rb"<!--.*?(?:-->|\Z)|^[ \t]*#[^\n]*", re.DOTALL | re.MULTILINE)
+_TEMPLATES = {
+    "Jinja": re.compile(rb"\{%[-+]?\s*\w[^%]*%\}|\{\{[^{}\n]+\}\}"),
+    "ERB": re.compile(rb"<%[-=]?\s[^%]*%>"),
+}
+# Each with the keys that such a file has.
+_KEYED = (
+    (
+        (rb"""^["']?format["']?\s*:\s*["']?ChoreonoidBody\b""",),
+        "is a body of Choreonoid (.body)",
+        ROBOT_FORMATS,
+        "describe its links and joints in SDFormat",
+    ),
+    (
+        (rb"""^["']?families["']?\s*:""", rb"""^["']?names["']?\s*:"""),
+        "is a robot configuration of HEBI's",
+        "it names modules, and a description by `hrdf`",
+        "name it in a configuration: `driver: {type: hebi, config: arm.cfg.yaml}`",
+    ),
+    (
+        (rb"""[\s{,]["']?positions["']?\s*:""", rb"""[\s{,]["']?times?_from_start["']?\s*:"""),
+        "is a joint trajectory of ROS",
+        MOTION_FORMATS,
+        _WRITE_SEQ,
+    ),
+)
 _SEPARATORS = (b";", b"\t", b",", None)
+_TIME = re.compile(
+    rb"""["'\s]*((?:\S*[_. ])?(?:time|t|timestamp|stamp|secs?|seconds)(?:[\s_:([].*?)?)["'\s]*""",
+    re.IGNORECASE,
+)
+_DEGREES = re.compile(rb"(?<![a-z])deg(?:rees?)?(?![a-z])|inDegrees\s*=\s*yes|\xc2\xb0", re.IGNORECASE)
 _NUMBER = re.compile(rb"""["']?[-+]?(?:(?:\d+[.,]?\d*|[.,]\d+)(?:e[-+]?\d+)?|nan|inf)["']?""", re.IGNORECASE)
 _CSV_COMMENT = (b"#", b"%", b"//")
 # How lines of YAML and XML begin.
@@ -111,6 +170,37 @@ def _urdf(head: bytes) -> Foreign | None:
     return None
 
 
+def _root(head: bytes) -> Foreign | None:
+    found = _ROOTS.get(first_tag(head))
+    return Foreign(*found) if found else None
+
+
+def _beginning(head: bytes) -> Foreign | None:
+    return next((Foreign(*parts) for begin, *parts in _BEGINNINGS if re.match(begin, head)), None)
+
+
+def _keyed(head: bytes) -> Foreign | None:
+    if _BODY_MOTION.search(head):
+        return None
+    for keys, *parts in _KEYED:
+        if all(re.search(key, head, re.MULTILINE) for key in keys):
+            return Foreign(*parts)
+    return None
+
+
+def _template(head: bytes) -> Foreign | None:
+    text = _REMARK.sub(b"", head).lstrip()
+    if not text.startswith((b"<", b"{%", b"{{", b"{#")):
+        return None
+    for language, mark in _TEMPLATES.items():
+        if mark.search(text):
+            reason = "its expressions stand where values belong"
+            return Foreign(
+                f"is a template ({language})", reason, "give the file that its generator makes of it"
+            )
+    return None
+
+
 def _old_skel(head: bytes) -> Foreign | None:
     if not _OLD_SKEL.match(_OLD_SKEL_COMMENT.sub(b"", head)):
         return None
@@ -138,29 +228,41 @@ def _csv(head: bytes) -> Foreign | None:
     lines = [
         line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(_CSV_COMMENT)
     ]
-    if not any(_is_table(lines[:_MOST_LINES], separator) for separator in _SEPARATORS):
+    tables = (_table(lines[:_MOST_LINES], separator) for separator in _SEPARATORS)
+    table = next(filter(None, tables), None)
+    if table is None:
         return None
-    hint = "write it as .seq: `dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
-    return Foreign("is CSV, a table without a frame rate", MOTION_FORMATS, hint)
+    columns = len(table[-1])
+    titles = (cell for cells in table[:-1] if len(cells) == columns for cell in cells)
+    time = next(filter(None, map(_TIME.fullmatch, titles)), None)
+    what = "is CSV, a table"
+    if time:
+        what += f", with times in its column {quoted(time[1].decode(errors='replace'))}"
+    if any(map(_DEGREES.search, lines[: len(table)])):
+        what += ", in degrees"
+    return Foreign(what, MOTION_FORMATS, _WRITE_SEQ)
 
 
-def _is_table(lines: list[bytes], separator: bytes | None) -> bool:
-    """Whether two lines have as many columns and the second has numbers; what stands before them is text.
+def _table(lines: list[bytes], separator: bytes | None) -> list[list[bytes]] | None:
+    """Return the cells of a table's lines down to its first rows; None where it is none.
 
-    Without a separator, both are numbers side by side; a single column takes a third line.
+    Two of them have as many columns and the second has numbers; what stands before them is text. Without a
+    separator, both are numbers side by side; a single column takes a third line.
     """
+    table: list[list[bytes]] = []
     columns = rows = 0
-    for index, line in enumerate(lines):
+    for line in lines:
         if _STRUCTURE.match(line[:_LONGEST_KEY]):
-            return False
+            return None
         cells = line.split(separator)
         numbers = sum(map(_is_number, cells))
         alike = len(cells) == columns
         rows = (rows if alike else 0) + 1 if separator or numbers == len(cells) else 0
-        if rows > 1 and numbers and (columns > 1 or (not separator and index > 1)):
-            return True
+        table.append(cells)
+        if rows > 1 and numbers and (columns > 1 or (not separator and len(table) > 2)):
+            return table
         columns = len(cells)
-    return False
+    return None
 
 
 def _is_number(cell: bytes) -> bool:
@@ -170,9 +272,13 @@ def _is_number(cell: bytes) -> bool:
 
 _KNOWN: tuple[Callable[[bytes], Foreign | None], ...] = (
     _lfs_pointer,
+    _beginning,
     _html,
+    _root,
+    _template,
     _urdf,
     _old_skel,
+    _keyed,
     _pose_seq,
     _webots_motion,
     _csv,
