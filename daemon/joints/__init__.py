@@ -4,7 +4,7 @@
 - `bounds`: tolerances and bounds of approaches, by the unit and the range of each joint
 - `description`: the robot's description, and its joint map
 - `gravity`: the weight of a simulated robot, from its description
-- `stops`: the stops of simulated joints, from their limits
+- `stops`: where simulated joints stop, by their limits, and where they begin
 """
 
 from .bounds import NEVER_FAILS, JointBounds, joint_bounds, never_fails

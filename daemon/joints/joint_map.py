@@ -91,6 +91,7 @@ class JointMap:
     configured_limits: frozenset[tuple[str, str]]  # joint and kind of each limit that the configuration sets
     mimics: tuple[MimicColumn, ...]  # joints that follow others, whose columns a plan fills
     transmission: Transmission  # between the two sides
+    initial: Floats  # shape (joints,); the posture at which the description begins, 0 where it has none
     model: str | None  # the name of the robot's description; None where the configuration lists joints alone
     # by joint and kind, where each limit that an actuator sets comes from; the others are the model's
     limit_sources: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -317,6 +318,12 @@ class _Joints:
             )
         limit[0] = value
 
+    def initial(self) -> Floats:
+        """Return where the model's joints begin."""
+        begin = np.zeros(len(self.names))
+        begin[: len(self.of_model)] = [joint.coordinates[0].initial for joint in self.of_model.values()]
+        return np.where(np.isfinite(begin), begin, 0.0)
+
     def configured_limits(self) -> frozenset[tuple[str, str]]:
         """Return joint and kind of each limit that the configuration sets."""
         chosen = {name: joint.limits.model_dump(exclude_none=True) for name, joint in self.settings.items()}
@@ -389,6 +396,7 @@ def _assemble(found: _Joints, limits: Limits, mimics: tuple[MimicColumn, ...]) -
             joint_offset=joint_offset,
             effort_factor=effort_factor,
         ),
+        initial=found.initial(),
         model=found.model,
     )
 

@@ -1,7 +1,8 @@
-"""The stops of simulated joints: where the limits of the joints are, seen from their actuators.
+"""The stops of simulated joints, where their limits are, and where they begin, seen from their actuators.
 
-The options `lower_stop` and `upper_stop` of the `sim` driver are filled in where they are left out, also in
-the parts of a composite.
+The options `lower_stop`, `upper_stop` and `initial` of the `sim` driver are filled in where they are left
+out, also in the parts of a composite. Joints begin where the description says, else at 0, or as near to it as
+they can be.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ COMPOSITE, SIMULATED = "composite", "sim"
 
 
 def with_stops(kind: str, options: Mapping[str, Any], joint_map: JointMap) -> dict[str, Any]:
-    """Return a driver's options, with stops where it simulates actuators. `kind`: the driver."""
+    """Return a driver's options, with stops and a beginning where it simulates. `kind`: the driver."""
     if kind == COMPOSITE:
         parts = options.get("parts")
         if not isinstance(parts, dict):
@@ -35,13 +36,41 @@ def _part(part: Any, joint_map: JointMap) -> Any:
 
 
 def _with_stops(options: Mapping[str, Any], joint_map: JointMap, actuators: Any) -> dict[str, Any]:
+    stops, begin = stops_of(joint_map), _beginnings(joint_map)
     filled = dict(options)
-    for option, stops in stops_of(joint_map).items():
-        given = filled.get(option)
-        if given is None or isinstance(given, dict):
-            ours = {name: stops[name] for name in actuators if name in stops}
-            filled[option] = {**ours, **(given or {})} or None
+    for option in stops:
+        _fill(filled, option, {name: stops[option][name] for name in actuators if name in stops[option]})
+    ends = filled["lower_stop"], filled["upper_stop"]
+    within = {
+        name: min(max(begin[name], _stop(ends[0], name, -np.inf)), _stop(ends[1], name, np.inf))
+        for name in actuators
+        if name in begin
+    }
+    _fill(filled, "initial", within)
     return filled
+
+
+def _fill(options: dict[str, Any], option: str, ours: dict[str, float]) -> None:
+    """Fill an option in for the actuators for which it is left out."""
+    given = options.get(option)
+    if given is None or isinstance(given, dict):
+        options[option] = {**ours, **(given or {})} or None
+
+
+def _stop(option: Any, name: str, none: float) -> float:
+    """Return an actuator's stop, of an option that nothing has checked yet."""
+    value = option.get(name) if isinstance(option, dict) else option
+    return value if isinstance(value, (int, float)) else none
+
+
+def _beginnings(joint_map: JointMap) -> dict[str, float]:
+    """Return where each actuator begins, in its own rad or m."""
+    begin = np.zeros((3, len(joint_map.joints)))
+    begin[0] = np.clip(joint_map.initial, joint_map.limits.lower, joint_map.limits.upper)
+    joint_map.follow(begin[0])
+    at = np.empty((3, len(joint_map.actuators)))
+    joint_map.transmission.to_actuators(begin, at)
+    return dict(zip(joint_map.actuators, at[0].tolist(), strict=True))
 
 
 def stops_of(joint_map: JointMap) -> dict[str, dict[str, float]]:

@@ -90,7 +90,7 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
         log.warning("%s: %s", name, warning)
     library = MotionLibrary(narrowed, robot, driver.max_rate_hz, min_rate_hz=driver.min_rate_hz)
     library.load_all()
-    simulated = _simulated(robot, joint_map, options)
+    simulated = _simulated(robot, narrowed, options)
     setup = make_setup(name, robot, settings, joint_map, simulated, allowed=driver.limits)
     with closing(GoalPlanner(name, robot, library)) as goals, closing(_Stage(setup)) as stage:
         goal = new_goal(goals.playback_for(request), request)
@@ -115,19 +115,10 @@ def _refuse_endless(name: str, request: PlayRequest) -> None:
 
 
 def _simulated(robot: RobotSettings, joint_map: JointMap, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of the actuators that play: a simulated robot's own, or default ones.
-
-    Those begin at 0, or as near to it as the joints' limits allow.
-    """
-    if robot.driver.type == SIMULATED:
-        own = {option: value for option, value in options.items() if option not in OUTSIDE}
-        return with_stops(SIMULATED, own, joint_map)
-    begin = np.zeros((3, len(joint_map.joints)))
-    begin[0] = np.clip(0.0, joint_map.limits.lower, joint_map.limits.upper)
-    initial = np.empty((3, len(joint_map.actuators)))
-    joint_map.transmission.to_actuators(begin, initial)
-    first = {"initial": dict(zip(joint_map.actuators, initial[0].tolist(), strict=True))}
-    return with_stops(SIMULATED, first, joint_map)
+    """Return the options of the actuators that play: a simulated robot's own, or default ones."""
+    simulates = robot.driver.type == SIMULATED
+    own = {option: value for option, value in options.items() if simulates and option not in OUTSIDE}
+    return with_stops(SIMULATED, own, joint_map)
 
 
 class _KeepingChannel(Channel):

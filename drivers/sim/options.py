@@ -53,8 +53,8 @@ class SimOptions(DriverOptions):
     gravity: Gravity | None = Field(default=None, description="What gravity pulls at, beside `load`.")
     initial: PerActuatorOf[Finite] | None = Field(
         default=None,
-        description="Position at the start, in rad or m, also beyond a stop; null: 0, or as near to it as "
-        "the stops are.",
+        description="Position at the start, in rad or m, also beyond a stop; null: where the description "
+        "says, else 0, or as near to it as limits and stops allow.",
     )
     lower_stop: PerActuatorOf[Finite] | None = Field(
         default=None, description="Where the joint meets its lower stop, in rad or m; null: at its limit."

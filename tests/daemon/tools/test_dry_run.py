@@ -337,3 +337,32 @@ def test_options_that_would_do_nothing_are_refused(
     code, out, err = run_here(capsys, "play", "arm", "nod", *options)
     assert (code, out) == (2, "")
     assert err == f"motiond: invalid value: {message}; see `motiond --help`\n"
+
+
+KNEE = """<sdf version="1.7"><model name="leg"><link name="hip"/><link name="shin"/>
+<joint name="knee" type="revolute"><parent>hip</parent><child>shin</child><axis><xyz>0 0 1</xyz>
+{initial}<limit><lower>0.262</lower><upper>2.62</upper><velocity>10</velocity></limit></axis></joint>
+</model></sdf>"""
+SERVO = {"type": "dynamixel", "ports": [{"port": "/dev/ttyUSB0", "ids": {"knee": 1}}]}
+
+
+@pytest.mark.parametrize(
+    ("initial", "driver", "begins"),
+    [
+        ("<initial_position>1.2</initial_position>", {"type": "sim"}, 1.2),
+        ("", {"type": "sim"}, 0.262),
+        ("<initial_position>1.2</initial_position>", SERVO, 1.2),
+        ("<initial_position>1.2</initial_position>", SERVO | {"lower_rad": 1.5, "upper_rad": 2.5}, 1.5),
+    ],
+)
+def test_a_joint_whose_range_holds_no_0_begins_within_it(
+    rig: Rig, initial: str, driver: dict[str, Any], begins: float
+) -> None:
+    (rig.folder / "knee.sdf").write_text(KNEE.format(initial=initial))
+    write_seq(rig.folder / "motions" / "nod.seq", 1.75 + 0.25 * nod()[:, :1], ("knee",), RATE_HZ)
+    rig.robot |= {"model": "knee.sdf", "joints": {}, "driver": driver}
+    dry_run = play(rig)
+    setpoints = traced(dry_run)["reference_position"][:, 0]
+    assert (dry_run.result["code"], setpoints[0]) == ("SUCCESSFUL", pytest.approx(begins, abs=1e-4))
+    assert setpoints.min() >= 0.262
+    assert setpoints.max() <= 2.62
