@@ -19,17 +19,7 @@ ADRIFT = KernelClock(synchronised=False, estimated_error_s=16.0, max_error_s=16.
 
 
 class HandedClock(ClockMonitor):
-    """A monitor of a clock that a test sets.
-
-    Attributes
-    ----------
-    kernel : KernelClock or OSError
-        What the kernel says when it is asked.
-    tracking : Tracking or None
-        What chrony says when it is asked.
-    asked : int
-        How often chrony was asked.
-    """
+    """A monitor of a clock that a test sets: what kernel and chrony say, and how often chrony was asked."""
 
     def __init__(self, kernel: KernelClock | OSError = GOOD, max_error_s: float | None = None) -> None:
         super().__init__(max_error_s, read_kernel=self._read, ask_chrony=self._ask)
@@ -50,24 +40,14 @@ class HandedClock(ClockMonitor):
 class Machine(VirtualClock):
     """The clock of a stream process on virtual time, beside the Unix time of its machine.
 
-    Parameters
-    ----------
-    slew : float
-        By how much faster than its crystal the machine runs its Unix time, to make up for an error.
-    is_slewed : bool
-        Whether the stream's clock is slewed with it, as CLOCK_MONOTONIC is and CLOCK_MONOTONIC_RAW is not.
-
-    Attributes
-    ----------
-    oversleep_s : float
-        By how much the next wait for a tick is too long.
+    `slew`: by how much faster than its crystal the machine runs both, to make up for an error.
+    `oversleep_s`: by how much the next wait for a tick is too long.
     """
 
-    def __init__(self, slew: float = 0.0, *, is_slewed: bool = True) -> None:
+    def __init__(self, slew: float = 0.0) -> None:
         super().__init__(START_S)
         self.oversleep_s = 0.0
         self._slew = slew
-        self._is_slewed = is_slewed
         self._stepped_s = 0.0
 
     def sleep_until(self, deadline_s: float) -> None:
@@ -81,8 +61,7 @@ class Machine(VirtualClock):
 
     def unix_less_monotonic(self) -> float:
         """Return Unix time less the time of the stream."""
-        slewed_s = 0.0 if self._is_slewed else self._slew * (self.time_s - START_S)
-        return UNIX_S - START_S + self._stepped_s + slewed_s
+        return UNIX_S - START_S + self._stepped_s
 
     @property
     def unix_s(self) -> float:
@@ -92,4 +71,4 @@ class Machine(VirtualClock):
     @property
     def crystal_s(self) -> float:
         """For how long the machine has run, by its crystal."""
-        return (self.time_s - START_S) / (1.0 + self._slew if self._is_slewed else 1.0)
+        return (self.time_s - START_S) / (1.0 + self._slew)

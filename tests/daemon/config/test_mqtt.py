@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -192,42 +190,7 @@ def test_a_file_of_tls_that_cannot_be_used_is_told_at_the_start(
     assert refusals(tmp_path, mqtt) == [f"arm.yaml:2: {told}"]
 
 
-def test_a_certificate_and_its_key_are_taken(tmp_path: Path) -> None:
-    for file in (CERTIFICATE, KEY):
-        shutil.copy(file, tmp_path)
-    settings = MqttSettings(
-        broker="mqtts://host",
-        ca_file=tmp_path / CERTIFICATE.name,
-        cert_file=tmp_path / CERTIFICATE.name,
-        key_file=tmp_path / KEY.name,
-    )
-    assert settings.ca_file == tmp_path / CERTIFICATE.name
-
-
 # -- bounds -------------------------------------------------------------------------------------------------
-
-
-@table("option, least, most")
-def test_every_number_has_bounds_that_are_told(
-    tmp_path: Path, option: str, least: float, most: float
-) -> None:
-    for value, how, bound in ((least - 1, "greater", least), (most + 1, "less", most)):
-        words = f"{how} than or equal to {bound:g}"
-        lines = refusals(tmp_path, json.dumps({"broker": "mqtt://host", option: value}))
-        assert lines == [f"arm.yaml:2: mqtt.{option} is {value!r}; it must be {words}; correct it"]
-
-
-@pytest.mark.parametrize(
-    ("mqtt", "message"),
-    [
-        ({"base": "a" * 201}, "it must have at most 200 characters; correct it"),
-        ({"username": "a" * 1025}, "it must have at most 1024 characters; correct it"),
-        ({"broker": "mqtt://" + "a" * 5000}, "it must have at most 4096 characters; correct it"),
-    ],
-)
-def test_every_text_has_a_bound_that_is_told(tmp_path: Path, mqtt: dict[str, Any], message: str) -> None:
-    (lines,) = refusals(tmp_path, json.dumps(mqtt))
-    assert lines.endswith(f"; {message}")
 
 
 @table("mqtt, message")

@@ -111,23 +111,24 @@ def test_every_number_has_bounds_that_are_told(
     *places, last = option.split(".")
 
     def refused(value: float) -> list[str]:
-        written: Any = {last: value}
-        for place in reversed(places):
-            written = {place: written}
-        joints = {"a": {"limits": {"lower": -1, "upper": 1, "velocity": 1}}, **written.pop("joints", {})}
-        robot = {"joints": joints, "driver": {"type": "sim"}, **written}
+        joints = {"a": {"limits": {"lower": -1, "upper": 1, "velocity": 1}}}
+        whole: Any = {"robots": {"arm": {"joints": joints, "driver": {"type": "sim"}}}}
+        section = whole
+        for place in places:
+            section = section.setdefault(place, {})
+        section[last] = value
         file = tmp_path / "arm.yaml"
-        file.write_text(json.dumps({"robots": {"arm": robot}}))
+        file.write_text(json.dumps(whole))
         try:
             load_settings(file)
         except ConfigError as error:
-            return [line for line in str(error).splitlines() if f"arm.{option} is" in line]
+            return [line for line in str(error).splitlines() if f"{option} is" in line]
         return []
 
     assert (refused(least), refused(most)) == ([], [])
     for value, how, bound in ((least - 1e300, AT_LEAST, least), (most + 1e300, AT_MOST, most)):
         (line,) = refused(value)
-        words = line.partition(f"arm.{option} is {value!r}; it must be {how} ")[2]
+        words = line.partition(f"{option} is {value!r}; it must be {how} ")[2]
         assert words.endswith("; correct it"), line
         assert float(words.partition(";")[0]) == bound
 

@@ -85,25 +85,6 @@ async def test_where_no_descriptors_are_left_the_listener_rests_and_the_log_has_
     listening.close()
 
 
-async def test_a_descriptor_in_reserve_takes_one_more_connection(scarce: Scarce) -> None:
-    spares: list[bool] = []
-
-    def release(self: Listener) -> bool:
-        had_one = released(self)
-        spares.append(had_one)
-        scarce.free += had_one
-        return had_one
-
-    released = Listener._release_spare
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Listener, "_release_spare", release)
-        listening = Listener("page", [scarce], Greeting)
-        with client_of(scarce) as client:
-            assert await greeting(client) == b"hello"
-        assert spares == [True]
-        listening.close()
-
-
 async def test_without_one_in_reserve_a_connection_makes_room_for_the_next(
     scarce: Scarce, caplog: pytest.LogCaptureFixture
 ) -> None:

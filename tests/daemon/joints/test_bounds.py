@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from motiond.daemon.joints.bounds import JointBounds, joint_bounds, never_fails
@@ -120,7 +119,3 @@ def test_the_description_has_the_tolerances_of_each_joint() -> None:
         "path": {"elbow": None, "finger": None},
         "goal": {"elbow": 0.1, "finger": 0.004},
     }
-
-
-def test_bounds_are_no_arrays_of_objects() -> None:
-    assert bounds_of(MIXED).stall_error.dtype == np.float64

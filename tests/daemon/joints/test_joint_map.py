@@ -199,29 +199,10 @@ def test_columns_that_fit_no_joint_are_told_at_once(
 
 
 def test_the_description_tells_joints_with_units_and_limits() -> None:
+    none: dict[str, Any] = {"unit": "rad", **dict.fromkeys(KINDS), "limited_by": {}}
+    elbow = {"name": "elbow", "lower": -1.0, "upper": 2.0, "velocity": 3.0, "effort": 4.0}
     assert map_of({"elbow": {"actuator": "A1"}}, TWO).payload() == {
-        "joints": [
-            {
-                "name": "base",
-                "unit": "rad",
-                "lower": None,
-                "upper": None,
-                "velocity": None,
-                "acceleration": None,
-                "effort": None,
-                "limited_by": {},
-            },
-            {
-                "name": "elbow",
-                "unit": "rad",
-                "lower": -1.0,
-                "upper": 2.0,
-                "velocity": 3.0,
-                "acceleration": None,
-                "effort": 4.0,
-                "limited_by": {},
-            },
-        ],
+        "joints": [none | {"name": "base"}, none | elbow],
         "actuators": ["base", "A1"],
         "model": TWO.name,
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import re
 import warnings
 from itertools import takewhile
@@ -12,13 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.api import ReportHub
-from motiond.daemon.config.settings import load_settings
 from motiond.daemon.log.lines import _Journal, _Lines, start_logging
-from motiond.daemon.robots.assembly import make_registry
-from motiond.daemon.service.logs import write_journal
 from tests.daemon.programs import logging_as_before
-from tests.daemon.rig import Rig, make_clock, stream_forks
+from tests.daemon.rig import Rig
 from tests.daemon.virtual_forks import VirtualForks, VirtualMachine
 from tests.tables import table
 
@@ -62,27 +57,6 @@ def test_of_a_record_without_end_the_last_lines_are_kept() -> None:
     lines = formatted(_Lines("%(message)s"), "%s", "\n".join(map(str, range(10_000)))).split("\n")
     assert lines[:3] == ["0", "    | 9799 lines are left out", "    | 9800"]
     assert (len(lines), lines[-1]) == (202, "    | 9999")
-
-
-async def test_a_journal_that_is_away_gets_lines_with_priorities_in_place_of_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status = os.fstat(2)
-    monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
-    rig, hub = Rig(tmp_path), ReportHub()
-    with logging_as_before(), stream_forks() as forks:
-        start_logging(logging.INFO, "/nowhere")
-        writing = asyncio.create_task(write_journal(hub))
-        async with rig.running_on(make_registry(load_settings(rig.config), hub, forks, make_clock()), hub):
-            await rig.until_state("idle")
-        await asyncio.sleep(0)
-        writing.cancel()
-        await asyncio.wait((writing,))
-        for handler in logging.getLogger().handlers:
-            handler.close()
-    lines = capsys.readouterr().err.splitlines()
-    assert "<6>arm: motions: long, short" in lines
-    assert lines[-1] == "<6>arm: offline"
 
 
 class Defective(VirtualForks):

@@ -16,6 +16,7 @@ from motiond.daemon.planning.reader import MotionReader
 from motiond.drivers.limits import ActuatorLimits
 from motiond.formats import load_motions
 from motiond.formats.io import open_regular, source
+from tests.daemon.rig import write_seq
 from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
@@ -27,21 +28,8 @@ ELBOW: dict[str, dict[str, Any]] = {"elbow": {"limits": {"lower": -2, "upper": 2
 
 
 def write(path: Path, *rows: float, label: str = "elbow") -> Path:
-    lines = [
-        "type: CompositeSeq",
-        "content: BodyMotion",
-        "format_version: 4",
-        "frame_rate: 100",
-        "components:",
-        "  - type: MultiValueSeq",
-        "    content: JointDisplacement",
-        "    num_parts: 1",
-        f"    part_labels: [{label}]",
-        "    frames:",
-        *(f"      - [{row}]" for row in rows),
-    ]
     path.parent.mkdir(exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_seq(path, np.array(rows).reshape(-1, 1), (label,), 100)
     return path
 
 
@@ -130,7 +118,7 @@ def test_a_file_with_fewer_rows_than_it_states_is_played_only_where_that_is_allo
         "interrupted; copy it again, correct the count, or set `allow_short_files: true`"
     )
     warning = (
-        f"{file}:9: num_frames is 5 and component 0 has 3 frames; the frames count; "
+        f"{file}:11: num_frames is 5 and component 0 has 3 frames; the frames count; "
         "correct num_frames if none are missing"
     )
     assert wave.warnings == (warning,)

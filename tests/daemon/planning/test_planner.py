@@ -16,7 +16,7 @@ from motiond.daemon.planning.planner import Plan, plan
 from motiond.daemon.planning.speed_limits import FASTEST
 from motiond.daemon.planning.violations import PlanError
 from motiond.formats import Motion
-from motiond.formats.model import hermite, pchip_slopes
+from motiond.formats.model import pchip_slopes
 from tests.robots import map_of, settings_of
 from tests.tables import table
 
@@ -145,16 +145,6 @@ def test_a_curve_that_is_faster_than_its_steps_is_a_violation_between_frames() -
     )
     for interpolation in ("hold", "linear"):
         assert planned(motion(STEEP, 10.0), interpolation=interpolation).slowed_to == 1.0
-
-
-def test_the_peak_between_rows_is_that_of_the_curve() -> None:
-    rows = np.random.default_rng(8).normal(size=(60, 2))
-    times = np.arange(60) / 10.0
-    slopes = pchip_slopes(times, rows)
-    dense = np.linspace(0, 5.9, 59 * 400 + 1)
-    rates = np.abs(hermite(dense, times, rows, slopes)[1])
-    sampled = np.array([rates[400 * row : 400 * row + 401].max(axis=0) for row in range(59)])
-    np.testing.assert_allclose(peak_speeds(rows, slopes, 10.0), sampled, rtol=1e-4)
 
 
 def test_slow_stretches_time_until_the_motion_fits() -> None:

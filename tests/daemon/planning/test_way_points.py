@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.planning.curve import peak_accelerations, peak_positions
+from motiond.daemon.planning.curve import peak_accelerations, peak_positions, peak_speeds
 from motiond.daemon.planning.planner import Plan, plan
 from motiond.daemon.planning.playback import Playback, PlaybackError, plan_playback, whole
 from motiond.daemon.planning.violations import PlanError
@@ -182,6 +182,8 @@ def test_the_peaks_between_rows_are_those_of_the_curve() -> None:
     lowest, highest = peak_positions(rows, slopes, 10.0)
     np.testing.assert_allclose(highest, [places[span].max(axis=0) for span in spans], atol=1e-4)
     np.testing.assert_allclose(lowest, [places[span].min(axis=0) for span in spans], atol=1e-4)
+    fastest = [np.abs(rates[span]).max(axis=0) for span in spans]
+    np.testing.assert_allclose(peak_speeds(rows, slopes, 10.0), fastest, rtol=1e-4, atol=1e-4)
     bends = np.abs(np.diff(rates, axis=0)) * 4000.0
     # Between knots the acceleration is a line, so its peaks are at rows.
     steepest = peak_accelerations(rows, slopes, 10.0, "smooth")

@@ -10,19 +10,13 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from motiond.daemon.ipc.listener import listen
+from tests.daemon.ipc.test_listener import WAITS, Greeting
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pytest
-
-
-class Greeting(asyncio.Protocol):
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        transport.write(b"hello")
-        transport.close()
 
 
 @contextmanager
@@ -54,8 +48,5 @@ async def test_where_no_descriptors_are_left_a_listener_rests_and_goes_on_by_its
         for client in clients[1:]:
             async with asyncio.timeout(PATIENCE_S):
                 assert await loop.sock_recv(client, 100) == b"hello"
-    assert caplog.messages[0] == (
-        "page: not all connections can be taken; too many open files; others wait; "
-        "raise LimitNOFILE, or close some"
-    )
+    assert caplog.messages[0] == WAITS
     listening.close()
