@@ -4,6 +4,7 @@
 - `reports`: each subject of reports
 - `parsing`, `dispatcher`, `group_dispatcher`: a request on its way in, and its answer
 - `transactions`: a request that is sent again
+- `request_log`: who has asked for what, and who was refused
 - `lease`: who commands a robot
 - `hub`: reports on their way out
 - `documents`: JSON schemas of all that

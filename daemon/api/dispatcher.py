@@ -17,6 +17,7 @@ import orjson
 
 from .errors import RequestError, unknown_robot
 from .parsing import parse, stop_without_keys
+from .request_log import RequestLog
 from .transactions import Transactions, fingerprint_of, used_before
 from .verbs import VERBS
 from .verbs.looking import StatusRequest
@@ -57,6 +58,7 @@ class Dispatcher:
         self.commands = commands
         self._handle_timeout_s = handle_timeout_s
         self._running: Counter[str] = Counter()
+        self._log = RequestLog()
         self._transactions: defaultdict[tuple[str, str], Transactions] = defaultdict(Transactions)
 
     async def answer(self, raw: RawRequest) -> bytes:
@@ -65,17 +67,21 @@ class Dispatcher:
             request = parse(raw)
         except RequestError as error:
             if (stop := stop_without_keys(raw, error)) is None:
-                return refused(error, error.transaction)
+                return self._refused(raw, error, error.transaction)
             if raw.robot in self.commands.robots:
                 return await self._act(raw, stop, ignored=str(error))
             request = stop
         # Nothing below may be kept by a name that a client has made up.
         if raw.robot not in self.commands.robots:
-            return refused(unknown_robot(raw.robot, self.commands.robots), request.transaction)
+            return self._refused(raw, unknown_robot(raw.robot, self.commands.robots), request.transaction)
         try:
             return await self._answer_once(raw, request)
         except RequestError as error:
-            return refused(error, request.transaction)
+            return self._refused(raw, error, request.transaction)
+
+    def _refused(self, raw: RawRequest, error: RequestError, transaction: str | None) -> bytes:
+        self._log.refused(raw, error, is_known=raw.robot in self.commands.robots)
+        return refused(error, transaction)
 
     async def _answer_once(self, raw: RawRequest, request: Request) -> bytes:
         """Act, unless the transaction has been served or is being served: then return that answer.
@@ -131,13 +137,16 @@ class Dispatcher:
         """Act on a request; `besides` stands in the data of its answer, too."""
         try:
             self._refuse_flood(raw)
+            lease = self.commands.leases.get(raw.robot)
+            is_held = lease is not None and lease.is_valid(request.lease)
+            self._log.asked(raw, request, lease.payload()["holder"] if lease and is_held else None)
             self._running[raw.robot] += 1
             try:
                 return await self._handle(raw, request, besides)
             finally:
                 self._running[raw.robot] -= 1
         except RequestError as error:
-            return refused(error, request.transaction)
+            return self._refused(raw, error, request.transaction)
 
     def _refuse_flood(self, raw: RawRequest) -> None:
         if self._running[raw.robot] >= MOST_RUNNING and not VERBS[raw.verb].stops:

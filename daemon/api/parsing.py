@@ -37,7 +37,7 @@ class RawRequest:
     payload : bytes
         What the client sent, of any kind and length.
     caller : str
-        Who sent it, as the transport knows them; '' where it does not.
+        Who sent it, as the transport knows them and the log names them; '' where it does not.
     deadline_s : float or None
         Unix time in seconds from which on it is not to be served any more.
     refusal : RequestError or None

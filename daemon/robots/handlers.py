@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING, Any, cast
 
 from motiond.drivers import DriverError, make_driver
@@ -32,7 +31,7 @@ from ..ipc import messages
 from ..ipc.states import HALTED, ResultCode, State
 from ..planning import PlaybackError
 from .motions import Uploads
-from .session import OUT_OF_ORDER, Opening, Reboot, new_goal, refuse_speed
+from .session import Opening, Reboot, new_goal, refuse_speed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -57,8 +56,6 @@ if TYPE_CHECKING:
     from .session import Goal
 
     Handler = Callable[[Any], Awaitable[Mapping[str, Any]]]
-
-log = logging.getLogger(__name__)
 
 
 class RequestHandlers:
@@ -237,8 +234,6 @@ class RequestHandlers:
 
     async def estop(self, _request: Request) -> EstopAnswer:
         """Halt and latch."""
-        if not self._session.latched:  # it may be sent very often
-            self._log("emergency stop; it stays latched until reset")
         await self._robot.obeyed(self._session.estop(), "the halt")
         return {**self._reached(), "latched": self._session.latched}
 
@@ -248,9 +243,6 @@ class RequestHandlers:
         message = self._session.message if is_offline else ""
         return {"state": self._session.state, "reached": not is_offline, "message": message}
 
-    def _log(self, message: str) -> None:
-        log.info("%s: %s", self._robot.name, message, extra={"robot": self._robot.name})
-
     async def reset(self, _request: Request) -> ResetAnswer:
         """Leave `estopped`, leave `fault` by a new stream process, or try at once to find lost actuators.
 
@@ -258,8 +250,6 @@ class RequestHandlers:
         """
         robot, session = self._robot, self._session
         was_latched, session.latched = session.latched, False
-        if was_latched or session.state in OUT_OF_ORDER:
-            self._log("reset")
         if session.state in {State.FAULT, State.OFFLINE}:
             opening = session.expect(Opening, "its driver")
             (robot.stream.restart if session.state is State.FAULT else robot.stream.try_again)()

@@ -111,7 +111,7 @@ class ControlSocket:
         user = peer_of(connection).user
         may_ask = user in believed_users(self._config)
         self._clients[may_ask] += 1
-        client = _Client(self, reader, writer)
+        client = _Client(self, reader, writer, f"user {named_user(user)} on this machine")
         try:
             if may_ask:
                 await client.run(is_one_too_many=self._clients[True] > MOST_CLIENTS)
@@ -127,8 +127,8 @@ class ControlSocket:
             self._writers.discard(writer)
             writer.close()
 
-    async def answer(self, request: Mapping[str, Any], line: bytes) -> bytes:
-        """Return the answer to a request."""
+    async def answer(self, request: Mapping[str, Any], line: bytes, caller: str) -> bytes:
+        """Return the answer to a request; `caller` is who asks, for the log."""
         verb, body = request.get("verb"), request.get("body") or {}
         if not isinstance(verb, str):
             return refused(_invalid("verb must be a text"), None)
@@ -136,7 +136,7 @@ class ControlSocket:
             if (name := request.get(kind)) is not None:
                 if not isinstance(name, str):
                     return refused(_invalid(f"{kind} must be a text"), None)
-                return await serve(RawRequest(name, verb, orjson.dumps(body), "control", message=line))
+                return await serve(RawRequest(name, verb, orjson.dumps(body), caller, message=line))
         try:
             return accepted(await self._act(verb, body), None)
         except RequestError as error:
@@ -155,9 +155,14 @@ class _Client:
     """One program: its requests, and the reports that it follows."""
 
     def __init__(
-        self, control: ControlSocket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        control: ControlSocket,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        name: str,
     ) -> None:
         self._control = control
+        self._name = name
         self._reader = reader
         self._writer = writer
         self._serving: dict[asyncio.Task[None], bool] = {}
@@ -235,7 +240,7 @@ class _Client:
         task.add_done_callback(self._serving.pop)
 
     async def _answer(self, number: Any, request: Mapping[str, Any], line: bytes) -> None:
-        self._send_answer(number, await self._control.answer(request, line))
+        self._send_answer(number, await self._control.answer(request, line, self._name))
 
     def _send_answer(self, number: Any, answer: bytes) -> None:
         self._send(b'{"id":%b,"answer":%b}\n' % (orjson.dumps(number), answer))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from motiond.text import MOST_LISTED, listed, nearest, shortened
 
 from ..api import RequestError
+from ..ipc.states import State
 from ..log import LEVELS, level_name, set_level
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOGGED: frozenset[Subject] = frozenset({"availability", "motions", "state", "result", "event"})
+KEPT: frozenset[Subject] = frozenset({"motions", "state"})
 LEVEL_OF_EVENT = {
     "marker": logging.DEBUG,  # a loop passes many
     "driver": logging.INFO,
@@ -29,23 +31,21 @@ AS_WISHED = {"SUCCESSFUL", "CANCELED", "PREEMPTED"}
 
 
 async def write_journal(hub: ReportHub) -> NoReturn:
-    """Log what the robots report, until cancelled; motions that have not changed are not logged again."""
-    motions: dict[str, Report] = {}
+    """Log what the robots report, until cancelled; what has not changed is not logged again."""
+    before: dict[tuple[str, Subject], Mapping[str, Any]] = {}
     with hub.subscribe(LOGGED) as reports:
         async for report in reports:
-            if report.subject == "motions":
-                if report == motions.get(report.robot):
-                    continue
-                motions[report.robot] = report
             try:
-                log_report(report)
+                log_report(report, before.get((report.robot, report.subject), {}))
             except Exception:  # a report that cannot be logged ends no daemon
                 log.exception("%s: %s could not be logged", report.robot, report.subject)
+            if report.subject in KEPT:
+                before[report.robot, report.subject] = report.data
     raise AssertionError  # a subscription never ends by itself
 
 
-def log_report(report: Report) -> None:
-    """Log one report in one line."""
+def log_report(report: Report, before: Mapping[str, Any]) -> None:
+    """Log one report, in one line for each fact; `before` is the one before it where these are kept."""
     robot, data = report.robot, report.data
     fields = {"robot": robot, "goal": data.get("goal_id"), "code": data.get("code")}
     match report.subject:
@@ -59,11 +59,24 @@ def log_report(report: Report) -> None:
         case "availability":
             log.info("%s: %s", robot, data["state"], extra=fields)
         case "motions":
-            _log_motions(robot, data["motions"], data.get("more", 0))
+            if data != before:
+                _log_motions(robot, data["motions"], data.get("more", 0))
         case "state":
-            log.debug("%s: %s", robot, data["state"], extra=fields)
+            _log_state(robot, data, before, fields)
         case _:
             pass
+
+
+def _log_state(
+    robot: str, data: Mapping[str, Any], before: Mapping[str, Any], fields: Mapping[str, object]
+) -> None:
+    """Log what has changed: torque, where it is known, a motion that begins, and the state."""
+    if data["torque"] != before.get("torque", False) and data["state"] != State.OFFLINE:
+        log.info("%s: torque is %s", robot, "on" if data["torque"] else "off", extra=fields)
+    if data["goal_id"] not in {None, before.get("goal_id")}:
+        log.info("%s: %s begins", robot, data["motion"], extra=fields)
+    if data["state"] != before.get("state"):
+        log.debug("%s: %s", robot, data["state"], extra=fields)
 
 
 def _log_motions(robot: str, motions: list[dict[str, object]], more: int) -> None:

@@ -167,7 +167,7 @@ class Client:
                 return
             cost = cost_of(len(message.data))
             in_share = self._share.allows(cost)
-            asked = _read(message.data, self.caller)
+            asked = _read(message.data, f"{self.caller} over HTTP")
             if isinstance(asked, Watching):
                 self._shared.watched_s = self.looked_s = asyncio.get_running_loop().time()
                 self.looks_at = asked.robot

@@ -63,4 +63,4 @@ async def raw_request(request: web.Request, target: str, verbs: Mapping[str, Ver
             body = await read_body(request, MOST_BYTES, within_s=STOP_WITHIN_S)
         except Refused:
             body = NOT_READ
-    return RawRequest(target, verb, body, caller=request.remote or "")
+    return RawRequest(target, verb, body, caller=f"{request.remote} over HTTP")

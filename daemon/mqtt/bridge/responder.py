@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..topics import Topics
 
 PUBLISH_TIMEOUT_S = 5.0
+CALLER = "a client over MQTT"
+"""Who asks: brokers do not name the clients of a message."""
 
 
 class Responder:
@@ -76,7 +78,7 @@ class Responder:
 
     async def act(self, asked: RequestTopic) -> None:
         """Act on a request without keys or answer."""
-        await self._dispatcher.answer(RawRequest(asked.robot, asked.verb, b""))
+        await self._dispatcher.answer(RawRequest(asked.robot, asked.verb, b"", CALLER))
 
     def _response_topic(self, message: aiomqtt.Message, raw: RawRequest) -> str:
         """Return where the answer goes: where the client asks for it, if it may ask for that (MQTT 5)."""
@@ -97,6 +99,7 @@ class Responder:
             robot,
             verb,
             message.payload if isinstance(message.payload, bytes) else b"",
+            CALLER,
             deadline_s=None if lifetime_s is None else time.time() + lifetime_s,
             refusal=_retained(f"{robot}/{verb}") if message.retain else None,
         )

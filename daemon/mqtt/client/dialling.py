@@ -64,7 +64,10 @@ class Attempt:
         self._encrypted, self.certificate = True, certificate
 
     def logger(self, parent: logging.Logger) -> logging.Logger:
-        """Return a logger for paho: it keeps the errors of the system, and passes on all other records."""
+        """Return a logger for paho: it keeps the errors of the system, and passes on other warnings.
+
+        Paho logs each packet at DEBUG, which says nothing of the robots.
+        """
 
         def keep(record: logging.LogRecord) -> bool:
             args = record.args if isinstance(record.args, tuple) else ()
@@ -74,6 +77,7 @@ class Attempt:
 
         logger = logging.Logger(parent.name)  # noqa: LOG001 # of this connection alone
         logger.parent = parent
+        logger.setLevel(logging.WARNING)
         logger.addFilter(keep)
         return logger
 

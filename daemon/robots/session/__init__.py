@@ -8,10 +8,9 @@
 
 from .goal import Goal, new_goal
 from .goal_planner import GoalPlanner, checked_clock, refuse_far, refuse_speed, refuse_too_late
-from .robot_session import OUT_OF_ORDER, SHUTS_DOWN, Opening, Pending, Reboot, RobotSession, Seek
+from .robot_session import SHUTS_DOWN, Opening, Pending, Reboot, RobotSession, Seek
 
 __all__ = [
-    "OUT_OF_ORDER",
     "SHUTS_DOWN",
     "Goal",
     "GoalPlanner",

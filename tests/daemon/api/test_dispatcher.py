@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.api import VERBS, Dispatcher, HolderRequest, Lease, RawRequest, RequestError
+from motiond.daemon.api import VERBS, Dispatcher, HolderRequest, Lease, RawRequest, RequestError, parse
 from motiond.daemon.api.dispatcher import MOST_RUNNING
+from motiond.daemon.api.request_log import RequestLog
 from motiond.daemon.api.transactions import (
     MOST_REMEMBERED,
     MOST_REMEMBERED_BYTES,
@@ -379,3 +380,86 @@ async def test_a_holder_has_a_name_that_can_be_shown(
     assert said["code"] == "INVALID_REQUEST"
     assert said["error"].startswith("arm/lease/acquire: 'holder' is ")
     assert robots.handled == []
+
+
+# -- what the log has ----------------------------------------------------------------------------------------
+
+
+async def logged(robots: Robots, caplog: pytest.LogCaptureFixture, *calls: RawRequest) -> list[str]:
+    caplog.set_level("INFO", "motiond")
+    caplog.clear()
+    dispatcher = Dispatcher(robots)
+    for call in calls:
+        await dispatcher.answer(call)
+    assert {record.levelname for record in caplog.records} <= {"INFO"}
+    return caplog.messages
+
+
+async def test_the_log_has_who_asked_for_what_and_who_was_refused(
+    robots: Robots, caplog: pytest.LogCaptureFixture
+) -> None:
+    ana, hand = "ana over HTTP", RawRequest("hand", "enable", b"")
+    reason = "a request is a JSON object in UTF-8, without NaN; correct it"
+    assert await logged(
+        robots,
+        caplog,
+        replace(play(speed=2, transaction="t"), caller=ana),
+        replace(play(motion="unknown"), caller=ana),
+        RawRequest("arm", "play", b"[", ana),
+        RawRequest("arms", "stop", b"", ana),
+        hand,
+        RawRequest("arm", "status", b"", ana),
+        RawRequest("arm", "lease/renew", b"{}", ana),
+    ) == [
+        'arm/play: asked by ana over HTTP; {"motion":"wave","speed":2.0}',
+        'arm/play: asked by ana over HTTP; {"motion":"unknown"}',
+        "arm/play: refused to ana over HTTP; arm: no motion 'unknown'",
+        f"arm/play: refused to ana over HTTP; arm/play: not JSON at line 1 column 2; {reason}",
+        "arms/stop: refused to ana over HTTP; no robot 'arms'; there are arm, hand; did you mean 'arm'?",
+        "hand/enable: asked by a client",
+    ]
+
+
+async def test_the_log_names_who_is_in_control_and_keeps_their_lease(
+    robots: Robots, caplog: pytest.LogCaptureFixture
+) -> None:
+    lease = Lease("arm", ttl_s=5.0, takeover=True, on_loss=print, on_change=lambda **_: None)
+    robots.leases["arm"] = lease
+    secret = lease.acquire("ana@desk")["lease"]
+    messages = await logged(robots, caplog, play(lease=secret), play(lease="guessed"), play())
+    assert messages[0] == 'arm/play: asked by ana@desk; {"motion":"wave"}'
+    assert [message.partition(";")[0] for message in messages[1:]] == ["arm/play: refused to a client"] * 2
+    assert not any(secret in message for message in messages)
+
+
+async def test_a_stop_that_is_sent_again_and_again_is_logged_once(
+    robots: Robots, caplog: pytest.LogCaptureFixture
+) -> None:
+    stop, estop, reset = (RawRequest("arm", verb, b"") for verb in ("stop", "estop", "reset"))
+    calls = (stop, *([estop] * 40), RawRequest("hand", "estop", b""), reset, estop, estop)
+    assert await logged(robots, caplog, *calls) == [
+        f"{name}: asked by a client"
+        for name in ("arm/stop", "arm/estop", "hand/estop", "arm/reset", "arm/estop")
+    ]
+
+
+def test_a_stop_is_logged_again_after_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "motiond")
+    times_s = iter((0.0, 9.0, 18.0, 29.0))
+    request_log, stop = RequestLog(lambda: next(times_s)), RawRequest("arm", "stop", b"")
+    counts = []
+    for _ in range(4):
+        request_log.asked(stop, parse(stop), None)
+        counts.append(len(caplog.messages))
+    assert counts == [1, 1, 1, 2]
+
+
+async def test_a_flood_of_requests_to_one_robot_fills_no_log_and_hides_neither_a_stop_nor_another_robot(
+    robots: Robots, caplog: pytest.LogCaptureFixture
+) -> None:
+    flood = [play(motion="unknown")] * 500
+    messages = await logged(
+        robots, caplog, *flood, RawRequest("arm", "stop", b""), RawRequest("hand", "enable", b"")
+    )
+    assert len(messages) == 10 + 10 + 2
+    assert messages[-2:] == ["arm/stop: asked by a client", "hand/enable: asked by a client"]

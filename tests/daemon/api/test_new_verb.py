@@ -54,10 +54,11 @@ def _nod(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_nod")
 async def test_it_is_checked_and_acts_over_every_transport(
-    tmp_path: Path, free_port: int, broker: AnyBroker
+    tmp_path: Path, free_port: int, broker: AnyBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
     nodded = {"status": "ok", "data": {"nodded": 2, "torque": False}, "transaction": None}
     rig, body = Rig(tmp_path), b'{"times": 2}'
+    caplog.set_level("INFO", "motiond")
     async with rig.running() as robots:
         await rig.until_state("idle")
         dispatcher = Dispatcher(robots)
@@ -81,7 +82,10 @@ async def test_it_is_checked_and_acts_over_every_transport(
             assert orjson.loads(bytes(message.payload)) == nodded
         control = ControlSocket(rig.config, {}, dispatcher=dispatcher, groups=NoGroups(), hub=ReportHub())
         asked = {"robot": "arm", "verb": "bow/nod", "body": {"times": 2}}
-        assert orjson.loads(await control.answer(asked, orjson.dumps(asked))) == nodded
+        assert orjson.loads(await control.answer(asked, orjson.dumps(asked), "ana")) == nodded
+    callers = ("127.0.0.1 over HTTP", "127.0.0.1 over HTTP", "a client over MQTT", "ana")
+    asked_by = [message for message in caplog.messages if "asked by" in message]
+    assert asked_by == [f'arm/bow/nod: asked by {caller}; {{"times":2}}' for caller in callers]
 
 
 @pytest.mark.usefixtures("_nod")

@@ -217,7 +217,7 @@ def test_refusals_that_were_not_logged_are_counted(caplog: pytest.LogCaptureFixt
         rate_limited.warning("refused %d", number)
     assert caplog.messages == [
         *(f"refused {number}" for number in range(10)),
-        "3 more refusals were not logged; they came faster than a log can",
+        "3 more were not logged; they came faster than a log can",
         "refused 13",
     ]
 

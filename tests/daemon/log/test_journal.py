@@ -50,7 +50,7 @@ def entry(journald: socket.socket) -> dict[str, str]:
 
 def test_a_result_can_be_found_by_robot_goal_and_code(journald: socket.socket) -> None:
     data = {"motion": "wave", "goal_id": "g7", "code": "CANCELED", "message": "stopped"}
-    log_report(Report("arm", "result", data))
+    log_report(Report("arm", "result", data), {})
     assert entry(journald) == {
         "MESSAGE": "arm: wave ended with CANCELED; stopped",
         "PRIORITY": "6",
@@ -63,8 +63,8 @@ def test_a_result_can_be_found_by_robot_goal_and_code(journald: socket.socket) -
 
 
 def test_events_and_states_can_be_found_by_robot(journald: socket.socket) -> None:
-    log_report(Report("arm", "event", {"kind": "fault", "message": "the bus is lost", "goal_id": "g7"}))
-    log_report(Report("arm", "availability", {"state": "offline"}))
+    log_report(Report("arm", "event", {"kind": "fault", "message": "the bus is lost", "goal_id": "g7"}), {})
+    log_report(Report("arm", "availability", {"state": "offline"}), {})
     told = {name: value for name, value in entry(journald).items() if name.startswith("MOTIOND")}
     assert told == {"MOTIOND_ROBOT": "arm", "MOTIOND_GOAL": "g7"}
     assert entry(journald)["MOTIOND_ROBOT"] == "arm"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -123,15 +122,3 @@ async def test_a_reset_that_an_emergency_stop_follows_at_once_says_that_it_is_ha
     reason = "an emergency stop came after the reset; reset it when it is safe"
     assert refusal == ("ESTOPPED", f"arm: halted again; {reason}")
     assert (status["state"], status["estop_latched"]) == ("estopped", True)
-
-
-async def test_emergency_stops_and_resets_are_logged_where_they_change_something(
-    rig: Rig, caplog: pytest.LogCaptureFixture
-) -> None:
-    async with rig.running() as registry:
-        await rig.until_state("idle")
-        caplog.set_level(logging.INFO)
-        for verb in ("reset", "estop", "estop", "estop", "reset", "reset"):
-            await ask(registry, verb)
-        logged = [record.getMessage() for record in caplog.records if record.name.endswith("handlers")]
-    assert logged == ["arm: emergency stop; it stays latched until reset", "arm: reset"]

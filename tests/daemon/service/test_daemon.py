@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 from contextlib import suppress
@@ -13,6 +14,7 @@ import pytest
 from motiond.daemon.ipc.stream_forks import StreamForks
 from motiond.daemon.service.daemon import _feed_watchdog
 from motiond.daemon.service.systemd import watchdog_period_s
+from motiond.local import named_user
 from tests.daemon.cli.program import daemon_of
 from tests.daemon.programs import run_here
 from tests.daemon.rig import Rig
@@ -121,6 +123,30 @@ async def test_a_daemon_reloads_by_motiond_reload(rig: Rig) -> None:
             "arm: plays long, short\n",
             f"mqtt.listen: {needs_restart}\nrobots.arm.stop_duration_s: {needs_restart}\n",
         )
+
+
+async def test_the_log_of_v_tells_what_was_asked_by_whom_and_what_came_of_it(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "motiond")
+    async with daemon_of(rig) as daemon:
+        await daemon.cli("enable", "arm")
+        caplog.clear()
+        for words in (["play", "arm", "short"], ["play", "arm", "shot"], ["estop", "arm"], ["estop", "arm"]):
+            await daemon.cli(*words)
+        me = f"user {named_user(os.geteuid())} on this machine"
+        assert caplog.messages == [
+            f'arm/play: asked by {me}; {{"motion":"short"}}',
+            "arm: short begins",
+            "arm: approaching",
+            "arm: playing",
+            "arm: short ended with SUCCESSFUL; the last row is out and held",
+            "arm: idle",
+            f'arm/play: asked by {me}; {{"motion":"shot"}}',
+            f"arm/play: refused to {me}; arm: no motion 'shot'; there are long, short; did you mean 'short'?",
+            f"arm/estop: asked by {me}",
+            "arm: estopped",
+        ]
 
 
 class Streams:

@@ -45,14 +45,14 @@ MOTIONS = [
             [("INFO", "arm: motions: nod"), ("WARNING", "arm: reach: joint 'elbow' reaches 4 rad")],
         ),
         ("motions", {"motions": []}, [("INFO", "arm: motions: none")]),
-        ("state", {"state": "playing"}, [("DEBUG", "arm: playing")]),
+        ("state", {"state": "idle", "torque": False, "goal_id": None}, [("DEBUG", "arm: idle")]),
     ],
 )
 def test_a_report_is_logged_in_one_line_at_its_level(
     caplog: pytest.LogCaptureFixture, subject: Subject, data: dict[str, Any], logged: list[tuple[str, str]]
 ) -> None:
     caplog.set_level(logging.DEBUG, "motiond")
-    log_report(Report("arm", subject, data))
+    log_report(Report("arm", subject, data), {})
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == logged
 
 
@@ -60,7 +60,7 @@ def test_of_very_many_motions_a_part_is_logged(caplog: pytest.LogCaptureFixture)
     caplog.set_level(logging.DEBUG, "motiond")
     good = [{"name": f"m{number}", "ok": True} for number in range(500)]
     bad = [{"name": f"b{number}", "ok": False, "reason": f"b{number}: torn"} for number in range(500)]
-    log_report(Report("arm", "motions", {"motions": [*good, *bad], "more": 99_000}))
+    log_report(Report("arm", "motions", {"motions": [*good, *bad], "more": 99_000}), {})
     known = ", ".join(f"m{number}" for number in range(20))
     assert caplog.messages == [
         f"arm: motions: {known} and 480 more",
@@ -99,3 +99,39 @@ async def test_motions_are_told_again_only_where_they_have_changed(caplog: pytes
     assert caplog.messages[:-1] == ["arm: motions: wave", "arm: motions: wave, nod", "arm: motions: wave"]
     journal.cancel()
     await asyncio.wait((journal,), timeout=PATIENCE_S)
+
+
+def test_of_states_the_log_has_what_changes(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "motiond")
+    before: dict[str, Any] = {}
+    for state, torque, goal_id in (
+        ("offline", False, None),
+        ("idle", False, None),
+        ("approaching", True, "g1"),
+        ("playing", True, "g1"),
+        ("playing", True, "g1"),
+        ("playing", True, "g2"),
+        ("idle", True, None),
+        ("idle", False, None),
+        ("offline", False, None),
+        ("idle", True, None),
+        ("offline", False, None),
+    ):
+        data = {"state": state, "torque": torque, "goal_id": goal_id, "motion": goal_id and "wave"}
+        log_report(Report("arm", "state", data), before)
+        before = data
+    assert [f"{record.levelname} {record.getMessage()}" for record in caplog.records] == [
+        "DEBUG arm: offline",
+        "DEBUG arm: idle",
+        "INFO arm: torque is on",
+        "INFO arm: wave begins",
+        "DEBUG arm: approaching",
+        "DEBUG arm: playing",
+        "INFO arm: wave begins",
+        "DEBUG arm: idle",
+        "INFO arm: torque is off",
+        "DEBUG arm: offline",  # nothing is known of torque then
+        "INFO arm: torque is on",
+        "DEBUG arm: idle",
+        "DEBUG arm: offline",
+    ]
