@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Annotated, Self
+import re
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
+
+from motiond.text import echoed
 
 from .section import Section, SettingError
 from .tls_files import check_tls_files
 from .types import FilePath, Listen, Rate, SecretFile, split_place
 
 HOST = r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$"
+ORIGIN = r"^https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)(:[0-9]{1,5})?$"
+
+
+def _as_browsers_send_it(value: Any) -> Any:
+    """Return an origin in small letters and without the port that its scheme implies."""
+    if not isinstance(value, str):
+        return value
+    if not re.fullmatch(ORIGIN, value):
+        problem = f"'{echoed(value)}' is no origin; it is SCHEME://HOST or SCHEME://HOST:PORT and no more"
+        raise SettingError("", f"{problem}; write it as in http://localhost:3000")
+    return re.sub(r"^(http:.*):80$|^(https:.*):443$", r"\1\2", value.lower())
+
+
+Origin = Annotated[str, Field(pattern=ORIGIN), BeforeValidator(_as_browsers_send_it)]
 
 
 class HttpSettings(Section):
@@ -27,6 +44,8 @@ class HttpSettings(Section):
     """Private key of that certificate."""
     hosts: Annotated[list[Annotated[str, Field(pattern=HOST)]], Field(max_length=100)] = Field(default=[])
     """Names by which browsers may call the daemon, besides its machine's name, addresses and `localhost`."""
+    origins: Annotated[list[Origin], Field(max_length=100)] = Field(default=[])
+    """Where your own pages come from that may do what the daemon's does, as `http://localhost:3000`."""
     telemetry_hz: Rate = 20.0
     """How often pages get telemetry; 0: never."""
 

@@ -33,13 +33,13 @@ def make_application(
 ) -> tuple[web.Application, Live]:
     """Put the parts together, and return also the one that serves WebSocket clients."""
     live = Live(served)
-    guard = Guard(settings.hosts, token)
+    guard = Guard(settings.hosts, settings.origins, token)
     login = Login(token, secure=settings.cert_file is not None)
     open_to_all = [*page_routes(), web.post("/api/login", login.serve)]
     guard.bounded_apart = {live.serve}
     guard.open_to_all = {route.handler for route in open_to_all}
     application = web.Application(middlewares=[answer_refusals, guard.middleware])
-    application.on_response_prepare.append(add_headers)
+    application.on_response_prepare.extend((add_headers, guard.let_read))
     application.add_routes(open_to_all)
     application.add_routes(_api_routes(served, live, MetricsRoute(served, tally, lambda: live.clients)))
     return application, live

@@ -28,7 +28,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "xml": etree.fromstring,
 }
 RUN, CHECKED = {"sh", "console"}, {"yaml"}
-LOOKED_AT = {"text", "ini", "pycon", "mermaid"}  # output, and what other tests of the page read
+LOOKED_AT = {"text", "ini", "js", "pycon", "mermaid"}  # output, and what other tests of the page read
 ANY = RUN | CHECKED | LOOKED_AT | READERS.keys()
 MARKED = {
     "run first": ANY,

@@ -34,6 +34,9 @@ def serve(
     hosts: Annotated[
         list[str] | None, typer.Option("--host", help="A further name of this machine; may be repeated.")
     ] = None,
+    origins: Annotated[
+        list[str] | None, typer.Option("--origin", help="Where a page of yours comes from; may be repeated.")
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more to stderr.")] = False,
     client: Client,
 ) -> int:
@@ -44,7 +47,8 @@ def serve(
     from ...fleet.gateway import FleetServer
     from ...log import start_logging
 
-    given = {"token_file": token_file, "cert_file": cert_file, "key_file": key_file, "hosts": hosts}
+    files = {"token_file": token_file, "cert_file": cert_file, "key_file": key_file}
+    given = {**files, "hosts": hosts, "origins": origins}
     http = _http({"listen": listen} | {name: value for name, value in given.items() if value is not None})
     mqtt = client.mqtt()
     start_logging(logging.DEBUG if verbose else logging.INFO)
@@ -62,7 +66,7 @@ def _http(given: dict[str, Any]) -> "HttpSettings":
         return HttpSettings(**given)
     except ValidationError as error:
         key, reason = first_problem(error)
-        hint = "--host" if key == "hosts" else option_of(key)
+        hint = option_of(key).removesuffix("s") if key in {"hosts", "origins"} else option_of(key)
         raise typer.BadParameter(reason, param_hint=hint) from error
 
 

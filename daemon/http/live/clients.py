@@ -18,6 +18,7 @@ from aiohttp import web
 
 from ...api import MOST_BYTES, SUBJECTS
 from ..routes.exchange import Refused
+from ..security.guard import SOCKET_PROTOCOL
 from .client import Client, keep_little_unsent
 from .shared import Shared
 
@@ -64,7 +65,12 @@ class Live:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(
-            heartbeat=PING_S, timeout=CLOSE_S, compress=False, max_msg_size=MOST_BYTES + 1024, writer_limit=1
+            protocols=(SOCKET_PROTOCOL,),
+            heartbeat=PING_S,
+            timeout=CLOSE_S,
+            compress=False,
+            max_msg_size=MOST_BYTES + 1024,
+            writer_limit=1,
         )
         await socket.prepare(request)
         keep_little_unsent(request)

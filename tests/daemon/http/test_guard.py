@@ -51,7 +51,10 @@ async def closed(guarded: HttpSettings, robots: Robots, hub: ReportHub) -> Async
 NOT_OURS = refusal(
     "NOT_ALLOWED", "Host: the daemon is not called so; add the name to http.hosts, or use its address"
 )
-ELSEWHERE = refusal("NOT_ALLOWED", "Origin: the request comes from another page; use the daemon's own")
+ELSEWHERE = refusal(
+    "NOT_ALLOWED",
+    "Origin: the request comes from another page; use the daemon's own, or add its origin to http.origins",
+)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +103,127 @@ async def test_the_daemons_own_page_is_let_in(site: Site) -> None:
     assert (await site.post("/api/robots/arm/stop", {}, headers=own))[0] == 200
     async with site.live(headers=own) as page:
         assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
+
+
+# -- pages of one's own, from elsewhere ---------------------------------------------------------------------
+
+MINE, IPV6 = "http://localhost:3000", "https://[::1]"
+ASKS_FIRST = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+
+
+@pytest.fixture
+async def opened(guarded: HttpSettings, robots: Robots, hub: ReportHub) -> AsyncIterator[Site]:
+    """Serve with a token, and with pages of two other origins."""
+    origins = ["http://LocalHost:3000", "https://[::1]:443"]
+    settings = HttpSettings(listen=guarded.listen, token_file=guarded.token_file, origins=origins)
+    async with serving(settings, robots, hub) as site:
+        yield site
+
+
+async def told_by(site: Site, method: str, path: str, **options: Any) -> tuple[int, dict[str, str]]:
+    """Ask, and give the status and what browsers are told of other origins."""
+    async with site.session.request(method, site.url + path, **options) as response:
+        await response.read()
+        assert "Origin" in response.headers.getall("Vary")
+        told = {key: value for key, value in response.headers.items() if key.startswith("Access-Control-")}
+        return response.status, told
+
+
+@pytest.mark.parametrize("origin", [MINE, IPV6])
+@pytest.mark.parametrize("path", ["/api/robots/arm/play", "/api/robots/arm/stop", "/api/fleet/choir/stop"])
+async def test_a_browser_hears_beforehand_what_a_page_of_a_listed_origin_may_send(
+    opened: Site, origin: str, path: str
+) -> None:
+    """Without the token, which browsers leave out where they ask first."""
+    assert await told_by(opened, "OPTIONS", path, headers={"Origin": origin, **ASKS_FIRST}) == (
+        204,
+        {
+            "Access-Control-Allow-Origin": origin,
+            "Access-Control-Allow-Methods": "GET, POST",
+            "Access-Control-Allow-Headers": "Authorization, Content-Type, Motiond-Lease",
+            "Access-Control-Max-Age": "7200",
+        },
+    )
+    assert opened.robots.handled == []
+
+
+async def test_a_browser_asks_before_a_stop_however_many_other_requests_wait(
+    opened: Site, robots: Robots
+) -> None:
+    opened.choir.gate.clear()
+    plays = [opened.post("/api/fleet/choir/play", {"motion": "wave"}, headers=BEARER) for _ in range(96)]
+    waiting = [asyncio.create_task(one) for one in plays]
+    await until(lambda: len(opened.choir.asked) == 96)
+    head = {"Origin": MINE, **ASKS_FIRST}
+    assert (await told_by(opened, "OPTIONS", "/api/robots/arm/play", headers=head))[0] == 503
+    assert (await told_by(opened, "OPTIONS", "/api/robots/arm/stop", headers=head))[0] == 204
+    assert (await opened.post("/api/robots/arm/stop", {}, headers=BEARER | {"Origin": MINE}))[0] == 200
+    opened.choir.gate.set()
+    await asyncio.gather(*waiting)
+    assert robots.verbs() == ["stop"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "head", "status"),
+    [
+        ("POST", "/api/robots/arm/stop", BEARER, 200),
+        ("GET", "/api/robots", BEARER, 200),
+        ("GET", "/", {}, 200),
+        ("GET", "/api/robots", {}, 401),
+        ("GET", "/api/nowhere", BEARER, 404),
+        ("PUT", "/api/robots", BEARER, 405),
+        ("GET", "/api/robots", BEARER | {"Host": "evil.example"}, 421),
+    ],
+)
+async def test_a_page_of_a_listed_origin_may_read_every_answer(
+    opened: Site, method: str, path: str, head: dict[str, str], status: int
+) -> None:
+    there = {"Origin": MINE, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}
+    told = await told_by(opened, method, path, headers=head | there)
+    assert told == (status, {"Access-Control-Allow-Origin": MINE})
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("http://localhost:3001", "https://localhost:3000", "http://localhost", "http://localhost:3000/"),
+        *("http://localhost:3000.evil.example", "http://evil.example", "null", "", "*", "https://[::1]:443"),
+    ],
+)
+async def test_a_page_of_an_origin_that_is_not_listed_commands_and_reads_nothing(
+    opened: Site, origin: str
+) -> None:
+    head = BEARER | {"Origin": origin}
+    for method, asks in (("OPTIONS", ASKS_FIRST), ("POST", {})):
+        assert await told_by(opened, method, "/api/robots/arm/stop", headers=head | asks) == (403, {})
+    assert await opened.get("/api/ws", headers=head) == (403, ELSEWHERE)
+    assert opened.robots.handled == []
+
+
+async def test_the_cookie_counts_for_the_daemons_own_page_only(opened: Site) -> None:
+    async with opened.session.post(f"{opened.url}/api/login", json={"token": TOKEN}) as response:
+        cookie = {"Cookie": response.headers["Set-Cookie"].partition(";")[0]}
+    assert (await opened.get("/api/robots", headers=cookie | {"Origin": opened.url}))[0] == 200
+    for path in ("/api/robots", "/api/ws"):
+        there = cookie | {"Origin": MINE}
+        assert await opened.get(path, headers=there) == (401, refusal("NOT_ALLOWED", MISSING))
+
+
+async def test_a_page_of_a_listed_origin_shows_the_token_as_a_protocol_of_its_websocket(
+    opened: Site, guarded: HttpSettings
+) -> None:
+    assert guarded.token_file is not None
+    guarded.token_file.write_text("a token, with 100 % é")
+    opened.server.renew()
+    shown = ("motiond", "token.a%20token%2C%20with%20100%20%25%20%C3%A9")
+    async with opened.live(headers={"Origin": MINE}, protocols=shown) as page:
+        assert page.socket.protocol == "motiond"
+        assert (await page.ask(1, "arm", "stop"))["status"] == "ok"
+    for offered, error in (("motiond, token.wrong", WRONG), (shown[1], MISSING), ("motiond", MISSING)):
+        head = {"Origin": MINE, "Sec-WebSocket-Protocol": offered}
+        assert await opened.get("/api/ws", headers=head) == (401, refusal("NOT_ALLOWED", error))
+    head = {"Origin": "http://evil.example", "Sec-WebSocket-Protocol": ", ".join(shown)}
+    assert await opened.get("/api/ws", headers=head) == (403, ELSEWHERE)
 
 
 # -- what browsers are told ---------------------------------------------------------------------------------
@@ -291,6 +415,34 @@ def test_what_would_be_open_or_cannot_work_is_refused(section: dict[str, str], m
     with pytest.raises(ValueError, match="HttpSettings") as caught:
         HttpSettings.model_validate(section)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *(
+            "*",
+            "null",
+            "",
+            "localhost:3000",
+            "http://localhost:3000/",
+            "https://example.org/page",
+            "ftp://host",
+        ),
+        *(
+            "http://user@host",
+            "http://*.example.org",
+            "http://host:",
+            "http://host?x",
+            "http://bücher.example",
+        ),
+    ],
+)
+def test_what_is_no_origin_is_refused(origin: str) -> None:
+    with pytest.raises(ValueError, match="HttpSettings") as caught:
+        HttpSettings.model_validate({"origins": [origin]})
+    problem = f"'{origin}' is no origin; it is SCHEME://HOST or SCHEME://HOST:PORT and no more"
+    assert f"{problem}; write it as in http://localhost:3000" in str(caught.value)
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:1", "127.1.2.3:8080", "[::1]:8080", "localhost:8080"])

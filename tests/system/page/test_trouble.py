@@ -1,12 +1,16 @@
-"""The page of a daemon that ends, loses its broker or wants a token."""
+"""The page of a daemon that ends, loses its broker or wants a token, and a page of somebody else."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import signal
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.async_api import Error
 
 from tests import ports
 from tests.daemon.conftest import Mosquitto
@@ -14,9 +18,12 @@ from tests.daemon.programs import running, use
 from tests.system.page.browser import ArmRig, browsing, browsing_once_it_listens, on_the_page
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import BrowserContext
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+HTTP_PAGE = Path(__file__).parents[3] / "docs" / "http.md"
 TIME_OF_MOTION = "parseFloat(document.querySelector('.player .time').innerText.split(':')[1])"
 
 
@@ -111,3 +118,48 @@ async def test_nothing_is_shown_without_the_token(rig: ArmRig) -> None:
             await browsed.until_state("idle")
             await browsed.page.reload()
             await browsed.until_state("idle")
+
+
+@asynccontextmanager
+async def elsewhere() -> AsyncIterator[str]:
+    """Serve an empty page, and give its origin; one that is only imitated would count as of the Internet."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield f"http://localhost:{server.sockets[0].getsockname()[1]}"
+
+
+async def told_to_a_page(context: BrowserContext, origin: str, script: str) -> str:
+    """Run a script on a page of an origin, and give the first message of `reports`."""
+    page = await context.new_page()
+    await page.goto(f"{origin}/")
+    heard = "new Promise(heard => { reports.onmessage = told => heard(told.data); reports.onerror = heard; })"
+    told: str = await page.evaluate(f"async () => {{ {script}; return String(await {heard}); }}")
+    await page.close()
+    return told
+
+
+async def test_a_page_of_ones_own_plays_and_listens_if_its_origin_is_listed(rig: ArmRig) -> None:
+    (example,) = re.findall(r"```js\n(.*?)```", HTTP_PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    script = example.replace("http://127.0.0.1:8080", rig.url.rstrip("/")).replace("…", "open sesame, please")
+    (rig.folder / "token").write_text("open sesame, please\n")
+    async with elsewhere() as listed, elsewhere() as not_listed:
+        rig.http |= {"token_file": "token", "origins": [listed]}
+        async with running(rig):
+            await rig.until_listening()
+            async with browsing(rig.url) as browsed:
+                context = browsed.page.context
+                await browsed.page.fill("input[name=token]", "open sesame, please")
+                await browsed.page.keyboard.press("Enter")
+                await browsed.until_state("idle")
+                with pytest.raises(Error, match="Failed to fetch"):
+                    await told_to_a_page(context, not_listed, script)
+                listens_only = re.sub("(?m)^await.*", "", script)
+                assert await told_to_a_page(context, not_listed, listens_only) == "[object Event]"
+                assert await browsed.page.get_attribute(".state", "data-state") == "idle"
+                assert '"robots":["arm"]' in await told_to_a_page(context, listed, script)
+                await browsed.until_state("playing")
