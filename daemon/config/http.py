@@ -6,7 +6,7 @@ import ipaddress
 import re
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from motiond.text import echoed
 
