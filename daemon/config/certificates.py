@@ -36,10 +36,7 @@ class NoCertificate(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """When a certificate is valid.
-
-    - `begins`, `ends`: in UTC
-    """
+    """When a certificate is valid, in UTC."""
 
     begins: datetime
     ends: datetime
@@ -74,21 +71,15 @@ class Validity:
 
 
 def of_chain(file: Path) -> Validity:
-    """Return when a certificate is valid together with those that it is sent with.
-
-    Raises NoCertificate.
-    """
-    all_of_it = list(_validities(file))
-    return Validity(max(one.begins for one in all_of_it), min(one.ends for one in all_of_it))
+    """Return when a certificate is valid together with those that it is sent with. Raises NoCertificate."""
+    chain = list(_validities(file))
+    return Validity(max(one.begins for one in chain), min(one.ends for one in chain))
 
 
 def of_authorities(file: Path) -> Validity:
-    """Return when any of a file's authorities is valid: bundles hold old ones as well.
-
-    Raises NoCertificate.
-    """
-    all_of_it = list(_validities(file))
-    return Validity(min(one.begins for one in all_of_it), max(one.ends for one in all_of_it))
+    """Return when any of a file's authorities is valid: bundles hold old ones too. Raises NoCertificate."""
+    bundle = list(_validities(file))
+    return Validity(min(one.begins for one in bundle), max(one.ends for one in bundle))
 
 
 def _validities(file: Path) -> Iterator[Validity]:
@@ -108,10 +99,7 @@ def _validities(file: Path) -> Iterator[Validity]:
 
 
 def of_der(certificate: bytes) -> Validity:
-    """Return when a certificate in DER is valid.
-
-    Raises NoCertificate.
-    """
+    """Return when a certificate in DER is valid. Raises NoCertificate."""
     found = VALIDITY.search(certificate)
     try:
         if found is not None:
@@ -133,12 +121,12 @@ class CertificateLog:
     """Names certificates that end soon, have ended or are not valid yet, each once until that changes."""
 
     def __init__(self) -> None:
-        self._told: dict[str, Kind] = {}
+        self._logged: dict[str, Kind] = {}
 
     def report(self, name: str, validity: Validity) -> None:
         """Log what is to be said of a certificate, if it is new."""
         now = datetime.now(UTC)
         kind = validity.kind(now)
-        if kind and kind != self._told.get(name, ""):
+        if kind and kind != self._logged.get(name, ""):
             log.warning("%s: the certificate %s; %s", name, validity.found(now), validity.hint(now))
-        self._told[name] = kind
+        self._logged[name] = kind

@@ -82,12 +82,7 @@ def load_yaml(
     aliases: bool = True,
     size: SizeBound = CONFIG_SIZE,
 ) -> SectionType:
-    """Read and check a file.
-
-    - `path`: messages name it as given
-    - `kind`: what stands in the file
-    - `context`: for the model's validators
-    - `aliases`: whether `*name` may repeat what stands elsewhere
+    """Read and check a file; `aliases`: whether `*name` may repeat what stands elsewhere.
 
     Raises FormatError with every mistake, each as `file:line: problem; reason; hint`, in the order of the
     lines; of very many, with the first hundred and the number of the others.

@@ -149,8 +149,8 @@ class _Resolver:
 def never_fails(joint_map: JointMap, bounds: JointBounds) -> str:
     """Return a warning that names the joints with a tolerance that can hardly fail; '' if there are none."""
     parts = [
-        f"{_KINDS[option]} of {listed(joints)}"
-        for option in _KINDS
+        f"{kind} of {listed(joints)}"
+        for option, kind in _KINDS.items()
         if (joints := list(_too_wide(joint_map, bounds, option)))
     ]
     if not parts:

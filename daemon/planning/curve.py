@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 def slopes_of(
     positions: Floats, rate_hz: float, interpolation: Interpolation, *, at_rest: bool = False
 ) -> Floats:
-    """Return the velocity of the curve through setpoints at each of them, shape (ticks, joints).
-
-    - `at_rest`: whether the first and the last setpoint are at rest
-    """
+    """Return the velocity of the curve through setpoints at each of them, shape (ticks, joints)."""
     if interpolation in {"cubic", "smooth"}:
         slopes = pchip_slopes if interpolation == "cubic" else spline_slopes
         return slopes(np.arange(len(positions)) / rate_hz, positions, at_rest=at_rest)
@@ -40,12 +37,7 @@ def slopes_of(
 
 
 def peak_speeds(positions: Floats, velocities: Floats, rate_hz: float) -> Floats:
-    """Return the highest speed, without sign, of the cubic curve between each two rows.
-
-    - `positions`, `velocities` (ndarray, shape (rows, joints))
-
-    Returns ndarray, shape (rows - 1, joints).
-    """
+    """Return the highest speed, without sign, of the curve from row to row, shape (rows - 1, joints)."""
     before, after = velocities[:-1], velocities[1:]
     secants = np.diff(positions, axis=0) * rate_hz
     linear = 6.0 * secants - 4.0 * before - 2.0 * after
@@ -59,12 +51,7 @@ def peak_speeds(positions: Floats, velocities: Floats, rate_hz: float) -> Floats
 
 
 def peak_positions(positions: Floats, velocities: Floats, rate_hz: float) -> tuple[Floats, Floats]:
-    """Return the lowest and the highest place of the cubic curve between each two rows, these included.
-
-    - `positions`, `velocities` (ndarray, shape (rows, joints))
-
-    Returns two arrays of shape (rows - 1, joints).
-    """
+    """Return the lowest and the highest place of the cubic curve from row to row, as `peak_speeds`."""
     start, end = positions[:-1], positions[1:]
     before, after, rise = velocities[:-1] / rate_hz, velocities[1:] / rate_hz, end - start
     square, cube = 3.0 * rise - 2.0 * before - after, before + after - 2.0 * rise
@@ -84,13 +71,9 @@ def peak_positions(positions: Floats, velocities: Floats, rate_hz: float) -> tup
 def peak_accelerations(
     positions: Floats, velocities: Floats, rate_hz: float, interpolation: Interpolation
 ) -> Floats:
-    """Return the acceleration at each row, without sign, from rest and to rest.
+    """Return the acceleration at each of two or more rows, without sign, from rest and to rest.
 
     It is the change of speed from step to step; of a smooth curve also its own, which is highest at rows.
-
-    - `positions`, `velocities` (ndarray, shape (rows, joints)): at least two rows
-
-    Returns ndarray, shape (rows, joints).
     """
     steps, speeds = speeds_of(np.arange(len(positions)) / rate_hz, positions)
     peaks = np.abs(accelerations_of(steps, speeds))

@@ -99,7 +99,7 @@ class Entry:
     def payload(self) -> dict[str, Any]:
         """Return the description of the motion, JSON-ready; long lists are cut."""
         joints = [shortened(joint, LONGEST_JOINT_LISTED) for joint in self.joints[:MOST_JOINTS_LISTED]]
-        entry = {
+        return {
             "name": self.name,
             "file": printable(str(self.file)),
             "ok": self.plan is not None,
@@ -110,12 +110,12 @@ class Entry:
             "holds": list(self.holds),
             "markers": [{"name": one.name, "frame": one.frame, "time": one.time_s} for one in self.markers],
             "warnings": _first_of(self.warnings, "warnings"),
+            **(
+                {"max_speed": self.plan.max_speed}
+                if self.plan
+                else {"reason": shortened(self.reason, LONGEST_REASON)}
+            ),
         }
-        return entry | (
-            {"max_speed": self.plan.max_speed}
-            if self.plan
-            else {"reason": shortened(self.reason, LONGEST_REASON)}
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,6 @@ class _File:
     """
 
     stamps: Mapping[Path, Stamp]
-    max_rate_hz: float
     joint_map: JointMap
     entries: tuple[Entry, ...]
     kept: bool = False
@@ -225,7 +224,8 @@ class MotionLibrary:
             path: file for path, file in self._files.items() if path.parent in unread and self._may_stay(file)
         }
         problems = [
-            f"{unread[place] or _gone(place)}; {STAYS}" for place in {path.parent: None for path in files}
+            f"{unread[place] or printable(str(place)) + ': is no folder at the moment'}; {STAYS}"
+            for place in {path.parent: None for path in files}
         ]
         for path in found.motions:
             if stopped():
@@ -319,16 +319,15 @@ class MotionLibrary:
             return known
         self.files_read += 1
         stamps, joint_map = {path: stamp_of(path)}, self.joint_map  # which may change while it is read
-        read = _File(stamps, self.max_rate_hz, joint_map, self._read_whole(path, stamps))
+        read = _File(stamps, joint_map, self._read_whole(path, stamps))
         if known is None or stamps[path] != AGAIN or not self._may_stay(known):
             return read
         problems.append(f"{read.entries[0].reason}; {STAYS}")
         return replace(known, stamps=stamps, kept=True)
 
     def _may_stay(self, known: _File) -> bool:
-        """Whether a file holds what can be played, within the limits and at the rate of now."""
-        is_of_now = known.joint_map is self.joint_map and known.max_rate_hz == self.max_rate_hz
-        return is_of_now and any(entry.plan for entry in known.entries)
+        """Whether a file holds what can be played within the limits of now."""
+        return known.joint_map is self.joint_map and any(entry.plan for entry in known.entries)
 
     def _watched(self, path: Path, may_read: Callable[[Path], bool], problems: list[str]) -> _File | None:
         """Return what a file holds that nobody asked for; None of a new one that is being written."""
@@ -346,11 +345,11 @@ class MotionLibrary:
             f"the file has changed and cannot be played as it is now; {broken}", LONGEST_REASON
         )
         log.warning("%s: %s; what it held before stays", printable(str(path)), reason)
-        return _File(read.stamps, read.max_rate_hz, known.joint_map, known.entries, kept=True)
+        return _File(read.stamps, known.joint_map, known.entries, kept=True)
 
     def _is_as_before(self, known: _File) -> bool:
-        is_planned = known.max_rate_hz == self.max_rate_hz and known.joint_map is self.joint_map
-        return is_planned and _unchanged(known.stamps)
+        is_planned = known.joint_map is self.joint_map
+        return is_planned and all(stamp_of(path) == stamp for path, stamp in known.stamps.items())
 
     def _read_whole(self, path: Path, stamps: dict[Path, Stamp]) -> tuple[Entry, ...]:
         """Return the entries of a file; one that fails unforeseen must not take the others with it."""
@@ -396,7 +395,10 @@ class MotionLibrary:
         reasons = [reason, *self._further_reasons(motion, planned)]
         if any(reasons):
             planned, reason = None, "\n".join(one for one in reasons if one)
-        moved, held = self._moved(planned) if planned else ((), ())
+        driven = planned.driven.tolist() if planned else ()
+        joints = self.joint_map.joints
+        moved = tuple(name for name, is_driven in zip(joints, driven, strict=False) if is_driven)
+        held = tuple(name for name, is_driven in zip(joints, driven, strict=False) if not is_driven)
         return Entry(
             name=motion.name,
             file=path,
@@ -421,22 +423,12 @@ class MotionLibrary:
             hint = f"`motiond convert --rate {math.ceil(slowest)}`, or raise `command_lifetime_s`"
             yield f"{motion.name}: {planned.rate_hz:g} frames/s are too few; {reason}; {hint}"
 
-    def _moved(self, planned: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the joints that a plan moves, and those that it does not."""
-        joints = [*zip(self.joint_map.joints, planned.driven, strict=True)]
-        moved = tuple(name for name, driven in joints if driven)
-        return moved, tuple(name for name, driven in joints if not driven)
-
 
 def _refuse_passing(error: FormatError) -> None:
     """Raise `_PassingError` for what says nothing of a file, but that it could not be read now."""
     cause = error.__cause__
     if isinstance(cause, OSError) and cause.errno in PASSING:
         raise _PassingError(str(error)) from error
-
-
-def _gone(place: Path) -> str:
-    return f"{printable(str(place))}: is no folder at the moment"
 
 
 def _short_of_frames(motion: Motion) -> Iterator[str]:
@@ -484,10 +476,6 @@ def _broken(before: Iterable[Entry], now: Sequence[Entry]) -> str:
     if not playable or not (playable & {entry.name for entry in faults} or len(faults) == len(now)):
         return ""
     return "\n".join(entry.reason for entry in faults)
-
-
-def _unchanged(stamps: Mapping[Path, Stamp]) -> bool:
-    return all(stamp_of(path) == stamp for path, stamp in stamps.items())
 
 
 def stamp_of(path: Path) -> Stamp:

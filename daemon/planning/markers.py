@@ -48,10 +48,7 @@ class Marker:
 
 
 def marker_file(motion_file: Path, motion: str | None = None) -> Path:
-    """Return the path where markers stand.
-
-    - `motion`: which of the motions of a file that holds several
-    """
+    """Return the path where markers stand; `motion`: which one of a file that holds several."""
     parts = (motion_file.stem, motion) if motion else (motion_file.stem,)
     return motion_file.parent / (".".join(parts) + SUFFIX)
 

@@ -177,7 +177,8 @@ def plan_playback(
     ranged = replace(playback, passes=passes)
     if count == 1 or ping_pong:
         return ranged
-    return _seamless(ranged, joint_map) or _returning(ranged, joint_map, seam, tolerance)
+    seamless = _seamless_at_rest if plan.rests else _seamless_in_motion
+    return seamless(ranged, joint_map) or _returning(ranged, joint_map, seam, tolerance)
 
 
 def _returning(playback: Playback, joint_map: JointMap, seam: SeamPolicy, tolerance: Floats) -> Playback:
@@ -196,15 +197,8 @@ def _returning(playback: Playback, joint_map: JointMap, seam: SeamPolicy, tolera
     )
 
 
-def _seamless(playback: Playback, joint_map: JointMap) -> Playback | None:
-    """Let a pass lead into the next where the seam between them keeps the limits; None where it does not."""
-    if playback.plan.rests:
-        return _seamless_at_rest(playback, joint_map)
-    return _seamless_in_motion(playback, joint_map)
-
-
 def _seamless_at_rest(playback: Playback, joint_map: JointMap) -> Playback | None:
-    """Let the next pass begin on the last row, at rest, where that is the first one again.
+    """Let the next pass begin on the last row, at rest, where that is the first one again; else None.
 
     The speed turns there within one tick: of a last and a first step that are large, as of way-points a tick
     apart, that is more than either of them asks for where the motion begins or ends.
@@ -224,7 +218,7 @@ def _seamless_at_rest(playback: Playback, joint_map: JointMap) -> Playback | Non
 
 
 def _seamless_in_motion(playback: Playback, joint_map: JointMap) -> Playback | None:
-    """Close the range to a ring.
+    """Close the range to a ring, where the seam keeps the limits; else None.
 
     The last row is the first one again, or comes one tick before it: whichever bends less, where they differ.
     """
@@ -232,8 +226,10 @@ def _seamless_in_motion(playback: Playback, joint_map: JointMap) -> Playback | N
     rows = plan.positions[passes.first : passes.last + 1]
     if len(rows) < 5:
         return None
-    same, next_one = (rows_around_seam(plan, rows, begin) for begin in (1, 0))
-    bends = [float(np.abs(np.diff(around, 2, axis=0)).max()) for around in (same, next_one)]
+    # The three rows before the seam and those after it, where a pass begins again on row 1, or on row 0.
+    around = (np.concatenate((rows[-3:], rows[begin : begin + 3])) for begin in (1, 0))
+    same, next_one = (np.where(plan.driven, six, 0.0) for six in around)
+    bends = [float(np.abs(np.diff(six, 2, axis=0)).max()) for six in (same, next_one)]
     merged = bool((rows[-1] == rows[0]).all()) or bends[0] <= bends[1]
     gap = np.where(plan.driven & merged, np.abs(rows[-1] - rows[0]), 0.0)
     peaks, changes = _at_seam(plan, same if merged else next_one, gap)
@@ -254,11 +250,6 @@ def _closed(plan: Plan, rows: Floats, *, merged: bool) -> Plan:
     slopes = np.ascontiguousarray(slopes_of(around, plan.rate_hz, plan.interpolation)[2:-2])
     slopes[-1] = slopes[0]
     return replace(plan, positions=np.ascontiguousarray(ring), velocities=slopes)
-
-
-def rows_around_seam(plan: Plan, rows: Floats, begin: int) -> Floats:
-    """Return the three rows before the seam and those after it, where a pass begins again on row `begin`."""
-    return np.where(plan.driven, np.concatenate((rows[-3:], rows[begin : begin + 3])), 0.0)
 
 
 def _at_seam(plan: Plan, rows: Floats, gap: Floats) -> tuple[Floats, Floats]:

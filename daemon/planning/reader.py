@@ -62,8 +62,7 @@ class MotionReader:
     def load_motions(self, path: Path) -> list[Motion]:
         """Return every motion in a file, as `motiond.formats.load_motions` does.
 
-        Raises FormatError if the file cannot be read or is invalid, or takes more time or memory than there
-        is.
+        Raises FormatError also if the file takes more time or memory than there is.
         """
         size = _size_of(path)
         if size <= self._small_bytes or len(os.fsencode(path)) > LONGEST_PATH:

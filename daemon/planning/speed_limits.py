@@ -29,12 +29,7 @@ def max_speed_of(
     *,
     interpolation: Interpolation = "cubic",
 ) -> tuple[float, str]:
-    """Return the fastest speed factor, at least 1, and the joint that sets it.
-
-    - `positions`, `velocities` (ndarray, shape (ticks, joints)): setpoints at `rate_hz`, played from rest to
-      rest
-    - `driven` (ndarray of bool, shape (joints,)): the joints to look at
-    """
+    """Return the fastest speed factor from rest to rest, at least 1, and the joint that sets it."""
     if len(positions) < 2:
         return FASTEST, ""
     peaks = peak_speeds(positions, velocities, rate_hz).max(axis=0)
@@ -48,10 +43,7 @@ def max_speed_of(
 def fastest_factor(
     speeds: Floats, accelerations: Floats, joint_map: JointMap, driven: Booleans
 ) -> tuple[float, str]:
-    """Return the highest speed factor, at most `FASTEST`, within the limits, and the joint that sets it.
-
-    - `speeds`, `accelerations` (ndarray, shape (joints,)): the highest at speed 1, without sign
-    """
+    """Return the highest speed factor, at most `FASTEST`, by peaks at speed 1, and the joint that sets it."""
     limits = joint_map.limits
     factors = _ratio(limits.velocity, speeds)
     factors = np.minimum(factors, np.sqrt(_ratio(limits.acceleration, accelerations)))

@@ -86,16 +86,9 @@ def resolve(
     asked: Mapping[str, float],
     ranges: Floats,
 ) -> list[float]:
-    """Join one kind of configured tolerances with those that a request asks for.
+    """Join one kind of configured tolerances with those asked for, by joint; `OFF` where there is none.
 
-    - `kind`: for messages
-    - `configured`: for each joint
-    - `asked`: by joint
-    - `ranges` (ndarray, shape (joints,)): how far each joint can move
-
-    Returns list of float: for each joint, `OFF` where there is none.
-
-    Raises ToleranceError for the first that cannot be meant.
+    Raises ToleranceError for the first that cannot be meant, beside how far each joint can move.
     """
     robot, joints = joint_map.robot, joint_map.joints
     found = [OFF if value is None else value for value in configured]

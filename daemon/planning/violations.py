@@ -131,14 +131,10 @@ def find_violations(
     driven: NDArray[np.bool_],
     effort: Floats | None = None,
 ) -> list[Violation]:
-    """Compare every joint at every row with its limits.
+    """Compare every driven joint at every row with its limits, in the order of the joints.
 
-    - `times` (ndarray, shape (rows,)): in s, increasing
-    - `positions` (ndarray, shape (rows, joints)): in rad or m
-    - `driven` (ndarray of bool, shape (joints,)): the joints to look at
-    - `effort` (ndarray, shape (rows, joints), optional): in N·m or N, where the motion has it
-
-    Returns list of Violation: in the order of the joints.
+    Of shape (rows,), (rows, joints), (joints,) and (rows, joints): times in s, increasing; positions in rad
+    or m; which joints to look at; efforts in N·m or N, where the motion has them.
     """
     check = _Check(times, joint_map, driven)
     limits = joint_map.limits
@@ -175,11 +171,8 @@ def curve_violations(
 ) -> list[Violation]:
     """Compare the curve between rows with the limits; otherwise as `find_violations`.
 
-    - `speeds` (ndarray, shape (rows - 1, joints)): the highest speed between each row and the next, in rad/s
-      or m/s, without sign
-    - `lowest`, `highest` (ndarray, shape (rows - 1, joints), optional): how far it goes there, in rad or m
-    - `accelerations` (ndarray, shape (rows, joints), optional): the highest around each row, in rad/s² or
-      m/s², without sign
+    Without sign, between each row and the next: the highest speed, and how far it goes there; around each
+    row: the highest acceleration.
     """
     check, limits = _Check(times, joint_map, driven), joint_map.limits
     found = [*check.beyond("velocity", speeds, limits.velocity)]
@@ -221,33 +214,27 @@ class _Check:
         self, kind: Kind, amounts: Floats, limits: Floats, *, first_frame: int = 0, slack: float | None = None
     ) -> Iterator[Violation]:
         """Yield the joints whose amounts, shape (rows, joints), pass their limits somewhere."""
+        sign = -1.0 if kind == "lower" else 1.0
         if slack is None:
             slack = 0.0 if kind in {"lower", "upper"} else ROUNDING
         allowed = limits + slack * np.abs(np.where(np.isfinite(limits), limits, 0.0))
         for joint in np.flatnonzero(self.driven & (amounts.max(axis=0) > allowed)):
             row = int(amounts[:, joint].argmax())
-            count = int(np.count_nonzero(amounts[:, joint] > allowed[joint]))
             value, limit = float(amounts[row, joint]), float(limits[joint])
-            yield self._violation(kind, int(joint), row + first_frame, count, value=value, limit=limit)
-
-    def _violation(
-        self, kind: Kind, joint: int, frame: int, count: int, *, value: float, limit: float
-    ) -> Violation:
-        sign = -1.0 if kind == "lower" else 1.0
-        name = self.joint_map.joints[joint]
-        return Violation(
-            joint=name,
-            kind=kind,
-            time_s=float(self.times[frame]),
-            frame=frame,
-            count=count,
-            value=sign * value,
-            limit=sign * limit,
-            unit=_UNITS[kind][self.joint_map.units[joint]],
-            speed_factor=_speed_factor(kind, value, limit),
-            limit_is_configured=(name, kind) in self.joint_map.configured_limits,
-            limited_by=self.joint_map.limit_sources.get((name, kind), ""),
-        )
+            name = self.joint_map.joints[joint]
+            yield Violation(
+                joint=name,
+                kind=kind,
+                time_s=float(self.times[row + first_frame]),
+                frame=row + first_frame,
+                count=int(np.count_nonzero(amounts[:, joint] > allowed[joint])),
+                value=sign * value,
+                limit=sign * limit,
+                unit=_UNITS[kind][self.joint_map.units[joint]],
+                speed_factor=_speed_factor(kind, value, limit),
+                limit_is_configured=(name, kind) in self.joint_map.configured_limits,
+                limited_by=self.joint_map.limit_sources.get((name, kind), ""),
+            )
 
 
 def _speed_factor(kind: Kind, amount: float, limit: float) -> float | None:

@@ -79,11 +79,6 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
     assert str(caught.value) == f"{tmp_path}/no.yaml: cannot be read; no such file; check the path"
 
 
-def test_an_alias_within_itself_ends_in_an_error(tmp_path: Path) -> None:
-    message = "arm.yaml:1: *all repeats what it stands in; that never ends; write it out"
-    assert refusal(tmp_path, "robots: &all {arm: *all}") == message
-
-
 def test_relative_paths_belong_to_the_files_folder(tmp_path: Path) -> None:
     file = tmp_path / "arm.yaml"
     file.write_text(
@@ -100,7 +95,6 @@ def test_numbers_are_those_of_yaml_1_2(tmp_path: Path) -> None:
     assert load_settings(file).robots["arm"].start_tolerance == 0.001
 
 
-MOVES = "joints: {a: {limits: {lower: -1, upper: 1, velocity: 1}}}, driver: {type: sim}"
 AT_LEAST, AT_MOST = "greater than or equal to", "less than or equal to"
 
 
@@ -133,11 +127,6 @@ def test_every_number_has_bounds_that_are_told(
         assert float(words.partition(";")[0]) == bound
 
 
-@table("robot, message")
-def test_a_number_by_unit_is_refused_where_it_stands(tmp_path: Path, robot: str, message: str) -> None:
-    assert refusal(tmp_path, ARM.replace("driver", f"{robot}, driver", 1)) == message
-
-
 def test_a_number_by_unit_may_be_one_number_or_a_mapping(tmp_path: Path) -> None:
     file = tmp_path / "arm.yaml"
     text = "tolerances: {path: 0.2, goal: {rad: 0.05, m: null}}, start_tolerance: {m: 0}"
@@ -145,14 +134,6 @@ def test_a_number_by_unit_may_be_one_number_or_a_mapping(tmp_path: Path) -> None
     arm = load_settings(file).robots["arm"]
     assert (arm.tolerances.path, arm.tolerances.goal) == (0.2, {"rad": 0.05, "m": None})
     assert (arm.start_tolerance, arm.approach.velocity) == ({"m": 0.0}, {"rad": 0.5, "m": 0.25})
-
-
-def test_a_reduction_by_which_nothing_can_be_divided_is_refused(tmp_path: Path) -> None:
-    text = f"robots: {{arm: {{{MOVES.replace('{limits', '{reduction: 5e-324, limits')}}}}}"
-    assert refusal(tmp_path, text) == (
-        "arm.yaml:1: reduction is 4.94066e-324; "
-        "positions are divided by it, and the smallest is 1e-06; correct it"
-    )
 
 
 @pytest.mark.parametrize(
@@ -263,8 +244,3 @@ def test_a_long_value_is_refused_as_fast_as_it_is_read(tmp_path: Path, value: st
     begin_s = time.process_time()
     assert "arm.yaml:" in refusal(tmp_path, f"id: {value}\nid: '{value.strip(chr(39))}'")
     assert time.process_time() - begin_s < 2.0  # it was minutes
-
-
-@table("groups, message")
-def test_a_robot_is_in_each_of_at_most_twenty_groups_once(tmp_path: Path, groups: str, message: str) -> None:
-    assert refusal(tmp_path, f"robots: {{arm: {{groups: {groups}, {MOVES}}}}}") == f"arm.yaml:1: {message}"

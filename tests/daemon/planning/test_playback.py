@@ -22,16 +22,15 @@ RATE_HZ = 100.0
 ELBOW: dict[str, dict[str, Any]] = {
     "elbow": {"limits": {"lower": -9, "upper": 9, "velocity": 10, "acceleration": 100}}
 }
-ARM = map_of(ELBOW)
 
 
-def playback_of(rows: NDArray[np.float64], **asked: Any) -> Playback:
+def playback_of(rows: NDArray[np.float64], joints: dict[str, Any] = ELBOW, **asked: Any) -> Playback:
     times = np.arange(len(rows)) / RATE_HZ
     motion = Motion("wave", ("elbow",), RATE_HZ, times, rows.reshape(-1, 1))
-    planned = plan(motion, ARM, settings_of(ELBOW), 1000.0)
+    arm, planned = map_of(joints), plan(motion, map_of(joints), settings_of(joints), 1000.0)
     markers = (Marker("clap", 0.3), Marker("bow", 0.5))
     values: dict[str, Any] = {"first": None, "last": None, "count": 1, "ping_pong": False, "seam": "reject"}
-    return plan_playback(whole(planned, markers), ARM, **({"tolerance": np.array([0.002])} | values | asked))
+    return plan_playback(whole(planned, markers), arm, **({"tolerance": np.array([0.002])} | values | asked))
 
 
 RISE = 0.5 - 0.5 * np.cos(np.pi * np.arange(101) / 100)
@@ -58,7 +57,7 @@ def test_a_range_begins_at_a_frame_a_time_or_a_marker_and_eases(place: PlaceRequ
 
 @table("asked, message")
 def test_what_cannot_be_played_is_refused_with_the_reason(asked: dict[str, Any], message: str) -> None:
-    places = {
+    places: dict[str, Any] = {
         key: PlaceRequest(**value) if isinstance(value, dict) else value for key, value in asked.items()
     }
     with pytest.raises(PlaybackError) as caught:
@@ -137,15 +136,6 @@ def test_what_is_between_a_last_row_and_the_first_counts_where_they_are_taken_fo
 
 def test_a_seam_without_an_acceleration_limit_is_no_rougher_than_the_motion() -> None:
     joints: dict[str, dict[str, Any]] = {"elbow": {"limits": {"lower": -9, "upper": 9, "velocity": 10}}}
-    arm = map_of(joints)
-
-    def flows(rows: NDArray[np.float64]) -> bool:
-        motion = Motion("wave", ("elbow",), RATE_HZ, np.arange(len(rows)) / RATE_HZ, rows.reshape(-1, 1))
-        planned = whole(plan(motion, arm, settings_of(joints), 1000.0))
-        asked: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "approach"}
-        return plan_playback(planned, arm, count=2, tolerance=np.array([0.002]), **asked).passes.seamless
-
     drift = np.linspace(0.0, 0.03, 101)  # 3 rad/s in the tick of the seam
-    assert flows(SWING)
-    assert flows(TURN)
-    assert not flows(SWING + drift)
+    for rows, flows in ((SWING, True), (TURN, True), (SWING + drift, False)):
+        assert playback_of(rows, joints, count=2, seam="approach").passes.seamless is flows

@@ -140,8 +140,8 @@ def test_the_fastest_speed_of_a_smooth_motion_counts_its_curve() -> None:
     assert result.max_speed == pytest.approx(2.0, rel=1e-3)  # from 6 rad/s² in its first row
 
 
-def looped(result: Plan, **asked: Any) -> Playback:
-    joints: dict[str, dict[str, Any]] = {"elbow": {"limits": LIMITS}}
+def looped(result: Plan, acceleration: float | None = None, **asked: Any) -> Playback:
+    joints: dict[str, dict[str, Any]] = {"elbow": {"limits": LIMITS | {"acceleration": acceleration}}}
     values: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "reject"}
     return plan_playback(
         whole(result, ()), map_of(joints), count=3, tolerance=np.array([0.002]), **(values | asked)
@@ -208,17 +208,11 @@ def test_way_points_a_tick_apart_pass_their_seam_only_as_fast_as_acceleration_al
 ) -> None:
     points = way_points([0.0, 0.005, 0.5, 0.505], [0.0, 0.0004, 0.0004, 0.0], rate_hz=200.0)
 
-    def looped(acceleration: float) -> Playback:
-        planned_to = planned(points, interpolation, rate_hz=200.0, acceleration=acceleration)
-        joints = {"elbow": {"limits": LIMITS | {"acceleration": acceleration}}}
-        options: dict[str, Any] = {"first": None, "last": None, "ping_pong": False, "seam": "reject"}
-        return plan_playback(
-            whole(planned_to), map_of(joints), count=3, tolerance=np.array([0.002]), **options
-        )
-
     once, at_seam = 16.0, 32.0
-    tight = looped(1.1 * once)
+    tight, wide = (
+        looped(planned(points, interpolation, rate_hz=200.0, acceleration=limit), limit)
+        for limit in (1.1 * once, 4.0 * at_seam)
+    )
     assert (tight.passes.seamless, tight.returns) == (False, True)
-    wide = looped(4.0 * at_seam)
     assert wide.passes.seamless
     assert wide.track.max_speed == pytest.approx(2.0)

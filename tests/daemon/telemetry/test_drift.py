@@ -41,31 +41,25 @@ class Stage:
         self.bench = Bench(folder, setup_of(**setup), clock=self.machine)
         self.observer = Observer(self.bench.reader, 2, self.machine.unix_less_monotonic)
 
-    def appoint(self, passes: Passes | None = None, way: int = 0, back: int = 0, **play: Any) -> None:
-        """Appoint the first row for a tenth of a second from now.
-
-        Parameters
-        ----------
-        way, back : int
-            How many rows lead to the motion's first row, and from its last one to it again.
-        """
+    def appoint(self, passes: Passes | None = None, way: int = 0, back: int = 0, speed: float = 1.0) -> None:
+        """Appoint the first row for a tenth of a second from now; `way` and `back` rows lead to it."""
         self.bench.enable()
         start_at = self.machine.unix_s + LEAD_S
         self.observer.start_goal(Drift(start_at, RATE_HZ))
         fds = [share(track(rows)) for rows in (standing(way), ROWS, standing(back))]
-        command: dict[str, Any] = {
-            "goal_id": "goal-1",
-            "motion": "wave",
-            "speed": 1.0,
-            "start": START,
-            "clock_acceleration": 2.0,
-            "path_tolerance": [messages.OFF] * 2,
-            "goal_tolerance": [messages.OFF] * 2,
-            "goal_time_s": 0.0,
-            "passes": passes or Passes(0, len(ROWS) - 1),
-            "start_s": start_at - self.machine.unix_less_monotonic(),
-        }
-        self.bench.channel.send(messages.Play(**(command | play)), tuple(fds))
+        command = messages.Play(
+            goal_id="goal-1",
+            motion="wave",
+            speed=speed,
+            start=START,
+            clock_acceleration=2.0,
+            path_tolerance=[messages.OFF] * 2,
+            goal_tolerance=[messages.OFF] * 2,
+            goal_time_s=0.0,
+            passes=passes or Passes(0, len(ROWS) - 1),
+            start_s=start_at - self.machine.unix_less_monotonic(),
+        )
+        self.bench.channel.send(command, tuple(fds))
         for fd in fds:
             os.close(fd)
 
@@ -225,17 +219,6 @@ def test_what_is_sought_is_not_counted(stage: Callable[..., Stage]) -> None:
     assert played.to_the_end() == near()
 
 
-def test_the_same_speed_again_ends_no_count(stage: Callable[..., Stage]) -> None:
-    played = stage(max_skip_s=0.0)
-    played.appoint()
-    played.until_row(100)
-    played.bench.channel.send(messages.Speed(1.0, 2.0))
-    played.bench.step(10)
-    played.machine.oversleep_s = 0.0065
-    told = played.to_the_end()
-    assert told["last"] == pytest.approx(0.006, abs=ROUNDING_S)
-
-
 def test_a_pause_before_the_first_row_makes_it_late(stage: Callable[..., Stage]) -> None:
     played = stage()
     played.appoint(way=20)
@@ -248,13 +231,16 @@ def test_a_pause_before_the_first_row_makes_it_late(stage: Callable[..., Stage])
     assert told["last"] == pytest.approx(told["first"], abs=ROUNDING_S)
 
 
-@pytest.mark.parametrize("speed", [0.5, 2.0])
-def test_at_any_speed_that_it_begins_with_a_motion_is_counted(
-    stage: Callable[..., Stage], speed: float
+@pytest.mark.parametrize(("speed", "commands"), [(0.5, []), (2.0, []), (1.0, [messages.Speed(1.0, 2.0)])])
+def test_at_the_speed_that_it_begins_with_a_motion_is_counted(
+    stage: Callable[..., Stage], speed: float, commands: list[messages.Command]
 ) -> None:
     played = stage(max_skip_s=0.0)
     played.appoint(speed=speed)
     played.until_row(200)
+    for command in commands:
+        played.bench.channel.send(command)
+        played.bench.step(10)
     played.machine.oversleep_s = 0.0065
     told = played.to_the_end()
     assert (told["first"], told["last"]) == (
