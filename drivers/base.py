@@ -120,11 +120,14 @@ class Description:
         Names of the description's joints, in its order.
     poses : mapping of str to mapping of str to float
         Postures by name: positions of joints, in rad or m.
+    model_named_at : str
+        The file and line that name the model, unless the options do.
     """
 
     model: Path | None = None
     joints: tuple[str, ...] = ()
     poses: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    model_named_at: str = ""
 
 
 class ActuatorState:

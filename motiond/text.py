@@ -6,6 +6,7 @@ Nothing heavy is imported here: a stop of the command line needs it.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from difflib import SequenceMatcher, get_close_matches
 from heapq import nlargest
 from itertools import islice
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from pathlib import Path
 
 # A value from a file is echoed so far: enough to find it.
 LONGEST_VALUE = 60
@@ -106,6 +108,32 @@ def nearest(word: str, known: Collection[str]) -> str:
 
     Of very many words only those that begin alike count, and of these those with the same letters.
     """
+    found = _nearest(word, known)
+    return f"did you mean '{found}'?" if found else ""
+
+
+def nearest_file(path: Path) -> str:
+    """Return what stands beside a path that leads nowhere, or beside the first folder that it lacks.
+
+    As `nearest` does: a name that is like it with the same suffix, or the same name with a like suffix.
+    """
+    with suppress(OSError, ValueError):
+        while path.name and not path.parent.exists():
+            path = path.parent
+        others = [other for other in sorted(path.parent.iterdir()) if other.name != path.name]
+        inner = path.with_suffix("").suffix  # as in arm.cfg.yaml, where it would make all names alike
+        alike = {
+            other.stem.removesuffix(inner): other.name for other in others if other.suffix == path.suffix
+        }
+        suffixes = {other.suffix: other.name for other in others if other.stem == path.stem}
+        name = alike.get(_nearest(path.stem.removesuffix(inner), alike)) or suffixes.get(
+            _nearest(path.suffix, suffixes)
+        )
+        return f"did you mean '{name}'?" if name else ""
+    return ""
+
+
+def _nearest(word: str, known: Collection[str]) -> str:
     if len(word) > LONGEST_COMPARED:
         return ""
     folded = word.casefold()
@@ -114,7 +142,7 @@ def nearest(word: str, known: Collection[str]) -> str:
         known = list(islice(alike, MOST_COUNTED))
     by_folded = {name.casefold(): name for name in known if len(name) <= LONGEST_COMPARED}
     found = get_close_matches(folded, _with_like_letters(folded, by_folded), n=1, cutoff=LEAST_ALIKE)
-    return f"did you mean '{by_folded[found[0]]}'?" if found else ""
+    return by_folded[found[0]] if found else ""
 
 
 def _with_like_letters(word: str, known: Iterable[str]) -> list[str]:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 import yaml
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from motiond.text import nearest_file
+
 from ..base import DriverConfigError, DriverOptions
 from ..options import OptionProblem, OptionsError, Plain, PlainName, Positive, check, shown
 from ..yaml_bounds import YamlBoundError, YamlBounds
@@ -83,7 +85,7 @@ class HebiConfig:
 
     `families`, `names`: of the modules, in the order of the robot's joints; of equal length. `hrdf`: the
     robot's description; in the file it is relative to the file's folder. `home_position`: where the joints
-    are at home, in rad; from `user_data`.
+    are at home, in rad; from `user_data`. `places`: of the keys of the file, as `file:line`.
     """
 
     families: tuple[str, ...]
@@ -95,6 +97,7 @@ class HebiConfig:
     feedback_frequency_hz: float | None = None
     command_lifetime_s: float | None = None
     warnings: tuple[str, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 def pair_modules(
@@ -169,6 +172,7 @@ def load_hebi_config(path: Path) -> HebiConfig:
         feedback_frequency_hz=file.feedback_frequency,
         command_lifetime_s=file.command_lifetime,
         warnings=tuple(warnings),
+        places={option: _place(path, (option,), lines) for option in ("hrdf", "gains")},
     )
 
 
@@ -240,7 +244,8 @@ def _read(path: Path) -> tuple[dict[str, Any], Lines]:
             where, reason = f"{path}:{mark.line + 1}", f"{YamlBounds().levels} levels do"
             raise DriverConfigError(where, "nests too deeply", reason, "flatten it") from error
         reason = str(error.strerror) if isinstance(error, OSError) else " ".join(str(error).split())
-        raise DriverConfigError(str(path), "cannot be read", reason, "correct `config`") from error
+        hint = (isinstance(error, FileNotFoundError) and nearest_file(path)) or "correct `config`"
+        raise DriverConfigError(str(path), "cannot be read", reason, hint) from error
     if not isinstance(root, yaml.MappingNode) or not all(isinstance(key, str) for key in content):
         raise DriverConfigError(
             str(path), "is no robot configuration of HEBI's", "it is no mapping", "correct `config`"

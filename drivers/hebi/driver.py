@@ -104,7 +104,7 @@ class HebiDriver(Driver):
         try:
             hebi = import_hebi()
         except DriverConfigError as error:
-            refuse_missing(files)
+            refuse_missing(self._setup)
             problem = f"{WHERE}: whether {' and '.join(map(str, files.values()))} can be used is not known"
             reason = f"hebi-py reads such files and cannot be imported ({error.__cause__})"
             return (*self._setup.warnings, f"{problem}; {reason}; pip install 'motiond[hebi]'")
@@ -114,6 +114,7 @@ class HebiDriver(Driver):
     def _build(self, hebi: Any) -> Any:
         """Make what takes files and no modules, and return the settings to send, if there are any."""
         self.warnings[:] = self._setup.warnings
+        refuse_missing(self._setup)
         self._feed = FeedForward(hebi, self._setup.efforts, self._setup.modules, self.warnings)
         if self._period_s is not None:
             self._feed.set_period(self._period_s)

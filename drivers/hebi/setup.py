@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from motiond.text import nearest_file
+
 from ..base import Description, DriverConfigError
 from ..options import OptionProblem, OptionsError, unknown_actuators
 from .config import HebiConfig, load_hebi_config, pair_modules
@@ -130,7 +132,8 @@ class HebiSetup:
     """How a HEBI robot is driven.
 
     `feedback_hz`: how often modules report; None for as often as commands are sent. `lower`, `upper`
-    (actuators,): where actuators may be when they are enabled, in rad; NaN where that is not set.
+    (actuators,): where actuators may be when they are enabled, in rad; NaN where that is not set. `places`:
+    of the options that name files, where the configuration has them, as `file:line`.
     """
 
     modules: tuple[Module, ...]
@@ -147,6 +150,7 @@ class HebiSetup:
     mirrors: tuple[Mirror, ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    places: Mapping[str, str]
 
     @property
     def members(self) -> tuple[Module, ...]:
@@ -185,14 +189,21 @@ def set_up(actuators: Sequence[str], options: HebiOptions) -> HebiSetup:
         mirrors=_mirrors(config, order),
         notes=tuple(_plugin_notes(options, config, order)),
         warnings=config.warnings,
+        places={option: place for option, place in config.places.items() if getattr(options, option) is None},
     )
 
 
-def refuse_missing(files: Mapping[str, Path]) -> None:
-    """Refuse files that are not there. Raises OptionsError with every such file."""
+def refuse_missing(setup: HebiSetup) -> None:
+    """Refuse files that are not there. Raises OptionsError with every such file, and where it is named."""
     problems = [
-        OptionProblem(str(path), (option,), "cannot be read", "there is no such file", f"correct `{option}`")
-        for option, path in files.items()
+        OptionProblem(
+            setup.places.get(option, WHERE),
+            (option,),
+            f"`{option}` names {path}",
+            "there is no such file",
+            nearest_file(path) or f"correct `{option}`",
+        )
+        for option, path in setup.files.items()
         if not path.is_file()
     ]
     if problems:
@@ -314,6 +325,7 @@ def describe(options: HebiOptions) -> Description | None:
     home = config.home_position
     return Description(
         model=options.hrdf or config.hrdf,
+        model_named_at="" if options.hrdf else config.places["hrdf"],
         joints=joints,
         poses={} if home is None else {HOME_POSE: dict(zip(joints, home, strict=True))},
     )

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from motiond.text import printable
+from motiond.text import nearest_file, printable
 
 from ..errors import FormatError, Problem
 from .regular_file import open_regular
@@ -98,7 +98,7 @@ class Source:
                 self._refuse_large(size, bound)
                 data = _read(file, size, bound.most_bytes)
         except FileNotFoundError as error:
-            raise self._unreadable("no such file") from error
+            raise self._unreadable("no such file", nearest_file(self.path)) from error
         except OSError as error:
             raise self._unreadable(error.strerror or str(error)) from error
         except ValueError as error:
@@ -115,8 +115,8 @@ class Source:
             reason = f"{bound.kind} has at most {bound.most_bytes}"
             raise FormatError([Problem(self.name, 0, f"has {size} bytes", reason, bound.hint)])
 
-    def _unreadable(self, reason: str) -> FormatError:
-        return FormatError([Problem(self.name, 0, "cannot be read", reason, "check the path")])
+    def _unreadable(self, reason: str, hint: str = "") -> FormatError:
+        return FormatError([Problem(self.name, 0, "cannot be read", reason, hint or "check the path")])
 
     def beside(self, relative: str) -> Source:
         """Return the source of a file whose name is relative to this one's folder."""

@@ -94,9 +94,10 @@ class XmlFile:
             raise
         except (FormatError, RuntimeError) as error:
             # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
-            ring = "symbolic links lead in a ring"
-            reason = error.problems[0].reason if isinstance(error, FormatError) else ring
-            where.add(f"cannot include {quoted(name)}", f"{source.name}: {reason}", "check the path")
+            reason, hint = "symbolic links lead in a ring", "check the path"
+            if isinstance(error, FormatError):
+                reason, hint = error.problems[0].reason, error.problems[0].hint
+            where.add(f"cannot include {quoted(name)}", f"{source.name}: {reason}", hint)
             return None
         noted = len(self.problems.found)
         made = None

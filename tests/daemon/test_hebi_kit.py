@@ -16,6 +16,7 @@ from motiond.daemon.joints.description import make_joint_map
 from motiond.daemon.joints.joint_map import JointMapError
 from motiond.daemon.planning.library import MotionLibrary
 from motiond.daemon.robots.session.goal_planner import GoalPlanner
+from motiond.formats import FormatError
 from tests.daemon.programs import run_here
 from tests.daemon.rig import write_seq
 
@@ -125,6 +126,40 @@ def test_every_mistake_of_hebis_file_is_told_with_its_line_and_where_it_is_named
     )
 
 
+@pytest.mark.parametrize(
+    ("named", "hint"),
+    [
+        ("hrdf/arm-07.hrdf", "did you mean 'arm-06.hrdf'?"),
+        ("hrdf/arm-06.hrfd", "did you mean 'arm-06.hrdf'?"),
+        ("hdrf/arm-06.hrdf", "did you mean 'hrdf'?"),
+        ("hrdf/leg.hrdf", "correct it"),
+    ],
+)
+def test_a_description_that_is_not_there_is_reported_where_it_is_named(
+    kit: Kit, named: str, hint: str
+) -> None:
+    kit.hrdf.rename(kit.hrdf.with_name("arm-06.hrdf"))
+    what = f"the robot's description is kit/{named}; there is no such file; {hint}"
+    wrong = KIT.replace("hrdf/arm.hrdf", named)
+    assert kit.refusal(kit=wrong) == f"motiond.yaml:1: kit/arm.cfg.yaml:4: {what}"
+    in_options = ALONE.replace("}}", f", hrdf: kit/{named}}}}}")
+    assert kit.refusal(robot=in_options) == f"motiond.yaml:1: {what}"
+    assert kit.robot(kit=wrong, robot=ALONE.removesuffix("}") + ", model: kit/hrdf/arm-06.hrdf}")
+
+
+def test_files_that_are_not_there_get_the_nearest_name(kit: Kit) -> None:
+    no_config = ALONE.replace("arm.cfg", "amr.cfg")
+    assert kit.refusal(robot=no_config) == (
+        "motiond.yaml:1: kit/amr.cfg.yaml: cannot be read; No such file or directory; "
+        "did you mean 'arm.cfg.yaml'?"
+    )
+    with pytest.raises(FormatError) as caught:
+        kit.joint_map(robot=ALONE.removesuffix("}") + ", model: kit/hrdf/amr.hrdf}")
+    assert str(caught.value) == (
+        f"{kit.folder}/kit/hrdf/amr.hrdf: cannot be read; no such file; did you mean 'arm.hrdf'?"
+    )
+
+
 def test_check_says_which_plugins_are_applied(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
     plugins = """\
 plugins:
@@ -179,5 +214,5 @@ def test_check_says_what_it_cannot_know_without_hebi_py(
     code, _, err = run_here(capsys, "check", "-c", kit.config)
     assert (code, err.replace(f"{kit.folder}/", "")) == (
         2,
-        "kit/gains.xml: cannot be read; there is no such file; correct `gains`\n",
+        "kit/arm.cfg.yaml:5: `gains` names kit/gains.xml; there is no such file; correct `gains`\n",
     )

@@ -199,7 +199,7 @@ def test_a_plugin_is_switched_off_by_false_alone(write: Any, kind: str, value: s
 def test_a_file_describes_the_robot(write: Any) -> None:
     path = write("hrdf: ../two.hrdf", "user_data: {home_position: [0.5, -1]}")
     assert describe_robot("hebi", {"config": path}) == Description(
-        path.parent / "../two.hrdf", ("base", "elbow"), {"home": {"base": 0.5, "elbow": -1.0}}
+        path.parent / "../two.hrdf", ("base", "elbow"), {"home": {"base": 0.5, "elbow": -1.0}}, f"{path}:4"
     )
     assert describe_robot("hebi", {"families": "Arm"}) is None
 

@@ -193,29 +193,27 @@ TWO_WAYS_OUT = """\
 
 
 @pytest.mark.parametrize(
-    ("model", "reason"),
+    ("model", "message"),
     [
-        ("", "{} is not a file"),
+        ("", "`hrdf` names {}; there is no such file; correct `hrdf`"),
         (
             TWO_WAYS_OUT,
             (
+                "{} cannot be read for dynamics compensation; "
                 "Failed to import HRDF file {}: Element rigid-body cannot contain both output element "
-                "attribute and output_trans."
+                "attribute and output_trans.; correct `hrdf`"
             ),
         ),
     ],
     ids=["no file", "hebi-py refuses it"],
 )
 def test_a_model_that_cannot_be_used_is_reported_before_modules_are_looked_for(
-    clock: Clock, tmp_path: Path, model: str, reason: str
+    clock: Clock, tmp_path: Path, model: str, message: str
 ) -> None:
     path = tmp_path / "other.hrdf"
     if model:
         path.write_text(model)
     arm = PluginArm(clock, tmp_path, DYNAMICS, hrdf=path)
     for act in (arm.driver.rehearse, arm.driver.open):
-        assert message_of(DriverConfigError, act) == (
-            f"driver hebi: {path} cannot be read for dynamics compensation; "
-            f"{reason.format(path)}; correct `hrdf`"
-        )
+        assert message_of(DriverConfigError, act) == f"driver hebi: {message.format(path, path)}"
     assert arm.lookup.groups == []
