@@ -88,7 +88,8 @@ def plan_approach(
     _refuse_unsafe(start, driven, joint_map, from_beyond=from_beyond)
     bounds = joint_bounds(joint_map, settings)
     if from_beyond:
-        bounds = _reduced(bounds)
+        kinds = ("velocity", "acceleration", "jerk")
+        bounds = replace(bounds, **{kind: FROM_BEYOND * getattr(bounds, kind) for kind in kinds})
     rows, velocities = _rows(start, target, driven, joint_map, bounds, rate_hz=rate_hz)
     longest_s, takes_s = settings.approach.longest_s, len(rows) / rate_hz
     if longest_s is not None and takes_s > longest_s:
@@ -139,16 +140,6 @@ def _too_far(takes_s: float, hint: str, far: dict[str, Any]) -> ApproachError:
     reason = f"joint '{far['joint']}' is {far['value']:.4g} {far['unit']} away"
     message = f"the way to it takes {takes_s:.3f} s; {reason}; {hint}"
     return ApproachError([far["joint"]], message, {"start_distance": far})
-
-
-def _reduced(bounds: JointBounds) -> JointBounds:
-    """Return the bounds of a way from beyond a limit: who sends the robot there watches it."""
-    return replace(
-        bounds,
-        velocity=FROM_BEYOND * bounds.velocity,
-        acceleration=FROM_BEYOND * bounds.acceleration,
-        jerk=FROM_BEYOND * bounds.jerk,
-    )
 
 
 def _refuse_unsafe(start: Floats, driven: Booleans, joint_map: JointMap, *, from_beyond: bool) -> None:

@@ -40,7 +40,7 @@ class MotionReader:
     """Reads motion files, those of any size within bounds of time and memory.
 
     - `small_bytes`: files of up to this size are read here
-    - `patience_s`, `bytes_a_second`: so long a larger file may take: that, and its size by this
+    - `patience_s`: so long a larger file may take, and its size by `BYTES_A_SECOND` besides
     - `end_within_s`: for the process to end by itself; one that hangs would keep files from being read again
     """
 
@@ -49,12 +49,10 @@ class MotionReader:
         *,
         small_bytes: float = SMALL_BYTES,
         patience_s: float = PATIENCE_S,
-        bytes_a_second: float = BYTES_A_SECOND,
         end_within_s: float = END_WITHIN_S,
     ) -> None:
         self._small_bytes = small_bytes
-        self._patience_s, self._bytes_a_second = patience_s, bytes_a_second
-        self._end_within_s = end_within_s
+        self._patience_s, self._end_within_s = patience_s, end_within_s
         self._one_at_a_time = Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket | None = None
@@ -69,7 +67,7 @@ class MotionReader:
             return load_motions(path)
         with self._one_at_a_time:
             try:
-                return self._ask(path, self._patience_s + size / self._bytes_a_second)
+                return self._ask(path, self._patience_s + size / BYTES_A_SECOND)
             except OSError as error:
                 raise _unread(path, os.strerror(error.errno or 0), "see the system's limits") from error
 

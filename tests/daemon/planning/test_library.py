@@ -61,6 +61,9 @@ def test_motions_are_named_by_file_and_listed_by_name(tmp_path: Path) -> None:
     write(tmp_path / ".hidden.seq", 0.0)
     motions = library_of(tmp_path)
     assert [entry.name for entry in motions] == ["nod", "wave"]
+    joints = {**ELBOW, "base": ELBOW["elbow"], "wrist": ELBOW["elbow"]}
+    motions = MotionLibrary(map_of(joints), settings_of(joints, motions=[tmp_path]))
+    motions.load_all()
     wave = entry_of(motions, "wave")
     assert wave.plan is not None
     assert wave.payload() == {
@@ -71,7 +74,7 @@ def test_motions_are_named_by_file_and_listed_by_name(tmp_path: Path) -> None:
         "frame_rate": 100.0,
         "frames": 3,
         "joints": ["elbow"],
-        "holds": [],
+        "holds": ["base", "wrist"],
         "markers": [],
         "warnings": [],
         "max_speed": pytest.approx(9.0),
@@ -129,15 +132,6 @@ def test_a_file_with_fewer_rows_than_it_states_is_played_only_where_that_is_allo
     assert (wave.reason, wave.warnings) == ("", (warning,))
 
 
-def test_joints_without_rows_are_listed_as_held(tmp_path: Path) -> None:
-    joints = {**ELBOW, "base": ELBOW["elbow"], "wrist": ELBOW["elbow"]}
-    file = write(tmp_path / "wave.seq", 0.0, 0.01)
-    motions = MotionLibrary(map_of(joints), settings_of(joints, motions=[file]))
-    motions.load_all()
-    (wave,) = motions.payload()["motions"]
-    assert (wave["joints"], wave["holds"]) == (["elbow"], ["base", "wrist"])
-
-
 def test_a_name_that_two_files_share_stands_for_neither(tmp_path: Path) -> None:
     first, second = write(tmp_path / "a" / "wave.seq", 0.0), write(tmp_path / "b" / "wave.seq", 0.0)
     entry = entry_of(library_of(first.parent, second.parent), "wave")
@@ -150,16 +144,11 @@ def test_a_name_that_two_files_share_stands_for_neither(tmp_path: Path) -> None:
 
 def test_a_motion_too_slow_for_the_command_lifetime_is_listed_with_the_mend(tmp_path: Path) -> None:
     write(tmp_path / "wave.seq", 0.0, 0.01)
-    for min_rate_hz, reason in (
-        (100.0, ""),
-        (
-            100.5,
-            (
-                "wave: 100 frames/s are too few; the actuators release between setpoints that come at less "
-                "than 100.5 Hz; `motiond convert --rate 101`, or raise `command_lifetime_s`"
-            ),
-        ),
-    ):
+    too_few = (
+        "wave: 100 frames/s are too few; the actuators release between setpoints that come at less "
+        "than 100.5 Hz; `motiond convert --rate 101`, or raise `command_lifetime_s`"
+    )
+    for min_rate_hz, reason in ((100.0, ""), (100.5, too_few)):
         settings = settings_of(ELBOW, motions=[tmp_path])
         motions = MotionLibrary(map_of(ELBOW), settings, min_rate_hz=min_rate_hz)
         motions.load_all()

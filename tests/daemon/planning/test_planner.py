@@ -191,20 +191,12 @@ def test_a_slower_driver_gets_the_largest_rate_that_divides_the_files(
     assert result.positions[10, 0] == pytest.approx(fast.positions[10 * round(500 / rate_hz), 0])
 
 
-def test_rows_so_far_apart_that_joints_move_in_steps_are_warned_of() -> None:
-    warning = (
-        "wave: 19 frames/s are few; each is a setpoint, with nothing between two, so that joints move in "
-        "steps; `motiond convert --rate 100` puts rows between them"
-    )
-    result = planned(motion([0.0, 0.01, 0.0], 19.0))
-    assert (result.rate_hz, result.warnings) == (19.0, (warning,))
-    assert planned(motion([0.0, 0.01, 0.0], 20.0)).warnings == ()
-
-
-def test_rows_that_the_driver_is_too_slow_for_are_told() -> None:
-    warning = "500 frames/s are more than the driver takes, 300 Hz; it is played at 250 Hz, one row in 2"
-    assert planned(swing(1.0, 0.1, 500.0), max_rate_hz=300.0).warnings == (f"wave: {warning}",)
-    assert planned(swing(1.0, 0.1, 500.0), max_rate_hz=500.0).warnings == ()
+@table("rate_hz, max_rate_hz, warnings")
+def test_rows_too_far_apart_for_a_smooth_motion_or_too_near_for_the_driver_are_warned_of(
+    rate_hz: float, max_rate_hz: float, warnings: list[str]
+) -> None:
+    result = planned(swing(0.5, 0.01, rate_hz), max_rate_hz=max_rate_hz)
+    assert list(result.warnings) == warnings
 
 
 def test_frames_with_times_of_their_own_are_resampled() -> None:
@@ -229,32 +221,17 @@ def test_a_motion_of_one_frame_is_a_pose() -> None:
     assert (result.max_speed, result.limiting_joint) == (FASTEST, "")
 
 
-@pytest.mark.parametrize(
-    ("broken", "message"),
-    [
-        (
-            Motion("walk", (), 100.0, np.arange(2.0), np.empty((2, 0))),
-            "walk: no joint positions; there is nothing to play; choose another motion",
-        ),
-        (
-            motion([0, 1e308, 0]),
-            (
-                "wave: frame 1 has 1e+308 for joint 'elbow'; beyond 1e+06 rad or m a number is a mistake; "
-                "correct the file"
-            ),
-        ),
-        (
-            replace(motion([0, 0, 0]), times=np.array([0.0, 1.0, np.nextafter(1.0, 2.0)])),
-            "wave: frame 2 is not after the one before; time must rise from frame to frame; correct the file",
-        ),
-        (
-            motion([0, np.nan, 0]),
-            "wave: frame 1 is not finite; joints cannot go there; correct the file",
-        ),
-    ],
-)
-def test_what_cannot_be_played_at_all_is_refused(broken: Motion, message: str) -> None:
-    assert str(refusal(broken)) == message
+def test_what_has_no_joints_is_refused() -> None:
+    walk = Motion("walk", (), 100.0, np.arange(2.0), np.empty((2, 0)))
+    message = "walk: no joint positions; there is nothing to play; choose another motion"
+    assert str(refusal(walk)) == message
+
+
+@table("rows, times, message")
+def test_what_cannot_be_played_at_all_is_refused(
+    rows: list[float | None], times: list[float], message: str
+) -> None:
+    assert str(refusal(replace(motion(rows), times=np.array(times)))) == message
 
 
 def test_joints_that_the_robot_lacks_are_refused() -> None:

@@ -76,7 +76,7 @@ def test_one_process_reads_what_the_readers_return_and_finds_what_they_find(
 
 def test_a_file_that_takes_too_long_is_refused_and_the_next_one_read(tmp_path: Path) -> None:
     file = write(tmp_path / "wave.seq")
-    hasty = MotionReader(small_bytes=-1, patience_s=SHORT_S, bytes_a_second=1e12)
+    hasty = MotionReader(small_bytes=-1, patience_s=SHORT_S)
     assert reason(hasty, file) == f"{file}: cannot be read; it takes longer than 0 s; split the motion"
     assert hasty._process is None
     hasty._patience_s = PATIENCE_S
