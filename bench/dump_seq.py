@@ -46,7 +46,7 @@ def main() -> None:
     motion = walk(FRAMES, JOINTS, RATE_HZ)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "walk.seq")
-        ours = seconds(lambda: formats.dump_motion(motion, path))
+        ours = seconds(lambda: formats.dump_motion(motion, path, precision=9))
         size = path.stat().st_size
         exact = seconds(lambda: formats.dump_motion(motion, path, precision=None))
         by_orjson = seconds(lambda: path.write_bytes(orjson.dumps(motion.positions, option=NUMPY)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from motiond.text import nearest
 
 from .errors import FormatError, Problem
-from .io.digits import DEFAULT_DIGITS
+from .io.digits import ALL_DIGITS
 from .registry import motion_writers
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def dump_motion(
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002 - what everyone calls it
     *,
-    precision: int | None = DEFAULT_DIGITS,
+    precision: int | None = ALL_DIGITS,
     drop: Collection[str] = (),
     version: int | None = None,
     tolerance: float | None = None,
@@ -37,7 +37,8 @@ def dump_motion(
     format : {'seq', 'xmdi'}, optional
         By the path's suffix unless given.
     precision : int, optional
-        Significant digits, 1 to 12; None writes all.
+        Significant digits; from 13 on all that a number has. A value that fewer would carry beyond the range
+        of its column keeps all. None also writes times that differ from the frame rate by rounding alone.
     drop : collection of str
         What may be lost, by the names that a refusal has; of .seq also components that are not wanted.
     version : {1, 2, 3, 4}, optional

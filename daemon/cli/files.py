@@ -148,8 +148,8 @@ FormatName = Annotated[
     str | None, typer.Option("--format", help="seq or xmdi, where the suffix does not say it.")
 ]
 SeqVersion = Annotated[int | None, typer.Option(help="Of .seq, 1 to 4; 4 by default.")]
-Precision = Annotated[int, typer.Option(min=1, max=12, help="Significant digits.")]
-Exact = Annotated[bool, typer.Option("--exact", help="As many digits as give the same bits back.")]
+Precision = Annotated[int, typer.Option(min=1, max=17, help="Significant digits; 17 are all there are.")]
+Exact = Annotated[bool, typer.Option("--exact", help="Times to the bit, too.")]
 Tolerance = Annotated[
     float | None,
     typer.Option(metavar="RAD|M", help="Of XMDI: how far lines between key frames may pass from rows."),
@@ -179,7 +179,7 @@ def convert(
     interpolation: MaybeInterpolation = None,
     written_as: FormatName = None,
     seq_version: SeqVersion = None,
-    precision: Precision = 9,
+    precision: Precision = 17,
     exact: Exact = False,
     tolerance: Tolerance = None,
     frame_period: FramePeriod = None,

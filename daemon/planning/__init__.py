@@ -25,12 +25,11 @@ from .playback import Playback, PlaybackError, plan_playback, whole
 from .reader import MOST_FILES, MotionReader
 from .speed_limits import clock_acceleration
 from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
-from .violations import ROUNDING, PlanError, Violation
+from .violations import PlanError, Violation, with_rounding
 
 __all__ = [
     "FREE_RATE_HZ",
     "MOST_FILES",
-    "ROUNDING",
     "ApproachError",
     "Entry",
     "GoalTolerances",
@@ -57,4 +56,5 @@ __all__ = [
     "stamp_of",
     "unnoticed",
     "whole",
+    "with_rounding",
 ]

@@ -116,13 +116,17 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
     ramp, doubts = clock_acceleration(
         *curve, joint_map, settings.stop_duration_s, interpolation=settings.interpolation
     )
-    for array in (ticks.positions, ticks.velocities, rows.driven):
+    # Rounding may have carried them beyond a limit; setpoints do not go there.
+    lower = np.where(rows.driven, joint_map.limits.lower, -np.inf)
+    upper = np.where(rows.driven, joint_map.limits.upper, np.inf)
+    positions = np.clip(ticks.positions, lower, upper)
+    for array in (positions, ticks.velocities, rows.driven):
         array.flags.writeable = False
     return Plan(
         motion=motion.name,
         joints=joint_map.joints,
         rate_hz=ticks.rate_hz,
-        positions=ticks.positions,
+        positions=positions,
         velocities=ticks.velocities,
         driven=rows.driven,
         frames_per_tick=ticks.frames_per_tick,

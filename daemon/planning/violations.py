@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["lower", "upper", "velocity", "acceleration", "effort"]
 
-# Differences of rounded times and positions leave a last-digit error that is no violation.
 ROUNDING = 1e-9
+"""So far, in the limit's unit, or as a share of a limit above 1, rounding may pass a limit."""
 MOST_DIGITS = 6
 
 _SAYS: dict[Kind, tuple[str, str, str]] = {
@@ -177,13 +177,18 @@ def curve_violations(
     check, limits = _Check(times, joint_map, driven), joint_map.limits
     found = [*check.beyond("velocity", speeds, limits.velocity)]
     if highest is not None:
-        found += check.beyond("upper", highest, limits.upper, slack=ROUNDING)
+        found += check.beyond("upper", highest, limits.upper)
     if lowest is not None:
-        found += check.beyond("lower", -lowest, -limits.lower, slack=ROUNDING)
+        found += check.beyond("lower", -lowest, -limits.lower)
     found = [replace(violation, between=True) for violation in found]
     if accelerations is not None:
         found += check.beyond("acceleration", accelerations, limits.acceleration)
     return found
+
+
+def with_rounding(limits: Floats) -> Floats:
+    """Return how far upper limits let numbers go whose last digits are rounded."""
+    return limits + ROUNDING * np.maximum(1.0, np.abs(limits))
 
 
 def speeds_of(times: Floats, positions: Floats) -> tuple[Floats, Floats]:
@@ -211,13 +216,11 @@ class _Check:
     driven: NDArray[np.bool_]
 
     def beyond(
-        self, kind: Kind, amounts: Floats, limits: Floats, *, first_frame: int = 0, slack: float | None = None
+        self, kind: Kind, amounts: Floats, limits: Floats, *, first_frame: int = 0
     ) -> Iterator[Violation]:
         """Yield the joints whose amounts, shape (rows, joints), pass their limits somewhere."""
         sign = -1.0 if kind == "lower" else 1.0
-        if slack is None:
-            slack = 0.0 if kind in {"lower", "upper"} else ROUNDING
-        allowed = limits + slack * np.abs(np.where(np.isfinite(limits), limits, 0.0))
+        allowed = with_rounding(limits)
         for joint in np.flatnonzero(self.driven & (amounts.max(axis=0) > allowed)):
             row = int(amounts[:, joint].argmax())
             value, limit = float(amounts[row, joint]), float(limits[joint])

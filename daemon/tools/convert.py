@@ -52,7 +52,7 @@ class Conversion:
     interpolation: Interpolation | None = None  # by default cubic, and linear between key frames
     format: str | None = None
     version: int | None = None
-    precision: int | None = 9
+    precision: int | None = 17  # all digits
     tolerance: float | None = None
     frame_period_s: float | None = None  # of XMDI, read or written
     drop: Sequence[str] = ()

@@ -20,7 +20,7 @@ from motiond.formats.io import replacing
 from motiond.formats.model import curve
 from motiond.text import listed, nearest, shortened
 
-from ..planning import FREE_RATE_HZ, ROUNDING, marker_file, read_markers
+from ..planning import FREE_RATE_HZ, marker_file, read_markers, with_rounding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,10 +62,7 @@ class PlottingUnavailable(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """What one joint's pair of panels shows; `times`, `positions` and `velocities` are (samples,).
-
-    `slack` is the share of a position limit by which rounding between rows may pass it.
-    """
+    """What one joint's pair of panels shows; `times`, `positions` and `velocities` are (samples,)."""
 
     name: str
     times: Floats
@@ -75,7 +72,6 @@ class _Curve:
     lower: float = -np.inf
     upper: float = np.inf
     velocity_limit: float = np.inf
-    slack: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +137,11 @@ def _curves(motion: Motion, drawing: Drawing) -> list[_Curve]:
     if not motion.joint_names and len(known) == joints:
         names = tuple(known)
     chosen = [_column(motion, names, joint) for joint in drawing.joints] or [*range(joints)]
-    slack = ROUNDING if drawing.interpolation == "smooth" else 0.0
     return [
         _Curve(
             names[column],
             *_played(motion, motion.positions[:, column], drawing.interpolation),
             **known.get(names[column], {}),
-            slack=slack,
         )
         for column in chosen
     ]
@@ -263,11 +257,10 @@ def _title(motion: Motion, *, limited: bool, marked: bool) -> str:
 
 
 def _draw_pair(pair: NDArray[Any], one: _Curve) -> None:
-    unit, bound = one.unit or "rad or m", one.velocity_limit * (1.0 + ROUNDING)
-    lower = one.lower * (1.0 - one.slack * np.sign(one.lower))
-    upper = one.upper * (1.0 + one.slack * np.sign(one.upper))
+    unit = one.unit or "rad or m"
+    below, upper, bound = with_rounding(np.array([-one.lower, one.upper, one.velocity_limit]))
     smallest = SMALLEST_SPAN.get(one.unit, SMALLEST_SPAN["rad"])
-    _draw(pair[0], one.times, one.positions, (lower, upper), smallest)
+    _draw(pair[0], one.times, one.positions, (-below, upper), smallest)
     _draw(pair[1], one.times, one.velocities, (-bound, bound), smallest)
     for panel, title in zip(pair, (unit, f"{unit}/s" if one.unit else f"({unit})/s"), strict=True):
         panel.set_title(f"{one.name} in {title}", fontsize=8, loc="left", pad=2, parse_math=False)

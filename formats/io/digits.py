@@ -13,9 +13,9 @@ import numpy as np
 if TYPE_CHECKING:
     from ..arrays import Floats
 
-# What is written unless it is asked for otherwise.
-DEFAULT_DIGITS = 9
-# With more, the rounding of the multiplication itself would show; for more digits, all are written.
+# All that a number has; written unless fewer are asked for, as rounding makes steps of what is smooth.
+ALL_DIGITS = 17
+# With more, the rounding of the multiplication itself would show; then all are written.
 MOST_DIGITS = 12
 # 10^22 is the last power of ten that is a double; a whole double divided by it is rounded once, and rightly.
 _LARGEST_EXACT_POWER = 22
@@ -24,8 +24,20 @@ _EXPONENT_BITS, _BIAS = 52, 1023
 
 def check_digits(digits: int | None) -> None:
     """Raise `ValueError` for what is no number of digits; None stands for all of them."""
-    if digits is not None and not 1 <= digits <= MOST_DIGITS:
-        raise ValueError(f"precision is {digits}; it is 1 to {MOST_DIGITS} digits, or None for all of them")
+    if digits is not None and not 1 <= digits <= ALL_DIGITS:
+        raise ValueError(
+            f"precision is {digits}; it is 1 to {ALL_DIGITS} digits, or None for exact times too"
+        )
+
+
+def rounded_within(values: Floats, digits: int | None, lowest: Floats, highest: Floats) -> Floats:
+    """Round finite values to significant digits where that does not carry them out of a range.
+
+    What is at a limit must not be beyond it; such a value keeps all its digits.
+    """
+    if digits is None or digits > MOST_DIGITS:
+        return values
+    return np.clip(rounded(values, digits), lowest, highest)
 
 
 def rounded(values: Floats, digits: int) -> Floats:

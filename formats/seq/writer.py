@@ -15,7 +15,7 @@ import orjson
 import yaml
 
 from ..errors import FormatError, Problem
-from ..io.digits import DEFAULT_DIGITS, check_digits, rounded
+from ..io.digits import ALL_DIGITS, check_digits, rounded_within
 from ..io.losses import refuse_losses
 from ..io.output import replacing
 from ..model.interpolation import SAME_TIME_S
@@ -53,7 +53,7 @@ def dump(
     path: Path,
     *,
     version: int | None = None,
-    precision: int | None = DEFAULT_DIGITS,
+    precision: int | None = ALL_DIGITS,
     drop: Collection[str] = (),
 ) -> None:
     """Write a motion, as `dump_motion` does."""
@@ -105,10 +105,11 @@ class _Series:
             yield from (_LINE + _flow(item).encode() + b"\n" for item in self.values)
             return
         step = max(1, CHUNK_NUMBERS // self.values[0].size)
+        ends = self.values.min(axis=0), self.values.max(axis=0)
         for start in range(0, len(self.values), step):
             piece = slice(start, start + step)
             times = None if self.times is None else self.times[piece]
-            yield _row_text(self.values[piece], times, precision)
+            yield _row_text(rounded_within(self.values[piece], precision, *ends), times)
 
     def _content(self, version: int) -> str:
         """Return the name that the version has for the content."""
@@ -269,9 +270,9 @@ def _quoted(text: str) -> str:
     return quoted.rstrip("\n")
 
 
-def _row_text(values: Floats, times: Floats | None, precision: int | None) -> bytes:
+def _row_text(values: Floats, times: Floats | None) -> bytes:
     """Return the lines of some frames."""
-    values = np.ascontiguousarray(values if precision is None else rounded(values, precision))
+    values = np.ascontiguousarray(values)
     # Indented JSON, its blanks removed and its line ends turned into blanks, is `[ [ a, b ], [ c, d ] ]`.
     listed = orjson.dumps(values, option=_INDENTED).translate(_BLANK_FOR_LINE_END, b" ")[2:-2]
     between = b"], [" if values.ndim == 2 else b"] ], [ ["

@@ -106,9 +106,10 @@ class _Track:
 
     def motion(self, key_frames: KeyFrames, warnings: tuple[str, ...]) -> Motion:
         """Return the motion, with rows interpolated between the key frames."""
-        at = frames_of_rows(self.rows, self.rows_per_frame)
+        per_frame, kind = self.rows_per_frame, key_frames.interpolation
+        at = np.arange(self.rows) / per_frame
         columns = [
-            interpolate(at, one.frames, one.positions, key_frames.interpolation) for one in self.servos
+            interpolate(at, on_rows(one.frames, per_frame), one.positions, kind) for one in self.servos
         ]
         frame_rate = self.rows_per_frame / key_frames.frame_period_s
         return Motion(
@@ -130,6 +131,13 @@ class _Track:
 def frames_of_rows(rows: int, rows_per_frame: float) -> Floats:
     """Return the frame of each row, shape (rows,), which a key frame at a row has in its file bit for bit."""
     return np.round(np.arange(rows) / rows_per_frame, FRAME_DECIMALS)
+
+
+def on_rows(frames: Floats, rows_per_frame: float) -> Floats:
+    """Return key frames without the rounding to decimals where they are at rows: it makes lines steeper."""
+    at_rows = np.rint(frames * rows_per_frame) / rows_per_frame
+    exact = np.where(np.abs(at_rows - frames) < 10.0**-FRAME_DECIMALS, at_rows, frames)
+    return exact if (np.diff(exact) > 0).all() else frames
 
 
 def _drop_namespaces(root: Xml) -> None:

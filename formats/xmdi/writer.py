@@ -15,13 +15,13 @@ import orjson
 from lxml import etree
 
 from ..errors import FormatError, Problem
-from ..io.digits import DEFAULT_DIGITS, check_digits, rounded
+from ..io.digits import ALL_DIGITS, check_digits, rounded_within
 from ..io.losses import refuse_losses
 from ..io.output import replacing
 from ..io.source import KeyFrames
 from ..model.editing import is_even
 from ..model.interpolation import interpolate
-from .reader import FRAME_DECIMALS, MOST_ROWS_PER_FRAME, ROWS_PER_FRAME, frames_of_rows
+from .reader import FRAME_DECIMALS, MOST_ROWS_PER_FRAME, ROWS_PER_FRAME, frames_of_rows, on_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -44,7 +44,7 @@ def dump(
     *,
     tolerance: float | None = None,
     frame_period_s: float | None = None,
-    precision: int | None = DEFAULT_DIGITS,
+    precision: int | None = ALL_DIGITS,
     drop: Collection[str] = (),
 ) -> None:
     """Write a motion, as `dump_motion` does."""
@@ -93,7 +93,9 @@ def key_rows(frames: Floats, values: Floats, tolerance: float) -> Indices:
 def _document(motion: Motion, path: Path, tolerance: float, period_s: float, precision: int | None) -> Xml:
     _check(motion, path)
     frames = _frames_of(motion, period_s)
-    _check_frames(frames, _rows_per_frame(motion, period_s), path)
+    rows_per_frame = _rows_per_frame(motion, period_s)
+    _check_frames(frames, rows_per_frame, path)
+    exact = on_rows(frames, rows_per_frame)
     further = motion.metadata.get("servos", {})
     root = etree.Element("xmdi")
     xml = etree.SubElement(etree.SubElement(root, "motions"), "motion")
@@ -101,11 +103,9 @@ def _document(motion: Motion, path: Path, tolerance: float, period_s: float, pre
         for key, value in _attributes(motion, period_s).items():
             xml.set(key, value)
         for name, column in zip(_servo_names(motion), motion.positions.T, strict=True):
-            keys = key_rows(frames, column, tolerance)
+            keys = key_rows(exact, column, tolerance)
             servo = etree.SubElement(xml, "servo", {"name": name, **further.get(name, {})})
-            positions = column[keys]
-            if precision is not None:
-                positions = rounded(positions, precision)
+            positions = rounded_within(column[keys], precision, column.min(), column.max())
             etree.SubElement(servo, "position").text = _text(positions)
             etree.SubElement(servo, "frames").text = _text(frames[keys])
     except ValueError as error:

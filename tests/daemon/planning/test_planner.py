@@ -102,6 +102,19 @@ def test_a_violation_tells_joint_time_frame_value_and_limit(rows: list[float], m
     assert message in errors
 
 
+@pytest.mark.parametrize("limits", [{"lower": -2.0, "upper": 2.09}, {"lower": 0.0, "upper": 0.02}])
+def test_positions_that_rounding_carries_beyond_a_limit_are_put_on_it(limits: dict[str, float]) -> None:
+    lower, upper = limits["lower"], limits["upper"]
+    ends = np.array([lower - 0.9e-9, lower, upper, upper + 0.9e-9])
+    rows = np.concatenate([ends, np.linspace(upper, lower, 2001), [lower - 5e-324]])
+    joints: dict[str, dict[str, Any]] = {"elbow": {"limits": limits | {"velocity": 9e3}}}
+    result = planned(motion(rows), joints)
+    assert np.array_equal(result.positions[:, 0], np.clip(rows, lower, upper))
+    for beyond in (lower - 3e-9, upper + 3e-9):
+        (violation,) = refusal(motion([upper, beyond]), joints).violations
+        assert (violation.value, violation.limit) == (beyond, min(max(beyond, lower), upper))
+
+
 def test_acceleration_counts_from_rest_to_rest() -> None:
     limits = {"lower": -2, "upper": 2, "velocity": 99}
     jump = motion([0, 0.5, 1.0], 10.0)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from motiond.daemon.planning.planner import plan
 from motiond.formats import load_motion
 from tests.daemon.programs import run_here
 from tests.daemon.rig import write_seq
+from tests.robots import map_of, settings_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from motiond.formats import Motion
 
 FILES = Path(__file__).parents[2] / "files"
 GESTURES, LOGGED = FILES / "good" / "gestures.xmdi", FILES / "good" / "logged.seq"
@@ -64,15 +68,66 @@ def test_a_file_that_ends_early_is_converted_only_when_that_is_permitted(
     assert (code, len(load_motion(out).times)) == (0, 101)
 
 
-def test_nine_digits_are_written_unless_others_are_asked_for(
+def test_all_digits_are_written_unless_fewer_are_asked_for_which_keep_the_range(
     capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
 ) -> None:
-    run_here(capsys, "convert", walk, tmp_path / "nine.seq")
+    run_here(capsys, "convert", walk, tmp_path / "all.seq")
     run_here(capsys, "convert", walk, tmp_path / "three.seq", "--precision", "3")
-    for name, digits in (("nine", 9), ("three", 3)):
-        written = load_motion(tmp_path / f"{name}.seq").positions
-        expected = [[float(f"{value:.{digits}g}") for value in row] for row in rows()]
-        np.testing.assert_array_equal(written, expected)
+    np.testing.assert_array_equal(load_motion(tmp_path / "all.seq").positions, rows())
+    few = np.array([[float(f"{value:.3g}") for value in row] for row in rows()])
+    written = load_motion(tmp_path / "three.seq").positions
+    np.testing.assert_array_equal(written, np.clip(few, rows().min(axis=0), rows().max(axis=0)))
+    assert (written != few).any()
+
+
+def at_all_limits(rate_hz: float) -> tuple[NDArray[np.float64], dict[str, float]]:
+    """Return rows that rise and fall again at the limits, which are returned too, with nothing to spare.
+
+    No position is a number of few digits, and rounding carries the outermost out of the range.
+    """
+    gains = np.arange(1.0, 21.0)
+    speeds = np.concatenate([gains, np.full(50, 20.0), gains[::-1]]) * 0.1
+    rise = -np.pi / 2 + np.concatenate([[0.0], np.cumsum(speeds) / rate_hz])
+    moved = np.concatenate([rise, rise[-1:], rise[::-1]])
+    limits = {"lower": moved.min(), "upper": moved.max(), "velocity": 2.0, "acceleration": 0.1 * rate_hz}
+    return moved[:, None], limits
+
+
+def setpoints_of(motion: Motion, limits: dict[str, float]) -> NDArray[np.float64]:
+    """Plan a motion for a robot with limits, and return its setpoints."""
+    joints: dict[str, dict[str, Any]] = {"hip": {"limits": limits}}
+    return plan(motion, map_of(joints), settings_of(joints, interpolation="linear"), 1000.0).positions
+
+
+@pytest.mark.parametrize("rate_hz", [100.0, 300.0, 512.0])
+@pytest.mark.parametrize(
+    ("options", "without"),
+    [
+        (("out.seq",), ()),
+        (("out.xmdi", "--tolerance", "0"), ()),
+        (("out.xmdi",), ("acceleration",)),
+        (("out.seq", "--precision", "4"), ("acceleration", "velocity")),
+        (("out.xmdi", "--precision", "4"), ("acceleration", "velocity")),
+        (("out.seq", "--rate", "333", "--interpolation", "linear"), ("acceleration",)),
+    ],
+)
+def test_what_is_at_its_limits_stays_within_them(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    rate_hz: float,
+    options: tuple[str, ...],
+    without: tuple[str, ...],
+) -> None:
+    moved, limits = at_all_limits(rate_hz)
+    write_seq(tmp_path / "at.seq", moved, ("hip",), rate_hz)
+    setpoints_of(load_motion(tmp_path / "at.seq"), limits)
+    name, *further = options
+    assert run_here(capsys, "convert", tmp_path / "at.seq", tmp_path / name, *further)[0] == 0
+    kept = {kind: limit for kind, limit in limits.items() if kind not in without} | (
+        {"velocity": 9.0} if "velocity" in without else {}
+    )
+    setpoints = setpoints_of(load_motion(tmp_path / name), kept)
+    assert limits["lower"] <= setpoints.min() <= setpoints.max() <= limits["upper"]
 
 
 def test_another_rate_is_on_a_smooth_curve_or_a_line(

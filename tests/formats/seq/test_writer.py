@@ -113,9 +113,10 @@ def test_any_numbers_and_any_label_come_back(
     assert after.joint_names == before.joint_names
 
 
-def test_nine_digits_are_kept_unless_more_are_asked_for(tmp_path: Path) -> None:
-    for digits, third in ((9, 0.333333333), (3, 0.333), (None, 1 / 3)):
-        dump_motion(wave(), tmp_path / "wave.seq", precision=digits)
+def test_all_digits_are_kept_unless_fewer_are_asked_for(tmp_path: Path) -> None:
+    cases: list[tuple[dict[str, Any], float]] = [({}, 1 / 3), ({"precision": 3}, 0.333)]
+    for options, third in (*cases, ({"precision": 13}, 1 / 3)):
+        dump_motion(wave(), tmp_path / "wave.seq", **options)
         assert load_motion(tmp_path / "wave.seq").positions[1, 0] == third
 
 
