@@ -242,9 +242,9 @@ class _Builder:
             problem, reason = "holds too much besides rows", f"{MOST_VALUES} values are read"
             raise self._fail(event, problem, reason, "write each row in [ ], on a line of its own")
         if event.tag and event.tag not in CORE_TAGS:
-            raise self._fail(
-                event, f"unknown tag {echoed(event.tag)}", "a .seq file holds plain data", "remove the tag"
-            )
+            # Behind such a tag are the bytes of the number.
+            hint = "write float(x), or .tolist() of an array" if "numpy" in event.tag else "remove the tag"
+            raise self._fail(event, f"unknown tag {echoed(event.tag)}", "a .seq file holds plain data", hint)
         if isinstance(event, yaml.ScalarEvent) and len(event.value) > MOST_SCALAR_CHARACTERS:
             raise self._fail(
                 event,
