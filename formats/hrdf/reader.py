@@ -24,7 +24,7 @@ from ..errors import Where
 from ..io.beginning import first_tag
 from ..model.robot import RobotModel
 from ..model.shapes import Shape
-from ..model.structure import Coordinate, Frame, Joint, Link
+from ..model.structure import Coordinate, Frame, Joint, Link, inertia_fault
 from .catalog import Part, load_catalog, pose
 from .document import Element, File
 from .elements import LAST_IMPLICIT_END_EFFECTOR
@@ -177,6 +177,8 @@ class _Robot:
         translation = values.get("com_trans", part.com[:3, 3]) + values.get("com_trans_offset", 0.0)
         com = frozen(pose(rotation, translation))
         inertia, shapes = _inertia(values), _shapes(element)
+        if fault := inertia_fault(inertia):
+            element.where.warn(f"{_named(element)} has an inertia that no body has", *fault)
         self.links.append(Link(name, mass, com, inertia, mount.link, frozen(mount.pose), shapes))
         self._add_frame(f"{name}/com", "com", name, com, element)
 

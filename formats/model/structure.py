@@ -31,6 +31,10 @@ _SLIDING: dict[JointType, frozenset[int]] = {
 }
 
 
+# Relative to the largest moment: the error of inertias written with six digits.
+INERTIA_TOLERANCE = 1e-6
+
+
 @dataclass(frozen=True, slots=True)
 class Mimic:
     """A joint that follows another: `position = multiplier * of + offset`."""
@@ -141,3 +145,15 @@ class Frame:
     kind: FrameKind
     attached_to: str
     pose: Floats
+
+
+def inertia_fault(inertia: Floats) -> tuple[str, str] | None:
+    """Return why no body has an inertia (3, 3), and what to check; None for one that a body may have."""
+    # Scaled, so that products of huge moments stay finite.
+    size = float(np.abs(inertia).max())
+    if size == 0:
+        return None
+    least, middle, largest = np.linalg.eigvalsh(inertia / size).tolist()
+    if least >= -INERTIA_TOLERANCE and least + middle + INERTIA_TOLERANCE >= largest:
+        return None
+    return "moments are not negative, and none is more than the other two together", "check units and signs"

@@ -14,6 +14,7 @@ import numpy as np
 from motiond.text import echoed, quoted
 
 from ..arrays import Floats, frozen
+from ..model.structure import inertia_fault
 from .elements import LinkElement, MountedShape
 from .shape import read_shape
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from ..model.shapes import ShapeRole
     from .node import Node
 
-# Relative to the largest moment: the error of inertias written with six digits.
-INERTIA_TOLERANCE = 1e-6
 _ROLES: dict[str, ShapeRole] = {"visual": "visual", "collision": "collision"}
 
 
@@ -65,12 +64,8 @@ def _with_inertial(link: LinkElement, node: Node) -> LinkElement:
             "no body weighs less than nothing",
             "correct it",
         )
-    if not _is_possible(inertia):
-        node.where.warn(
-            f"link '{echoed(link.name)}' has an inertia that no body has",
-            "moments are not negative, and none is more than the other two together",
-            "check units and signs",
-        )
+    if fault := inertia_fault(inertia):
+        node.where.warn(f"link '{echoed(link.name)}' has an inertia that no body has", *fault)
     return replace(link, mass=mass, com=pose.matrix, inertia=inertia)
 
 
@@ -81,12 +76,3 @@ def _inertia(node: Node | None) -> Floats:
         xy, xz, yz = (node.number(tag, 0.0) for tag in ("ixy", "ixz", "iyz"))
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     return frozen(inertia)
-
-
-def _is_possible(inertia: Floats) -> bool:
-    # Scaled, so that products of huge moments stay finite.
-    size = float(np.abs(inertia).max())
-    if size == 0:
-        return True
-    least, middle, largest = np.linalg.eigvalsh(inertia / size).tolist()
-    return bool(least >= -INERTIA_TOLERANCE and least + middle + INERTIA_TOLERANCE >= largest)

@@ -15,7 +15,7 @@ from motiond.text import echoed
 
 from ..arrays import Floats, frozen
 from ..model.poses import identity_pose
-from ..model.structure import Link
+from ..model.structure import Link, inertia_fault
 from .elements import MOMENTS, SOLIDS
 from .shape import radius_and_height, read_shapes
 
@@ -56,7 +56,10 @@ def _moment(body: Node, inertia: Node | None, mass: float, com: Floats) -> Float
     stated = inertia.one("moment_of_inertia") if inertia else None
     if stated:
         xx, yy, zz, xy, xz, yz = (stated.number(tag, float(tag[1] == tag[2])) for tag in MOMENTS)
-        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        if fault := inertia_fault(tensor):
+            stated.where.warn(f"body '{echoed(body.name())}' has an inertia that no body has", *fault)
+        return tensor
     solids = list(_solids(body)) if inertia else []
     if not solids:
         return np.eye(3)

@@ -195,6 +195,16 @@ def test_a_minus_before_an_axis_negates_it(axis: str) -> None:
     )
 
 
+def test_an_inertia_that_no_body_has_warns() -> None:
+    model = load_text('<rigid-body mass="1" ixx="1" iyy="1" izz="1" ixy="1" ixz="1" iyz="1" tag="rod"/>')
+    assert model.warnings == (
+        (
+            "arm.hrdf:1: <rigid-body> tag 'rod' has an inertia that no body has; moments are not negative, "
+            "and none is more than the other two together; check units and signs"
+        ),
+    )
+
+
 def test_an_empty_mesh_path_is_no_mesh() -> None:
     model = load_text('<rigid-body mass="1" mesh_path="" mesh_rot="Rx(1)" mesh_trans="0 0 1"/>')
     assert model.warnings == (
