@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 # After so many, what is unknown is ignored without a warning: each takes a guess at what was meant.
 MOST_WARNINGS = 100
+# Where a joint has its limits, what is called so must not go unread: nothing would limit the joint.
+LIMITS = frozenset({"limit", "lower", "upper", "velocity", "effort"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,12 @@ class Vocabulary:
 
     attributes: frozenset[str]
     elements: frozenset[str]
+    limits: str = ""  # where its limits stand, as messages say it; '' where it is not about any
 
 
-def words(attributes: str, elements: str = "", elsewhere: str = "") -> Vocabulary:
+def words(attributes: str, elements: str = "", elsewhere: str = "", limits: str = "") -> Vocabulary:
     """Return a vocabulary; `elsewhere` are elements that the format knows and robots do not need."""
-    return Vocabulary(frozenset(attributes.split()), frozenset(f"{elements} {elsewhere}".split()))
+    return Vocabulary(frozenset(attributes.split()), frozenset(f"{elements} {elsewhere}".split()), limits)
 
 
 class Element:
@@ -70,6 +73,11 @@ class Element:
         if not len(xml):
             return (xml.text or "").strip()
         return "".join([xml.text or "", *(child.tail or "" for child in xml)]).strip()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it holds neither text nor elements."""
+        return not self.text and not self._children
 
     def stray_texts(self) -> Iterator[tuple[Where, str]]:
         """Return each text between its child elements: where it stands, and its first line as messages do."""
@@ -116,9 +124,17 @@ class Element:
         child = self.one(tag)
         return child.value(str, "") if child else ""
 
-    def number(self, tag: str, default: float, *, infinite: bool = False) -> float:
-        """Read the number in a child; `infinite` allows an infinity."""
-        return self._scalar(tag, parse_bound if infinite else parse_number, default)
+    def number(self, tag: str, default: float) -> float:
+        """Read the number in a child."""
+        return self._scalar(tag, parse_number, default)
+
+    def limit(self, tag: str, default: float) -> float:
+        """Read the limit in a child, which may be an infinity; an empty one is a problem."""
+        child = self.one(tag)
+        if child and child.is_empty:
+            child.where.add(f"<{tag}> is empty", "it would limit nothing", "write a number, or remove it")
+            return default
+        return child.value(parse_bound, default) if child else default
 
     def truth(self, tag: str, *, default: bool = False) -> bool:
         """Read the truth value in a child."""
@@ -141,9 +157,9 @@ class Element:
 
     def attribute_value(self, name: str, parse: Callable[[str], T], default: T) -> T:
         """Read an attribute, as `value` does a text; the default without it."""
-        text = self.attribute(name)
+        text = self.xml.get(name)
         try:
-            return parse(text) if text else default
+            return default if text is None else parse(text.strip())
         except BadText as error:
             self.where.add(f"{name!r} of <{self.tag}>: {error.problem}", error.reason, error.hint)
             return default
@@ -152,7 +168,7 @@ class Element:
         child = self.one(tag)
         if child is None:
             return default
-        if not child.text and not child.tags():
+        if child.is_empty:
             child.where.warn(f"<{tag}> is empty", "it holds a value", f"{default} is taken")
             return default
         return child.value(parse, default)
@@ -161,18 +177,22 @@ class Element:
         for name in map(str, self.xml.attrib):
             if name not in known.attributes and not _is_foreign(name):
                 what = f"unknown attribute {quoted(name)} of <{self.tag}>"
-                self._warn(self.where, what, name, known.attributes)
+                self._note(self.where, what, name, known, known.attributes)
         for tag, child in self._children:
             if tag not in known.elements and not _is_foreign(tag):
                 what = f"unknown element <{echoed(tag)}> in <{self.tag}>"
-                self._warn(Where(self.problems, line_of(child)), what, tag, known.elements)
+                self._note(Where(self.problems, line_of(child)), what, tag, known, known.elements)
         if known.elements and (self._children or self.xml.text) and self.text:
             for where, text in islice(self.stray_texts(), MOST_WARNINGS):
                 where.warn(text, "it holds elements", "write a comment as <!-- … -->")
 
-    def _warn(self, where: Where, what: str, name: str, known: frozenset[str]) -> None:
-        if len(where.problems.warnings) < MOST_WARNINGS:
-            where.warn(what, "it is not read", nearest(name, sorted(known)))
+    def _note(self, where: Where, what: str, name: str, known: Vocabulary, near: frozenset[str]) -> None:
+        if known.limits and name in LIMITS:
+            attribute = f'write {name}="…"' if name in known.attributes else f"put it into {known.limits}"
+            hint = f"write <{name}>…</{name}>" if name in known.elements else attribute
+            where.add(what, "it would limit nothing", hint)
+        elif len(where.problems.warnings) < MOST_WARNINGS:
+            where.warn(what, "it is not read", nearest(name, sorted(near)))
 
 
 def _is_foreign(name: str) -> bool:

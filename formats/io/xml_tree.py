@@ -44,7 +44,7 @@ def parse_xml(
     """Parse a whole file and return its root element; slips that other readers let pass are warned of.
 
     `free_prefixes`: whether names may have a prefix that is not bound to a namespace; such a name keeps it:
-    `gz:speed`.
+    `gz:speed`. A default namespace, `xmlns="…"`, then means nothing.
     `long_texts`: whether a text may be longer than 10 MB. Depth is then unbounded, so that no reader may
     recurse.
     Raises `FormatError` if it is no well-formed XML, has a document type, more tags or attributes than any
@@ -64,6 +64,8 @@ def parse_xml(
     if tree.docinfo.doctype:
         problem, reason = "a document type is not allowed", "it could pull in other files"
         raise problems.fail(1, problem, reason, "remove <!DOCTYPE …>")
+    if free_prefixes and b"xmlns" in data:
+        _drop_default_namespaces(root)
     _refuse_crowded(root, problems)
     _refuse_long_names(root, problems)
     return root
@@ -87,6 +89,15 @@ def _as_utf8(data: bytes) -> bytes:
         return data.decode(encoding).removeprefix("\ufeff").encode() if encoding else b""
     except UnicodeError:
         return b""
+
+
+def _drop_default_namespaces(root: Xml) -> None:
+    """Name elements without a prefix as the file has them: other readers know no namespaces."""
+    for xml in root.iter(etree.Element):
+        namespace, _, name = str(xml.tag).rpartition("}")
+        # lxml sets no name with a prefix that nothing binds.
+        if namespace and not xml.prefix and ":" not in name:
+            xml.tag = name
 
 
 def _refuse_crowded(root: Xml, problems: Problems) -> None:

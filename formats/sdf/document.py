@@ -16,7 +16,16 @@ from motiond.text import echoed, listed, quoted
 from ..errors import BadText
 from ..io.xml_file import XmlFile
 from ..io.xml_tree import line_of, parse_root
-from .elements import FrameElement, ModelElement, Pose, WorldElement
+from .elements import (
+    MODEL,
+    WORLD,
+    FrameElement,
+    JointElement,
+    LinkElement,
+    ModelElement,
+    Pose,
+    WorldElement,
+)
 from .include import NEWEST_MINOR, OLDEST_MINOR, find, minor_version, unpacked
 from .joint import read_joint
 from .link import read_link
@@ -96,18 +105,18 @@ class File(XmlFile):
 
     def _world(self, node: Node) -> WorldElement:
         self.spend(node)
-        for joint in node.all("joint"):
-            joint.where.warn(
-                "a <joint> of a world is not read", "each model of a world is a robot of its own"
-            )
-        for include in node.all("include"):
-            if include.truth_attribute("merge"):
-                include.where.add(
-                    "a model cannot be merged into a world", "a world has no links", "remove 'merge'"
-                )
-        frames = tuple(filter(None, (self._frame(one) for one in node.all("frame"))))
-        world = WorldElement(node.name(), node.where, frames, tuple(self._models(node)))
-        return world_with_own_names(world)
+        content = [
+            element
+            for tags in (("frame",), ("model", "include"))
+            for child in node.all(*tags)
+            for element in self._content(child, WORLD)
+        ]
+        joints = [joint.where for joint in node.all("joint")]
+        for where in (*joints, *(one.where for one in content if isinstance(one, JointElement))):
+            where.warn("a <joint> of a world is not read", "each model of a world is a robot of its own")
+        frames = tuple(one for one in content if isinstance(one, FrameElement))
+        models = tuple(one for one in content if isinstance(one, ModelElement))
+        return world_with_own_names(WorldElement(node.name(), node.where, frames, models))
 
     def _models(self, parent: Node) -> Iterator[ModelElement]:
         """Return the models in an element, with included ones in their places."""
@@ -137,11 +146,11 @@ class File(XmlFile):
         )
         return with_own_frame_in_axes(with_own_names(model)) if name else None
 
-    def _content(self, node: Node) -> tuple[Element, ...]:
-        """Read a child of a `<model>`."""
+    def _content(self, node: Node, around: str = MODEL) -> tuple[Element, ...]:
+        """Read a child of a `<model>`, or of the world; `around` is the frame of either."""
         if node.tag == "include":
             model = self._include(node)
-            return unpacked(model) if model and node.truth_attribute("merge") else _if_any(model)
+            return _merged(model, node, around) if model and node.truth_attribute("merge") else _if_any(model)
         if node.tag == "model":
             return _if_any(self._model(node))
         if node.tag == "frame":
@@ -201,6 +210,15 @@ class File(XmlFile):
             node.where.add(error.problem, error.reason, error.hint)
             return None
         return self.include(node, source, uri, File.read_included)
+
+
+def _merged(model: ModelElement, node: Node, around: str) -> tuple[Element, ...]:
+    """Return what an `<include>` puts into the scope of the frame `around`."""
+    if around == WORLD and any(isinstance(one, LinkElement) for one in model.content):
+        what = f"model '{echoed(model.name)}' cannot be merged into a world"
+        node.where.add(what, "it has links, and a world has none of its own", "remove 'merge'")
+        return ()
+    return unpacked(model, around)
 
 
 def _if_any(element: Element | None) -> tuple[Element, ...]:

@@ -164,7 +164,7 @@ class WorldElement:
 
 
 _INCLUDE = "uri name pose static placement_frame"
-_AXIS = words("", "xyz limit dynamics mimic initial_position use_parent_model_frame")
+_AXIS = words("", "xyz limit dynamics mimic initial_position use_parent_model_frame", limits="<limit>")
 
 # Of the elements that are read; the content of all others is ignored.
 VOCABULARY: dict[str, Vocabulary] = {
@@ -195,11 +195,12 @@ VOCABULARY: dict[str, Vocabulary] = {
         "name type",
         "pose parent child axis axis2 thread_pitch screw_thread_pitch gearbox_ratio sensor",
         "frame gearbox_reference_body physics plugin",
+        "the <limit> of its <axis>",
     ),
     "axis": _AXIS,
     "axis2": _AXIS,
     "xyz": words("expressed_in"),
-    "limit": words("", "lower upper velocity effort", "dissipation stiffness"),
+    "limit": words("", "lower upper velocity effort", "dissipation stiffness", "<limit>"),
     "dynamics": words("", "damping friction spring_reference spring_stiffness"),
     "mimic": words("joint axis", "multiplier offset reference"),
 }

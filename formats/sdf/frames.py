@@ -229,16 +229,10 @@ class Frames:
     def _connect_joint(self, scope: str, joint: JointElement) -> None:
         place = self._places[full(scope, joint.name)]
         if joint.parent != WORLD:
-            self._joined(scope, joint.parent, "has the parent", place)
+            self._reference(scope, joint.parent, "has the parent", place)
         if joint.child != WORLD:
-            place.attached_to = self._joined(scope, joint.child, "has the child", place)
+            place.attached_to = self._reference(scope, joint.child, "has the child", place)
         self._put(scope, joint, place.attached_to)
-
-    def _joined(self, scope: str, name: str, how: str, place: _Place) -> str | None:
-        if name == MODEL:
-            place.complain(f"{how} '{MODEL}'", "a joint joins links or frames", "name the link")
-            return None
-        return self._reference(scope, name, how, place)
 
     def _connect_frame(self, scope: str, frame: FrameElement, around: str) -> None:
         place = self._places[full(scope, frame.name)]

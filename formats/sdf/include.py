@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Read: TypeAlias = Callable[[Source], bytes]
 
 CONFIG = "model.config"
+HINT = 'write <sdf version="1.9">model.sdf</sdf>'
 OLDEST_MINOR, NEWEST_MINOR = 4, 12
 _VERSION = re.compile(r"1\.(\d{1,3})(?:\.\d+)?", re.ASCII)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
@@ -110,7 +111,7 @@ def _best_file(config: Source, uri: str, warnings: list[str], read: Read) -> str
     """Return the name of the file for the newest version that is read."""
     try:
         problems = Problems(config.name, warnings=warnings)
-        root = XmlElement(parse_xml(read(config), problems), problems)
+        root = XmlElement(parse_xml(read(config), problems, free_prefixes=True), problems)
     except TooMuchError:
         raise
     except FormatError as error:
@@ -118,28 +119,29 @@ def _best_file(config: Source, uri: str, warnings: list[str], read: Read) -> str
         where = f"{first.file}:{first.line}" if first.line else first.file
         reason, hint = f"{where} {first.problem}, {first.reason}", f"a model's folder has a {CONFIG}"
         raise BadText(f"cannot include {quoted(uri)}", reason, hint) from None
-    files = {
-        minor: one.text
-        for one in root.all("sdf")
-        if (minor := minor_version(one.attribute("version"))) is not None
-    }
+    listed = [(one, one.attribute("version")) for one in root.all("sdf")]
+    files = {minor: one.text for one, version in listed if (minor := minor_version(version)) is not None}
+    unversioned = next((one for one, version in listed if not version), None)
+    if unversioned and not files:
+        files[0] = unversioned.text
+        unversioned.where.warn("<sdf> has no 'version'", "the first without one is taken", HINT)
     if not files or not files[max(files)]:
         raise BadText(
             f"cannot include {quoted(uri)}",
             f"{config.name} names no file of a version from 1.{OLDEST_MINOR} to 1.{NEWEST_MINOR}",
-            'write <sdf version="1.9">model.sdf</sdf> in it',
+            f"{HINT} in it",
         )
     return files[max(files)]
 
 
-def unpacked(model: ModelElement) -> tuple[Element, ...]:
-    """Return a frame for a model, then its content, as they can stand in another scope."""
+def unpacked(model: ModelElement, around: str = MODEL) -> tuple[Element, ...]:
+    """Return a frame for a model, then its content, as they can stand in the scope of the frame `around`."""
     stand_in = f"_merged__{model.name}__model__"
     frame = FrameElement(
         stand_in,
         model.where,
-        # By default a frame's pose is in the frame it is attached to, and a model's in the model around it.
-        Pose(model.pose.matrix, model.pose.relative_to or MODEL),
+        # By default a frame's pose is in the frame it is attached to, and a model's in what is around it.
+        Pose(model.pose.matrix, model.pose.relative_to or around),
         attached_to=model.canonical_name(),
         placement_frame=model.placement_frame,
     )
@@ -166,7 +168,8 @@ def _moved_joint(joint: JointElement, stand_in: str) -> JointElement:
     axes = tuple(
         replace(axis, expressed_in=stand_in) if axis.expressed_in == MODEL else axis for axis in joint.axes
     )
-    return replace(joint, pose=_renamed(joint.pose, stand_in), axes=axes)
+    parent, child = (stand_in if end == MODEL else end for end in (joint.parent, joint.child))
+    return replace(joint, parent=parent, child=child, pose=_renamed(joint.pose, stand_in), axes=axes)
 
 
 def _renamed(pose: Pose, stand_in: str) -> Pose:

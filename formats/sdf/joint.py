@@ -7,6 +7,7 @@ Values are in SI units. Follows `//joint` of SDFormat 1.4 to 1.12: `use_parent_m
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,7 +88,8 @@ def _axes(node: Node, name: str, type_: JointType) -> Iterator[AxisElement]:
         axis = node.one(tag)
         coordinate = name if count == 1 else f"{name}_{number}"
         if axis is not None:
-            yield _axis(axis, coordinate)
+            read = _axis(axis, coordinate)
+            yield _without_end(read, name) if type_ == "continuous" else read
             continue
         node.where.warn(
             f"{type_} joint '{echoed(name)}' has no <{tag}>", "it is taken to be 0 0 1 in the joint's frame"
@@ -111,6 +113,18 @@ def _axis(node: Node, name: str) -> AxisElement:
             "<use_parent_model_frame> is not read", "SDFormat 1.7 removed it", 'write <xyz expressed_in="…">'
         )
     return AxisElement(node.where, _coordinate(node, name), xyz, expressed_in, _mimic(node))
+
+
+def _without_end(axis: AxisElement, name: str) -> AxisElement:
+    """Return the axis of a continuous joint, for which some tools write limits of 0 and 0."""
+    if axis.coordinate.lower or axis.coordinate.upper:
+        return axis
+    axis.where.warn(
+        f"the limits 0 and 0 of continuous joint '{echoed(name)}' are not read",
+        "such a joint turns without end",
+        'remove them, or write type="revolute" if it is to hold still',
+    )
+    return replace(axis, coordinate=replace(axis.coordinate, lower=-math.inf, upper=math.inf))
 
 
 def _direction(node: Node, default: Floats) -> Floats:
@@ -144,7 +158,7 @@ def _coordinate(node: Node, name: str) -> Coordinate:
 
 
 def _bound(node: Node, tag: str, default: float) -> float:
-    value = node.number(tag, default, infinite=True)
+    value = node.limit(tag, default)
     return value if abs(value) < NO_LIMIT else math.copysign(math.inf, value)
 
 

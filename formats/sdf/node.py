@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SCOPES = "::"
 # The first version in which `::` in a name means a scope and nothing else.
 SCOPES_SINCE = 8
+# The last version in which `frame` was what is `relative_to` now.
+LAST_POSE_FRAME = 6
 
 
 class Node(Element):
@@ -51,8 +53,16 @@ class Node(Element):
         matrix = self.value(
             lambda text: parse_pose(text, form, degrees=parse_truth(degrees or "false")), IDENTITY
         )
-        # Before 1.7, `frame` was what is `relative_to` now.
-        return Pose(frozen(matrix), self.attribute("relative_to") or self.attribute("frame"))
+        relative_to, frame = self.attribute("relative_to"), self.attribute("frame")
+        if frame and self.minor > LAST_POSE_FRAME:
+            self.where.warn(
+                f"'frame' of <pose>, {quoted(frame)}, is not read",
+                f"since SDFormat 1.{LAST_POSE_FRAME + 1} it is 'relative_to'",
+                f'write relative_to="…", or <sdf version="1.{LAST_POSE_FRAME}"> if that is what it is',
+            )
+        elif not relative_to:
+            relative_to = frame
+        return Pose(frozen(matrix), relative_to)
 
     def name(self) -> str:
         """Return the name, or ''; note a problem if it is missing, reserved or looks like a scope."""

@@ -31,9 +31,9 @@ DYNAMICS = {
 
 _DYNAMICS = " ".join(DYNAMICS)
 _SHAPE = words("", "transformation collidable color geometry")
-_AXIS = words("", "xyz pitch damping dynamics limit")
+_AXIS = words("", "xyz pitch damping dynamics limit", limits="<limit>")
 _DIRECTION = words("", "xyz")
-_RANGE = words("lower upper initial")
+_RANGE = words("lower upper initial", limits="its attributes")
 
 
 class Node(Element):
@@ -62,17 +62,22 @@ class Node(Element):
         "joint": words(
             "name type actuator",
             "parent child transformation init_pos init_vel axis_order axis axis2 axis3 plane dof",
+            limits="the <limit> of its <axis>",
         ),
         "axis": _AXIS,
         "axis2": _AXIS,
         "axis3": _AXIS,
         "dynamics": words("", _DYNAMICS),
-        "limit": words("", "lower upper effort velocity"),
+        "limit": words("", "lower upper effort velocity", limits="<limit>"),
         # Of a joint, and of a geometry.
         "plane": words("type", "translation_axis1 translation_axis2 normal point offset"),
         "translation_axis1": _DIRECTION,
         "translation_axis2": _DIRECTION,
-        "dof": words("local_index name", f"{_DYNAMICS} position velocity acceleration force"),
+        "dof": words(
+            "local_index name",
+            f"{_DYNAMICS} position velocity acceleration force",
+            limits="<position>, <velocity> or <force>",
+        ),
         "position": _RANGE,
         "velocity": _RANGE,
         "acceleration": _RANGE,

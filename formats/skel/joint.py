@@ -243,7 +243,7 @@ def _axis_settings(axis: Node) -> dict[str, Any]:
         settings |= dynamics.dynamics()
     if limit := axis.one("limit"):
         for tag, (key, default) in _LIMITS.items():
-            settings[key] = limit.number(tag, default, infinite=True)
+            settings[key] = limit.limit(tag, default)
     return settings
 
 

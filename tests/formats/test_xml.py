@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import sys
 import tracemalloc
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from motiond.formats import FormatError, load_motions, load_robots
 from motiond.formats.io.source import Source
 from tests.tables import table
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GOOD = Path(__file__).parents[1] / "files" / "good"
+XML_SUFFIXES = (".sdf", ".config", ".skel", ".hrdf", ".xmdi")
 # A good file of each format, on lines 2 and 3 where another line comes before.
 FILES = {
     "hrdf": '<robot version="1.6.0">\n<rigid-body mass="1"/></robot>',
@@ -172,11 +181,52 @@ def test_an_element_within_a_value_is_refused(name: str, lower: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["skel", "sdf"])
-def test_a_value_that_is_empty_is_its_default_with_a_warning(name: str) -> None:
-    joint = (
-        '<joint name="k" type="revolute"><parent>world</parent><child>l</child>'
-        "<axis><xyz>0 0 1</xyz><limit><lower/></limit></axis></joint>"
-    )
-    text = FILES[name].replace("</model>", f"{joint}</model>")
-    text = text.replace("</skeleton>", f'<body name="l"/>{joint}</skeleton>')
-    assert warnings(name, text) == ["2: <lower> is empty; it holds a value; -inf is taken"]
+@pytest.mark.parametrize("lower", ["", " ", "<!-- -1.05 -->", "<?lower -1.05?>", "<![CDATA[]]>"])
+def test_a_limit_that_is_empty_is_refused_rather_than_none(name: str, lower: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        limits_of(name, lower)
+    problem = "<lower> is empty; it would limit nothing; write a number, or remove it"
+    assert str(caught.value) == f"case.{name}:1: {problem}"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda text: f"<!-- 1 -->{text}",
+        lambda text: f"<?unit m?>{text}",
+        lambda text: f"{text}<!-- 2 --><?unit m?>",
+        lambda text: f"{text[: len(text) // 2]}<!-- 3 -->{text[len(text) // 2 :]}",
+        lambda text: f" <![CDATA[{text}]]>\t",
+        lambda text: "".join(f"&#{ord(character)};" for character in text),
+    ],
+    ids=["comment before", "instruction before", "comment after", "comment within", "CDATA", "references"],
+)
+def test_a_file_means_the_same_however_xml_writes_its_texts(
+    written: Callable[[str], str], tmp_path: Path
+) -> None:
+    """Of every format, with what it includes: limits, masses, poses, names and paths."""
+    shutil.copytree(GOOD, tmp_path, dirs_exist_ok=True)
+    robots = [tmp_path / name for name in ("crane.sdf", "sdf/rover.sdf", "workshop.skel", "legs/leg.hrdf")]
+    motions = [tmp_path / name for name in ("gestures.xmdi", "written.xmdi")]
+
+    def read() -> str:
+        found = [*map(load_robots, robots), *map(load_motions, motions)]
+        with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+            return repr(found)
+
+    plain, texts = read(), 0
+    for path in (path for path in tmp_path.rglob("*") if path.suffix in XML_SUFFIXES):
+        text, count = re.subn(
+            r"(?<=>)[^<>]*[^<>\s][^<>]*(?=</)", lambda found: written(found[0]), path.read_text()
+        )
+        path.write_text(text)
+        texts += count
+    assert texts > 100
+    assert read() == plain
+
+
+def test_a_default_namespace_means_nothing_to_sdf() -> None:
+    plain = '<sdf version="1.9"><model name="m"><link name="b"/><gz:system/></model></sdf>'
+    text = plain.replace("<sdf", '<sdf xmlns="http://sdformat.org"')
+    ((robot,), (other,)) = load("sdf", text), load("sdf", plain)
+    assert (robot.links[0].name, robot.warnings) == (other.links[0].name, other.warnings) == ("b", ())

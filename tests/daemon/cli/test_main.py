@@ -314,6 +314,26 @@ def test_a_motion_is_checked_against_a_description_alone(
     ]
 
 
+@pytest.mark.parametrize("upper", ["1.05", "<!-- 60 deg -->1.05", "1.05<?unit rad?>", "<![CDATA[1.05]]>"])
+def test_a_limit_is_checked_however_xml_writes_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, upper: str
+) -> None:
+    limit = f"<limit><lower>-1</lower><upper>{upper}</upper></limit>"
+    joint = f"<parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz>{limit}</axis>"
+    arm = tmp_path / "arm.sdf"
+    arm.write_text(
+        f'<sdf version="1.9"><model name="arm"><link name="a"/>'
+        f'<joint name="elbow" type="revolute">{joint}</joint></model></sdf>'
+    )
+    write_seq(tmp_path / "far.seq", ramp(2.4, rows=101), ("elbow",), 100)
+    code, out, _ = run_here(capsys, "check", "--robot", arm, tmp_path / "far.seq")
+    assert code == 1
+    assert out.splitlines()[0] == (
+        "arm: far: joint 'elbow' reaches 2.4 rad at 1.000 s (frame 100, the worst of 57); "
+        "its upper limit is 1.05 rad; lower the motion or raise the model's limit"
+    )
+
+
 def test_a_script_gets_every_violation_in_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     write_seq(tmp_path / "dash.seq", ramp(1.0, rows=2), ("wrist1",), 16)
     arm = CONFIG / "robots" / "six_axis.hrdf"

@@ -94,6 +94,22 @@ def test_parameters_that_would_change_the_included_model_warn(binding: str) -> N
     )
 
 
+@pytest.mark.parametrize("version", ["", ' version=" "'])
+def test_a_file_without_a_version_is_taken_from_a_model_config_that_has_no_other(version: str) -> None:
+    write("wheel/model.config", f"<model>\n<sdf{version}>model.sdf</sdf><sdf>other.sdf</sdf></model>")
+    write("wheel/model.sdf", WHEEL)
+    write("yard.sdf", world("<uri>wheel</uri>"))
+    robot = load_robot("yard.sdf")
+    (warning,) = robot.warnings
+    assert robot.name == "wheel"
+    assert warning == (
+        "wheel/model.config:2: <sdf> has no 'version'; the first without one is taken; "
+        'write <sdf version="1.9">model.sdf</sdf>'
+    )
+    write("wheel/model.config", CONFIG.replace("</model>", "<sdf>gone.sdf</sdf></model>"))
+    assert load_robot("yard.sdf").warnings == ()
+
+
 def test_slips_in_the_xml_of_a_model_config_warn() -> None:
     write("models/wheel/model.sdf", WHEEL)
     write("models/wheel/model.config", "<!-- a -- b --><model><sdf version='1.9'>model.sdf</sdf></model>")
@@ -198,14 +214,39 @@ def test_included_file_holds_one_model(text: str, message: str) -> None:
     assert refusal() == message
 
 
-def test_merging_into_a_world_is_refused() -> None:
+def test_models_and_frames_of_a_merged_model_become_those_of_its_world() -> None:
+    write(
+        "cell.sdf",
+        """<sdf version="1.10"><model name="cell"><frame name="mount"><pose>1 0 0.5 0 0 0</pose></frame>
+        <model name="arm"><pose relative_to="mount"/><link name="base"/></model>
+        <model name="cart"><pose relative_to="__model__">0 0 1 0 0 0</pose><link name="deck"/></model>
+        <model name="bin"><link name="box"/></model>
+        <joint name="clamp" type="fixed"><parent>arm</parent><child>bin</child></joint></model></sdf>""",
+    )
+    include = '<include merge="true"><uri>cell.sdf</uri><pose>0 2 0 0 0 0</pose></include>'
+    beside = '<model name="lamp"><pose relative_to="mount">0 0 1 0 0 0</pose><link name="foot"/></model>'
+    write("yard.sdf", f'<sdf version="1.10"><world name="w">{include}{beside}</world></sdf>')
+    robots = load_robots("yard.sdf")
+    assert {robot.name: robot.base_pose[:3, 3].tolist() for robot in robots} == {
+        "arm": [1, 2, 0.5],
+        "cart": [0, 2, 1],
+        "bin": [0, 2, 0],
+        "lamp": [1, 2, 1.5],
+    }
+    assert robots[0].warnings == (
+        "cell.sdf:5: a <joint> of a world is not read; each model of a world is a robot of its own",
+    )
+
+
+def test_a_merged_model_with_links_does_not_fit_into_a_world() -> None:
     write("wheel.sdf", WHEEL)
     text = (
         '<sdf version="1.9"><world name="w">\n<include merge="1"><uri>wheel.sdf</uri></include></world></sdf>'
     )
     write("yard.sdf", text)
     assert refusal() == (
-        "yard.sdf:2: a model cannot be merged into a world; a world has no links; remove 'merge'"
+        "yard.sdf:2: model 'wheel' cannot be merged into a world; "
+        "it has links, and a world has none of its own; remove 'merge'"
     )
 
 

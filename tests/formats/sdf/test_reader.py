@@ -99,7 +99,7 @@ def test_link_without_inertial_has_the_default_of_the_format() -> None:
         ("<limit><lower>-inf</lower><upper>INF</upper></limit>", (-INF, INF, INF, INF)),
         ("<limit><velocity>-1</velocity><effort>-1</effort></limit>", (-INF, INF, INF, INF)),
         ("<limit><lower>-.5</lower><velocity>0</velocity></limit>", (-0.5, INF, 0, INF)),
-        ("<limit><lower></lower><effort> 5e1 </effort></limit>", (-INF, INF, INF, 50)),
+        ("<limit><effort> 5e1 </effort></limit>", (-INF, INF, INF, 50)),
     ],
 )
 def test_limits_that_are_none_are_infinite(limit: str, expected: tuple[float, ...]) -> None:
