@@ -35,7 +35,7 @@ def inspect(
     *,
     json: AsJson = False,
 ) -> int:
-    """Say what is in robot descriptions and motion files.
+    """Show what is in robot descriptions and motion files.
 
     Exit code 1 if one cannot be read.
     """

@@ -44,7 +44,7 @@ def demo(
         bool,
         typer.Option(
             "--config-path",
-            help="Say where its configuration is; `motiond config example` makes a copy.",
+            help="Show where its configuration is; `motiond config example` makes a copy.",
         ),
     ] = False,
     verbose: Verbose = False,

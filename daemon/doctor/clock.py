@@ -14,7 +14,7 @@ APPOINTED = "starts at an appointed time (`start_at`, groups)"
 
 
 async def check_clock(monitor: ClockMonitor) -> Check:
-    """Say how good the clock is, beside what the configuration allows (`max_clock_error_s`)."""
+    """Report how good the clock is, beside what the configuration allows (`max_clock_error_s`)."""
     await monitor.ask()
     state, allowed_s = monitor.state, monitor.max_error_s
     figures: dict[str, float | str | None] = {

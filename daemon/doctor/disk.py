@@ -20,7 +20,7 @@ TOO_FEW_FILES = 1000
 
 
 def check_disk(settings: Settings | None, machine: Machine) -> list[Check]:
-    """Say how much room there is, once for each file system."""
+    """Report how much room there is, once for each file system."""
     places = machine.folders()
     for name, robot in settings.robots.items() if settings else ():
         for one in robot.motions:

@@ -66,7 +66,7 @@ def measure(task: Task) -> Measured:
 
 
 def check_punctuality(task: Task, measured: Measured | NotMeasured) -> list[Check]:
-    """Say what was granted, and how late the process woke."""
+    """Report what was granted, and how late the process woke."""
     if isinstance(measured, NotMeasured):
         found = f"the process that measures has failed: {measured}"
         means = "stream processes may fail in the same way"
@@ -127,7 +127,7 @@ def _wakeups(task: Task, measured: Measured) -> Check:
 
 
 def check_kernel(machine: Machine) -> Check:
-    """Say which kernel runs, and whether it is one for real time."""
+    """Report which kernel runs, and whether it is one for real time."""
     release = line_in(machine.proc / "sys/kernel/osrelease")
     build = line_in(machine.proc / "sys/kernel/version") or ""
     if release is None:
@@ -146,7 +146,7 @@ def check_kernel(machine: Machine) -> Check:
 
 
 def check_governor(machine: Machine) -> Check:
-    """Say whether processors keep their speed."""
+    """Report whether processors keep their speed."""
     files = machine.sys.glob("devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
     governors = Counter(governor for file in files if (governor := line_in(file)))
     if not governors:

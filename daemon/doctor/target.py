@@ -59,7 +59,7 @@ def examine_config(config: Path | None) -> Target:
 
 
 def check_config(target: Target) -> Check:
-    """Say whether the configuration can be used."""
+    """Report whether the configuration can be used."""
     if target.config is None:
         means = "ports, HEBI modules and folders that one would name are not looked at"
         return nothing("configuration", "none is named", means, "name one with --config")

@@ -185,7 +185,7 @@ class Commander:
             await asyncio.wait([*self._waiting])
 
     def words(self, sent: Sent) -> str:
-        """Say what became of a request."""
+        """Report what became of a request."""
         verb, robot = sent.verb, sent.robot
         if sent.said:
             if sent.is_bad and sent.stops:

@@ -121,7 +121,7 @@ class Client:
         return settings, self.config or DEFAULT_CONFIG
 
     def _guessed(self, settings: "MqttSettings", error: "ConfigError", *, asks_here: bool) -> str:
-        """Say that the configuration is not read, and who is asked then."""
+        """Report that the configuration is not read, and who is asked then."""
         from ...mqtt.client import address_of
 
         what = str(error.problems[0])

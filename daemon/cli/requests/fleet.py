@@ -108,7 +108,7 @@ def play(
 
 
 def _report_outcome(outcome: "Outcome", *, json: bool) -> int:
-    """Say how it ended for each robot; of those that failed also why."""
+    """Report how it ended for each robot; of those that failed also why."""
     if json:
         print_json(asdict(outcome))
     else:
@@ -210,7 +210,7 @@ def status(group: AnyGroupName = None, *, client: Client, json: AsJson = False) 
 
 
 def _clock(clock: dict[str, Any] | None) -> str:
-    """Say how good a clock is."""
+    """Report how good a clock is."""
     if clock is None:
         return ""
     error_s = clock.get("estimated_error_s")

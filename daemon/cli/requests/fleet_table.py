@@ -165,7 +165,7 @@ class FleetTable:
 
 
 def clock_words(clock: Any) -> str:
-    """Say how good a clock is; '' where it is not known."""
+    """Report how good a clock is; '' where it is not known."""
     if not isinstance(clock, dict):
         return ""
     if clock.get("synchronised") is not True:

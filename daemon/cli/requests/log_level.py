@@ -31,7 +31,7 @@ def log_level(
     *,
     json: AsJson = False,
 ) -> int:
-    """Say from which level on the daemon logs, or set it.
+    """Show from which level on the daemon logs, or set it.
 
     It is the daemon of this configuration, on this machine.
     """

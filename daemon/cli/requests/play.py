@@ -110,7 +110,7 @@ async def _play(client: Client, robot: str, verb: str, request: dict[str, Any]) 
 
 
 def _report(robot: str, outcome: "Outcome", *, json: bool) -> int:
-    """Say how it ended, and how what followed did."""
+    """Report how it ended, and how what followed did."""
     if json:
         print_json(outcome.result.data)
     code = DONE

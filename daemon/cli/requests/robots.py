@@ -145,7 +145,7 @@ def control(
     client: Client,
     json: AsJson = False,
 ) -> None:
-    """Say who is in control of a robot.
+    """Show who is in control of a robot.
 
     Other subcommands are in control by themselves where they have to.
     """
@@ -189,7 +189,7 @@ def status(
     client: Client,
     json: AsJson = False,
 ) -> None:
-    """Say what the robots do, and which motions they have."""
+    """Show what the robots do, and which motions they have."""
     from motiond.text import listed
 
     if not json:

@@ -157,7 +157,7 @@ async def _stopped_at(settings: MqttSettings, robot: str, verb: str) -> dict[str
 
 @contextmanager
 def or_nothing_stopped(target: str, unread: Path | None) -> Iterator[None]:
-    """Say plainly where a stop has not come that went out without what the configuration says."""
+    """Report plainly where a stop has not come that went out without what the configuration says."""
     try:
         yield
     except (NoAnswer, Refused) as error:
