@@ -158,7 +158,7 @@ def whole(value: object) -> object:
 
 
 def test_every_topic_has_its_row() -> None:
-    named = {quoted(row[0])[0]: row[1:3] for row in rows_of("mqtt.md", "What the daemon says")}
+    named = {quoted(row[0])[0]: row[1:3] for row in rows_of("mqtt.md", "What the daemon publishes")}
     assert named.pop("motiond/bridge/motiond/availability") == ["1", "yes"]
     assert named.pop("motiond/bridge/motiond/heartbeat") == ["0", "no"]
     assert named.pop("motiond/arm/request/heartbeat") == ["0", "no"]
