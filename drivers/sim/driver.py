@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..base import (
 )
 from ..limits import ActuatorLimits
 from ..options import OptionProblem, OptionsError, spread
+from ..registry import describe_robot
 from .command_log import CommandLog, CommandLogError
 from .fault_injector import FaultInjector
 from .faults import LifetimeExpiry, make_fault, place_of
@@ -35,7 +36,7 @@ from .wire import Encoder
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..base import ActuatorCommand, ActuatorState, Floats
+    from ..base import ActuatorCommand, ActuatorState, Description, Floats
     from .faults import Fault
 
 __all__ = ["SimDriver", "SimOptions"]
@@ -68,6 +69,12 @@ class SimDriver(Driver):
         self._log: CommandLog | None = None
         self._holding = False
         self._halted = False
+
+    @classmethod
+    def describe(cls, options: DriverOptions) -> Description | None:
+        """Return what HEBI's robot configuration has of the robot, if the options name one."""
+        config = cast("SimOptions", options).config
+        return None if config is None else describe_robot("hebi", {"config": config})
 
     def _spread(self, option: str, default: float) -> Floats:
         return spread(WHERE, option, getattr(self.options, option), self.actuators, default)

@@ -23,6 +23,10 @@ Order = Annotated[int, Field(ge=1, le=2)]
 class SimOptions(DriverOptions):
     """The options of `type: sim`; a number holds for all actuators, a mapping by actuator."""
 
+    config: Path | None = Field(
+        default=None,
+        description="A robot configuration of HEBI's (`*.cfg.yaml`), whose robot is simulated.",
+    )
     natural_frequency_hz: PerActuatorOf[Frequency] = Field(
         default=30.0, description="How fast an actuator follows."
     )

@@ -89,6 +89,19 @@ def test_hebis_file_alone_is_enough(kit: Kit) -> None:
     assert joint_map_.limits.effort.tolist() == [23, 44, 23]
 
 
+def test_simulated_actuators_take_hebis_file_too_and_nothing_else_changes(kit: Kit) -> None:
+    narrowed = "joints: {J3_elbow: {limits: {lower: -1.5, upper: 1.5, velocity: 1.0}}}"
+    robot = ALONE.removesuffix("}") + f", {narrowed}}}"
+    simulated = robot.replace("type: hebi", "type: sim")
+    settings = [kit.robot(robot=text).model_dump(exclude={"driver"}) for text in (robot, simulated)]
+    joint_maps = [kit.joint_map(robot=text) for text in (robot, simulated)]
+    assert settings[0] == settings[1]
+    assert repr(joint_maps[0]) == repr(joint_maps[1])
+    assert kit.refusal(kit=KIT.replace("Arm]", "Arm, Leg]"), robot=simulated) == kit.refusal(
+        kit=KIT.replace("Arm]", "Arm, Leg]"), robot=robot
+    )
+
+
 def test_the_home_position_is_a_pose_to_go_to(kit: Kit) -> None:
     robot, joint_map = kit.robot(), kit.joint_map()
     assert robot.poses == {"home": dict(zip(NAMES, [0.5, -1.0, 2.0], strict=True))}
