@@ -21,6 +21,17 @@ PAGES = (
 )
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\S*)\n(?P<text>(?:.*\n)*?)(?P=indent)```$", re.MULTILINE)
 COMMENT = re.compile(r"<!--\s*(?P<text>.*?)\s*-->\s*\Z", re.DOTALL)
+SHELL_COMMENT = re.compile(r"\s+# .*")
+# What runs until it is ended, and what it says once others can use it.
+STAYS = {
+    r"(\.venv/bin/)?motiond demo(?! --config-path)": "Ctrl-C stops softly",
+    "make demo": "Ctrl-C stops softly",
+    "motiond run": "online",
+    "motiond fleet serve": "the page is at",
+    "motiond emulate": "/dev/pts/",
+    "mosquitto ": "running",
+    "mosquitto_sub": "motiond/",
+}
 MARK = re.compile(r"(?P<kind>[a-z ]+?)(?: `(?P<command>[^`]+)`)?: (?P<text>.+)", re.DOTALL)
 KINDS = {
     "run first": "commands that a reader has no need of, such as those that make a file of the reader's own",
@@ -30,6 +41,11 @@ KINDS = {
     "base": "what completes the configuration: `daemon`, `robot`, `driver` or `gravity`",
     "not a configuration": "what the YAML is, and what holds it to that",
 }
+
+
+def without_comment(line: str) -> str:
+    """Return a command without the comment behind it."""
+    return SHELL_COMMENT.sub("", line)
 
 
 class BadMark(ValueError):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 MARKS: dict[str, tuple[tuple[str, str | None, str], ...]] = {
-    "make demo     # plays motions on a simulated six-axis arm": (("not run", "make test", "it runs this"),),
-    "python3 -m venv ~/motiond": (
+    "python3 -m venv ~/motiond-env": (
         ("not run", None, "it downloads all dependencies; tests/system/package installs the wheel"),
     ),
     "# yaml-language-server: $schema=schema.json": (("base", None, "daemon"),),
     "motiond init": (("not run", None, "it asks; tests/daemon/cli has its tests"),),
-    'mqtt: {broker: "mqtt://broker.local"}   # or embedded: a broker inside the daemon': (
+    "mqtt: {broker: embedded}                # a broker inside the daemon; or mqtt://HOST for yours": (
         ("file", None, "motiond.yaml"),
     ),
     "motiond check -c motiond.yaml       # plans every motion, moves nothing": (
@@ -18,10 +17,7 @@ MARKS: dict[str, tuple[tuple[str, str | None, str], ...]] = {
             "motiond doctor",
             "its exit code depends on the machine; tests/daemon/doctor has its tests",
         ),
-        ("run first", None, "kill $(jobs -p); wait\nmosquitto -p 1883 &"),
+        ("run first", None, "kill $(jobs -p); wait"),
     ),
     "motiond monitor arm": (("not run", None, "it needs a terminal and keys; tests/daemon/cli has both"),),
-    "motiond inspect arm.hrdf walk.seq          # joints, limits, masses, frames; ranges and peaks": (
-        ("run first", None, "cp robots/six_axis.hrdf arm.hrdf\ncp motions/wave.seq walk.seq"),
-    ),
 }

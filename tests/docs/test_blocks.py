@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections import Counter
 from functools import partial
@@ -12,7 +13,7 @@ import orjson
 import pytest
 from lxml import etree
 
-from tests.docs.blocks import CHECKOUT, PAGES, BadMark, Block, blocks_of, unfenced
+from tests.docs.blocks import CHECKOUT, PAGES, STAYS, BadMark, Block, blocks_of, unfenced, without_comment
 from tests.docs.readme import MARKS
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ MARKED = {
 }
 # How many commands of each page no test runs: who marks one more says so here as well.
 NOT_RUN = {
-    "README.md": 7,
+    "README.md": 6,
     "docs/benchmarks.md": 2,
     "docs/cli.md": 9,
     "docs/doctor.md": 3,
@@ -88,6 +89,25 @@ def test_what_is_not_run_says_why_and_is_counted() -> None:
     ]
     told = "\n".join(text for _, text in reasons)
     assert Counter(page for page, _ in reasons) == NOT_RUN, f"these {len(reasons)} are not run:\n{told}"
+
+
+def test_a_command_that_stays_is_the_last_of_its_block() -> None:
+    """Whoever pastes the block would wait for it, and wonder what became of the others."""
+    stay = [
+        f"{block.where}: {command.line}"
+        for block in BLOCKS
+        for command in block.commands()[:-1]
+        if any(re.match(pattern, command.line) for pattern in STAYS)
+        and not without_comment(command.line).endswith("&")
+    ]
+    assert stay == []
+
+
+def test_an_environment_is_made_in_no_clone() -> None:
+    """A clone without another name is called as its repository, and many stand in a home."""
+    lines = [command.line for block in BLOCKS for command in block.commands()]
+    folders = {made[1] for line in lines if (made := re.search(r"-m venv (\S+)", line))}
+    assert folders == {"~/motiond-env"}
 
 
 def test_marks_fit_their_blocks() -> None:

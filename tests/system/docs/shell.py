@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import yaml
 
-from tests.docs.blocks import CHECKOUT
+from tests.docs.blocks import CHECKOUT, STAYS, without_comment
 from tests.waiting import eventually, output_until
 
 if TYPE_CHECKING:
@@ -24,16 +24,6 @@ PATIENCE_S = 240.0
 APART = Path(__file__).with_name("apart.py")
 NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 HOSTS = "127.0.0.1 localhost broker.local robot.local\n"
-# What runs until it is ended, and what it says once others can use it.
-STAYS = {
-    r"(\.venv/bin/)?motiond demo(?! --config-path)": "Ctrl-C stops softly",
-    "make demo": "Ctrl-C stops softly",
-    "motiond run": "online",
-    "motiond fleet serve": "the page is at",
-    "motiond emulate": "/dev/pts/",
-    "mosquitto ": "running",
-    "mosquitto_sub": "motiond/",
-}
 # Stands in for mosquitto_pub where that sends a request: it hears the answer as well, and fails with it.
 ASK = r"""#!/bin/bash
 for word; do
@@ -45,7 +35,6 @@ echo "$told" >&2
 [[ $told == *'"status":"ok"'* ]]
 """
 CURL = "silent\nshow-error\n"
-COMMENT = re.compile(r"\s+# .*")
 # What lets robots of a page play on where other tests keep the machine busy; what a page sets itself stays.
 PATIENT: dict[str, Any] = {
     "on_late": "stretch",
@@ -200,7 +189,7 @@ class Shell:
     def run(self, line: str, shown: str = "") -> Ran:
         """Run a line to its end; one that stays, until it is ready or has written what the page shows."""
         line = self._as_here(line)
-        command = COMMENT.sub("", line).rstrip("& ")
+        command = without_comment(line).rstrip("& ")
         awaited = [text for pattern, text in STAYS.items() if re.match(pattern, command)]
         if not awaited:
             return self._ask(line)
