@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from motiond.text import nearest_file
+
 from .limits import ActuatorLimits
 
 if TYPE_CHECKING:
@@ -121,13 +123,21 @@ class Description:
     poses : mapping of str to mapping of str to float
         Postures by name: positions of joints, in rad or m.
     model_named_at : str
-        The file and line that name the model, unless the options do.
+        What names the model: the options, or a file and line.
     """
 
     model: Path | None = None
     joints: tuple[str, ...] = ()
     poses: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     model_named_at: str = ""
+
+    def require_model(self) -> None:
+        """Raise DriverConfigError if the model is not there."""
+        if self.model is not None and not self.model.is_file():
+            problem, hint = f"the robot's description is {self.model}", nearest_file(self.model)
+            raise DriverConfigError(
+                self.model_named_at, problem, "there is no such file", hint or "correct the path"
+            )
 
 
 class ActuatorState:

@@ -274,9 +274,10 @@ def plot(
     """
     from rich.console import Console
 
-    from motiond.formats import load_motion, load_robot
+    from motiond.formats import load_motion
     from motiond.text import printable
 
+    from ..joints import read_robot
     from ..tools.batch import progress_if_slow
     from ..tools.convert import refuse_overwriting
     from ..tools.plot import Drawing, markers_beside, plot_motion
@@ -286,7 +287,7 @@ def plot(
     target = output or Path(f"{file.stem}.png")
     refuse_overwriting(target, forced=force)
     with progress_if_slow(Console(stderr=True), f"drawing {file.name}", None):
-        model = load_robot(robot, name) if robot else None
+        model = read_robot(robot, name) if robot else None
         drawn = load_motion(file, motion)
         drawing = Drawing(_names(joints), interpolation, markers_beside(file, drawn), model)
         unknown = plot_motion(drawn, target, drawing)

@@ -18,7 +18,6 @@ from pydantic import (
 )
 
 from motiond.drivers import (
-    Description,
     DriverError,
     OptionProblem,
     OptionsError,
@@ -26,7 +25,6 @@ from motiond.drivers import (
     describe_robot,
     resolved,
 )
-from motiond.text import nearest_file
 
 from .section import Section, SettingError
 from .types import (
@@ -91,16 +89,6 @@ class ModelSettings(Section):
     def _check(self) -> Self:
         _refuse_twice("joint_names", self.joint_names, "a joint has a name of its own; rename one")
         return self
-
-
-def _refuse_missing(driver: str, description: Description) -> None:
-    """Refuse a model that is not there, with the place that names it."""
-    model = description.model
-    if model is not None and not model.is_file():
-        hint = nearest_file(model) or "correct it"
-        where = f"{description.model_named_at}: " if description.model_named_at else ""
-        what = f"{where}the robot's description is {model}; there is no such file; {hint}"
-        raise SettingError("driver", what, [OptionProblem(driver, ("driver",), what)])
 
 
 def _refuse_twice(option: str, names: list[str] | None, reason: str) -> None:
@@ -366,6 +354,8 @@ class RobotSettings(Section):
         """Take what is left out from the file that the driver's options name, such as HEBI's `cfg.yaml`."""
         try:
             description = describe_robot(self.driver.type, self.driver.options)
+            if description is not None and "model" not in self.model_fields_set:
+                description.require_model()
         except DriverError as error:
             wrong = error.problems if isinstance(error, OptionsError) else (error,)
             problems = [OptionProblem(self.driver.type, ("driver",), str(problem)) for problem in wrong]
@@ -374,7 +364,6 @@ class RobotSettings(Section):
             return self
         found: dict[str, Any] = {}
         if description.model is not None and "model" not in self.model_fields_set:
-            _refuse_missing(self.driver.type, description)
             found["model"] = ModelSettings(
                 file=description.model, joint_names=list(description.joints) or None
             )

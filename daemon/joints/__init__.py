@@ -8,7 +8,7 @@
 """
 
 from .bounds import NEVER_FAILS, JointBounds, joint_bounds, never_fails
-from .description import load_model, make_joint_map, missing_limits
+from .description import load_model, make_joint_map, missing_limits, read_robot
 from .gravity import with_gravity
 from .joint_map import JointMap, JointMapError, Limits, Unit, build_joint_map
 from .stops import with_stops
@@ -26,6 +26,7 @@ __all__ = [
     "make_joint_map",
     "missing_limits",
     "never_fails",
+    "read_robot",
     "with_gravity",
     "with_stops",
 ]

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats import load_robot
+from motiond.drivers import DriverError, OptionsError, describe_robot
+from motiond.formats import FormatError, Problem, Source, load_robot
+from motiond.formats.io import HEBI_CONFIG, foreign_format
 from motiond.text import listed
 
+from ..config.robot import ModelSettings
 from .bounds import joint_bounds
-from .joint_map import JointMapError, build_joint_map, moving_joints
+from .joint_map import build_joint_map, moving_joints
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.drivers import OptionProblem
     from motiond.formats import RobotModel
     from motiond.formats.arrays import Booleans
 
-    from ..config.robot import ModelSettings, RobotSettings
+    from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from .joint_map import JointMap
 
@@ -61,8 +67,7 @@ def _named(joint_map: JointMap, chosen: Booleans) -> str:
 def load_model(robot: RobotSettings, settings: Settings) -> RobotModel | None:
     """Load a robot's description, if it has one.
 
-    Raises `FormatError` if it cannot be read. Raises `JointMapError` if it has another number of joints than
-    there are names for them.
+    Raises `FormatError` if it cannot be read, or has another number of joints than there are names for them.
     """
     if robot.model is None:
         return None
@@ -72,20 +77,39 @@ def load_model(robot: RobotSettings, settings: Settings) -> RobotModel | None:
     return model if robot.model.joint_names is None else _renamed(model, robot.model)
 
 
+def read_robot(path: Path, name: str | None = None) -> RobotModel:
+    """Read the only robot of a description, or the one named; or the robot of a `cfg.yaml` of HEBI's.
+
+    Raises `FormatError` as `load_model` does.
+    """
+    if foreign_format(Source(path).read()) != HEBI_CONFIG:
+        return load_robot(path, name)
+    try:
+        description = describe_robot("hebi", {"config": path})
+        if description is None or description.model is None:
+            raise FormatError([Problem(str(path), 0, "names no description", "`hrdf` is missing", "add it")])
+        description.require_model()
+    except DriverError as error:
+        wrong = error.problems if isinstance(error, OptionsError) else (error,)
+        raise FormatError([_as_problem(one) for one in wrong]) from error
+    settings = ModelSettings(file=description.model, joint_names=list(description.joints))
+    return _renamed(load_robot(description.model, name), settings)
+
+
+def _as_problem(error: DriverError | OptionProblem) -> Problem:
+    file, _, line = error.where.rpartition(":")
+    where = (file, int(line)) if line.isdecimal() else (error.where, 0)
+    return Problem(*where, error.problem, error.reason, error.hint)
+
+
 def _renamed(model: RobotModel, settings: ModelSettings) -> RobotModel:
     """Return the model with the configured names for the joints that move."""
     moving = [joint.name for joint in moving_joints(model)]
     names = settings.joint_names or []
     if len(names) != len(moving):
-        raise JointMapError(
-            [
-                (
-                    f"{settings.file}: {len(moving)} joints that move do not go with {len(names)} names for "
-                    f"them; the names are {listed(names)}; "
-                    "correct model.joint_names, or the driver's own configuration"
-                )
-            ]
-        )
+        problem = f"{len(moving)} joints that move do not go with {len(names)} names for them"
+        hint = "correct model.joint_names, or the driver's own configuration"
+        raise FormatError([Problem(str(settings.file), 0, problem, f"the names are {listed(names)}", hint)])
     new = dict(zip(moving, names, strict=True))
     others = {link.name for link in model.links} | {frame.name for frame in model.frames}
     return replace(
@@ -94,6 +118,10 @@ def _renamed(model: RobotModel, settings: ModelSettings) -> RobotModel:
             replace(
                 joint,
                 name=new.get(joint.name, joint.name),
+                coordinates=tuple(
+                    replace(coordinate, name=new.get(coordinate.name, coordinate.name))
+                    for coordinate in joint.coordinates
+                ),
                 mimic=joint.mimic and replace(joint.mimic, of=new.get(joint.mimic.of, joint.mimic.of)),
             )
             for joint in model.joints

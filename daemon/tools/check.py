@@ -12,12 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from motiond.drivers import make_driver, refuse_shared_devices
-from motiond.formats import BadText, load_robot
+from motiond.formats import BadText
 from motiond.formats.io import refuse_damaged
 from motiond.text import listed, printable
 
 from ..config.robot import DriverSettings, ModelSettings, RobotSettings
-from ..joints import build_joint_map, joint_bounds, load_model, missing_limits, never_fails
+from ..joints import build_joint_map, joint_bounds, load_model, missing_limits, never_fails, read_robot
 from ..planning import MotionLibrary, unnoticed
 from .batch import for_each_file
 
@@ -152,7 +152,7 @@ def check_files(against: Against, motions: Sequence[Path], jobs: int, console: C
     FormatError, JointMapError
         If the description cannot be read, or has joints that motiond does not move.
     """
-    model = load_robot(against.robot, against.name)
+    model = read_robot(against.robot, against.name)
     joint_map = build_joint_map(model.name, model, {})
     for warning in model.warnings:
         log.warning("%s", warning)

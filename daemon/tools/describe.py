@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
+from motiond.formats.io import HEBI_CONFIG, foreign_format
 from motiond.formats.registry import MOTIONS, ROBOTS, refuse_foreign
 from motiond.text import printable
 
+from ..joints import read_robot
 from ..planning import marker_file, read_markers
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ def _described(path: Path) -> Iterator[Description]:
         for motion in motions:
             markers = marker_file(path, motion.name if len(motions) > 1 else None)
             yield _with_markers(describe_motion(motion), markers, motion)
+    elif foreign_format(data) == HEBI_CONFIG:
+        yield describe_robot(read_robot(path))
     else:
         refuse_foreign(data, source)
         known = ", ".join([*ROBOTS.names, *MOTIONS.names])

@@ -325,7 +325,7 @@ def describe(options: HebiOptions) -> Description | None:
     home = config.home_position
     return Description(
         model=options.hrdf or config.hrdf,
-        model_named_at="" if options.hrdf else config.places["hrdf"],
+        model_named_at=WHERE if options.hrdf else config.places["hrdf"],
         joints=joints,
         poses={} if home is None else {HOME_POSE: dict(zip(joints, home, strict=True))},
     )

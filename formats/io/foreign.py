@@ -30,6 +30,11 @@ ROBOT_FORMATS, MOTION_FORMATS = (
     "motions are read from .seq and XMDI",
 )
 
+HEBI_CONFIG = Foreign(
+    "is a robot configuration of HEBI's",
+    "it names modules, and a description by `hrdf`",
+    "name it in a configuration: `driver: {type: hebi, config: arm.cfg.yaml}`",
+)
 _WRITE_SEQ = (
     "write it as .seq, in rad and m: `dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
 )
@@ -95,12 +100,7 @@ _KEYED = (
         ROBOT_FORMATS,
         "describe its links and joints in SDFormat",
     ),
-    (
-        (rb"""^["']?families["']?\s*:""", rb"""^["']?names["']?\s*:"""),
-        "is a robot configuration of HEBI's",
-        "it names modules, and a description by `hrdf`",
-        "name it in a configuration: `driver: {type: hebi, config: arm.cfg.yaml}`",
-    ),
+    ((rb"""^["']?families["']?\s*:""", rb"""^["']?names["']?\s*:"""), *HEBI_CONFIG),
     (
         (rb"""[\s{,]["']?positions["']?\s*:""", rb"""[\s{,]["']?times?_from_start["']?\s*:"""),
         "is a joint trajectory of ROS",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -69,7 +70,7 @@ class Kit:
         return make_joint_map("arm", self.robot(**texts), self.settings)
 
     def refusal(self, **texts: str) -> str:
-        with pytest.raises((ConfigError, JointMapError)) as caught:
+        with pytest.raises((ConfigError, FormatError, JointMapError)) as caught:
             self.joint_map(**texts)
         return str(caught.value).replace(f"{self.folder}/", "")
 
@@ -145,7 +146,7 @@ def test_every_mistake_of_hebis_file_is_told_with_its_line_and_where_it_is_named
         ("hrdf/arm-07.hrdf", "did you mean 'arm-06.hrdf'?"),
         ("hrdf/arm-06.hrfd", "did you mean 'arm-06.hrdf'?"),
         ("hdrf/arm-06.hrdf", "did you mean 'hrdf'?"),
-        ("hrdf/leg.hrdf", "correct it"),
+        ("hrdf/leg.hrdf", "correct the path"),
     ],
 )
 def test_a_description_that_is_not_there_is_reported_where_it_is_named(
@@ -156,7 +157,7 @@ def test_a_description_that_is_not_there_is_reported_where_it_is_named(
     wrong = KIT.replace("hrdf/arm.hrdf", named)
     assert kit.refusal(kit=wrong) == f"motiond.yaml:1: kit/arm.cfg.yaml:4: {what}"
     in_options = ALONE.replace("}}", f", hrdf: kit/{named}}}}}")
-    assert kit.refusal(robot=in_options) == f"motiond.yaml:1: {what}"
+    assert kit.refusal(robot=in_options) == f"motiond.yaml:1: driver hebi: {what}"
     assert kit.robot(kit=wrong, robot=ALONE.removesuffix("}") + ", model: kit/hrdf/arm-06.hrdf}")
 
 
@@ -171,6 +172,72 @@ def test_files_that_are_not_there_get_the_nearest_name(kit: Kit) -> None:
     assert str(caught.value) == (
         f"{kit.folder}/kit/hrdf/amr.hrdf: cannot be read; no such file; did you mean 'arm.hrdf'?"
     )
+
+
+def test_tools_for_files_take_hebis_file_as_a_description(
+    kit: Kit, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(kit.folder)
+    kit.file.write_text(KIT)
+    write_seq(kit.folder / "rest.seq", np.zeros((3, 3)), tuple(NAMES), 100.0)
+    code, out, err = run_here(capsys, "inspect", "--json", kit.file)
+    (arm,) = json.loads(out)
+    assert (code, err, arm["file"], arm["format"]) == (0, "", str(kit.file), "hrdf")
+    assert [joint["name"] for joint in arm["joints"]] == [joint["joint"] for joint in arm["joints"]] == NAMES
+    code, out, _ = run_here(capsys, "check", "--robot", kit.file, "rest.seq")
+    assert (code, out.splitlines()[0]) == (0, "arm: rest: ok; 0.02 s, speed up to 10")
+    code, _, err = run_here(capsys, "plot", "rest.seq", "--robot", kit.file)
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        (
+            KIT.replace("hrdf/arm.hrdf", "hrdf/amr.hrdf"),
+            [
+                (
+                    "arm.cfg.yaml:4: the robot's description is hrdf/amr.hrdf; there is no such file; "
+                    "did you mean 'arm.hrdf'?"
+                )
+            ],
+        ),
+        (
+            KIT.replace("hrdf: hrdf/arm.hrdf", ""),
+            ["arm.cfg.yaml: names no description; `hrdf` is missing; add it"],
+        ),
+        (
+            KIT.replace(", J3_elbow", ""),
+            [
+                (
+                    "hrdf/arm.hrdf: 3 joints that move do not go with 2 names for them; the names are "
+                    "J1_base, J2A_shoulder; correct model.joint_names, or the driver's own configuration"
+                )
+            ],
+        ),
+        (
+            KIT + "plugins: []\nfoo: 1\nbar: 2\n",
+            [
+                f"arm.cfg.yaml:{line}: unknown option '{key}'; it takes command_lifetime, families, "
+                "feedback_frequency, gains, hrdf, names, plugins, user_data, version"
+                for line, key in ((6, "foo"), (7, "bar"))
+            ],
+        ),
+    ],
+)
+def test_what_is_wrong_with_hebis_file_comes_with_its_line(
+    kit: Kit,
+    text: str,
+    messages: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(kit.file.parent)
+    kit.file.write_text(text)
+    code, _, err = run_here(capsys, "inspect", kit.file.name)
+    assert (code, err.splitlines()) == (1, messages)
+    code, _, err = run_here(capsys, "check", "--robot", kit.file.name, "rest.seq")
+    assert (code, err.splitlines()) == (2, messages)
 
 
 def test_check_says_which_plugins_are_applied(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
