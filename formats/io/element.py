@@ -29,8 +29,8 @@ T = TypeVar("T")
 
 # After so many, what is unknown is ignored without a warning: each takes a guess at what was meant.
 MOST_WARNINGS = 100
-# Where a joint has its limits, what is called so must not go unread: nothing would limit the joint.
-LIMITS = frozenset({"limit", "lower", "upper", "velocity", "effort"})
+# What is called so, or nearly, where a joint has its limits, must not go unread: nothing would limit it.
+LIMITS = frozenset({"limit", "lower", "upper", "velocity", "effort", "min", "max"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,11 @@ class Element:
         found = [xml for name, xml in self._children if name == tag]
         if len(found) > 1:
             where = Where(self.problems, line_of(found[1]))
-            where.warn(f"a second <{tag}> in <{self.tag}>", "there is one", "the first is read")
+            what = f"a second <{tag}> in <{self.tag}>"
+            if tag in LIMITS:
+                where.add(what, "there is one", "remove one")
+            else:
+                where.warn(what, "there is one", "the first is read")
         return self.child(found[0]) if found else None
 
     def child(self, xml: Xml) -> Self:
@@ -187,12 +191,20 @@ class Element:
                 where.warn(text, "it holds elements", "write a comment as <!-- … -->")
 
     def _note(self, where: Where, what: str, name: str, known: Vocabulary, near: frozenset[str]) -> None:
-        if known.limits and name in LIMITS:
-            attribute = f'write {name}="…"' if name in known.attributes else f"put it into {known.limits}"
-            hint = f"write <{name}>…</{name}>" if name in known.elements else attribute
-            where.add(what, "it would limit nothing", hint)
-        elif len(where.problems.warnings) < MOST_WARNINGS:
-            where.warn(what, "it is not read", nearest(name, sorted(near)))
+        few = len(where.problems.warnings) < MOST_WARNINGS
+        hint = nearest(name, sorted(near)) if few else ""
+        if known.limits and (name in LIMITS or (few and nearest(name, near & LIMITS))):
+            where.add(what, "it would limit nothing", hint or self._right_place(name, known))
+        elif few:
+            where.warn(what, "it is not read", hint)
+
+    def _right_place(self, name: str, known: Vocabulary) -> str:
+        """Return what to do about a limit that stands as an attribute or an element where it is none."""
+        if name in known.elements:
+            return f"write <{name}>…</{name}>"
+        if name in known.attributes:
+            return f'write {name}="…"'
+        return "name it lower or upper" if self.tag == "limit" else f"put it into {known.limits}"
 
 
 def _is_foreign(name: str) -> bool:
