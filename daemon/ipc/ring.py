@@ -57,9 +57,7 @@ _SCALARS = struct.Struct(f"={len(SCALARS)}d")
 
 
 class Record:
-    """One record as a vector with named parts; attribute access by `record["position"]`.
-
-    - `joints`: length of each vector part
+    """One record as a vector with named parts, each as long as there are joints: `record["position"]`.
 
     - `data` (ndarray, shape (width,)): the whole record
     - `reference` (ndarray, shape (3, joints)): its setpoints: positions, velocities, efforts

@@ -27,22 +27,15 @@ FURTHEST = 1e6  # in rad or m, as in the configuration: sums and quotients of su
 
 @dataclass(frozen=True, slots=True)
 class MotionRows:
-    """A motion's rows in the robot's columns; undriven columns are 0.
-
-    - `times` (ndarray, shape (rows,)): in s, from the first row
-    - `positions` (ndarray, shape (rows, joints)): in rad or m
-    - `effort` (ndarray, shape (rows, joints), or None): in N·m or N, where the motion has it
-    - `driven` (ndarray of bool, shape (joints,)): the joints that the motion moves
-    - `uniform`: whether the rows are equally far apart
-    """
+    """A motion's rows in the robot's columns; undriven columns are 0."""
 
     name: str
-    times: Floats
-    positions: Floats
-    effort: Floats | None
-    driven: Booleans
+    times: Floats  # in s, from the first row, shape (rows,)
+    positions: Floats  # in rad or m, shape (rows, joints)
+    effort: Floats | None  # in N·m or N, shape (rows, joints), where the motion has it
+    driven: Booleans  # which joints the motion moves, shape (joints,)
     frame_rate_hz: float
-    uniform: bool
+    uniform: bool  # whether the rows are equally far apart
     warnings: tuple[str, ...]
 
 
@@ -138,19 +131,13 @@ FREE_RATE_HZ = 200.0  # of motions whose frames have times of their own
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """Rows of setpoints at the rate of the ticks.
-
-    - `positions`, `velocities` (ndarray, shape (ticks, joints)): in rad or m, and that per second
-    - `frames_per_tick`: frames of the file from one tick to the next; the mean, where they have times of
-      their own
-    - `at_rest`: whether the first and the last row are at rest
-    """
+    """Rows of setpoints at the rate of the ticks."""
 
     rate_hz: float
-    positions: Floats
-    velocities: Floats
-    frames_per_tick: float
-    at_rest: bool
+    positions: Floats  # in rad or m, shape (ticks, joints)
+    velocities: Floats  # in rad/s or m/s, shape (ticks, joints)
+    frames_per_tick: float  # of the file; the mean, where frames have times of their own
+    at_rest: bool  # whether the first and the last row are at rest
 
     @property
     def times(self) -> Floats:

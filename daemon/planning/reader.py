@@ -151,17 +151,13 @@ MOST_FILES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What stands in the configured places.
+    """What stands in the configured places."""
 
-    - `motions`: the files that are configured, there or not, and those in folders whose suffix is that of a
-      motion
-    - `markers`: marker files in folders, and where those of configured files would be
-    - `unlisted`: the folders that cannot be listed, with the reason
-    """
-
+    # files that are configured, there or not, and those in folders whose suffix is that of a motion
     motions: list[Path] = field(default_factory=list)
+    # marker files in folders, and where those of configured files would be
     markers: list[Path] = field(default_factory=list)
-    unlisted: dict[Path, str] = field(default_factory=dict)
+    unlisted: dict[Path, str] = field(default_factory=dict)  # folders that cannot be listed, and why
 
 
 def list_places(places: Iterable[Path]) -> Listing:

@@ -77,7 +77,7 @@ class Violation:
 
     def __str__(self) -> str:
         does, others, change = _SAYS[self.kind]
-        value, limit = _told_apart(self.value, self.limit)
+        value, limit = _distinct(self.value, self.limit)
         # What rounding hides is shown by itself, as all digits of a float are hard to read.
         by = f", passed by {abs(self.value - self.limit):.3g} {self.unit}" if value == limit else ""
         worst = f", the worst of {self.count}" if self.count > 1 else ""
@@ -108,7 +108,7 @@ class PlanError(ValueError):
         self.violations = tuple(violations)
 
 
-def _told_apart(value: float, limit: float) -> tuple[str, str]:
+def _distinct(value: float, limit: float) -> tuple[str, str]:
     """Return two numbers with as few digits as show that they differ, if so many do."""
     for digits in range(3, MOST_DIGITS + 1):
         texts = f"{value:.{digits}g}", f"{limit:.{digits}g}"
