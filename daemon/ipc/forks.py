@@ -23,13 +23,10 @@ BORN, ENDED, REFUSED = b"b", b"e", b"r"
 
 @dataclass(frozen=True, slots=True)
 class ForkRequest:
-    """A process that the daemon asks for; or that a driver be loaded, without sockets and without an answer.
+    """A process that the daemon asks for; or that a driver be loaded alone, without sockets or an answer."""
 
-    - `driver`: the type of its driver
-    - `robot`: the robot whose stream it is to run; None where the driver is to be loaded alone
-    """
-
-    driver: str
+    driver: str  # the type of its driver
+    # the robot whose stream it is to run; None where the driver is to be loaded alone
     robot: str | None = None
 
     def encode(self) -> bytes:

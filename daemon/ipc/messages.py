@@ -23,23 +23,16 @@ HURRY = signal.SIGUSR1
 
 @dataclass(frozen=True, slots=True)
 class CheckLimits:
-    """What the checks of a stream process allow; None where there is no check.
+    """What the checks of a stream process allow; None where there is no check."""
 
-    - `effort`: for each joint, in N·m or N
-    - `effort_s`: how long a joint may be beyond it
-    - `stale_s`: the greatest age of an actuator's feedback
-    - `stall_s`: how long a joint may stand still while it is more than `stall_error` from its setpoint
-    - `stall_error`: for each joint, in rad or m
-    - `may_stall`: for each joint: whether that is no fault, as of a gripper that holds something
-    """
-
-    effort: list[float | None]
-    effort_s: float | None
+    effort: list[float | None]  # for each joint, in N·m or N
+    effort_s: float | None  # how long a joint may be beyond it
     temperature_c: float | None
-    stale_s: float | None
+    stale_s: float | None  # the greatest age of an actuator's feedback
+    # how long a joint may stand still while it is more than `stall_error` from its setpoint
     stall_s: float | None
-    stall_error: list[float]
-    may_stall: list[bool]
+    stall_error: list[float]  # for each joint, in rad or m
+    may_stall: list[bool]  # for each joint: whether that is no fault, as of a gripper that holds something
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +56,7 @@ class WayBounds:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The first command: everything the stream process needs to know; brings the ring's descriptor.
-
-    - `daemon_timeout_s`: the robot stops softly when no command came for so long; None where nobody sends
-      heartbeats
-    """
+    """The first command: everything the stream process needs to know; brings the ring's descriptor."""
 
     robot: str
     driver: str
@@ -85,6 +74,7 @@ class Setup:
     core: int | None
     lock_memory: bool
     clock: Literal["real", "virtual"] = "real"
+    # the robot stops softly when no command came for so long; None where nobody sends heartbeats
     daemon_timeout_s: float | None = None
 
 
@@ -148,27 +138,21 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Play the motion at another speed.
-
-    - `clock_acceleration`: in 1/s: how fast the clock's rate may change at that speed
-    """
+    """Play the motion at another speed."""
 
     speed: float
-    clock_acceleration: float
+    clock_acceleration: float  # in 1/s: how fast the clock's rate may change at that speed
 
 
 @dataclass(frozen=True, slots=True)
 class Seek:
-    """Go to another row of the motion's track, from the pause; brings the descriptor of the approach.
-
-    - `start`: the setpoint from which the approach was planned; refused if it is not the present one
-    - `goes_on`: play on from there; otherwise wait there
-    """
+    """Go to another row of the motion's track, from the pause; brings the descriptor of the approach."""
 
     goal_id: str
     row: int
+    # the setpoint from which the approach was planned; refused if it is not the present one
     start: list[float]
-    goes_on: bool
+    goes_on: bool  # play on from there; otherwise wait there
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,14 +195,11 @@ class Shutdown:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The driver is open and the loop ticks.
-
-    - `allowed`: what the actuators allow, as `ActuatorLimits.as_lists` writes it
-    """
+    """The driver is open and the loop ticks."""
 
     max_rate_hz: float
     warnings: list[str]
-    allowed: dict[str, Any]
+    allowed: dict[str, Any]  # what the actuators allow, as `ActuatorLimits.as_lists` writes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,81 +218,61 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a goal has ended.
-
-    - `played_s`: from the first row to the last setpoint; the approach does not count
-    - `details`: what the code is about: joint, value, limit
-    """
+    """How a goal has ended."""
 
     goal_id: str
     code: str
     message: str
-    played_s: float | None
-    details: dict[str, Any] = field(default_factory=dict)
+    played_s: float | None  # from the first row to the last setpoint; the approach does not count
+    details: dict[str, Any] = field(default_factory=dict)  # what the code is about: joint, value, limit
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What the robot does after a tick in which something has changed, or a command was obeyed.
-
-    - `goal_id`: what plays
-    - `reference`: the setpoint that is held, per joint; None while torque is off
-    - `waits`: whether it stands on the first row, for the time at which that is due
-    - `displaced`: while the robot goes back to where it held: the joint that was furthest away, and how far
-    - `found`: for each actuator, 1 where its torque is on by what it reports, 0 where it is off; None where
-      that is not known, as before the first feedback
-    - `ended`: the goals that have ended in this tick, those included that were refused
-    - `after`: the number of the last command that was obeyed, or dropped where nothing could be moved; all
-      before it were as well. A command that changed nothing is acknowledged in the same way.
-    """
+    """What the robot does after a tick in which something has changed, or a command was obeyed."""
 
     state: str
     torque: bool
-    goal_id: str | None
-    reference: list[float] | None
-    waits: bool = False
+    goal_id: str | None  # what plays
+    reference: list[float] | None  # the setpoint that is held, per joint; None while torque is off
+    waits: bool = False  # whether it stands on the first row, for the time at which that is due
+    # while the robot goes back to where it held: the joint that was furthest away, and how far
     displaced: dict[str, Any] | None = None
+    # for each actuator, 1 where its torque is on by what it reports, 0 where it is off; None where that
+    # is not known, as before the first feedback
     found: list[float | None] = field(default_factory=list)
+    # the goals that have ended in this tick, those included that were refused
     ended: list[Ended] = field(default_factory=list)
+    # the number of the last command that was obeyed, or dropped where nothing could be moved; all before
+    # it were as well. A command that changed nothing is acknowledged in the same way.
     after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A marker of the motion was passed.
-
-    - `marker`: its number in `Play.markers`
-    - `loop`: in which pass, counted from 1
-    - `lateness_s`: from when it was due to when its setpoint was written
-    """
+    """A marker of the motion was passed."""
 
     goal_id: str
-    marker: int
-    loop: int
-    lateness_s: float
+    marker: int  # its number in `Play.markers`
+    loop: int  # in which pass, counted from 1
+    lateness_s: float  # from when it was due to when its setpoint was written
 
 
 @dataclass(frozen=True, slots=True)
 class Rebooted:
-    """What became of a `Reboot`.
-
-    - `error`: why they were not restarted; '' where they were
-    """
+    """What became of a `Reboot`."""
 
     actuators: list[str]
-    error: str
+    error: str  # why they were not restarted; '' where they were
 
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """Something worth an event: a fault, a missed deadline.
-
-    - `details`: the facts behind the message, JSON-ready
-    """
+    """Something worth an event: a fault, a missed deadline."""
 
     kind: str
     message: str
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)  # the facts behind the message, JSON-ready
 
 
 Command: TypeAlias = (

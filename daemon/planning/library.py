@@ -120,16 +120,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What one file held, with its marker files, when each of them looked like its stamp.
-
-    - `joint_map`: what it was planned for
-    - `kept`: whether it is what the file held before it became what cannot be played
-    """
+    """What one file held, with its marker files, when each of them looked like its stamp."""
 
     stamps: Mapping[Path, Stamp]
-    joint_map: JointMap
+    joint_map: JointMap  # what it was planned for
     entries: tuple[Entry, ...]
-    kept: bool = False
+    kept: bool = False  # whether it is what the file held before it became what cannot be played
 
 
 class _PassingError(Exception):
