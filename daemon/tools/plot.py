@@ -10,7 +10,8 @@ fastest. Drawn with matplotlib, the extra `plot`.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from motiond.formats.model import curve
 from motiond.text import listed, nearest, shortened
 
 from ..planning import FREE_RATE_HZ, marker_file, read_markers, with_rounding
+from .plot_fonts import drawn_with, fonts_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from ..planning import Marker
+
+log = logging.getLogger(__name__)
 
 
 SUFFIXES = (".png", ".svg")
@@ -65,6 +69,7 @@ class _Curve:
     """What one joint's pair of panels shows; `times`, `positions` and `velocities` are (samples,)."""
 
     name: str
+    column: int
     times: Floats
     positions: Floats
     velocities: Floats
@@ -104,6 +109,8 @@ def markers_beside(file: Path, motion: Motion) -> tuple[Marker, ...]:
 def plot_motion(motion: Motion, target: Path, drawing: Drawing | None = None) -> tuple[str, ...]:
     """Draw a motion into a .png or .svg, and return the joints that the robot lacks.
 
+    Names that no installed font can write are text in an SVG, and numbers in a PNG, with a warning.
+
     Raises
     ------
     FormatError
@@ -119,11 +126,40 @@ def plot_motion(motion: Motion, target: Path, drawing: Drawing | None = None) ->
         raise _refusal(target, "there is nothing to draw", f"{motion.name} has no joint positions")
     drawing = drawing or Drawing()
     curves = _curves(motion, drawing)
+    _refuse_without_matplotlib()
+    names = [motion.name, *(one.name for one in curves), *(one.name for one in drawing.markers)]
+    families, missing = fonts_for(names)
+    kind, shown, markers = target.suffix[1:].lower(), curves, drawing.markers
+    if missing and kind == "png":
+        without = listed([name for name in dict.fromkeys(names) if missing & set(name)], "'")
+        hint = "install one, such as fonts-noto-cjk, or draw an .svg"
+        log.warning("%s: no font has the letters of %s; numbers stand for them; %s", target, without, hint)
+        shown, markers = _numbered(curves, markers, missing)
+        motion = replace(motion, name="motion") if missing & set(motion.name) else motion
     picture = io.BytesIO()
-    _figure(motion, curves, drawing.markers).savefig(picture, format=target.suffix[1:].lower())
+    with drawn_with(families, as_text=bool(missing)):
+        _figure(motion, shown, markers).savefig(picture, format=kind)
     with replacing(target) as out:
         out.write(picture.getbuffer())
     return tuple(curve.name for curve in curves if drawing.robot and not curve.unit)
+
+
+def _numbered(
+    curves: list[_Curve], markers: Sequence[Marker], missing: frozenset[str]
+) -> tuple[list[_Curve], list[Marker]]:
+    """Put numbers in place of names that hold letters which cannot be drawn."""
+    return [replace(one, name=f"joint {one.column}") if missing & set(one.name) else one for one in curves], [
+        replace(one, name=f"marker {number}") if missing & set(one.name) else one
+        for number, one in enumerate(markers)
+    ]
+
+
+def _refuse_without_matplotlib() -> None:
+    try:
+        import matplotlib.figure as _  # noqa: F401, PLC0415 - an extra
+    except ImportError as error:
+        problem, hint = "plot needs matplotlib; it is not installed", "pip install 'motiond[plot]'"
+        raise PlottingUnavailable(f"motiond: {problem}; install it with: {hint}") from error
 
 
 def _refusal(target: Path, problem: str, reason: str) -> FormatError:
@@ -140,6 +176,7 @@ def _curves(motion: Motion, drawing: Drawing) -> list[_Curve]:
     return [
         _Curve(
             names[column],
+            column,
             *_played(motion, motion.positions[:, column], drawing.interpolation),
             **known.get(names[column], {}),
         )
@@ -219,11 +256,8 @@ def _limits_by_joint(robot: RobotModel | None) -> dict[str, dict[str, Any]]:
 
 def _figure(motion: Motion, curves: list[_Curve], markers: Sequence[Marker]) -> Figure:
     """Draw a pair of panels for each joint, the pairs in columns, one below the other."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        problem, hint = "plot needs matplotlib; it is not installed", "pip install 'motiond[plot]'"
-        raise PlottingUnavailable(f"motiond: {problem}; install it with: {hint}") from error
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+
     columns = min(len(PANEL_WIDTHS_IN), -(-len(curves) // PAIRS_IN_COLUMN))
     rows = -(-len(curves) // columns)
     size = (2 * columns * PANEL_WIDTHS_IN[columns - 1], rows * PANEL_HEIGHT_IN + 1.0)

@@ -9,10 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import matplotlib.font_manager  # noqa: F401 - where it has no list of fonts yet, it asks a program for one
 import numpy as np
 import pytest
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontEntry, fontManager  # where it has no list yet, it asks a program
 
 from motiond.daemon.config.robot import DriverSettings, ModelSettings, RobotSettings
 from motiond.daemon.joints.joint_map import build_joint_map
@@ -25,7 +28,6 @@ from motiond.formats.model import curve
 from tests.daemon.programs import run_here
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from motiond.formats import Interpolation
@@ -308,3 +310,78 @@ def test_without_matplotlib_the_extra_is_named(
     said = f"motiond: plot needs matplotlib; it is not installed; {hint}\n"
     assert run_here(capsys, "plot", WAVE, "-o", tmp_path / "wave.png") == (1, "", said)
     assert list(tmp_path.iterdir()) == []
+
+
+HAND = Motion("手", ("右肩", "elbow"), 10.0, np.arange(3) / 10.0, np.zeros((3, 2)))
+HOLD = Drawing(markers=[Marker("持つ", 1, 0.1)])
+
+
+@pytest.fixture
+def fonts(monkeypatch: pytest.MonkeyPatch) -> list[FontEntry]:
+    """Return the list of installed fonts, which are matplotlib's own here, whatever the machine has."""
+    own = [font for font in fontManager.ttflist if "mpl-data" in font.fname]
+    monkeypatch.setattr(fontManager, "ttflist", own)
+    return own
+
+
+def written(motion: Motion, target: Path) -> tuple[list[str], list[str]]:
+    """Draw, and return the texts that are drawn, and what is drawn with paths rather than as text."""
+    plot_motion(motion, target, HOLD)
+    svg = target.read_text()
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg), TEXT.findall(svg)
+
+
+@pytest.mark.filterwarnings("error")
+def test_letters_of_no_installed_font_are_text_in_an_svg(tmp_path: Path, fonts: list[FontEntry]) -> None:
+    assert fonts
+    texts, _ = written(HAND, tmp_path / "hand.svg")
+    assert {"右肩 in rad or m", "elbow in rad or m", " 持つ"} <= set(texts)
+    assert "手: 0.2 s, 3 frames at 10/s; dotted: markers" in texts
+
+
+@pytest.mark.filterwarnings("error")
+def test_letters_of_no_installed_font_become_numbers_in_a_png(
+    tmp_path: Path, fonts: list[FontEntry], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fonts
+    seen: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: seen.append(figure))
+    plot_motion(HAND, tmp_path / "hand.png", HOLD)
+    texts = {text.get_text() for panel in seen[0].axes for text in panel.texts}
+    assert (titles(seen[0])[::2], texts) == (["joint 0 in rad or m", "elbow in rad or m"], {" marker 0"})
+    assert seen[0].get_suptitle() == "motion: 0.2 s, 3 frames at 10/s; dotted: markers"
+    hint = "install one, such as fonts-noto-cjk, or draw an .svg"
+    said = f"{tmp_path / 'hand.png'}: no font has the letters of '手', '右肩', '持つ'"
+    assert caplog.messages == [f"{said}; numbers stand for them; {hint}"]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("suffix", [".svg", ".png"])
+def test_an_installed_font_that_has_the_letters_is_used(
+    suffix: str, tmp_path: Path, fonts: list[FontEntry], caplog: pytest.LogCaptureFixture
+) -> None:
+    builder = FontBuilder(1000)
+    letters = sorted({*"手右肩持つ"})
+    names = [".notdef", *(f"u{ord(letter):X}" for letter in letters)]
+    pen = TTGlyphPen(None)
+    pen.moveTo((0, 0))
+    pen.lineTo((0, 700))
+    pen.lineTo((700, 700))
+    pen.closePath()
+    builder.setupGlyphOrder(names)
+    builder.setupCharacterMap({ord(letter): name for letter, name in zip(letters, names[1:], strict=True)})
+    builder.setupGlyf(dict.fromkeys(names, pen.glyph()))
+    builder.setupHorizontalMetrics(dict.fromkeys(names, (800, 0)))
+    builder.setupHorizontalHeader(ascent=800, descent=-200)
+    builder.setupNameTable({"familyName": "Made Up", "styleName": "Regular", "psName": "MadeUp"})
+    builder.setupOS2()
+    builder.setupPost()
+    builder.save(tmp_path / "made.ttf")
+    fonts.append(FontEntry(fname=str(tmp_path / "made.ttf"), name="Made Up"))
+    plot_motion(HAND, tmp_path / f"hand{suffix}", HOLD)
+    assert caplog.messages == []
+    if suffix == ".svg":
+        svg = (tmp_path / "hand.svg").read_text()
+        assert "<text" not in svg
+        assert "右肩 in rad or m" in TEXT.findall(svg)
+        assert "MadeUp" in svg
