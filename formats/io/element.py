@@ -30,7 +30,7 @@ T = TypeVar("T")
 # After so many, what is unknown is ignored without a warning: each takes a guess at what was meant.
 MOST_WARNINGS = 100
 # What is called so, or nearly, where a joint has its limits, must not go unread: nothing would limit it.
-LIMITS = frozenset({"limit", "lower", "upper", "velocity", "effort", "min", "max"})
+LIMITS = frozenset(["limit", "lower", "upper", "position", "velocity", "effort", "force", "min", "max"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,10 @@ class Element:
                 self._note(Where(self.problems, line_of(child)), what, tag, known, known.elements)
         if known.elements and (self._children or self.xml.text) and self.text:
             for where, text in islice(self.stray_texts(), MOST_WARNINGS):
-                where.warn(text, "it holds elements", "write a comment as <!-- … -->")
+                if self.tag == "limit":
+                    where.add(text, "it would limit nothing", "write lower and upper")
+                else:
+                    where.warn(text, "it holds elements", "write a comment as <!-- … -->")
 
     def _note(self, where: Where, what: str, name: str, known: Vocabulary, near: frozenset[str]) -> None:
         few = len(where.problems.warnings) < MOST_WARNINGS

@@ -286,17 +286,25 @@ def _dof_settings(dof: Node) -> dict[str, Any]:
     settings: dict[str, Any] = dof.dynamics()
     if name := dof.attribute("name"):
         settings["name"] = name
-    if position := dof.one("position"):
+    if position := _range(dof, "position"):
         for key, default in (("lower", -np.inf), ("upper", np.inf), ("initial", 0.0)):
             if key in position.xml.attrib:
                 settings[key] = position.bound(key, default)
-    if velocity := dof.one("velocity"):
+    if velocity := _range(dof, "velocity"):
         settings["velocity_limit"] = _bound(velocity)
         if "initial" in velocity.xml.attrib:
             settings["initial_velocity"] = velocity.bound("initial", 0.0)
-    if force := dof.one("force"):
+    if force := _range(dof, "force"):
         settings["effort_limit"] = _bound(force)
     return settings
+
+
+def _range(dof: Node, tag: str) -> Node | None:
+    """Return the element of a range, whose limits are attributes; note what stands in it instead."""
+    limits = dof.one(tag)
+    for where, text in limits.stray_texts() if limits else ():
+        where.add(text, "it would limit nothing", 'write lower="…" upper="…"')
+    return limits
 
 
 def _bound(limits: Node) -> float:
