@@ -16,7 +16,7 @@
 - `output`: files that are replaced whole or not at all
 """
 
-from .foreign import HEBI_CONFIG, foreign_format
+from .foreign import HEBI_CONFIG, Foreign, foreign_format
 from .losses import Loss, NothingToDropError
 from .mesh_file import open_mesh, refuse_damaged
 from .output import remove, replacing
@@ -26,6 +26,7 @@ from .yaml_errors import explained, nests_too_deeply, unreadable
 
 __all__ = [
     "HEBI_CONFIG",
+    "Foreign",
     "KeyFrames",
     "Loss",
     "NothingToDropError",

@@ -24,6 +24,11 @@ class Foreign(NamedTuple):
     reason: str
     hint: str
 
+    @property
+    def is_motion(self) -> bool:
+        """Whether it is a motion rather than a robot's description, or what has to be unpacked first."""
+        return self.reason == MOTION_FORMATS
+
 
 ROBOT_FORMATS, MOTION_FORMATS = (
     "robots are read from HRDF, SKEL and SDFormat",

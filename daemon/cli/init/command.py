@@ -72,8 +72,8 @@ def init(
     if target.exists() and not force and (yes or not typer.confirm(question)):
         hint = "name another folder, or --force it; docs/init.md says how to add a robot"
         raise FormatError([Problem(str(target), 0, "exists already", "it would be replaced", hint)])
-    models, motion_folders = about.look_into(folder)
-    described = about.describe(questions, folder, models, "none" if joints else model)
+    files = about.look_into(folder)
+    described = about.describe(questions, files, "none" if joints else model)
     default = re.sub(r"[^A-Za-z0-9_-]+", "_", described.name if described else "robot")
     name = questions.ask("its name, in topics and on the command line", default, robot_name, "--robot", robot)
     driver = driver or ("dynamixel" if port else None)
@@ -82,10 +82,10 @@ def init(
     kind = hardware.choose_driver(questions, found, driver, len(described.joints) if described else 1)
     options: dict[str, Any] = {"model": described.model} if described else {}
     named, given = hardware.joint_names(found, kind), joints or ",".join(pairs) or None
-    moving = described.joints if described else about.ask_joints(questions, named, motion_folders, given)
+    moving = described.joints if described else about.ask_joints(questions, files, named, model, given)
     assigned, are_guessed = hardware.assign(questions, kind, found, pairs, moving)
     options["driver"] = hardware.driver_options(kind, assigned)
-    options["motions"] = about.ask_motions(questions, folder, motion_folders, motions)
+    options["motions"] = about.ask_motions(questions, folder, files.motions, motions)
     options["approach"] = {"velocity": 0.5, "acceleration": 1.0}
     if described:
         options["joints"] = {joint: {"actuator": "none"} for joint in described.followers if assigned}

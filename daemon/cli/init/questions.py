@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import typer
 
-from motiond.formats import FormatError, load_motions, load_robots
+from motiond.formats import FormatError, Problem, load_motions, load_robots
+from motiond.formats.io import foreign_format, open_regular
 from motiond.formats.registry import MOTIONS, ROBOTS
 from motiond.text import printable
 
@@ -21,11 +24,19 @@ from ...joints import build_joint_map
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from motiond.formats.io import Foreign
+
 NONE = "none"
 T = TypeVar("T")
 DEEPEST = 3
 LOCAL_BROKER = ("127.0.0.1", 1883)
 LOOK_S = 0.5
+FOREIGN_SUFFIX = re.compile(
+    r"\.(bag|body|bvh|csv|db3|erb|jinja2?|json|mcap|mot|motion|npy|pos|sto|tsv|txt|urdf|usda?|wrl|xacro|xml|ya?ml)",
+    re.IGNORECASE,
+)
+MOST_LOOKED_INTO = 1000
+HEAD_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +63,7 @@ class Questions:
 
         if given is not None or self.yes:
             return checked(default if given is None else given)
-        shown = f"{question} [{printable(default)}]"
+        shown = f"{question} [{printable(default)}]" if default else question
         answer: T = typer.prompt(shown, default=default, show_default=False, value_proc=checked)
         return answer
 
@@ -76,8 +87,17 @@ class Described(NamedTuple):
     followers: list[str]
 
 
-def look_into(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the robot descriptions in a folder, and those with motions; hidden ones are left out."""
+class Folder(NamedTuple):
+    """What is in a folder: descriptions, folders of motions, and where these lack, files of other formats."""
+
+    path: Path
+    models: list[Path]
+    motions: list[Path]
+    foreign: dict[Foreign, list[Path]]
+
+
+def look_into(folder: Path) -> Folder:
+    """Return what is in a folder; hidden files are left out."""
     of_robots, of_motions = (
         {suffix for one in kind.formats() for suffix in one.SUFFIXES} for kind in (ROBOTS, MOTIONS)
     )
@@ -88,18 +108,27 @@ def look_into(folder: Path) -> tuple[list[Path], list[Path]]:
         if not any(part.startswith(".") or part != printable(part) for part in file.relative_to(folder).parts)
     ]
     models = [file for file in files if file.suffix.lower() in of_robots]
-    return models, [*dict.fromkeys(file.parent for file in files if file.suffix.lower() in of_motions)]
+    motions = [*dict.fromkeys(file.parent for file in files if file.suffix.lower() in of_motions)]
+    foreign: dict[Foreign, list[Path]] = {}
+    others = (file for file in files if FOREIGN_SUFFIX.fullmatch(file.suffix))
+    for file in () if models and motions else islice(others, MOST_LOOKED_INTO):
+        with suppress(OSError), open_regular(file) as stream:
+            found = foreign_format(stream.read(HEAD_BYTES))
+            if found and (not models or found.is_motion):
+                foreign.setdefault(found, []).append(file)
+    return Folder(folder, models, motions, foreign)
 
 
-def describe(
-    questions: Questions, folder: Path, models: Sequence[Path], file: str | None
-) -> Described | None:
+def describe(questions: Questions, folder: Folder, file: str | None) -> Described | None:
     """Return the robot's description; None where joints are listed instead."""
-    if file is None and not models:
-        typer.echo(f"no robot description is in {folder}; joints are listed instead")
+    for foreign, files in folder.foreign.items():
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        typer.echo(f"{files[0]}{more}: {'; '.join(foreign)}")
+    if file is None and not folder.models:
+        typer.echo(f"no robot description is in {folder.path}; joints are listed instead")
         return None
     if file is None:
-        choices = {str(one.relative_to(folder)): str(one) for one in models} | {NONE: NONE}
+        choices = {str(one.relative_to(folder.path)): str(one) for one in folder.models} | {NONE: NONE}
         file = choices[questions.choose("the robot's description", list(choices), "--model")]
     if file == NONE:
         return None
@@ -110,20 +139,29 @@ def describe(
     columns = build_joint_map(name, robots[name], {})
     followers = [columns.joints[mimic.joint] for mimic in columns.mimics]
     joints = [joint for joint in columns.joints if joint not in followers]
-    model = {"file": os.path.relpath(path, folder.resolve()), "name": name}
+    model = {"file": os.path.relpath(path, folder.path.resolve()), "name": name}
     return Described(name, model["file"] if len(names) == 1 else model, joints, followers)
 
 
 def ask_joints(
-    questions: Questions, actuated: Sequence[str], folders: Sequence[Path], given: str | None
+    questions: Questions, folder: Folder, actuated: Sequence[str], model: str | None, given: str | None
 ) -> list[str]:
-    """Return the joints of a robot without a description: as motions name them, or after its actuators."""
+    """Return the joints of a robot without a description: as motions name them, or after its actuators.
+
+    `model`: as given. Nothing is invented: where nobody can be asked, and nothing names joints or a file of
+    another format describes the robot, FormatError is raised.
+    """
     named: Sequence[str] = ()
-    for file in (file for folder in folders for file in sorted(folder.iterdir())):
+    for file in (file for place in folder.motions for file in sorted(place.iterdir())):
         with suppress(FormatError):  # also for what is no motion; the check of the configuration reports it
             named = named or load_motions(file)[0].joint_names or ()
-    default = named if named and len(named) == len(actuated or named) else actuated or ["joint1"]
-    return questions.ask("its joints, in their order", ",".join(default), _names_of, "--joints", given)
+    default = named if named and len(named) == len(actuated or named) else actuated
+    described = model is None and not all(foreign.is_motion for foreign in folder.foreign)
+    if questions.yes and given is None and (described or not default):
+        reason = "--yes invents no robot" if described else "nothing names its joints"
+        hint = "name --model or --joints; `motiond config example` lays down a robot to try"
+        raise FormatError([Problem(str(folder.path), 0, "has no robot description", reason, hint)])
+    return questions.ask("its joints, in their order", ",".join(default), _joint_names, "--joints", given)
 
 
 def ask_limits(questions: Questions, joints: Sequence[str]) -> dict[str, dict[str, dict[str, float]]]:
@@ -162,6 +200,13 @@ def ask_broker(questions: Questions, given: str | None) -> str:
     with suppress(OSError), socket.create_connection(LOCAL_BROKER, timeout=LOOK_S):
         default = f"mqtt://{LOCAL_BROKER[0]}"
     return questions.ask("the broker: embedded, or mqtt://host[:port]", default, read, "--broker", given)
+
+
+def _joint_names(text: str) -> list[str]:
+    names = _names_of(text)
+    if not all(names):
+        raise ValueError("a joint has no name; every joint needs one; write A,B,…")
+    return names
 
 
 def _names_of(text: str) -> list[str]:

@@ -442,7 +442,72 @@ def test_hidden_folders_and_names_that_cannot_be_written_are_not_looked_into(tmp
         (tmp_path / place / "arm.hrdf").touch()
         (tmp_path / place / "nod.SEQ").touch()
     (tmp_path / "fine" / "li\u2028ne.seq").touch()
-    assert look_into(tmp_path) == ([tmp_path / "fine" / "arm.hrdf"], [tmp_path / "fine"])
+    found = look_into(tmp_path)
+    assert (found.models, found.motions) == ([tmp_path / "fine" / "arm.hrdf"], [tmp_path / "fine"])
+
+
+URDF = "<robot name='arm'><link name='base'/></robot>"
+NO_ROBOT = "name --model or --joints; `motiond config example` lays down a robot to try"
+
+
+@pytest.mark.parametrize("options", [["--yes"], []])
+def test_what_is_there_instead_of_a_description_is_named_with_a_way_on(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("models").mkdir()
+    Path("models", "arm.urdf").write_text(URDF)
+    for name in ("walk", "wave"):
+        Path(f"{name}.csv").write_text("time,hip\n0,0.5\n")
+    answer(monkeypatch)
+    code, out, err = run_here(capsys, "init", *options, *CLOSED)
+    assert out.splitlines()[:3] == [
+        (
+            "walk.csv and 1 more: is CSV, a table, with times in its column 'time'; motions are read from "
+            ".seq and XMDI; write it as .seq, in rad and m: "
+            "`dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
+        ),
+        (
+            "models/arm.urdf: is URDF; robots are read from HRDF, SKEL and SDFormat; "
+            "convert it: `gz sdf -p arm.urdf > arm.sdf`"
+        ),
+        "no robot description is in .; joints are listed instead",
+    ]
+    if options:
+        assert err == f".: has no robot description; --yes invents no robot; {NO_ROBOT}\n"
+    assert (code, Path("motiond.yaml").exists()) == (2, False)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_no_robot_is_invented_where_another_format_describes_it(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    named: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """Limits would be invented, though joints are named by a motion."""
+    (tmp_path / "arm.urdf").write_text(URDF)
+    if named:
+        write_seq(tmp_path / "nod.seq", sweep(0.5), ("shoulder",), 200)
+    code, _, err = run_here(capsys, "init", tmp_path, "--yes", *CLOSED)
+    assert (code, err) == (2, f"{tmp_path}: has no robot description; --yes invents no robot; {NO_ROBOT}\n")
+    run_here(capsys, "init", tmp_path, "--yes", "--joints", "shoulder", *CLOSED)
+    assert [*load_settings(tmp_path / "motiond.yaml").robots["robot"].joints] == ["shoulder"]
+
+
+def test_no_joint_is_invented(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, err = run_here(capsys, "init", tmp_path, "--yes", *CLOSED)
+    message = f"{tmp_path}: has no robot description; nothing names its joints; {NO_ROBOT}\n"
+    assert (code, err, of_this_test(tmp_path)) == (2, message, [])
+    asked = answer(monkeypatch, "", "", "hip,,knee", "hip,knee", *[""] * 10)
+    code, out, _ = run_here(capsys, "init", tmp_path, *CLOSED)
+    assert (code, asked[1]) == (0, "its joints, in their order")
+    assert out.count("Error: a joint has no name; every joint needs one; write A,B,…\n") == 2
+    assert [*load_settings(tmp_path / "motiond.yaml").robots["robot"].joints] == ["hip", "knee"]
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
