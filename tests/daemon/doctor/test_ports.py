@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from motiond.daemon.doctor import ports
 from motiond.daemon.doctor.machine import user_name
 from motiond.daemon.doctor.ports import check_ports
 from motiond.daemon.doctor.report import Check, Verdict
+from motiond.daemon.stream.locks import address_of
 from motiond.drivers.port_access import Rights
 from tests.daemon.doctor.machines import machine
 
@@ -124,7 +126,8 @@ def test_another_program_on_a_port_is_named(tmp_path: Path, port: Path) -> None:
 
 
 def test_a_port_that_motiond_drives_is_as_it_should_be(tmp_path: Path, port: Path) -> None:
-    held = f"0000000000000000: 00000002 00000000 00010000 0001 01 123 @motiond:serial:{port}\n"
+    name = os.fsdecode(address_of(f"serial:{port}")).replace("\0", "@")
+    held = f"0000000000000000: 00000002 00000000 00010000 0001 01 123 {name}\n"
     asked = machine(tmp_path, {"proc/net/unix": SOCKETS + held})
     opened_by(asked.proc, 4711, port, "motiond stream arm")
     use, _ = check_ports(devices(port), asked)
