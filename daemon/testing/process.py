@@ -19,7 +19,7 @@ from motiond.client import NoAnswer, sync
 from .failures import DaemonEnded, NotInTime
 from .reports import LOOK_S, SUBJECTS, Reports
 from .simulated import command_log, read_settings, simulated, wrong_configuration
-from .traces import read_command_log
+from .traces import count_commands, read_command_log
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,7 +143,7 @@ class MotiondDaemon:
         except NoAnswer:
             return False
         stream = self.client.reports(*SUBJECTS, every=True)
-        self.reports = self._connections.enter_context(Reports(stream))
+        self.reports = self._connections.enter_context(Reports(stream, self.commands))
         self._connections.enter_context(stream)
         return True
 
@@ -203,7 +203,7 @@ class MotiondDaemon:
 
     def _latest_states(self) -> list[dict[str, Any]]:
         """Return the latest state of every robot that has reported one."""
-        return [state.data for robot in self.robots for state in self.reports.of(robot, "state")[-1:]]
+        return [state for robot in self.robots for state in self.reports.of(robot, "state")[-1:]]
 
     # -- serving several tests ------------------------------------------------------------------------------
 
@@ -218,9 +218,13 @@ class MotiondDaemon:
         at_rest = all(state["state"] == "idle" and not state["goal_id"] for state in states)
         return not self.spent and self._exit_code() is None and at_rest
 
+    def commands(self, robot: str) -> int:
+        """Return how many commands a robot's driver has received."""
+        return count_commands(command_log(self._scratch, robot))
+
     def setpoints(self, robot: str) -> tuple[Floats, tuple[str, ...]]:
         """Return all commands to a robot's driver, one a row, and the names of its actuators."""
-        description = self.reports.of(robot, "description")[-1].data
+        description = self.reports.of(robot, "description")[-1]
         return read_command_log(command_log(self._scratch, robot)), tuple(description["actuators"])
 
 

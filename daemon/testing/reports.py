@@ -6,7 +6,7 @@ import threading
 import time
 from collections import defaultdict
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from motiond.client import ConnectionLost
 
@@ -22,13 +22,6 @@ SUBJECTS = ("description", "state", "result", "event", "telemetry")
 RETAINED = frozenset({"description", "state"})
 
 
-class Received(NamedTuple):
-    """The data of a report, and when it arrived, as `time.monotonic()`."""
-
-    at_s: float
-    data: dict[str, Any]
-
-
 class Reports:
     """All reports on `SUBJECTS` since the test began, by robot and subject; a thread receives them.
 
@@ -36,10 +29,19 @@ class Reports:
     ----------
     stream : iterable of Report
         Its end, or the end of the connection, ends the thread.
+    commands : callable
+        Returns how many commands a robot's driver has received.
+
+    Attributes
+    ----------
+    ends : dict
+        How many there were when a goal's result arrived, by `goal_id`.
     """
 
-    def __init__(self, stream: Iterable[Report]) -> None:
-        self._received: defaultdict[tuple[str, str], list[Received]] = defaultdict(list)
+    def __init__(self, stream: Iterable[Report], commands: Callable[[str], int]) -> None:
+        self.ends: dict[str, int] = {}
+        self._commands = commands
+        self._received: defaultdict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
         self._changed = threading.Condition()
         self._thread = threading.Thread(
             target=self._receive, args=(stream,), name="motiond.reports", daemon=True
@@ -60,11 +62,13 @@ class Reports:
     def add(self, report: Report) -> None:
         """Keep a report."""
         with self._changed:
-            self._received[report.robot, report.subject].append(Received(time.monotonic(), report.data))
+            if report.subject == "result":
+                self.ends[report.data["goal_id"]] = self._commands(report.robot)
+            self._received[report.robot, report.subject].append(report.data)
             self._changed.notify_all()
 
-    def of(self, robot: str, subject: str) -> list[Received]:
-        """Return all reports of a robot on a subject, oldest first."""
+    def of(self, robot: str, subject: str) -> list[dict[str, Any]]:
+        """Return the data of all reports of a robot on a subject, oldest first."""
         with self._changed:
             return list(self._received[robot, subject])
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from motiond.client import NoAnswer, Refused, Result
 
 from .failures import MotiondFailure, NotInTime, RequestRefused
-from .traces import Trace, setpoint_series, telemetry_series
+from .traces import Series, Trace, setpoint_series, telemetry_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from .process import MotiondDaemon
-    from .reports import Received
 
     T = TypeVar("T")
 
@@ -32,6 +30,7 @@ STATES = (
 )
 ANSWER_S, STATE_S, RESULT_S, FREE_S, EXIT_S = 30.0, 5.0, 60.0, 30.0, 1.0
 HOLDER = "pytest"
+BEGINNING = frozenset({"play", "goto"})
 
 
 class Goal:
@@ -40,13 +39,13 @@ class Goal:
     Attributes
     ----------
     goal_id : str
-    sent_s : float
-        The time of the request, as `time.monotonic()`.
+    commands, samples : int
+        How many commands and samples of telemetry there were before the request.
     """
 
-    def __init__(self, robot: MotiondRobot, goal_id: str, sent_s: float) -> None:
+    def __init__(self, robot: MotiondRobot, goal_id: str, commands: int, samples: int) -> None:
         self.goal_id = goal_id
-        self.sent_s = sent_s
+        self.commands, self.samples = commands, samples
         self._robot = robot
 
     def result(self, timeout_s: float = RESULT_S) -> Result:
@@ -55,12 +54,11 @@ class Goal:
         robot = self._robot
         ended = robot.wait(self.ended, timeout_s, f"no result of goal {self.goal_id}")
         robot.wait(self._is_over, FREE_S, f"goal {self.goal_id} has a result and is still active")
-        return Result.of(ended.data)
+        return Result.of(ended)
 
-    def ended(self) -> Received | None:
+    def ended(self) -> dict[str, Any] | None:
         """Return the report of the result, or None if it has not arrived."""
-        results = self._robot.messages("result")
-        return next((report for report in results if report.data["goal_id"] == self.goal_id), None)
+        return self._robot.result_of(self.goal_id)
 
     def _is_over(self) -> bool | None:
         return self._robot.state["goal_id"] != self.goal_id or None
@@ -94,8 +92,9 @@ class MotiondRobot:
         """Send any request of `docs/mqtt.md` and return the `data` of its answer.
 
         Where control is required and no client has it, the test acquires it until its end.
-        `expect_state` takes into account what is reported from here on. After a request of a fault, the
-        daemon serves no further test.
+        `expect_state` takes into account what is reported from here on: after a `play` or `goto`, from where
+        that has begun, for which this waits unless it is queued. After a request of a fault, the daemon
+        serves no further test.
         """
         __tracebackhide__ = True
         self.daemon.check()
@@ -110,6 +109,8 @@ class MotiondRobot:
         self.daemon.spent |= verb == "fault"
         if "state" in data:
             self._await_report(data["state"])
+        elif verb in BEGINNING and "queued" not in data:
+            self._await_begin(verb, data["goal_id"])
         return data
 
     def release_control(self) -> None:
@@ -133,9 +134,21 @@ class MotiondRobot:
         first = max(0, self._since - 1)
 
         def find() -> bool | None:
-            return any(report["state"] == state for report in self._payloads("state")[first:]) or None
+            return any(report["state"] == state for report in self.messages("state")[first:]) or None
 
         self.wait(find, ANSWER_S, f"'{state}' was not reported")
+
+    def _await_begin(self, verb: str, goal_id: str) -> None:
+        """Wait until a goal has begun; states before that, which may arrive late, count no more."""
+        __tracebackhide__ = True
+
+        def find() -> int | None:
+            states = self.messages("state")
+            begun = (at for at in range(self._since, len(states)) if states[at]["goal_id"] == goal_id)
+            over = len(states) - 1 if self.result_of(goal_id) and not states[-1]["goal_id"] else None
+            return next(begun, over)
+
+        self._since = self.wait(find, ANSWER_S, f"{verb} did not begin")
 
     @overload
     def play(
@@ -164,15 +177,10 @@ class MotiondRobot:
             Further keys of the request `play`: `speed`, `loop`, `on_busy` and so on.
         """
         __tracebackhide__ = True
-        sent_s = time.monotonic()
+        commands, samples = self.daemon.commands(self.name), len(self.messages("telemetry"))
         data = self.request("play", motion=motion, **keys)
-        self.goal = goal = Goal(self, data["goal_id"], sent_s)
-        if "queued" not in data:
-            self.wait(lambda: goal.ended() or self._begun(goal), ANSWER_S, f"{motion} did not begin")
+        self.goal = goal = Goal(self, data["goal_id"], commands, samples)
         return goal.result(timeout_s) if wait else goal
-
-    def _begun(self, goal: Goal) -> dict[str, Any] | None:
-        return next((state for state in self._new_states() if state["goal_id"] == goal.goal_id), None)
 
     def pause(self) -> dict[str, Any]:
         """Slow down on the path, and return when the robot is at rest."""
@@ -200,38 +208,43 @@ class MotiondRobot:
     @property
     def state(self) -> dict[str, Any]:
         """The latest report of the robot's state."""
-        return self._payloads("state")[-1]
+        return self.messages("state")[-1]
 
     @property
     def events(self) -> list[dict[str, Any]]:
         """All events since the test began, oldest first."""
-        return self._payloads("event")
+        return self.messages("event")
 
     @property
     def result(self) -> Result | None:
         """The result of the last `play`; None until it has arrived."""
         ended = self.goal.ended() if self.goal else None
-        return Result.of(ended.data) if ended else None
+        return Result.of(ended) if ended else None
+
+    def result_of(self, goal_id: str) -> dict[str, Any] | None:
+        """Return the report of a goal's result; None until it has arrived."""
+        return next((one for one in self.messages("result") if one["goal_id"] == goal_id), None)
 
     def expect_state(self, state: str, timeout_s: float = STATE_S) -> dict[str, Any]:
         """Wait for a state and return the report of it.
 
         All reports since the last request count, so a short state is not missed; the next call starts at the
-        report that was found. If there was no report since the last request, the latest one counts.
+        report that was found. If there was no report since the last request, the latest one counts. While a
+        motion waits in the queue, the robot is not idle, even between two motions.
         """
         __tracebackhide__ = True
         if state not in STATES:
             raise MotiondFailure(f"{self.name}: no state '{state}'; there are {', '.join(STATES)}; name one")
         index = self.wait(lambda: self._index_of(state), timeout_s, f"not in state '{state}'")
         self._since = min(index, len(self.messages("state")) - 1)
-        return self._payloads("state")[index]
+        return self.messages("state")[index]
 
     def _index_of(self, state: str) -> int | None:
         """Return which report of this test is the first of a state that `expect_state` may find."""
-        reported = self._payloads("state")
+        reported = self.messages("state")
         first = min(self._since, len(reported) - 1)
-        indices = range(first, len(reported))
-        return next((index for index in indices if reported[index]["state"] == state), None)
+        found = (at for at in range(first, len(reported)) if reported[at]["state"] == state)
+        return next((at for at in found if state != "idle" or not reported[at]["queued"]), None)
 
     def expect_event(self, kind: str, containing: str = "", timeout_s: float = STATE_S) -> dict[str, Any]:
         """Wait for an event of a kind, with a text in its message, and return it."""
@@ -247,25 +260,36 @@ class MotiondRobot:
         """Return what was sent and measured from the last `play` up to its result, or up to now."""
         __tracebackhide__ = True
         if self.goal is None:
-            raise MotiondFailure(f"{self.name}: no trace; the test has not played anything; play first")
-        ended = self.goal.ended()
-        return self._trace_between(self.goal.sent_s, ended.at_s if ended else time.monotonic())
-
-    def _trace_between(self, begin_s: float, end_s: float) -> Trace:
+            problem = "no trace; the test has not played anything; play first, or read `feedback`"
+            raise MotiondFailure(f"{self.name}: {problem}")
         rows, actuators = self.daemon.setpoints(self.name)
-        rows = rows[(rows["time"] >= begin_s) & (rows["time"] <= end_s)]
-        joints = tuple(joint["name"] for joint in self._payloads("description")[-1]["joints"])
-        samples = [data for data in self._payloads("telemetry") if begin_s <= data["stamp_s"] <= end_s]
+        rows = rows[self.goal.commands : self.daemon.reports.ends.get(self.goal.goal_id)]
+        samples = self.messages("telemetry")[self.goal.samples :]
+        if len(
+            rows
+        ):  # both have times of the robot's clock, which is virtual where the configuration says so
+            begin_s, end_s = rows["time"][0], rows["time"][-1]
+            samples = [sample for sample in samples if begin_s <= sample["stamp_s"] <= end_s]
         return Trace(
             setpoint_series(actuators, rows),
             rows["enabled"],
-            telemetry_series(joints, samples, "reference"),
-            telemetry_series(joints, samples, "feedback"),
+            telemetry_series(self._joints(), samples, "reference"),
+            telemetry_series(self._joints(), samples, "feedback"),
         )
+
+    def feedback(self, timeout_s: float = STATE_S) -> Series:
+        """Wait for the next sample of telemetry and return what it has measured, whatever the robot does."""
+        __tracebackhide__ = True
+        known = len(self.messages("telemetry"))
+        find = lambda: self.messages("telemetry")[known:] or None  # noqa: E731 - of here
+        return telemetry_series(self._joints(), self.wait(find, timeout_s, "no telemetry")[:1], "feedback")
+
+    def _joints(self) -> tuple[str, ...]:
+        return tuple(joint["name"] for joint in self.messages("description")[-1]["joints"])
 
     # -- waiting --------------------------------------------------------------------------------------------
 
-    def messages(self, subject: str) -> list[Received]:
+    def messages(self, subject: str) -> list[dict[str, Any]]:
         """Return all reports of this test on a subject, such as `state`, oldest first."""
         return self.daemon.reports.of(self.name, subject)
 
@@ -283,16 +307,9 @@ class MotiondRobot:
             raise NotInTime(f"{self.name}: {failure} in {timeout_s:g} s; {self._account()}")
         return found
 
-    def _payloads(self, subject: str) -> list[dict[str, Any]]:
-        return [report.data for report in self.messages(subject)]
-
-    def _new_states(self) -> list[dict[str, Any]]:
-        """Return the reports of the state since the last request."""
-        return self._payloads("state")[self._since :]
-
     def _account(self) -> str:
         """Return the states since the last request in words."""
-        states = [_in_words(state) for state in (self._new_states() or [self.state])]
+        states = [_in_words(state) for state in (self.messages("state")[self._since :] or [self.state])]
         changes = [state for state, before in zip(states, [None, *states], strict=False) if state != before]
         return f"it was {', '.join(changes)}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Series:
     names : tuple of str
         The actuators or joints, one a column.
     time_s : ndarray, shape (rows,)
-        Times as of `time.monotonic()`.
+        Times of the robot's clock: `time.monotonic()`, or virtual time.
     position, velocity, effort : ndarray, shape (rows, columns)
     """
 
@@ -77,10 +77,21 @@ def read_command_log(path: Path) -> Floats:
     The file is NumPy's NEP 1, but its header states the number of rows only once it is closed.
     """
     with path.open("rb") as file:
-        npy.read_magic(file)
-        dtype = npy.read_array_header_1_0(file)[2]
+        dtype = _read_row_type(file)
         data = file.read()
     return np.frombuffer(data, dtype, len(data) // dtype.itemsize)
+
+
+def count_commands(path: Path) -> int:
+    """Return how many rows a log has now."""
+    with path.open("rb") as file:
+        dtype = _read_row_type(file)
+        return (path.stat().st_size - file.tell()) // int(dtype.itemsize)
+
+
+def _read_row_type(file: BinaryIO) -> Any:
+    npy.read_magic(file)
+    return npy.read_array_header_1_0(file)[2]
 
 
 def setpoint_series(actuators: tuple[str, ...], rows: Floats) -> Series:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pytest
 
 from motiond.client import NoAnswer, Refused, Report
@@ -12,6 +13,9 @@ from motiond.daemon.testing import robot as robot_module
 from motiond.daemon.testing.failures import DaemonEnded, NotInTime, RequestRefused
 from motiond.daemon.testing.reports import Reports
 from motiond.daemon.testing.robot import MotiondRobot
+from motiond.daemon.testing.traces import count_commands, read_command_log
+from motiond.drivers import ActuatorCommand
+from motiond.drivers.sim.command_log import CommandLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,29 +28,60 @@ def no_failure() -> None:
     """Find the daemon's process running."""
 
 
+def none_sent(_robot: str) -> int:
+    """Find no command to a driver."""
+    return 0
+
+
+def reports_of(*states: dict[str, Any]) -> Reports:
+    """Return a robot's reports of its state so far."""
+    reports = Reports([], none_sent)
+    for state in states:
+        report(reports, state)
+    return reports
+
+
+def whole(state: dict[str, Any]) -> dict[str, Any]:
+    return {"message": "", "goal_id": None, "queued": 0, **state}
+
+
+def report(reports: Reports, state: dict[str, Any]) -> None:
+    reports.add(Report("arm", "state", whole(state)))
+
+
+def arriving(reports: Reports, *later: Report) -> None:
+    """Let another report arrive wherever one is waited for, as a thread does otherwise."""
+    wait, coming = reports.wait, [*later]
+
+    def waits(find: Callable[[], Any], timeout_s: float, check: Callable[[], None]) -> Any:
+        while (found := find()) is None and coming:
+            reports.add(coming.pop(0))
+        return wait(find, timeout_s, check) if found is None else found
+
+    reports.wait = waits  # type: ignore[method-assign] # of this one
+
+
 def robot_of(
-    reports: Reports, request: Callable[..., dict[str, Any]], check: Callable[[], None] = no_failure
+    reports: Reports,
+    request: Callable[..., dict[str, Any]],
+    check: Callable[[], None] = no_failure,
+    **daemon_has: Any,
 ) -> MotiondRobot:
     """Return a robot whose client acts as `request` does."""
     client = SimpleNamespace(robot=lambda name: SimpleNamespace(name=name, request=request))
-    daemon = SimpleNamespace(client=client, reports=reports, spent=False, check=check)
+    daemon = SimpleNamespace(client=client, reports=reports, spent=False, check=check, **daemon_has)
     return MotiondRobot(cast("Any", daemon), "arm")
 
 
 def scripted_robot(before: list[str], states: list[str], answer: str) -> MotiondRobot:
     """Return a robot that reports some states before a request, and some before the answer to it."""
-    reports = Reports([])
-
-    def report(state: str) -> None:
-        reports.add(Report("arm", "state", {"state": state, "message": "", "goal_id": None}))
+    reports = reports_of(*({"state": state} for state in before))
 
     def request(*_: object, **__: object) -> dict[str, Any]:
         for state in states:
-            report(state)
+            report(reports, {"state": state})
         return {"state": answer}
 
-    for state in before:
-        report(state)
     return robot_of(reports, request)
 
 
@@ -82,6 +117,114 @@ def test_a_state_that_passed_since_the_request_is_found_once() -> None:
         robot.expect_state("stopping", timeout_s=BRIEF_S)
 
 
+IDLE, LATE = {"state": "idle"}, {"state": "idle", "torque": True}
+BEGUN, OTHER = ({"state": "playing", "goal_id": goal} for goal in ("g", "before"))
+
+
+@pytest.mark.parametrize("verb", ["goto", "play"])
+def test_idle_after_a_motion_was_asked_for_is_idle_after_that_motion(verb: str) -> None:
+    """A state from before it, such as torque that has been switched on, may be reported after its answer."""
+    reports = reports_of(IDLE)
+    robot = robot_of(reports, lambda *_, **__: {"goal_id": "g", "approach_s": 0.5})
+    arriving(reports, *(Report("arm", "state", whole(state)) for state in (LATE, OTHER, LATE, BEGUN)))
+    robot.request(verb)
+    with pytest.raises(NotInTime, match=r"^arm: not in state 'idle' in 0.05 s; it was playing$"):
+        robot.expect_state("idle", timeout_s=BRIEF_S)
+    report(reports, {**IDLE, "sequence": 6})
+    assert robot.expect_state("idle", timeout_s=BRIEF_S)["sequence"] == 6
+
+
+def test_a_motion_that_is_over_before_any_report_of_it_counts_as_begun() -> None:
+    reports = reports_of(IDLE)
+
+    def request(*_: object, **__: object) -> dict[str, Any]:
+        reports.add(Report("arm", "result", {"goal_id": "g"}))
+        return {"goal_id": "g"}
+
+    robot = robot_of(reports, request)
+    robot.request("goto")
+    assert robot.expect_state("idle", timeout_s=BRIEF_S)["state"] == "idle"
+
+
+def test_a_motion_that_does_not_begin_fails_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(robot_module, "ANSWER_S", BRIEF_S)
+    robot = robot_of(reports_of(IDLE), lambda *_, **__: {"goal_id": "g"})
+    with pytest.raises(NotInTime) as caught:
+        robot.request("goto")
+    assert str(caught.value) == "arm: goto did not begin in 0.05 s; it was idle"
+
+
+def test_a_robot_is_not_idle_while_motions_wait() -> None:
+    """A queued motion is not waited for, as another one plays."""
+    reports = reports_of(OTHER)
+    robot = robot_of(reports, lambda *_, **__: {"goal_id": "g", "queued": 1})
+    robot.request("play")
+    assert robot.expect_state("playing")["goal_id"] == "before"
+    for state in ({**IDLE, "queued": 1}, BEGUN, IDLE):
+        report(reports, state)
+    robot.expect_state("idle")
+    assert robot._since == 3
+
+
+def test_feedback_is_the_next_sample_that_is_measured() -> None:
+    reports = reports_of(IDLE)
+    joints = [{"name": "shoulder"}, {"name": "elbow"}]
+    reports.add(Report("arm", "description", {"joints": joints}))
+
+    def sample(elbow: float) -> Report:
+        measured = {"position": [0.0, elbow], "velocity": [0.0, 0.1], "effort": [None, 2.0]}
+        return Report("arm", "telemetry", {"stamp_s": elbow, "feedback": measured})
+
+    reports.add(sample(1.0))
+    robot = robot_of(reports, lambda *_, **__: {})
+    with pytest.raises(NotInTime, match=r"^arm: no telemetry in 0.05 s; it was idle$"):
+        robot.feedback(timeout_s=BRIEF_S)
+    arriving(reports, sample(2.0), sample(3.0))
+    measured = robot.feedback()
+    assert measured.of("elbow").position == pytest.approx(2.0)
+    assert np.isnan(measured.of("shoulder").effort)
+
+
+@pytest.mark.parametrize("start_s", [0.0, 5e6], ids=["virtual", "monotonic"])
+def test_a_trace_is_of_one_goal_whatever_the_clock_shows(tmp_path: Path, start_s: float) -> None:
+    log, command = CommandLog(tmp_path / "arm.npy", 1), ActuatorCommand(1)
+    reports = Reports([], lambda _robot: count_commands(tmp_path / "arm.npy"))
+    reports.add(Report("arm", "description", {"joints": [{"name": "elbow"}]}))
+
+    def tick(number: int) -> None:
+        """Send a command, and report what was measured meanwhile."""
+        time_s = start_s + number / 100.0
+        command.values[:] = number
+        log.append(time_s, command, enabled=True)
+        told = {kind: [float(number)] for kind in ("position", "velocity", "effort")}
+        measured = {"stamp_s": time_s, "reference": told, "feedback": told}
+        reports.add(Report("arm", "telemetry", measured))
+
+    def request(*_: object, **__: object) -> dict[str, Any]:
+        for number in range(3, 7):
+            tick(number)
+        report(reports, BEGUN)
+        reports.add(Report("arm", "result", {"goal_id": "g", "code": "SUCCESSFUL"}))
+        report(reports, IDLE)
+        return {"goal_id": "g"}
+
+    for number in range(3):
+        tick(number)
+    logs: dict[str, Any] = {
+        "commands": lambda name: count_commands(tmp_path / f"{name}.npy"),
+        "setpoints": lambda name: (read_command_log(tmp_path / f"{name}.npy"), ("servo",)),
+    }
+    robot = robot_of(reports, request, **logs)
+    assert robot.play("wave").code == "SUCCESSFUL"
+    for number in range(7, 9):
+        tick(number)
+    log.close()
+    trace = robot.trace()
+    for series in (trace.setpoints, trace.reference, trace.feedback):
+        assert series.position[:, 0].tolist() == [3.0, 4.0, 5.0, 6.0]
+        assert series.time_s.tolist() == [start_s + number / 100.0 for number in range(3, 7)]
+
+
 def failing(error: Exception) -> Callable[..., dict[str, Any]]:
     def request(*_: object, **__: object) -> dict[str, Any]:
         raise error
@@ -92,7 +235,7 @@ def failing(error: Exception) -> Callable[..., dict[str, Any]]:
 def test_a_refusal_fails_the_test_with_its_code_and_data() -> None:
     refused = failing(Refused("BUSY", "arm/play: busy; it plays", {"goal_id": "x"}))
     with pytest.raises(RequestRefused) as caught:
-        robot_of(Reports([]), refused).request("play", motion="wave")
+        robot_of(reports_of(), refused).request("play", motion="wave")
     assert (str(caught.value), caught.value.code) == ("BUSY: arm/play: busy; it plays", "BUSY")
     assert caught.value.data == {"goal_id": "x"}
 
@@ -100,7 +243,7 @@ def test_a_refusal_fails_the_test_with_its_code_and_data() -> None:
 def test_a_daemon_that_does_not_answer_fails_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(robot_module, "EXIT_S", BRIEF_S)
     with pytest.raises(NotInTime, match=r"^arm: no answer in 30 s; look at its log$"):
-        robot_of(Reports([]), failing(NoAnswer("arm: no answer in 30 s; look at its log"))).stop()
+        robot_of(reports_of(), failing(NoAnswer("arm: no answer in 30 s; look at its log"))).stop()
 
 
 def test_a_daemon_that_ends_instead_of_an_answer_is_named(tmp_path: Path) -> None:
@@ -111,16 +254,17 @@ def test_a_daemon_that_ends_instead_of_an_answer_is_named(tmp_path: Path) -> Non
         raise DaemonEnded(tmp_path / "arm.yaml", -9)
 
     running = checks()
-    robot = robot_of(Reports([]), failing(NoAnswer("lost")), lambda: next(running))
+    robot = robot_of(reports_of(), failing(NoAnswer("lost")), lambda: next(running))
     with pytest.raises(DaemonEnded):
         robot.stop()
 
 
 def test_a_test_begins_with_the_latest_of_what_lasts_alone() -> None:
     subjects = ("state", "state", "event", "telemetry", "result", "description")
-    reports = Reports(Report("arm", subject, {"number": number}) for number, subject in enumerate(subjects))
+    told = ({"number": number, "goal_id": "g"} for number in range(len(subjects)))
+    reports = Reports(map(Report, ["arm"] * len(subjects), subjects, told), none_sent)
     with reports:
         pass
     reports.forget()
-    kept = {subject: [one.data["number"] for one in reports.of("arm", subject)] for subject in subjects}
+    kept = {subject: [one["number"] for one in reports.of("arm", subject)] for subject in subjects}
     assert kept == {"state": [1], "event": [], "telemetry": [], "result": [], "description": [5]}

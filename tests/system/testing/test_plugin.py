@@ -118,7 +118,7 @@ HELD = []
         ),
         (
             lambda robot: robot.trace(),
-            "arm: no trace; the test has not played anything; play first",
+            "arm: no trace; the test has not played anything; play first, or read `feedback`",
         ),
     ],
 )
