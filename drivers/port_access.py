@@ -87,10 +87,12 @@ def why_denied(port: Path, rights: Rights, user: str, group: str) -> tuple[str, 
         return reason, f"start the container with --device {port}"
     if not rights.is_for_group:
         kernel = re.sub(r"\d+$", "*", port.resolve().name)
-        rule = f'KERNEL=="{kernel}", GROUP="{group}", MODE="0660"'
+        rule = f'add a udev rule, KERNEL=="{kernel}", GROUP="{group}", MODE="0660"'
+        if kernel == "*":  # /dev/pts/3, of which udev knows nothing: the rule would be for all devices
+            rule = "run motiond as its owner"
         whose = "root" if rights.group_id == ROOT else rights.group or rights.group_id
         reason = f"its mode is {rights.mode:04o} and its group {whose}; no group of users may open it"
-        return reason, f"add a udev rule, {rule}; or give it to the container with --device {port}"
+        return reason, f"{rule}; or give it to the container with --device {port}"
     if rights.group is None:
         reason = f"its group {rights.group_id} may, and has no name here"
         return reason, f"start the container with --group-add {rights.group_id}"

@@ -28,6 +28,11 @@ def test_it_reports_who_may_and_what_helps_and_no_user_gets_the_group_root(
     assert why_denied(PORT, rights, "ana", "dialout") == (reason, hint)
 
 
+def test_a_terminal_gets_no_rule_for_all_devices() -> None:
+    _, hint = why_denied(Path("/dev/pts/3"), Rights(0o600, 0, "root", **ANOTHER_S), "ana", "dialout")
+    assert hint == "run motiond as its owner; or give it to the container with --device /dev/pts/3"
+
+
 @pytest.mark.parametrize("mode", [0o600, 0o660, 0o640])
 def test_the_rights_are_those_of_the_file(tmp_path: Path, mode: int) -> None:
     port = tmp_path / "ttyUSB0"
