@@ -13,9 +13,10 @@ import struct
 from abc import abstractmethod
 from array import array
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from motiond.local import Impostor, connected, holder_of, peer_of
+from motiond.tls import why_distrusted
 
 from .errors import ConnectionLost, NoAnswer
 from .reports import Report
@@ -233,6 +234,11 @@ class HttpTransport(MessageTransport):
                         opening.reschedule(None)
         except aiohttp.WSServerHandshakeError as error:
             reason = "the token is missing or wrong; pass token=" if error.status == 401 else error.message
+            raise NoAnswer(f"{self.place}: no connection to the daemon; {reason}") from error
+        except aiohttp.ClientConnectorCertificateError as error:
+            met = cast("ssl.SSLCertVerificationError", error.certificate_error)
+            is_set = self._ca_file is not None
+            reason = f"its certificate {why_distrusted(met, 'the URL', 'ca_file', is_set=is_set)}"
             raise NoAnswer(f"{self.place}: no connection to the daemon; {reason}") from error
         except (OSError, TimeoutError, aiohttp.ClientError) as error:
             reason = "nobody answers there; start the daemon, or correct the URL"

@@ -19,6 +19,8 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from motiond.tls import why_distrusted
+
 from .errors import ConnectionLost, NoAnswer
 from .reports import NEWEST_ONLY, Report
 from .target import ENCRYPTED, WEB_SOCKETS, Broker
@@ -362,7 +364,8 @@ def reason_of(error: BaseException, broker: Broker) -> str:
     """Return why there is no connection to a broker, and what to do."""
     met = error.__context__ if isinstance(error.__context__, OSError) else error  # aiomqtt names it so alone
     if isinstance(met, ssl.SSLCertVerificationError):
-        return f"the broker's certificate is not accepted ({met.verify_message}); name its authority's"
+        is_set = broker.ca_file is not None
+        return f"the broker's certificate {why_distrusted(met, 'the URL', 'ca_file', is_set=is_set)}"
     if isinstance(met, aiomqtt.MqttCodeError) and "protocol" in str(met.rc).lower():
         return f"the broker does not speak MQTT {broker.protocol}; name another protocol, 3.1.1 or 5"
     if isinstance(met, aiomqtt.MqttCodeError):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import socket
 import ssl
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import aiomqtt
 from paho.mqtt.client import WebsocketConnectionError
+
+from motiond.tls import why_distrusted
 
 from ...config.mqtt import ENCRYPTED
 
@@ -28,12 +29,6 @@ GONE = "the broker has hung up or gone, or the network has; it is looked for unt
 NEEDS_RETAINED = "motiond needs retained messages; allow them there (mosquitto: retain_available true)"
 NO_RETAINED_WILL = f"the broker takes connections, but hangs up on one with a retained will; {NEEDS_RETAINED}"
 
-# Why OpenSSL rejects a certificate (X509_V_ERR_…).
-_NOT_YET_VALID, _EXPIRED, _REVOKED = 9, 10, 23
-_OTHER_HOST = (62, 64)  # by name, by address
-_OF_ANOTHER_AUTHORITY = (2, 7, 18, 19, 20, 21)
-_WRONG_PURPOSE = (24, 25, 26, 37, 79)
-_TOO_WEAK = (66, 67, 68)
 _WANTS_CERTIFICATE = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE")
 
 
@@ -152,7 +147,10 @@ def _no_agreement(error: OSError, settings: MqttSettings) -> str:
 def _trouble_with_tls(error: OSError, settings: MqttSettings) -> str:
     """Return what failed while a connection was to be encrypted."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _distrust(error, settings)
+        is_set = settings.ca_file is not None
+        return (
+            f"the broker's certificate {why_distrusted(error, 'mqtt.broker', 'mqtt.ca_file', is_set=is_set)}"
+        )
     reason = (error.reason if isinstance(error, ssl.SSLError) else "") or ""
     if any(part in reason for part in _WANTS_CERTIFICATE) and settings.cert_file is None:
         return "the broker asks for a client certificate; set mqtt.cert_file and mqtt.key_file"
@@ -161,30 +159,6 @@ def _trouble_with_tls(error: OSError, settings: MqttSettings) -> str:
         return f"the broker refuses our certificate ({alert}); check mqtt.cert_file"
     plain = _scheme(settings).removesuffix("s")
     return f"there is no TLS on this port; write {plain}://, or name the port for TLS"
-
-
-def _distrust(error: ssl.SSLCertVerificationError, settings: MqttSettings) -> str:
-    """Return why the broker's certificate is not accepted, and what helps.
-
-    Of the clock it has the day alone: a message that differs each time would be logged each time.
-    """
-    code, problem = error.verify_code, error.verify_message
-    if code in _OF_ANOTHER_AUTHORITY:
-        hint = "name the certificate of its authority as mqtt.ca_file"
-        if settings.ca_file is not None:
-            hint = "mqtt.ca_file holds another authority's; name the one that has signed it"
-        return f"the broker's certificate is not trusted ({problem}); {hint}"
-    today = datetime.now(UTC).date()
-    reason = {
-        **dict.fromkeys(_OTHER_HOST, "is for another host; name the host in mqtt.broker as it is there"),
-        _NOT_YET_VALID: "is not valid yet; set this machine's clock, which is probably behind: "
-        f"it shows {today}; then it is taken by itself",
-        _EXPIRED: f"has expired; renew it, or set this machine's clock, which shows {today}",
-        _REVOKED: "is revoked; let the broker show another",
-        **dict.fromkeys(_TOO_WEAK, f"is too weak for this system ({problem}); renew it with a stronger key"),
-        **dict.fromkeys(_WRONG_PURPOSE, f"is not made for this ({problem}); issue one for a server"),
-    }
-    return f"the broker's certificate {reason.get(code, f'is not accepted ({problem}); issue it again')}"
 
 
 def _out_of_reach(error: OSError, settings: MqttSettings) -> str:

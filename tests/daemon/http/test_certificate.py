@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from motiond.client import NoAnswer, connect
 from motiond.daemon.config.certificates import of_chain
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http.security.certificate import PageCertificate
@@ -116,3 +117,16 @@ def test_one_that_ends_soon_is_named_once(files: tuple[Path, Path], caplog: pyte
     assert caplog.messages == [
         f"http: {files[0]}: the certificate expires in 0 days, on {ends:%Y-%m-%d}; renew it"
     ]
+
+
+async def test_a_client_is_told_what_is_wrong_with_the_certificate(
+    page: Site, files: tuple[Path, Path]
+) -> None:
+    with pytest.raises(NoAnswer) as caught:
+        async with connect(page.url):
+            pass
+    hint = "name the certificate of its authority as ca_file"
+    reason = f"its certificate is not trusted (self-signed certificate); {hint}"
+    assert str(caught.value) == f"{page.url}: no connection to the daemon; {reason}"
+    async with connect(page.url, ca_file=files[0]) as daemon:
+        assert await daemon.robots()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from motiond.client import Broker
+from motiond.client.mqtt import reason_of as client_reason_of
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.client.reasons import not_connected
 from tests.certificates import Authority
@@ -74,6 +76,8 @@ def test_each_certificate_that_is_not_accepted_is_reported_with_what_helps(
 ) -> None:
     error = met(authority.issue(begins, ends), authority.certificate, host)
     assert reason_of(error, ca_file=authority.certificate) == f"the broker's certificate {reason}"
+    of_client = client_reason_of(error, Broker("mqtts://localhost", ca_file=authority.certificate))
+    assert of_client == f"the broker's certificate {reason}".replace("mqtt.broker", "the URL")
 
 
 def test_where_an_authority_is_named_it_is_named_as_another_one(authority: Authority, tmp_path: Path) -> None:
@@ -83,12 +87,14 @@ def test_where_an_authority_is_named_it_is_named_as_another_one(authority: Autho
     assert line.startswith("the broker's certificate is not trusted (")
     assert line.endswith("); mqtt.ca_file holds another authority's; name the one that has signed it")
     assert reason_of(error).endswith("); name the certificate of its authority as mqtt.ca_file")
+    of_client = client_reason_of(error, Broker("mqtts://localhost"))
+    assert of_client.endswith("); name the certificate of its authority as ca_file")
 
 
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
-        (23, "is revoked; let the broker show another"),
+        (23, "is revoked; let the server show another"),
         (26, "is not made for this (words); issue one for a server"),
         (66, "is too weak for this system (words); renew it with a stronger key"),
         (68, "is too weak for this system (words); renew it with a stronger key"),

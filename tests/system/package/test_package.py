@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("client", "daemon", "drivers", "formats")
-OWN_FILES = {"__init__.py", "local.py", "text.py"}
+OWN_FILES = {"__init__.py", "local.py", "text.py", "tls.py"}
 DATA = {"catalog.yaml", "p.yaml", "x.yaml", "xmdi.xsd"}
 TIMEOUT_S = 240.0
 pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
