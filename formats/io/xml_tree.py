@@ -29,7 +29,8 @@ MOST_ATTRIBUTES = 1000
 LONGEST_NAME = 1000
 
 _IS_LONG = f"[string-length() > {LONGEST_NAME}]"
-_LONG_NAMES = etree.XPath(f"//@name{_IS_LONG} | //@tag{_IS_LONG} | //include/name/text(){_IS_LONG}")
+_LONG_NAMES = etree.XPath(f"//@name{_IS_LONG} | //@tag{_IS_LONG}")
+_LONG_TEXTS = etree.XPath(f"//include/name{_IS_LONG}")
 _CROWDED = etree.XPath(f"(//*[@*[{MOST_ATTRIBUTES + 1}]])[1]")
 
 
@@ -107,13 +108,12 @@ def _refuse_crowded(root: Xml, problems: Problems) -> None:
 
 
 def _refuse_long_names(root: Xml, problems: Problems) -> None:
-    long_names = cast("list[Any]", _LONG_NAMES(root))
-    for text in long_names:
-        xml, kind = text.getparent(), text.attrname or "name"
-        named = xml if text.is_attribute else xml.getparent()
-        what = f"the {kind} of <{named.tag}> has {len(text)} characters"
+    names = [(text.getparent(), text.attrname, text) for text in cast("list[Any]", _LONG_NAMES(root))]
+    texts = [(xml.getparent(), "name", xml.xpath("string()")) for xml in cast("list[Any]", _LONG_TEXTS(root))]
+    for xml, kind, text in (*names, *texts):
+        what = f"the {kind} of <{xml.tag}> has {len(text)} characters"
         problems.add(line_of(xml), what, f"it has at most {LONGEST_NAME}", "shorten it")
-    if long_names:
+    if names or texts:
         problems.raise_if_any()
 
 
