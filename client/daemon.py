@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from .errors import ClientError, ConnectionLost, NoAnswer, Refused
 from .reports import RETAINED, Report, Result, Stream, refuse_unknown
-from .transport import GROUP, STOPS, UNEXPIRING, Deadline, data_of
+from .transport import FIRST_WAIT_S, GROUP, STOPS, UNEXPIRING, Deadline, data_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -210,7 +210,7 @@ class Daemon:
                     problem = "the connection was lost before the answer came"
                     hint = "it may have been acted on; look at what the robot does"
                     raise ConnectionLost(f"{path}/{verb}: {problem}; {hint}") from error
-                await asyncio.sleep(0)
+                await asyncio.sleep(FIRST_WAIT_S)
                 continue
             if not expires or ahead_s is not None or answer.get("code") != "EXPIRED":
                 return answer

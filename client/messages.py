@@ -60,10 +60,11 @@ class MessageTransport(Transport):
         if not isinstance(message, dict):
             return
         if isinstance(answer := message.get("answer"), dict):
-            waiting = self._asked.get(message.get("id", 0))
-            if waiting is None:  # of what has no number, such as reports that are followed
+            number = message.get("id")
+            waiting = self._asked.get(number) if isinstance(number, int) else None
+            if number is None:  # of what has none, such as reports that are followed
                 self._refusal = str(answer.get("error", ""))
-            elif not waiting.done():
+            elif waiting is not None and not waiting.done():
                 waiting.set_result(answer)
         elif isinstance(data := message.get("data"), dict):
             self._take(Report(str(message.get("robot")), str(message.get("subject")), data))
@@ -205,6 +206,7 @@ class HttpTransport(MessageTransport):
         super().__init__(url.rstrip("/"), take)
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._ca_file = ca_file
+        self._tls: Any = True
         self._socket: Any = None
         self._robots: list[str] = []
         self._free_s = 0.0
@@ -214,7 +216,8 @@ class HttpTransport(MessageTransport):
 
         import aiohttp  # noqa: PLC0415 - the same
 
-        tls = ssl.create_default_context(cafile=self._ca_file) if self.place.startswith("https") else True
+        if self.place.startswith("https"):
+            self._tls = ssl.create_default_context(cafile=self._ca_file)
         try:
             async with (
                 asyncio.timeout(CONNECT_S) as opening,
@@ -222,7 +225,7 @@ class HttpTransport(MessageTransport):
                     headers=self._headers, timeout=aiohttp.ClientTimeout(total=None)
                 ) as session,
                 session.ws_connect(
-                    f"{self.place}/api/ws", ssl=tls, max_msg_size=LONGEST_MESSAGE, heartbeat=CONNECT_S
+                    f"{self.place}/api/ws", ssl=self._tls, max_msg_size=LONGEST_MESSAGE, heartbeat=CONNECT_S
                 ) as socket,
             ):
                 self._socket = socket
@@ -294,7 +297,7 @@ class HttpTransport(MessageTransport):
                 asyncio.timeout_at(deadline.at_s),
                 aiohttp.ClientSession(headers=self._headers) as session,
                 session.post(
-                    f"{self.place}/api/fleet/{path.removeprefix(GROUP)}/{verb}", json=payload
+                    f"{self.place}/api/fleet/{path.removeprefix(GROUP)}/{verb}", json=payload, ssl=self._tls
                 ) as got,
             ):
                 answer: dict[str, Any] = await got.json()

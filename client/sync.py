@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, overload
 
@@ -209,6 +210,18 @@ class Group:
         """Stop all robots softly, on their paths."""
         return self.request("stop")
 
+    def estop(self) -> dict[str, Any]:
+        """Halt all robots at once; this is no safety-rated stop."""
+        return self.request("estop")
+
+    def pause(self) -> dict[str, Any]:
+        """Slow all robots down on their paths, and wait there."""
+        return self.request("pause")
+
+    def resume(self) -> dict[str, Any]:
+        """Let all robots go on along their paths."""
+        return self.request("resume")
+
 
 class Daemon:
     """One daemon, or all daemons at a broker, as `motiond.client.Daemon`."""
@@ -218,6 +231,7 @@ class Daemon:
         self._loop = loop
         self._thread = threading.Thread(target=self._run, name="motiond.client", daemon=True)
         self._is_closed = False
+        self._may_ask = threading.Lock()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -232,9 +246,8 @@ class Daemon:
         self.close()
 
     def _run(self) -> None:
-        self._loop.run_forever()
-        self._loop.run_until_complete(self._loop.shutdown_default_executor())
-        self._loop.close()
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.get_loop().run_forever()  # once it is stopped, what goes on is cancelled
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine of the client to its end; one that is interrupted is cancelled.
@@ -244,27 +257,28 @@ class Daemon:
         ClientError
             If the client is closed, or `with` has not begun.
         """
-        if self._is_closed or not self._thread.is_alive():
-            coroutine.close()
-            raise ClientError(f"{self._daemon.place}: the client is not connected; use it within `with`")
-        return self._call(coroutine)
-
-    def _call(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        with self._may_ask:
+            if self._is_closed or not self._thread.is_alive():
+                coroutine.close()
+                raise ClientError(f"{self._daemon.place}: the client is not connected; use it within `with`")
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
+        except CancelledError:
+            raise ClientError(f"{self._daemon.place}: the client was closed meanwhile") from None
         finally:
             future.cancel()
 
     def close(self) -> None:
-        """Disconnect; any number of times."""
-        if self._is_closed:
+        """Disconnect; any number of times. What other threads wait for ends."""
+        with self._may_ask:
+            was_closed, self._is_closed = self._is_closed, True
+        if was_closed:
             return
-        self._is_closed = True
         if not self._thread.is_alive():
             self._loop.close()
             return
-        self._call(self._daemon.close())
+        asyncio.run_coroutine_threadsafe(self._daemon.close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 

@@ -22,6 +22,8 @@ MOST_AT_ONCE = 32
 GROUP = "group:"
 """Before the name of a group, where a robot's name would stand."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 2.0
+LONGEST_S = 1e6
+"""Of a request; infinity and NaN could not be written as its expiry."""
 Interest = frozenset[tuple[str, str]]
 """Robots (`+` is all) and subjects of which reports are wanted."""
 
@@ -35,9 +37,16 @@ class Deadline:
         How long it had.
     at_s : float
         When it ends, by the event loop's clock.
+
+    Raises
+    ------
+    ValueError
+        If nobody can wait for so long.
     """
 
     def __init__(self, timeout_s: float) -> None:
+        if not 0.0 <= timeout_s <= LONGEST_S:
+            raise ValueError(f"timeout_s is {timeout_s:g}; it is in s, from 0 to {LONGEST_S:g}; correct it")
         self.timeout_s = timeout_s
         self.at_s = asyncio.get_running_loop().time() + timeout_s
 
@@ -103,11 +112,13 @@ class Transport(ABC):
             raise self._failure or NoAnswer(f"{self.place}: no connection")
 
     async def close(self) -> None:
-        """Disconnect; any number of times."""
+        """Disconnect; any number of times. Who waits for a connection waits no longer."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
             await asyncio.wait((task,))
+            self.connected.set()
+            self.connected.clear()
 
     async def _run(self) -> None:
         """Keep a connection; only the first one, if it fails, is not tried again."""
@@ -148,6 +159,7 @@ class Transport(ABC):
         """
         self.refuse_closed()
         await self.connected.wait()
+        self.refuse_closed()
 
     def refuse_closed(self) -> None:
         """Raise ConnectionLost if it was closed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from typing import TYPE_CHECKING, Any
 
 import aiomqtt
@@ -12,12 +13,15 @@ from aiohttp import web
 
 from motiond.client import ConnectionLost, NoAnswer, connect
 from motiond.daemon.api import Report
+from tests.certificates import self_signed
 from tests.daemon.client.test_mqtt import client_of
 from tests.daemon.conftest import comes_true
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from motiond.daemon.api import ReportHub
     from tests.daemon.conftest import AnyBroker, Robots
 
@@ -97,5 +101,34 @@ async def test_a_page_that_answers_no_ping_is_connected_to_again() -> None:
         with pytest.raises(ConnectionLost):
             await daemon.robot("arm").request("status", timeout_s=PATIENCE_S)
         await comes_true("it is connected to again", lambda: len(pages) == 2 and daemon.is_connected)
+    ending.set()
+    await runner.cleanup()
+
+
+async def test_a_group_is_stopped_at_a_page_whose_authority_is_named(tmp_path: Path) -> None:
+    ending = asyncio.Event()
+
+    async def serve(request: web.Request) -> web.WebSocketResponse:
+        page = web.WebSocketResponse()
+        await page.prepare(request)
+        await page.send_json({"hello": {"robots": ["arm"]}})
+        await ending.wait()
+        return page
+
+    async def stop(_: web.Request) -> web.Response:
+        return web.json_response({"status": "ok", "data": {"robots": []}})
+
+    application, port = web.Application(), free_port()
+    application.router.add_get("/api/ws", serve)
+    application.router.add_post("/api/fleet/choir/stop", stop)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    certificate, key = self_signed(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    url = f"https://127.0.0.1:{port}"
+    await web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls).start()
+    async with connect(url, ca_file=certificate) as daemon:
+        assert await daemon.group("choir").stop() == {"robots": []}
     ending.set()
     await runner.cleanup()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.client import NoAnswer, Refused, connect
+from motiond.client import ConnectionLost, NoAnswer, Refused, connect
 from motiond.client.daemon import LONGEST_BODY, Daemon
 from motiond.client.messages import MessageTransport
 from motiond.client.reports import SUBJECTS
@@ -115,6 +116,31 @@ async def test_whatever_is_asked_ends_in_time_also_where_control_is_acquired_fir
             assert (str(caught.value), round(loop.time() - began_s, 3)) == (message, timeout_s)
 
 
+async def test_the_late_answer_to_another_request_is_no_reason_for_silence() -> None:
+    async with Client(None) as daemon:
+        refusal = {"status": "error", "code": "EXPIRED", "error": "arm/play: expired 0.3 s ago"}
+        daemon.transport._receive({"id": 1, "answer": refusal})
+        with pytest.raises(NoAnswer) as caught:
+            await daemon.robot("arm").stop()
+    assert str(caught.value) == f"arm: no answer in 5 s; its daemon {HANGS}"
+
+
+async def test_who_waits_for_a_connection_waits_no_longer_once_the_client_is_closed() -> None:
+    loop = asyncio.get_running_loop()
+    daemon = Client()
+    async with daemon:
+        daemon.transport.connected.clear()
+        asked = [asyncio.create_task(daemon.robot("arm").request(verb)) for verb in ("stop", "status")]
+        await asyncio.sleep(1.0)
+        began_s = loop.time()
+    for one in asked:
+        with pytest.raises(ConnectionLost) as caught:
+            await one
+        assert str(caught.value) == "nowhere: the connection is closed; connect again"
+    assert loop.time() == began_s
+    assert daemon.transport.requests == []
+
+
 async def test_a_result_that_does_not_come_is_given_up_without_a_word_of_a_broker() -> None:
     async with Client() as daemon:
         with pytest.raises(NoAnswer) as caught:
@@ -174,6 +200,15 @@ async def test_what_is_no_name_address_or_report_is_refused_before_anything_is_s
     for asked, message in (
         (daemon.robot("arm").report("nix"), f"no report 'nix'; there are {known}; correct it"),
         (daemon.robot("arm").request("#"), "arm/#: unknown verb; no verb has '+' or '#'; correct it"),
+        *(
+            (asked, f"timeout_s is {timeout_s:g}; it is in s, from 0 to 1e+06; correct it")
+            for timeout_s in (-1.0, math.inf, math.nan)
+            for asked in (
+                daemon.robot("arm").request("status", timeout_s=timeout_s),
+                daemon.robot("arm").report("state", timeout_s),
+                daemon.group("choir").request("stop", timeout_s=timeout_s),
+            )
+        ),
     ):
         with pytest.raises((ValueError, Refused)) as caught:
             await asked

@@ -109,6 +109,27 @@ def test_several_threads_use_one_client_without_asyncio(ways: dict[str, str]) ->
         arm.status()
 
 
+def test_what_other_threads_wait_for_ends_once_the_client_is_closed(ways: dict[str, str]) -> None:
+    waiting, ended = threading.Event(), list[str]()
+
+    async def wait_for_ever() -> None:
+        waiting.set()
+        await asyncio.Event().wait()
+
+    def wait() -> None:
+        try:
+            daemon.call(wait_for_ever())
+        except motiond.client.ClientError as error:
+            ended.append(str(error))
+
+    with sync.connect(config=ways["socket"]) as daemon:
+        thread = threading.Thread(target=wait, name="waits", daemon=True)
+        thread.start()
+        assert waiting.wait(PATIENCE_S)
+    thread.join(PATIENCE_S)
+    assert ended == [f"{ways['socket']}: the client was closed meanwhile"]
+
+
 def test_the_example_without_asyncio_runs(ways: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOTIOND_CONFIG", ways["socket"])
     example = PAGE.read_text().split("```python\n")[-1].partition("```")[0]
