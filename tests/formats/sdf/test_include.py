@@ -159,7 +159,9 @@ def test_merged_model_stands_in_its_own_frame() -> None:
         <model name="tool"><pose>0 1 0 0 0 0</pose><link name="blade"/></model>
         <joint name="roll" type="revolute"><pose relative_to="__model__"/>
           <parent>wrist</parent><child>palm</child>
-          <axis><xyz expressed_in="__model__">0 0 1</xyz></axis></joint></model></sdf>""",
+          <axis><xyz expressed_in="__model__">0 0 1</xyz></axis></joint>
+        <joint name="lock" type="fixed"><parent>__model__</parent><child>tool</child></joint>
+        </model></sdf>""",
     )
     write(
         "arm.sdf",
@@ -182,6 +184,7 @@ def test_merged_model_stands_in_its_own_frame() -> None:
         "tool::__model__": "tool::blade",
     }
     np.testing.assert_allclose(robot.joints[0].axes, [[0, 0, 1]], atol=1e-12)
+    assert (robot.joints[1].parent, robot.joints[1].child) == ("palm", "tool::blade")
     assert robot.canonical_link == "base"
 
 
