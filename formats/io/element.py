@@ -186,7 +186,7 @@ class Element:
             if tag not in known.elements and not _is_foreign(tag):
                 what = f"unknown element <{echoed(tag)}> in <{self.tag}>"
                 self._note(Where(self.problems, line_of(child)), what, tag, known, known.elements)
-        if known.elements and (self._children or self.xml.text) and self.text:
+        if known.elements and self.text:
             for where, text in islice(self.stray_texts(), MOST_WARNINGS):
                 if self.tag == "limit":
                     where.add(text, "it would limit nothing", "write lower and upper")
