@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .output import DEFAULT_CONFIG, DONE, FAILED, AsJson, ConfigFile, Force, print_json, report
+from .output import DONE, FAILED, AsJson, ConfigFile, Force, config_of, print_json, report
 
 if TYPE_CHECKING:
     from motiond.formats import Motion
@@ -69,7 +69,7 @@ def check(
         list[str] | None,
         typer.Argument(help="Names of motions, all by default; with --robot, motion files."),
     ] = None,
-    config: ConfigFile = DEFAULT_CONFIG,
+    config: ConfigFile = None,
     *,
     robot: Annotated[
         Path | None,
@@ -95,7 +95,7 @@ def check(
 
     if robot is None:
         _refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
-        settings = load_settings(config)
+        settings = load_settings(config_of(config))
         with progress_if_slow(Console(stderr=True), "planning", None):
             findings = check_motions(settings, motions or (), partial(typer.echo, err=True))
         for line in nothing_to_check(settings, findings):

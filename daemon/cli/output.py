@@ -4,6 +4,7 @@ import shutil
 import sys
 from collections.abc import Container, Coroutine, Iterable, Sequence
 from importlib import import_module
+from os.path import samestat
 from pathlib import Path
 from threading import Thread
 from typing import Annotated, Any, TypeVar
@@ -13,6 +14,9 @@ import typer
 T = TypeVar("T")
 
 DEFAULT_CONFIG = Path("/etc/motiond/motiond.yaml")
+
+HERE = Path("motiond.yaml")  # where `motiond init` writes it
+NAME_HERE = f"for the one here, add `-c {HERE}`"
 
 DONE, FAILED, WRONG_INPUT, NOBODY_ANSWERS = 0, 1, 2, 3
 
@@ -49,10 +53,42 @@ ShownRobotName = Annotated[
     str | None, typer.Argument(help="Who is shown first; the first by name.", callback=_robot_name)
 ]
 ConfigFile = Annotated[
-    Path, typer.Option("--config", "-c", envvar="MOTIOND_CONFIG", help="The daemon's configuration.")
+    Path | None,
+    typer.Option(
+        "--config",
+        "-c",
+        envvar="MOTIOND_CONFIG",
+        help="The daemon's configuration.",
+        show_default=str(DEFAULT_CONFIG),
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace a file that is there already.")]
+
+
+def config_of(named: Path | None) -> Path:
+    """Return the configuration that is named, else that of the machine.
+
+    One in the current folder is never taken unnamed: a service, and who asks it or stops it from elsewhere,
+    must mean the same file. It is pointed out instead.
+
+    Raises FormatError if none is named and the machine has none.
+    """
+    if named is not None:
+        return named
+    try:
+        there = DEFAULT_CONFIG.stat()
+    except FileNotFoundError as error:
+        from motiond.formats import FormatError, Problem
+
+        hint = NAME_HERE if HERE.is_file() else "write one by `motiond init`, or name yours with -c"
+        problem = Problem(str(DEFAULT_CONFIG), 0, "cannot be read", "no such file", hint)
+        raise FormatError([problem]) from error
+    except OSError:  # reading it reports why
+        return DEFAULT_CONFIG
+    if HERE.is_file() and not samestat(HERE.stat(), there):
+        report(f"warning: {HERE}: is not read, but {DEFAULT_CONFIG}; {NAME_HERE}", DONE)
+    return DEFAULT_CONFIG
 
 
 def awaited(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .output import DEFAULT_CONFIG, DONE, ConfigFile, own_name
+from .output import DONE, ConfigFile, config_of, own_name
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -13,12 +13,13 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log more to stde
 
 
 @app.command()
-def run(config: ConfigFile = DEFAULT_CONFIG, *, verbose: Verbose = False) -> int:
+def run(config: ConfigFile = None, *, verbose: Verbose = False) -> int:
     """Run the daemon until SIGTERM or SIGINT."""
     import asyncio
 
     from ..ipc.stream_forks import StreamForks
 
+    config = config_of(config)
     with StreamForks() as forks:
         forks.start()  # it loads while the daemon does
         from ..api import ReportHub

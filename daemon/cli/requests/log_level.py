@@ -27,7 +27,7 @@ class Level(StrEnum):
 @app.command("log-level")
 def log_level(
     level: Annotated[Level | None, typer.Argument(help="The least that is logged from now on.")] = None,
-    config: ConfigFile = DEFAULT_CONFIG,
+    config: ConfigFile = None,
     *,
     json: AsJson = False,
 ) -> int:
@@ -35,6 +35,7 @@ def log_level(
 
     It is the daemon of this configuration, on this machine.
     """
+    config = config or DEFAULT_CONFIG
     if not config.is_file():
         hint = "name the configuration of the daemon with -c"
         return report(

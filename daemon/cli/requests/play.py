@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ..output import (
-    DEFAULT_CONFIG,
     DONE,
     FAILED,
     AsJson,
     RobotName,
     as_listed,
     awaited,
+    config_of,
     print_json,
     report,
     say,
@@ -81,7 +81,7 @@ def play(
     asks = {"--replace": replace, "--queue": queue, "--no-wait": not wait}
     asks |= {option_of(name): True for name in client.typed - {"config"}}
     if _plays_here(asks, dry_run=dry_run, traced=trace is not None):
-        return _play_dry(client.config or DEFAULT_CONFIG, robot, request, trace, json=json)
+        return _play_dry(config_of(client.config), robot, request, trace, json=json)
     if not wait:
         return _accept(client, robot, "play", request, f"accepted {motion}", json=json)
     return _to_the_end(client, robot, "play", request, json=json)

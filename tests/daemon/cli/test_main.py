@@ -99,6 +99,51 @@ async def test_the_environment_may_name_the_configuration(
     assert await motiond("stop", "arm") == (0, "arm: nothing plays\n", "")
 
 
+@pytest.fixture
+def no_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the machine's configuration would be; the current folder is another."""
+    monkeypatch.delenv("MOTIOND_CONFIG", raising=False)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    config = tmp_path / "etc" / "motiond.yaml"
+    monkeypatch.setattr("motiond.daemon.cli.output.DEFAULT_CONFIG", config)
+    return config
+
+
+@pytest.mark.parametrize("line", ["run", "check", "play six_axis nod --dry-run"])
+def test_a_configuration_in_the_current_folder_is_pointed_out_and_not_taken(
+    no_config: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    missing = f"{no_config}: cannot be read; no such file; "
+    hint = "write one by `motiond init`, or name yours with -c\n"
+    assert run_here(capsys, *line.split()) == (2, "", missing + hint)
+    Path("motiond.yaml").write_text("here: 1")
+    hint = "for the one here, add `-c motiond.yaml`\n"
+    assert run_here(capsys, *line.split()) == (2, "", missing + hint)
+
+
+@pytest.mark.parametrize("line", ["check", "play six_axis nod --dry-run"])
+def test_a_configuration_in_the_current_folder_is_not_mistaken_for_the_machines(
+    no_config: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    Path("motiond.yaml").write_text("here: 1")
+    no_config.parent.mkdir()
+    no_config.write_text("")
+    code, _, err = run_here(capsys, *line.split())
+    assert (code, err.splitlines()) == (
+        2,
+        [
+            f"warning: motiond.yaml: is not read, but {no_config}; for the one here, add `-c motiond.yaml`",
+            f"{no_config}:1: 'robots' is missing; the file needs it; add it",
+        ],
+    )
+    code, _, err = run_here(capsys, *line.split(), "-c", "motiond.yaml")
+    assert (code, err.splitlines()[0].partition(";")[0]) == (2, "motiond.yaml:1: 'robots' is missing")
+    Path("motiond.yaml").unlink()
+    Path("motiond.yaml").symlink_to(no_config)
+    assert run_here(capsys, *line.split())[2].startswith(f"{no_config}:1: ")
+
+
 async def test_a_robot_that_nobody_knows_does_not_answer(daemon: Daemon) -> None:
     said = "amr: no answer in 5 s; the robots here are arm; did you mean 'arm'?\n"
     assert await daemon.cli("stop", "amr") == (3, "", said)
