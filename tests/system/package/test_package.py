@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("client", "daemon", "drivers", "formats")
-OWN_FILES = {"__init__.py", "local.py", "text.py", "tls.py"}
+OWN_FILES = {"__init__.py", "local.py", "py.typed", "text.py", "tls.py"}
 DATA = {"catalog.yaml", "p.yaml", "x.yaml", "xmdi.xsd"}
 TIMEOUT_S = 240.0
 pytestmark = pytest.mark.timeout(2 * TIMEOUT_S)
@@ -82,7 +82,10 @@ def test_the_wheel_holds_every_file_of_the_folders_and_no_other(wheel: Path) -> 
     held = set(checksums(wheel))
     information = {file for file in held if PurePosixPath(file).parts[0].endswith(".dist-info")}
     own = {f"motiond/{file}" for file in OWN_FILES}
-    assert held - information == modules | example | own | {"pytest_motiond.py"}
+    plugin = {f"pytest_motiond/{file}" for file in files_in(ROOT / "pytest_motiond")}
+    assert held - information == modules | example | own | plugin
+    packages = ("motiond", *(f"motiond/{folder}" for folder in FOLDERS), "pytest_motiond")
+    assert {f"{package}/py.typed" for package in packages} <= held
 
 
 def test_the_sdist_holds_every_file_once_and_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
@@ -183,6 +186,46 @@ def test_the_example_is_found_where_pip_was_told_to_put_it(wheel: Path, tmp_path
     )
     demo = tmp_path / "motiond" / "example" / "demo.yaml"
     assert (found.stdout, found.stderr, demo.is_file()) == (f"{demo.resolve()}\n", "", True)
+
+
+TYPED = """
+from pathlib import Path
+
+import motiond.client
+from motiond.daemon.config.settings import load_settings
+from motiond.drivers import Driver
+from motiond.formats import load_motions
+from pytest_motiond import MotiondRobot
+
+def test_robot(motiond_robot: MotiondRobot) -> None:
+    played: motiond.client.Result = motiond_robot.play("wave")
+    reveal_type(played.code)
+    reveal_type(motiond_robot.feedback().of("elbow").names)
+    reveal_type(load_settings(Path("arm.yaml")).robots)
+    reveal_type(Driver.write)
+    reveal_type(load_motions(Path("wave.seq")))
+    motiond.client.sync.connect().robot(1)
+"""
+
+
+def test_a_type_checker_reads_the_types_of_every_public_package(
+    installed: Environment, tmp_path: Path
+) -> None:
+    (tmp_path / "test_typed.py").write_text(TYPED)
+    command = ("-m", "mypy", "--strict", "--no-error-summary", "test_typed.py")
+    checked = installed.run("python", *command, folder=tmp_path)
+    revealed = (
+        "str",
+        "tuple[str, ...]",
+        "dict[str, motiond.daemon.config.robot.RobotSettings]",
+        "def (self: motiond.drivers.base.Driver, command: motiond.drivers.base.ActuatorCommand)",
+        "list[motiond.formats.model.motion.Motion]",
+    )
+    told = [f'note: Revealed type is "{one}"' for one in revealed]
+    wrong = 'Argument 1 to "robot" of "Daemon" has incompatible type "int"; expected "str"'
+    expected = enumerate([*told, f"error: {wrong}  [arg-type]"], 12)
+    assert checked.stderr == ""
+    assert checked.stdout.splitlines() == [f"test_typed.py:{line}: {one}" for line, one in expected]
 
 
 OWN_PACKAGES = """

@@ -240,7 +240,7 @@ def test_a_failure_shows_the_daemons_log_and_spoils_no_other_test(suite: pytest.
     ):
         assert message in output
     assert output.count("- motiond's log -") == 3
-    assert "pytest_motiond.py" not in output
+    assert "pytest_motiond/" not in output
     assert "daemon/testing" not in output
 
 
