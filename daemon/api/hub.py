@@ -132,16 +132,19 @@ class Subscription:
 
 
 class ReportHub:
-    """Hands every report to every listener, and remembers the last of each kind that lasts."""
+    """Hands every report to every listener, and remembers the last of each kind that lasts, and results."""
 
     def __init__(self) -> None:
         self._subscriptions: list[Subscription] = []
         self._latest: dict[tuple[str, Subject], Report] = {}
+        self._results: dict[str, Report] = {}
 
     def publish(self, report: Report) -> None:
         """Hand a report to all listeners."""
         if report.subject in RETAINED:
             self._latest[report.robot, report.subject] = report
+        elif report.subject == "result" and report.data.get("played_s") is not None:
+            self._results[report.robot] = report
         for subscription in self._subscriptions:
             subscription.put(report)
 
@@ -149,10 +152,15 @@ class ReportHub:
         """Forget what a robot has reported that is there no more."""
         for subject in RETAINED:
             self._latest.pop((robot, subject), None)
+        self._results.pop(robot, None)
 
     def latest(self) -> list[Report]:
         """Return the newest of every lasting report, for a listener that has just come (back)."""
         return list(self._latest.values())
+
+    def results(self) -> list[Report]:
+        """Return each robot's last result of a motion that had begun."""
+        return list(self._results.values())
 
     def has_listeners(self, subject: Subject) -> bool:
         """Return whether anybody listens to a subject, so that it is worth the work of a report."""

@@ -26,6 +26,7 @@ const STOP_AGAIN_MS = 700;
 const STOP_FAILED_MS = 3000; // then whoever pressed it has to know that it was not received
 const ANSWER_MS = 35_000;
 const LOGIN_MS = 3000;
+const UPLOAD_MS = 120_000; // 32 MB over a slow network
 
 /** Keeps a WebSocket open, and opens another when it is lost. */
 export class Connection {
@@ -40,7 +41,7 @@ export class Connection {
   private count = 0;
   private timer = 0;
   private looksAt = "";
-  private readonly waiting = new Map<number, (answer: Answer) => void>();
+  private readonly waiting = new Map<number, { verb: string; done: (answer: Answer) => void }>();
 
   constructor(private readonly listener: Listener) {
     setInterval(() => this.watch(), WATCH_MS);
@@ -65,13 +66,15 @@ export class Connection {
    * Send a request and wait for its answer.
    *
    * A stop that is not answered at once is sent again by HTTP; each of the two stops. What is no stop expires
-   * when the connection would be marked as lost: a daemon that stood still does not act on it afterwards.
+   * when the connection would be marked as lost: a daemon that stood still does not act on it afterwards. Once
+   * it is lost, it is not sent at all.
    */
   async ask(robot: string, verb: string, body: object = {}): Promise<Answer> {
-    const whole = { ...body, transaction: newTransaction(), ...(STOPS.has(verb) ? {} : this.expiry()) };
-    if (this.socket?.readyState !== WebSocket.OPEN) return post(robot, verb, whole);
+    const stops = STOPS.has(verb);
+    const whole = { ...body, transaction: newTransaction(), ...(stops ? {} : this.expiry()) };
+    if (this.socket?.readyState !== WebSocket.OPEN) return stops ? post(robot, verb, whole) : unanswered(verb, "the connection is lost; nothing was sent");
     const answer = this.askBySocket(robot, verb, whole);
-    if (!STOPS.has(verb)) return answer;
+    if (!stops) return answer;
     const again = new Promise<Answer>((resolve) => {
       const timer = setTimeout(() => resolve(post(robot, verb, whole)), STOP_AGAIN_MS);
       answer.then(({ code }) => code !== "OFFLINE" && clearTimeout(timer));
@@ -79,9 +82,9 @@ export class Connection {
     return Promise.race([answer.then((first) => (first.code === "OFFLINE" ? again : first)), again]);
   }
 
-  /** When a request that is sent now is no longer to be acted on, by the daemon's clock. */
+  /** When a request is no longer to be acted on, by the daemon's clock: when the connection is lost if nothing more comes. */
   expiry(): { expires_at?: number } {
-    return this.aheadMs === null ? {} : { expires_at: (Date.now() + this.aheadMs + SILENT_MS) / 1000 };
+    return this.aheadMs === null ? {} : { expires_at: (this.receivedMs + this.aheadMs + SILENT_MS) / 1000 };
   }
 
   private askBySocket(robot: string, verb: string, body: object): Promise<Answer> {
@@ -93,7 +96,7 @@ export class Connection {
         this.waiting.delete(id);
         resolve(answer);
       };
-      this.waiting.set(id, done);
+      this.waiting.set(id, { verb, done });
       this.socket!.send(JSON.stringify({ id, robot, verb, body }));
     });
   }
@@ -112,7 +115,7 @@ export class Connection {
       this.listener.hello(message.hello);
       this.listener.link("connected", this.receivedMs);
     } else if ("answer" in message) {
-      this.waiting.get(Number(message.id))?.(message.answer);
+      this.waiting.get(Number(message.id))?.done(message.answer);
     } else if ("daemon" in message) {
       this.aheadMs = 1000 * message.daemon.time - this.receivedMs;
       this.listener.daemon(message.daemon);
@@ -150,7 +153,7 @@ export class Connection {
     socket.onmessage = null;
     socket.close();
     if (this.wasConnected) this.listener.link("lost", this.receivedMs);
-    for (const done of [...this.waiting.values()]) done(unanswered("request", "the connection was lost"));
+    for (const { verb, done } of [...this.waiting.values()]) done(unanswered(verb, "the connection was lost before an answer came"));
     this.timer = window.setTimeout(() => this.connect(), this.waitMs);
     this.waitMs = Math.min(2 * this.waitMs, LONGEST_WAIT_MS);
     void this.askForLogin();
@@ -200,7 +203,7 @@ export async function login(token: string): Promise<Answer> {
 export async function upload(robot: string, file: File, proof: { lease?: string }): Promise<Answer> {
   const url = `/api/robots/${encodeURIComponent(robot)}/motions/upload?name=${encodeURIComponent(file.name)}`;
   const headers = { "Content-Type": "application/octet-stream", ...(proof.lease ? { "Motiond-Lease": proof.lease } : {}) };
-  return answerOf(fetch(url, { method: "POST", headers, body: file }), `upload of ${file.name}`);
+  return answerOf(fetch(url, { method: "POST", headers, body: file, signal: AbortSignal.timeout(UPLOAD_MS) }), `upload of ${file.name}`);
 }
 
 async function answerOf(asking: Promise<Response>, verb: string): Promise<Answer> {

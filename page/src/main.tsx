@@ -14,7 +14,7 @@ import { refusal } from "./permission";
 import { Overview } from "./overview";
 import { Player } from "./player";
 import { close, preview } from "./preview";
-import { dragOver, drop, dropsOver } from "./upload";
+import { drop, dropsOver, takesFiles } from "./upload";
 import { VIEWS, href, robotName, view } from "./route";
 import { SceneView } from "./scene";
 import { command, connection, daemonId, dismiss, fleet, heard, link, notices, notify, robots } from "./store";
@@ -48,10 +48,7 @@ function RobotPage({ robot }: { robot: Robot }) {
   const shown = wide.value && view.value === "motions" ? "joints" : view.value;
   const stale = !heard.value;
   return (
-    <main
-      class={`robot${wide.value ? " wide" : ""}${stale ? " stale" : ""}${dropsOver.value ? " over" : ""}`}
-      onDragOver={(event) => dragOver(event, robot)} onDragLeave={() => (dropsOver.value = false)} onDrop={(event) => drop(event, robot)}
-    >
+    <main class={`robot${wide.value ? " wide" : ""}${stale ? " stale" : ""}${dropsOver.value ? " over" : ""}`}>
       {wide.value && <aside class="side"><Motions robot={robot} /></aside>}
       <div class="stage">
         <SceneView robot={robot} />
@@ -96,7 +93,7 @@ const KEYS: [string, string][] = [
 function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    if (helpOpen.value) dialog.current?.showModal();
+    if (helpOpen.value) dialog.current?.show(); // a modal one would take the stops from who has no Esc
     else dialog.current?.close();
   }, [helpOpen.value]);
   return (
@@ -116,7 +113,10 @@ function stop(all: Robot[]): void {
 /** Stops by keyboard too, wherever the focus is; the other keys only where nothing else takes them. */
 function onKey(event: KeyboardEvent): void {
   const robot = current();
-  if (event.key === "Escape") return stop(robot ? [robot] : robots.peek());
+  if (event.key === "Escape") {
+    helpOpen.value = false;
+    return stop(robot ? [robot] : robots.peek());
+  }
   if (!robot) return;
   const target = event.target as HTMLElement;
   if (target.closest("input, select, textarea, dialog") || event.ctrlKey || event.altKey || event.metaKey) return;
@@ -131,16 +131,24 @@ function onKey(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
-/** A browser opens a file that is dropped where no robot takes it, instead of the page and its stops. */
+/** A browser would open what is dropped, a file or a link, instead of the page and its stops. */
 function onDrag(event: DragEvent): void {
-  if (event.defaultPrevented) return;
+  const data = event.dataTransfer;
+  const hasFiles = data?.types.includes("Files") ?? false;
+  if (!hasFiles && (event.target as HTMLElement).closest("input")) return; // a text
   event.preventDefault();
-  if (event.type === "drop") notify("No robot here takes files; nothing was sent.");
-  else if (event.dataTransfer) event.dataTransfer.dropEffect = "none";
+  const robot = current();
+  const takes = hasFiles && robot !== null && takesFiles(robot);
+  dropsOver.value = takes && event.type === "dragover";
+  if (event.type === "dragover" && !takes && data) data.dropEffect = "none";
+  if (event.type !== "drop" || !hasFiles) return;
+  if (takes) drop(data!.files, robot);
+  else notify("No robot here takes files; nothing was sent.");
 }
 
 addEventListener("dragover", onDrag);
 addEventListener("drop", onDrag);
+addEventListener("dragleave", (event) => event.relatedTarget || (dropsOver.value = false));
 addEventListener("keydown", onKey);
 addEventListener("hashchange", () => preview.value && preview.value.robot !== current() && close());
 render(<Page />, document.getElementById("page")!);

@@ -1,7 +1,7 @@
 /** Readers of mesh files, fetched only where a robot has such files. */
 
-import { Loader, LoadingManager, Mesh } from "three";
-import type { MeshStandardMaterial, Object3D } from "three";
+import { Camera, Light, Loader, LoadingManager, Mesh, Object3D } from "three";
+import type { MeshStandardMaterial } from "three";
 import { ColladaLoader } from "three/examples/jsm/loaders/ColladaLoader.js";
 import { GLTFLoader } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { OBJLoader } from "three/examples/jsm/loaders/OBJLoader.js";
@@ -36,7 +36,19 @@ export async function loadMesh(url: string, format: Format): Promise<Object3D> {
   const loaded = await parse(content, format).catch(() => null);
   loaded?.traverse((one) => one instanceof Mesh && [one.material].flat().forEach((material) => note(material as MeshStandardMaterial, format)));
   if (!loaded || !hasTriangles(loaded)) throw new Error(`its file is damaged, holds no triangles or is not ${NAMES[format]}; export it again`);
+  leaveLights(loaded);
   return loaded;
+}
+
+/** Leave out lights and cameras, not what hangs on them: a robot of many such files would be too much to draw. */
+function leaveLights(loaded: Object3D): void {
+  const all: Object3D[] = [];
+  loaded.traverse((one) => (one instanceof Light || one instanceof Camera) && all.push(one));
+  for (const one of all) {
+    const bare = Object3D.prototype.copy.call(new Object3D(), one, false).add(...one.children);
+    one.parent?.add(bare);
+    one.removeFromParent();
+  }
 }
 
 /** Note in `userData.isOfFile` whether a colour is the file's own, and not what a loader makes up. */

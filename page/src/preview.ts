@@ -1,13 +1,15 @@
 /** A planned motion that is looked at before anything moves. */
 
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { Plan } from "./messages";
-import { notify } from "./store";
+import { notify, robots } from "./store";
 import type { Robot } from "./store";
 
 export interface Preview {
   robot: Robot;
   plan: Plan;
+  /** The listing of the robot's motions that the plan belongs to. */
+  listing: number;
 }
 
 export const preview = signal<Preview | null>(null);
@@ -22,13 +24,34 @@ let frame = 0;
 /** Fetch a motion's plan and show its beginning. */
 export async function open(robot: Robot, motion: string): Promise<void> {
   fetching.value = motion;
+  const listing = robot.listings.peek();
   const plan = await robot.fetchPlan(motion);
   if (fetching.peek() === motion) fetching.value = "";
   if (typeof plan === "string") return notify(plan);
   close();
   scrubbed.value = 0;
-  preview.value = { robot, plan };
+  preview.value = { robot, plan, listing };
   scrollTo({ top: 0 }); // on a phone the robot stands above the motions
+}
+
+/** What is looked at is what would be played: where files were read again it is fetched again. */
+effect(() => {
+  const shown = preview.value;
+  if (shown && !robots.value.includes(shown.robot)) close();
+  else if (shown && shown.listing !== shown.robot.listings.value) void renew(shown);
+});
+
+async function renew(shown: Preview): Promise<void> {
+  const { robot } = shown;
+  const listing = robot.listings.peek();
+  const plan = await robot.fetchPlan(shown.plan.motion);
+  if (preview.peek() !== shown) return;
+  if (typeof plan === "string") {
+    close();
+    return notify(plan);
+  }
+  scrubbed.value = Math.min(scrubbed.peek(), plan.duration);
+  preview.value = { robot, plan, listing };
 }
 
 export function close(): void {

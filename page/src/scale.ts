@@ -1,4 +1,5 @@
 import type { Unit } from "./messages";
+import { factorOf, nameOf } from "./units";
 import type { DescribedJoint, DescriptionReport } from "./protocol";
 
 /** Where no tolerance is known. */
@@ -21,5 +22,5 @@ export function errorLegend(description: DescriptionReport | null): string {
   for (const joint of description?.joints ?? []) {
     largest.set(joint.unit, Math.max(largest.get(joint.unit) ?? 0, errorScale(description, joint)));
   }
-  return [...largest].map(([unit, scale]) => `${scale} ${unit}`).join(" or ");
+  return [...largest].map(([unit, scale]) => `${Number((factorOf(unit) * scale).toPrecision(3))} ${nameOf(unit)}`).join(" or ");
 }

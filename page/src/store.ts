@@ -23,9 +23,9 @@ export interface Entry {
   message: string;
 }
 
-/** How a motion ended, and which motions that waited for its end have not been played. */
+/** How a motion ended, as far as that was reported, and which motions that waited for its end have not been played. */
 export interface Ended {
-  result: ResultReport;
+  result: Pick<ResultReport, "motion" | "message"> & { code: string };
   failed: boolean;
   dropped: string[];
 }
@@ -59,6 +59,8 @@ export class Robot {
   history: History | null = null;
   temperatures: { times: number[]; values: (number | null)[][] } = { times: [], values: [] };
   private entries = 0;
+  /** Of which a result has come: the daemon sends the last one again to who comes back. */
+  private endedGoal = "";
   private reads = 0;
 
   constructor(readonly name: string) {}
@@ -78,8 +80,8 @@ export class Robot {
   });
   readonly jointNames = computed(() => this.description.value?.joints.map((joint) => joint.name) ?? []);
 
-  add(kind: string, message: string, grave: boolean): void {
-    const entry = { number: ++this.entries, at: new Date(), kind, grave, message };
+  add(kind: string, message: string, grave: boolean, at = new Date()): void {
+    const entry = { number: ++this.entries, at, kind, grave, message };
     this.log.value = [entry, ...this.log.peek()].slice(0, MOST_ENTRIES);
   }
 
@@ -112,15 +114,18 @@ export class Robot {
     const { goal_id, motion, time, state } = this.state.peek() ?? {};
     if (!goal_id) return;
     const where = state === "approaching" ? "on its way to the first row" : `at ${clock(time)}`;
-    const text = `${motion}: no result; it was ${where} at the last report, and the daemon has been restarted, which cuts off what plays`;
-    this.add("cut_off", text, true);
-    notify(`${this.name}: ${text}.`);
+    const message = `it was ${where} at the last report, and the daemon has been restarted, which cuts off what plays`;
+    this.ended.value = { result: { motion: motion ?? "", code: "no result", message }, failed: true, dropped: [] };
+    this.add("cut_off", `${motion}: no result; ${message}`, true);
+    notify(`${this.name}: ${motion}: no result; ${message}.`);
   }
 
   private takeResult(result: ResultReport): void {
-    const { code, motion, message, played_s } = result;
+    const { goal_id, code, motion, message, played_s, stamp_utc } = result;
+    if (goal_id === this.endedGoal) return;
+    if (played_s !== null) this.endedGoal = goal_id;
     const failed = !FINE.has(code);
-    this.add("result", `${motion || "motion"}: ${code}${message ? `: ${message}` : ""}`, failed);
+    this.add("result", `${motion || "motion"}: ${code}${message ? `: ${message}` : ""}`, failed, new Date(stamp_utc));
     const last = this.ended.peek();
     if (!failed && played_s === null) {
       if (last?.failed) this.ended.value = { ...last, dropped: [...last.dropped, motion] };
@@ -201,7 +206,7 @@ export const fleet = signal(false);
 /** Whether what is shown is what is: neither the daemon nor, where the robots are beyond it, the broker is lost. */
 export const heard = computed(() => link.value === "connected" && !(fleet.value && daemon.value?.broker === "lost"));
 export const robots: Signal<Robot[]> = signal([]);
-export const notices = signal<{ number: number; text: string; grave: boolean }[]>([]);
+export const notices = signal<{ number: number; text: string; grave: boolean; stays: boolean }[]>([]);
 export const locked = stored<boolean>("locked", false);
 export const degrees = stored<boolean>("degrees", false);
 export const theme = stored<"auto" | "light" | "dark">("theme", "auto");
@@ -209,11 +214,24 @@ export const theme = stored<"auto" | "light" | "dark">("theme", "auto");
 let noticed = 0;
 let instance = "";
 
-/** Show a text for a while; a grave one stays until it is closed. */
+/** Show a text for a while, a grave one for longer. */
 export function notify(text: string, grave = true): void {
   const number = ++noticed;
-  notices.value = [...notices.peek().slice(-3), { number, text, grave }];
+  const before = notices.peek();
+  const newest = before.filter((one) => !one.stays).slice(-3);
+  notices.value = [...before.filter((one) => one.stays || newest.includes(one)), { number, text, grave, stays: false }];
   setTimeout(() => dismiss(number), grave ? 20_000 : 4000);
+}
+
+/** The robots that a stop has not reached, as the one notice has them that stays until it is closed. */
+let notReached = { number: 0, names: new Set<string>() };
+
+function notifyNotReached({ name }: Robot, why: string): void {
+  const others = notices.peek().filter((one) => one.number !== notReached.number);
+  const names = others.length < notices.peek().length ? notReached.names.add(name) : new Set([name]);
+  notReached = { number: ++noticed, names };
+  const text = `The stop did not reach ${[...names].join(", ")}. Use ${names.size > 1 ? "their own switches" : "its own switch"}. ${why}`;
+  notices.value = [...others, { number: noticed, text, grave: true, stays: true }];
 }
 
 export function dismiss(number: number): void {
@@ -257,7 +275,8 @@ export async function command(robot: Robot, verb: string, body: object = {}): Pr
   robot.pending.value = new Set([...robot.pending.peek()].filter((one) => one !== verb));
   if (answer.status === "error") {
     const text = answer.error ?? `${verb}: refused`;
-    notify(STOP_VERBS.has(verb) ? `${STOP_FAILED} ${text}` : text);
+    if (STOP_VERBS.has(verb)) notifyNotReached(robot, text);
+    else notify(text);
     robot.add("refused", text, true);
   }
   return answer;
@@ -285,7 +304,6 @@ addEventListener("pagehide", () => {
 });
 
 const STOP_VERBS = new Set(["stop", "estop"]);
-const STOP_FAILED = "The stop did not reach the robot. Use its own switch.";
 
 /** A signal that this browser keeps. */
 function stored<Value extends string | boolean>(name: string, otherwise: Value): Signal<Value> {

@@ -20,36 +20,34 @@ export interface Upload {
 /** Whether a file is held over the page. */
 export const dropsOver = signal(false);
 
-function takesFiles(robot: Robot): boolean {
+export function takesFiles(robot: Robot): boolean {
   return Boolean(robot.description.value?.upload) && !fleet.value;
 }
 
-export function dragOver(event: DragEvent, robot: Robot): void {
-  if (!takesFiles(robot)) return;
-  event.preventDefault();
-  dropsOver.value = true;
-}
-
 /** Send what is dropped, and show the motions, where its report is. */
-export function drop(event: DragEvent, robot: Robot): void {
-  dropsOver.value = false;
-  if (!takesFiles(robot)) return;
-  event.preventDefault();
+export function drop(files: FileList, robot: Robot): void {
   location.hash = href(robot.name, "motions");
-  void send(robot, event.dataTransfer?.files ?? null);
+  void send(robot, files);
 }
 
-async function send(robot: Robot, files: FileList | null): Promise<void> {
-  if (!files?.length) return;
-  const why = refusal(robot, "command");
+async function send(robot: Robot, files: FileList): Promise<void> {
+  const all = [...files]; // the list is empty once its input is
+  if (!all.length) return;
+  const why = refusal(robot, "command") || (robot.isUploading.peek() ? "The files before are being checked" : "");
   if (why) return notify(`${why}; nothing was sent.`);
   robot.uploads.value = [];
   robot.isUploading.value = true;
-  for (const file of files) {
+  for (const file of all) {
     const answer = await upload(robot.name, file, await robot.control.proof());
     robot.uploads.value = [...robot.uploads.peek(), uploadOf(file.name, answer)];
   }
   robot.isUploading.value = false;
+}
+
+/** Send what is chosen; a file that is corrected may be chosen again. */
+function choose(robot: Robot, input: HTMLInputElement): void {
+  void send(robot, input.files!);
+  input.value = "";
 }
 
 /** All of an answer: its error, and of each motion in the file what it holds, why it is refused, and its warnings. */
@@ -71,7 +69,7 @@ export function Upload({ robot }: { robot: Robot }) {
     <div class="upload">
       <label>
         <span>{busy ? "Being checked…" : "Drop motion files anywhere, or choose"}</span>
-        <input type="file" multiple accept=".seq,.xmdi,.xml,.yaml,.gz" disabled={busy} onChange={(event) => void send(robot, event.currentTarget.files)} />
+        <input type="file" multiple accept=".seq,.xmdi,.xml,.yaml,.gz" disabled={busy} onChange={(event) => choose(robot, event.currentTarget)} />
       </label>
       {robot.uploads.value.map((one) => (
         <div class="report" role="status">

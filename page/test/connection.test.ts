@@ -105,9 +105,20 @@ test("a daemon that wants a token is shown the login, and is not asked again unt
 
 test("what is no stop expires, by the daemon's clock, when the connection would be lost", async () => {
   const connection = connected(7200);
+  const lastMessage = Date.now();
+  await pass(2300);
   void connection.ask("arm", "play", { motion: "wave" });
   const [play] = FakeSocket.last.requests;
-  assert.equal(play!["body"].expires_at, Date.now() / 1000 + 7200 + 2.5);
+  assert.equal(play!["body"].expires_at, lastMessage / 1000 + 7200 + 2.5);
+});
+
+test("without a connection a stop alone is sent", async () => {
+  const connection = connected();
+  FakeSocket.last.lose();
+  asked.length = 0;
+  assert.equal((await connection.ask("arm", "play", { motion: "wave" })).error, "play: the connection is lost; nothing was sent");
+  void connection.ask("arm", "stop");
+  assert.deepEqual(asked.map(({ url }) => url), ["/api/robots/arm/stop"]);
 });
 
 test("a stop never expires, and is sent by HTTP too where the daemon does not answer", async () => {
@@ -124,5 +135,5 @@ test("requests that wait for an answer fail when the connection is lost", async 
   const connection = connected();
   const answer = connection.ask("arm", "play", { motion: "wave" });
   await pass(3000);
-  assert.deepEqual(await answer, { status: "error", code: "OFFLINE", error: "request: the connection was lost", data: {} });
+  assert.deepEqual(await answer, { status: "error", code: "OFFLINE", error: "play: the connection was lost before an answer came", data: {} });
 });

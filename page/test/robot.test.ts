@@ -2,13 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endBrowser, startBrowser } from "./browser";
+import { asked, endBrowser, settle, startBrowser } from "./browser";
 
 startBrowser();
-const { Robot } = await import("../src/store");
+const { Robot, command, notices, notify } = await import("../src/store");
 endBrowser();
 
 const MOTIONS = { motions: ["wave", "nod"].map((name) => ({ name, ok: true })) };
+
+let goals = 0;
 
 function arm(): InstanceType<typeof Robot> {
   const robot = new Robot("arm");
@@ -17,7 +19,8 @@ function arm(): InstanceType<typeof Robot> {
 }
 
 function end(robot: InstanceType<typeof Robot>, motion: string, code: string, message = "", played_s: number | null = 1): void {
-  robot.take({ robot: "arm", subject: "result", data: { motion, code, message, played_s } as any });
+  const data = { goal_id: `${++goals}`, motion, code, message, played_s, stamp_utc: "2026-01-01T00:00:00Z" };
+  robot.take({ robot: "arm", subject: "result", data: data as any });
 }
 
 function shown(robot: InstanceType<typeof Robot>): unknown {
@@ -42,6 +45,17 @@ test("a posture that is reached after a failed motion does not hide it", () => {
   assert.deepEqual(shown(robot), ["goto", "COMM_LOST", "the bus is lost", true, []]);
 });
 
+test("a result that comes again, to a page that comes back, is no news", () => {
+  const robot = arm();
+  end(robot, "wave", "COMM_LOST", "the bus is lost");
+  end(robot, "nod", "CANCELED", "wave, before it, ended with COMM_LOST", null);
+  goals -= 2;
+  end(robot, "wave", "COMM_LOST", "the bus is lost");
+  goals++;
+  assert.deepEqual(shown(robot), ["wave", "COMM_LOST", "the bus is lost", true, ["nod"]]);
+  assert.equal(robot.log.value.length, 2);
+});
+
 test("the next motion replaces a failed one", () => {
   const robot = arm();
   end(robot, "wave", "COMM_LOST", "the bus is lost");
@@ -54,4 +68,14 @@ test("a queue that is cleared is no failure", () => {
   end(robot, "wave", "SUCCESSFUL");
   end(robot, "nod", "CANCELED", "the queue was cleared", null);
   assert.deepEqual(shown(robot), ["wave", "SUCCESSFUL", "", false, []]);
+});
+
+test("robots that a stop does not reach are named in one notice, which later ones do not push out", async () => {
+  for (const name of ["left", "right"]) {
+    void command(new Robot(name), "stop");
+    asked.at(-1)!.answer(500, { status: "error", error: "stop: the daemon cannot be reached" });
+    await settle();
+  }
+  for (let k = 0; k < 8; k++) notify(`${k}`);
+  assert.deepEqual(notices.value.map(({ text }) => text), ["The stop did not reach left, right. Use their own switches. stop: the daemon cannot be reached", "4", "5", "6", "7"]);
 });

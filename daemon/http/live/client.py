@@ -132,7 +132,7 @@ class Client:
     async def _send_reports(self) -> None:
         sent = self._shared.greeting()
         await self._send(sent)
-        for report in self._shared.hub.latest():
+        for report in [*self._shared.hub.latest(), *self._shared.hub.results()]:
             await self._send(*self._shared.encode(report))
         async for report in self._reports:
             while self._shared.greeting() is not sent:

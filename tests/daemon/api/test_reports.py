@@ -23,8 +23,18 @@ def test_the_hub_remembers_the_latest_of_what_lasts() -> None:
     hub = ReportHub()
     for number in range(2):
         hub.publish(report("state", number))
-        hub.publish(report("result", number))
+        hub.publish(report("event", number))
     assert hub.latest() == [report("state", 1)]
+
+
+def test_the_hub_remembers_how_a_robots_last_motion_ended_until_the_robot_is_gone() -> None:
+    hub = ReportHub()
+    ended = [Report("arm", "result", {"played_s": played_s}) for played_s in (1.0, 2.0, None)]
+    for one in ended:
+        hub.publish(one)
+    assert hub.results() == [ended[1]]
+    hub.forget("arm")
+    assert hub.results() == []
 
 
 def test_a_full_queue_drops_what_can_best_be_missed() -> None:

@@ -168,5 +168,5 @@ async def test_a_lost_broker_is_told_and_no_state_is_shown_as_the_present_one(mo
             await browsed.until_says("Broker lost")
             await browsed.until(does("arm", "unknown"))
             await browsed.page.click(".tile .stop")
-            await browsed.until_says("The stop did not reach the robot. Use its own switch.")
+            await browsed.until_says("The stop did not reach arm. Use its own switch.")
             browsed.errors.clear()  # what a browser says of the refused request

@@ -19,6 +19,12 @@ QUEUED = "[...document.querySelectorAll('.queue li .name')].map(one => one.inner
 TIME_OF_MOTION = "parseFloat(document.querySelector('.player .time').innerText.split(':')[1])"
 PLAY = "button[aria-label='Play long']"
 CONTROL = "document.querySelector('.control')?.innerText"
+DROP = """where => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["nothing"], "dropped.seq"));
+    const drop = new DragEvent("drop", {bubbles: true, cancelable: true, dataTransfer});
+    return document.querySelector(where).dispatchEvent(drop);
+}"""
 
 
 async def test_a_motion_is_played_watched_and_stopped(rig: ManyRobots, desk: Browsed) -> None:
@@ -89,11 +95,32 @@ async def test_a_motion_is_commanded_by_keyboard_and_pointer(rig: ManyRobots, de
         await desk.until(f"{TIME_OF_MOTION} > 10.5")
         await page.select_option(".speed select", "0.5")
         await desk.until("document.querySelector('.speed select').value === '0.5'")
+    with part("the list of keys leaves the stop to who has no keyboard"):
+        await page.click("button[aria-label='Keyboard']")
+        await page.wait_for_selector("dialog")
+        await page.click("button.stop")
+        await desk.until_state("idle")
+        await page.keyboard.press("Escape")
+        await page.wait_for_selector("dialog", state="hidden")
     with part("a file that is dropped where no robot takes it leaves the page and its stops"):
-        drop = "new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: new DataTransfer()})"
-        assert not await page.evaluate(f"document.querySelector('header').dispatchEvent({drop})")
+        await page.evaluate("location.hash = '#/strict/motions'")
+        await desk.until("document.querySelector('h1').innerText === 'strict'")
+        assert not await page.evaluate(DROP, "header")
         await desk.until_says("No robot here takes files; nothing was sent.")
     assert desk.errors == []
+
+
+async def test_a_page_that_is_opened_afterwards_shows_how_the_last_motion_ended(
+    rig: ManyRobots, desk: Browsed
+) -> None:
+    await rig.rest()
+    await rig.ask("play", motion="long")
+    await rig.until_sees("state", lambda seen: seen["state"] == "playing")
+    await rig.ask("stop")
+    await desk.visit(rig, "#/arm/health")
+    ended = "long: CANCELED: stopped on request, softly, on the path"
+    await desk.until(f"document.querySelector('.player').innerText === 'No motion plays\\n\\n{ended}'")
+    assert await desk.page.locator(f".log .message:text-is('{ended}')").count() == 1
 
 
 async def test_what_waits_and_when_it_starts_is_seen_by_every_page(rig: ManyRobots, desk: Browsed) -> None:
@@ -208,6 +235,8 @@ async def test_motions_are_uploaded_checked_drawn_and_deleted(rig: ManyRobots, d
         await desk.until_says("far.seq: refused")
         assert "far: 0:00.5, 6 joints, cannot be played" in await page.inner_text(".upload")
         assert rig.uploaded("arm") == ["fine.seq"]
+        await page.set_input_files(".upload input", [rig.folder / "far.seq"])
+        await desk.until("document.querySelectorAll('.report').length === 1")  # the same file again
         await page.click("button[aria-label='Play fine']")
         await desk.until_says("fine: SUCCESSFUL")
         await page.click("button[aria-label='Delete fine']")
@@ -217,8 +246,11 @@ async def test_motions_are_uploaded_checked_drawn_and_deleted(rig: ManyRobots, d
         await desk.until(f"!{names}.includes('fine')")
         assert rig.uploaded("arm") == []
         assert await page.evaluate("document.activeElement.id") == "motions"
-    (refused,) = desk.errors  # the browser tells of every refusal
-    assert "409" in refused
+    with part("a file may be dropped on all of a robot's page"):
+        assert not await page.evaluate(DROP, "header")
+        await desk.until_says("dropped.seq: refused")
+    assert len(desk.errors) == 3  # the browser tells of every refusal
+    assert all("409" in refused for refused in desk.errors)
 
 
 async def test_the_first_command_takes_control_and_leaving_returns_it(rig: ManyRobots, desk: Browsed) -> None:

@@ -45,10 +45,11 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
         assert alert == "Connection lost; trying again"
         assert await browsed.page.is_disabled("button[aria-label='Queue long']")
         await browsed.page.click("button.stop")
-        await browsed.until_says("The stop did not reach the robot. Use its own switch.")
+        await browsed.until_says("The stop did not reach arm. Use its own switch.")
         async with running(rig):
             await browsed.until_state("idle")
             await browsed.until_says(" at the last report, and the daemon has been restarted, which cuts off")
+            assert (await browsed.page.inner_text(".player")).startswith("No motion plays\n\nlong: no result")
             said = await browsed.page.locator(".log .message:has-text('no result')").inner_text()
             assert re.fullmatch(
                 r"long: no result; it was at 0:\d\d\.\d at the last report, "
@@ -66,7 +67,7 @@ async def test_a_daemon_that_stands_still_is_reported_and_acts_on_nothing_that_w
         daemon.process.send_signal(signal.SIGSTOP)
         try:
             await browsed.page.click("button[aria-label='Play long']")
-            await browsed.until_says("request: the connection was lost")
+            await browsed.until_says("play: the connection was lost before an answer came")
             await browsed.until_state("unknown")
             await browsed.until("/What is shown is 0:\\d\\d\\.\\d old/.test(document.body.innerText)")
             opacity = "getComputedStyle(document.querySelector('.panel')).opacity"

@@ -1,1 +1,0 @@
-var i={rad:.1,m:.005};function o(t,r){let{path:e,goal:n}=t?.tolerances??{path:{},goal:{}};return e[r.name]||n[r.name]||i[r.unit]}function p(t){return t?.joints.map(r=>o(t,r))??[]}function s(t){let r=new Map;for(let e of t?.joints??[])r.set(e.unit,Math.max(r.get(e.unit)??0,o(t,e)));return[...r].map(([e,n])=>`${n} ${e}`).join(" or ")}export{i as a,o as b,p as c,s as d};
