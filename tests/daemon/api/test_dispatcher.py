@@ -389,6 +389,7 @@ async def logged(robots: Robots, caplog: pytest.LogCaptureFixture, *calls: RawRe
     caplog.set_level("INFO", "motiond")
     caplog.clear()
     dispatcher = Dispatcher(robots)
+    dispatcher._log = RequestLog(lambda: 0.0)
     for call in calls:
         await dispatcher.answer(call)
     assert {record.levelname for record in caplog.records} <= {"INFO"}
