@@ -30,6 +30,11 @@ log = logging.getLogger(__name__)
 
 LOOK_PERIOD_S = 0.1
 FLUSH_S = 1.0
+HINTS = {
+    errno.EADDRINUSE: "stop the other broker or set mqtt.listen",
+    errno.EACCES: "set mqtt.listen to a port from 1024 on",
+}
+"""What helps where nothing can listen, by why; anything else is the address's."""
 
 
 class BrokerError(Exception):
@@ -72,7 +77,7 @@ class EmbeddedBroker:
             # None from Python 3.12 on where the address is another machine's; negative for a name's trouble
             number = errno.EADDRNOTAVAIL if error.errno is None else error.errno
             reason = os.strerror(number).lower() if number > 0 else str(error)
-            hint = "stop the other broker or set mqtt.listen"
+            hint = HINTS.get(number, "set mqtt.listen to an address of this machine")
             raise BrokerError(f"{self._listen}: cannot listen; {reason}; {hint}") from error
         self._warn_if_open()
         self._keeper = asyncio.create_task(self._look_after(), name="broker")

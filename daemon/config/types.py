@@ -39,7 +39,7 @@ def _listening_place(value: Any) -> Any:
     """Refuse a text that is none in words; the schema has the pattern."""
     reason = ""
     if isinstance(value, str) and not re.fullmatch(LISTEN, value):
-        reason = "it is not HOST:PORT"
+        reason = "it is not HOST:PORT or [IPv6]:PORT"
     elif isinstance(value, str) and not 0 < split_place(value)[1] <= LARGEST_PORT:
         reason = f"ports are 1 to {LARGEST_PORT}"
     if reason:

@@ -47,13 +47,14 @@ pytestmark = pytest.mark.slow
 
 async def test_an_address_in_use_or_not_of_this_machine_is_one_clear_error() -> None:
     async with EmbeddedBroker("127.0.0.1:0") as broker:
-        for address, problem in (
-            (f"127.0.0.1:{broker.port}", "address already in use"),
-            ("192.0.2.1:0", "cannot assign requested address"),
+        another = "set mqtt.listen to an address of this machine"
+        in_use = "stop the other broker or set mqtt.listen"
+        for address, problem, hint in (
+            (f"127.0.0.1:{broker.port}", "address already in use", in_use),
+            ("192.0.2.1:0", "cannot assign requested address", another),
         ):
             with pytest.raises(BrokerError) as caught:
                 await EmbeddedBroker(address).__aenter__()
-            hint = "stop the other broker or set mqtt.listen"
             assert str(caught.value) == f"{address}: cannot listen; {problem}; {hint}"
 
 

@@ -138,7 +138,8 @@ def test_what_is_no_place_to_listen_at_is_told_in_words(tmp_path: Path, option: 
     file.write_text(f"{ARM}{option.replace('{}', repr(place))}\n")
     with pytest.raises(ConfigError) as caught:
         load_settings(file)
-    assert str(caught.value) == f"{file}:2: '{place}' cannot be listened to; it is not HOST:PORT; correct it"
+    reason = "it is not HOST:PORT or [IPv6]:PORT"
+    assert str(caught.value) == f"{file}:2: '{place}' cannot be listened to; {reason}; correct it"
 
 
 @pytest.mark.parametrize("host", ["[::1]", "[::]", "[2001:db8::1]", "[fe80::1%eth0]", "localhost"])
