@@ -88,7 +88,8 @@ def load_yaml(
     lines; of very many, with the first hundred and the number of the others.
     """
     source = Source(path)
-    values, lines, problems = _parse(source.read(size), source.name, aliases=aliases)
+    data = source.read(size)
+    values, lines, problems = _parse(data, source.name, aliases=aliases)
     found: list[ErrorDetails] = []
     try:
         checked = kind.model_validate(values, context=context)
@@ -98,6 +99,8 @@ def load_yaml(
             one for some in found[:MOST_PROBLEMS] for one in _as_problems(some, kind, lines, source.name)
         ]
     if problems:
+        if foreign := foreign_format(data):
+            raise FormatError([Problem(source.name, 0, *foreign)])
         shown = sorted(problems[:MOST_PROBLEMS], key=lambda problem: problem.line)
         if more := len(problems[MOST_PROBLEMS:]) + len(found[MOST_PROBLEMS:]):
             shown.append(Problem(source.name, 0, f"{more} more problems", "", "correct these first"))

@@ -149,7 +149,8 @@ def _archive(head: bytes) -> Foreign | None:
     return None
 
 
-def _lfs_pointer(head: bytes) -> Foreign | None:
+def lfs_pointer(head: bytes) -> Foreign | None:
+    """Return what a file is that begins like this, if it only stands for one that Git LFS has."""
     if not head.startswith(b"version https://git-lfs.github.com/"):
         return None
     reason = "the file itself was not downloaded"
@@ -276,7 +277,7 @@ def _is_number(cell: bytes) -> bool:
 
 
 _KNOWN: tuple[Callable[[bytes], Foreign | None], ...] = (
-    _lfs_pointer,
+    lfs_pointer,
     _beginning,
     _html,
     _root,

@@ -11,6 +11,7 @@ from motiond.text import printable, quoted
 
 from ..errors import BadText
 from ..model.shapes import Mesh
+from .foreign import lfs_pointer
 from .regular_file import open_regular
 from .source import SizeBound
 
@@ -97,11 +98,14 @@ def open_mesh(mesh: Mesh) -> BinaryIO:
 
 
 def refuse_damaged(mesh: Mesh) -> None:
-    """Look into the file of an STL mesh; of the others, only whether it can be read.
+    """Look into the file of an STL mesh; of the others, only whether it can be read and was downloaded.
 
     Raises `BadText` if it cannot be read, or nobody could draw it.
     """
     with open_mesh(mesh) as file:
+        if pointer := lfs_pointer(file.read(STL_HEAD_BYTES)):
+            raise BadText(f"mesh '{mesh.path.name}' {pointer.problem}", pointer.reason, pointer.hint)
+        file.seek(0)
         if mesh.format == "stl" and not _is_whole_stl(file, os.fstat(file.fileno()).st_size):
             reason = "its file is damaged, holds no triangles or is not STL"
             raise BadText(f"mesh '{mesh.path.name}' cannot be drawn", reason, "export it again")

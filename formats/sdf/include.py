@@ -16,10 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motiond.text import quoted
+from motiond.text import nearest_file, quoted
 
 from ..errors import BadText, FormatError, Problems
 from ..io.element import Element as XmlElement
+from ..io.foreign import foreign_format
 from ..io.mesh_file import find_mesh
 from ..io.source import Source
 from ..io.xml_file import TooMuchError
@@ -95,7 +96,9 @@ def _first(uri: str, candidates: list[Source]) -> Source:
         if candidate.path.exists() or not allowed:
             return candidate
     places = ", ".join(candidate.name for candidate in allowed)
-    raise BadText(f"cannot include {quoted(uri)}", f"there is no {places}", "check the name, or set SDF_PATH")
+    near = next(filter(None, (nearest_file(candidate.path) for candidate in allowed)), "")
+    hint = near or "check the name, or set SDF_PATH"
+    raise BadText(f"cannot include {quoted(uri)}", f"there is no {places}", hint)
 
 
 def _file_of(source: Source, uri: str, warnings: list[str], read: Read) -> Source:
@@ -109,15 +112,19 @@ def _file_of(source: Source, uri: str, warnings: list[str], read: Read) -> Sourc
 
 def _best_file(config: Source, uri: str, warnings: list[str], read: Read) -> str:
     """Return the name of the file for the newest version that is read."""
+    data = b""
     try:
         problems = Problems(config.name, warnings=warnings)
-        root = XmlElement(parse_xml(read(config), problems, free_prefixes=True), problems)
+        data = read(config)
+        root = XmlElement(parse_xml(data, problems, free_prefixes=True), problems)
     except TooMuchError:
         raise
     except FormatError as error:
         first = error.problems[0]
         where = f"{first.file}:{first.line}" if first.line else first.file
         reason, hint = f"{where} {first.problem}, {first.reason}", f"a model's folder has a {CONFIG}"
+        if foreign := foreign_format(data):
+            reason, hint = f"{config.name} {foreign.problem}, {foreign.reason}", foreign.hint
         raise BadText(f"cannot include {quoted(uri)}", reason, hint) from None
     listed = [(one, one.attribute("version")) for one in root.all("sdf")]
     files = {minor: one.text for one, version in listed if (minor := minor_version(version)) is not None}

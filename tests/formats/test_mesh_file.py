@@ -15,6 +15,8 @@ from tests.tables import table
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from motiond.formats.model.shapes import MeshFormat
+
 TOO_LARGE = (
     "it has 64000001 bytes, and a mesh has at most 64000000; "
     "save it with fewer triangles, or as binary STL or GLB"
@@ -130,6 +132,17 @@ def test_a_damaged_stl_is_told(tmp_path: Path, content: bytes) -> None:
         refuse_damaged(Mesh(tmp_path / "a.stl", "stl"))
     assert str(refused.value) == (
         "mesh 'a.stl' cannot be drawn; its file is damaged, holds no triangles or is not STL; export it again"
+    )
+
+
+@pytest.mark.parametrize("format_", ["stl", "obj", "dae"])
+def test_a_mesh_that_git_lfs_has_not_downloaded_is_told(tmp_path: Path, format_: MeshFormat) -> None:
+    (tmp_path / "a").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n")
+    with pytest.raises(BadText) as refused:
+        refuse_damaged(Mesh(tmp_path / "a", format_))
+    assert str(refused.value) == (
+        "mesh 'a' is a Git LFS pointer; the file itself was not downloaded; "
+        "run `git lfs pull` in its repository"
     )
 
 

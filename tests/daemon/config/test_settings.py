@@ -73,6 +73,13 @@ def test_a_mistake_is_told_where_it_stands(tmp_path: Path, text: str, message: s
     assert refusal(tmp_path, text.replace("JOINTS", JOINTS)) == message
 
 
+def test_hebis_own_configuration_is_no_configuration(tmp_path: Path) -> None:
+    assert refusal(tmp_path, "version: 1.0\nfamilies: Arm\nnames: [J1]\n") == (
+        "arm.yaml: is a robot configuration of HEBI's; it names modules, and a description by `hrdf`; "
+        "name it in a configuration: `driver: {type: hebi, config: arm.cfg.yaml}`"
+    )
+
+
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings(tmp_path / "no.yaml")

@@ -194,6 +194,7 @@ def test_include_that_finds_no_model_is_refused(include: str, message: str) -> N
     write("plain/readme.txt", "no model")
     write("future/model.config", '<model><sdf version="2.0">model.sdf</sdf></model>')
     write("gone/model.config", CONFIG)
+    write("pointer/model.config", "version https://git-lfs.github.com/spec/v1\n")
     write("yard.sdf", world(include))
     assert refusal().splitlines()[0] == f"yard.sdf:2: {message}"
 
