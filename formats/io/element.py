@@ -52,6 +52,8 @@ class Element:
 
     # Of the elements whose attributes and children are checked, by name.
     vocabulary: ClassVar[Mapping[str, Vocabulary]] = {}
+    # Elements that must hold a number; any other that is empty has its default, with a warning.
+    needed: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, xml: Xml, problems: Problems) -> None:
         self.xml = xml
@@ -173,7 +175,10 @@ class Element:
         if child is None:
             return default
         if child.is_empty:
-            child.where.warn(f"<{tag}> is empty", "it holds a value", f"{default} is taken")
+            if tag in self.needed:
+                child.where.add(f"<{tag}> is empty", "it must hold a value", "write it")
+            else:
+                child.where.warn(f"<{tag}> is empty", "it holds a value", f"{default} is taken")
             return default
         return child.value(parse, default)
 

@@ -204,3 +204,7 @@ VOCABULARY: dict[str, Vocabulary] = {
     "dynamics": words("", "damping friction spring_reference spring_stiffness"),
     "mimic": words("joint axis", "multiplier offset reference"),
 }
+# Elements that the specification requires to hold a number, those that make a robot another one.
+NEEDED = (
+    VOCABULARY["inertia"].elements | VOCABULARY["mimic"].elements | {"spring_reference", "spring_stiffness"}
+)

@@ -9,7 +9,7 @@ from motiond.text import echoed, quoted
 from ..arrays import frozen
 from ..io.element import Element
 from ..io.values import parse_truth
-from .elements import IDENTITY, VOCABULARY, WORLD, Mounted, Pose
+from .elements import IDENTITY, NEEDED, VOCABULARY, WORLD, Mounted, Pose
 from .pose import parse_pose
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class Node(Element):
     """An element; `minor` is the second number of its file's version."""
 
     vocabulary = VOCABULARY
+    needed = NEEDED
 
     def __init__(self, xml: Xml, problems: Problems, minor: int) -> None:
         super().__init__(xml, problems)
