@@ -92,14 +92,18 @@ def _simulated_mqtt(mqtt: dict[str, Any]) -> dict[str, Any]:
 
 
 def _simulated_robot(robot: dict[str, Any], folder: Path, log: Path) -> dict[str, Any]:
-    copy = {**robot, "driver": _simulated_driver(robot.get("driver"), log), "fault_requests": True}
+    copy = {**robot, "driver": _simulated_driver(robot.get("driver"), folder, log), "fault_requests": True}
     return copy | {key: _absolute(folder, robot[key]) for key in ("model", "motions") if key in robot}
 
 
-def _simulated_driver(driver: Any, log: Path) -> dict[str, Any]:
-    options = driver if isinstance(driver, dict) and driver.get("type") == "sim" else {}
-    options = {key: value for key, value in options.items() if key != "plant"}
-    return {**options, "type": "sim", "trace": str(log)}
+def _simulated_driver(driver: Any, folder: Path, log: Path) -> dict[str, Any]:
+    """Return the driver that simulates; HEBI's file stays, as it describes the robot."""
+    options = driver if isinstance(driver, dict) else {}
+    kind, config = str(options.get("type")), options.get("config")
+    kept = {key: value for key, value in options.items() if key != "plant"} if kind == "sim" else {}
+    if kind in {"sim", "hebi"} and isinstance(config, str):
+        kept["config"] = str(folder / config)
+    return {**kept, "type": "sim", "trace": str(log)}
 
 
 def _absolute(folder: Path, value: Any) -> Any:

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     ("driver", "simulated"),
     [
         ({"type": "hebi", "families": ["arm"]}, {}),
+        (
+            {"type": "hebi", "config": "kit/arm.cfg.yaml", "gains": "g.xml"},
+            {"config": "/conf/kit/arm.cfg.yaml"},
+        ),
+        ({"type": "sim", "config": "kit/arm.cfg.yaml"}, {"config": "/conf/kit/arm.cfg.yaml"}),
+        ({"type": "crane", "config": "crane.yaml"}, {}),
         ({"type": "composite", "parts": {}}, {}),
         ({"type": ["sim"]}, {}),
         ("sim", {}),
