@@ -93,6 +93,7 @@ _ROOTS = {
     b"COLLADA": ("is COLLADA", "it has shapes, and no joints that are read", "name it as a mesh in SDFormat"),
 }
 _REMARK = re.compile(rb"<!--.*?(?:-->|\Z)|^[ \t]*#[^\n]*", re.DOTALL | re.MULTILINE)
+_JINJA_LINE = re.compile(rb"^[ \t]*\{[%{#]", re.MULTILINE)
 _TEMPLATES = {
     "Jinja": re.compile(rb"\{%[-+]?\s*\w[^%]*%\}|\{\{[^{}\n]+\}\}"),
     "ERB": re.compile(rb"<%[-=]?\s[^%]*%>"),
@@ -127,6 +128,7 @@ _LONGEST_KEY = 200
 # Titles and units may stand before the rows.
 _MOST_LINES = 60
 _LONGEST_NUMBER = 64
+_LONGEST_TITLE = 100
 # A licence may come first, or a header of thousands of columns.
 _HEAD_BYTES = 1 << 20
 
@@ -195,8 +197,8 @@ def _keyed(head: bytes) -> Foreign | None:
 
 
 def _template(head: bytes) -> Foreign | None:
-    text = _REMARK.sub(b"", head).lstrip()
-    if not text.startswith((b"<", b"{%", b"{{", b"{#")):
+    text = _REMARK.sub(b"", head)
+    if not text.lstrip().startswith(b"<") and not _JINJA_LINE.search(text):
         return None
     for language, mark in _TEMPLATES.items():
         if mark.search(text):
@@ -240,7 +242,8 @@ def _csv(head: bytes) -> Foreign | None:
         return None
     columns = len(table[-1])
     titles = (cell for cells in table[:-1] if len(cells) == columns for cell in cells)
-    time = next(filter(None, map(_TIME.fullmatch, titles)), None)
+    short = (title for title in titles if len(title) < _LONGEST_TITLE)
+    time = next(filter(None, map(_TIME.fullmatch, short)), None)
     what = "is CSV, a table"
     if time:
         what += f", with times in its column {quoted(time[1].decode(errors='replace'))}"

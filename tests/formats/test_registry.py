@@ -181,6 +181,17 @@ def test_a_text_that_is_no_table_is_not_taken_for_csv(text: str) -> None:
     assert foreign_format(text.encode()) is None
 
 
+@pytest.mark.parametrize(
+    "part",
+    ["{% a", "{{ a", "<% a", "<!-- ", "#", '"', "t ", "time.", "positions ", "deg"],
+)
+def test_what_a_file_is_takes_no_longer_than_its_length(part: str) -> None:
+    """Where it took the square, each of these would take minutes."""
+    many = part * (500_000 // len(part))
+    for text in (many, f"<a>{many}", f"{many}x,hip\n0.5,0.5\n"):
+        foreign_format(text.encode())
+
+
 def test_a_motion_that_is_not_there_gets_the_nearest_name() -> None:
     Path("wave.seq").write_text(WAVE)
     assert load_motion("wave.seq", "wave").name == "wave"
