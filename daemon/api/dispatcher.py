@@ -80,7 +80,7 @@ class Dispatcher:
             return self._refused(raw, error, request.transaction)
 
     def _refused(self, raw: RawRequest, error: RequestError, transaction: str | None) -> bytes:
-        self._log.refused(raw, error, is_known=raw.robot in self.commands.robots)
+        self._log.refused(raw, error, raw.robot if raw.robot in self.commands.robots else "")
         return refused(error, transaction)
 
     async def _answer_once(self, raw: RawRequest, request: Request) -> bytes:
@@ -139,7 +139,7 @@ class Dispatcher:
             self._refuse_flood(raw)
             lease = self.commands.leases.get(raw.robot)
             is_held = lease is not None and lease.is_valid(request.lease)
-            self._log.asked(raw, request, lease.payload()["holder"] if lease and is_held else None)
+            self._log.asked(raw, request, raw.robot, lease.payload()["holder"] if lease and is_held else None)
             self._running[raw.robot] += 1
             try:
                 return await self._handle(raw, request, besides)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from .dispatcher import accepted, refuse_expired, refused
 from .errors import RequestError
 from .parsing import RawRequest, parse
+from .request_log import RequestLog
 from .transactions import Transactions, fingerprint_of, used_before
 from .verbs import GROUP_VERBS, STOPS, GroupPlayRequest, Request
 
@@ -28,6 +29,7 @@ class GroupDispatcher:
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
         self._transactions = Transactions()
+        self._log = RequestLog(GROUP_VERBS)
 
     async def answer(self, raw: RawRequest) -> bytes:
         """Serve one request, in which `robot` is the group; raises nothing but cancellation."""
@@ -35,7 +37,7 @@ class GroupDispatcher:
             request = parse(raw, GROUP_VERBS)
         except RequestError as error:
             if raw.verb not in STOPS:
-                return refused(error, error.transaction)
+                return self._refused(raw, error, error.transaction)
             request = Request(transaction=error.transaction)
         return await self._act_once(raw, request)
 
@@ -47,7 +49,7 @@ class GroupDispatcher:
         fingerprint = fingerprint_of(request, with_lease=False)
         if first := self._transactions.first(transaction):
             if first.fingerprint != fingerprint:
-                return refused(used_before(raw.where, request), request.transaction)
+                return self._refused(raw, used_before(raw.where, request), request.transaction)
             return await asyncio.shield(first.answer)
         return await self._transactions.answered_by(lambda: self._act(raw, request), transaction, fingerprint)
 
@@ -55,10 +57,15 @@ class GroupDispatcher:
         try:
             if raw.verb not in STOPS:
                 refuse_expired(raw.where, request.expires_at, time.time())
+            self._log.asked(raw, request, "")
             if isinstance(request, GroupPlayRequest):
                 data = await self._groups.play(raw.robot, request)
             else:
                 data = await self._groups.command(raw.robot, cast("GroupVerb", raw.verb))
         except RequestError as error:
-            return refused(error, request.transaction)
+            return self._refused(raw, error, request.transaction)
         return accepted(data, request.transaction)
+
+    def _refused(self, raw: RawRequest, error: RequestError, transaction: str | None) -> bytes:
+        self._log.refused(raw, error, "")
+        return refused(error, transaction)

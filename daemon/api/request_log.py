@@ -13,11 +13,11 @@ from ..log import RateLimitedLog
 from .verbs import VERBS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from .errors import RequestError
     from .parsing import RawRequest
-    from .verbs.verb import Request
+    from .verbs.verb import Request, Verb
 
 log = logging.getLogger(__name__)
 
@@ -30,40 +30,49 @@ NOT_LOGGED = {"transaction", "expires_at", "lease", "token", "token_sha256"}
 class RequestLog:
     """Logs the requests to all robots; of other requests than stops, a few for each robot and period.
 
-    A stop that is sent again and again is logged once, until another request comes, or none for 10 s.
-    `clock`: gives the time in s.
+    A stop that is sent again and again is logged once, until another request comes, or none for 10 s. A
+    `name` is that of the robot, and '' of what is none: a group, or what a client has made up.
+
+    `verbs`: those that there are; `clock`: gives the time in s.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, verbs: Mapping[str, Verb] = VERBS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._verbs = verbs
         self._clock = clock
         self._asked = defaultdict[str, RateLimitedLog](lambda: RateLimitedLog(clock))
         self._refused = defaultdict[str, RateLimitedLog](lambda: RateLimitedLog(clock))
         self._stopped: dict[str, tuple[str, float]] = {}
 
-    def asked(self, raw: RawRequest, request: Request, holder: str | None) -> None:
+    def asked(self, raw: RawRequest, request: Request, name: str, holder: str | None = None) -> None:
         """Log a request before it is acted on, if it commands the robot.
 
         `holder`: who is in control of the robot by this request; None where that is not required.
         """
-        verb = VERBS[raw.verb]
+        verb = self._verbs[raw.verb]
         if not (verb.needs_lease or verb.stops):
+            return
+        is_repeated = verb.stops and self._is_repeated(raw.where, name)
+        if not verb.stops:
+            self._stopped.pop(name, None)
+        if is_repeated:
             return
         who = ", ".join(filter(None, (holder, raw.caller))) or "a client"
         keys = request.model_dump_json(exclude=NOT_LOGGED, exclude_defaults=True)
         details = "" if keys == "{}" else f"; {shortened(keys, LONGEST_REQUEST)}"
-        extra = {"robot": raw.robot}
-        if not verb.stops:
-            self._stopped.pop(raw.robot, None)
-            self._asked[raw.robot].info("%s: asked by %s%s", raw.where, who, details, extra=extra)
-            return
-        now_s = self._clock()
-        before, before_s = self._stopped.get(raw.robot, ("", 0.0))
-        self._stopped[raw.robot] = raw.verb, now_s
-        if before != raw.verb or now_s - before_s >= REPEATED_S:
-            log.info("%s: asked by %s%s", raw.where, who, details, extra=extra)
+        write = log.info if verb.stops and name else self._asked[name].info
+        write("%s: asked by %s%s", raw.where, who, details, extra={"robot": name or None})
 
-    def refused(self, raw: RawRequest, error: RequestError, *, is_known: bool) -> None:
-        """Log a refusal; `is_known` is whether there is such a robot."""
-        limited = self._refused[raw.robot if is_known else ""]
-        extra = {"robot": raw.robot if is_known else None, "code": error.code}
-        limited.info("%s: refused to %s; %s", raw.where, raw.caller or "a client", error, extra=extra)
+    def _is_repeated(self, where: str, name: str) -> bool:
+        """Whether a stop is that of before, sent again."""
+        now_s = self._clock()
+        before, before_s = self._stopped.get(name, ("", 0.0))
+        self._stopped[name] = where, now_s
+        return before == where and now_s - before_s < REPEATED_S
+
+    def refused(self, raw: RawRequest, error: RequestError, name: str) -> None:
+        """Log a refusal."""
+        extra = {"robot": name or None, "code": error.code}
+        who = raw.caller or "a client"
+        self._refused[name].info("%s: refused to %s; %s", raw.where, who, error, extra=extra)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from motiond.daemon.api import VERBS, Dispatcher, HolderRequest, Lease, RawRequest, RequestError, parse
+from motiond.daemon.api import (
+    VERBS,
+    Dispatcher,
+    GroupDispatcher,
+    HolderRequest,
+    Lease,
+    RawRequest,
+    RequestError,
+    parse,
+)
 from motiond.daemon.api.dispatcher import MOST_RUNNING
 from motiond.daemon.api.request_log import RequestLog
 from motiond.daemon.api.transactions import (
@@ -20,7 +29,7 @@ from motiond.daemon.api.transactions import (
 )
 from tests.daemon import answers
 from tests.daemon.answers import whole
-from tests.daemon.conftest import Robots
+from tests.daemon.conftest import NoGroups, Robots
 
 if TYPE_CHECKING:
     from motiond.daemon.api import Request
@@ -389,7 +398,7 @@ async def logged(robots: Robots, caplog: pytest.LogCaptureFixture, *calls: RawRe
     caplog.set_level("INFO", "motiond")
     caplog.clear()
     dispatcher = Dispatcher(robots)
-    dispatcher._log = RequestLog(lambda: 0.0)
+    dispatcher._log = RequestLog(clock=lambda: 0.0)
     for call in calls:
         await dispatcher.answer(call)
     assert {record.levelname for record in caplog.records} <= {"INFO"}
@@ -447,10 +456,10 @@ async def test_a_stop_that_is_sent_again_and_again_is_logged_once(
 def test_a_stop_is_logged_again_after_a_while(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "motiond")
     times_s = iter((0.0, 9.0, 18.0, 29.0))
-    request_log, stop = RequestLog(lambda: next(times_s)), RawRequest("arm", "stop", b"")
+    request_log, stop = RequestLog(clock=lambda: next(times_s)), RawRequest("arm", "stop", b"")
     counts = []
     for _ in range(4):
-        request_log.asked(stop, parse(stop), None)
+        request_log.asked(stop, parse(stop), "arm")
         counts.append(len(caplog.messages))
     assert counts == [1, 1, 1, 2]
 
@@ -464,3 +473,18 @@ async def test_a_flood_of_requests_to_one_robot_fills_no_log_and_hides_neither_a
     )
     assert len(messages) == 10 + 10 + 2
     assert messages[-2:] == ["arm/stop: asked by a client", "hand/enable: asked by a client"]
+
+
+async def test_the_log_has_requests_to_groups_as_well(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "motiond")
+    dispatcher, ana = GroupDispatcher(NoGroups()), "ana over HTTP"
+    for verb, payload in (("play", b'{"motion":"wave"}'), ("play", b"{}"), ("stop", b""), ("stop", b"")):
+        await dispatcher.answer(RawRequest("choir", verb, payload, ana))
+    assert caplog.messages == [
+        'choir/play: asked by ana over HTTP; {"motion":"wave"}',
+        "choir/play: refused to ana over HTTP; no group 'choir'",
+        "choir/play: refused to ana over HTTP; choir/play: 'motion' is missing; play needs it; add it",
+        "choir/stop: asked by ana over HTTP",
+        "choir/stop: refused to ana over HTTP; no group 'choir'",
+        "choir/stop: refused to ana over HTTP; no group 'choir'",
+    ]
