@@ -26,6 +26,7 @@ from motiond.text import listed, nearest, shortened
 
 from ..api import MOST_BYTES, STOPS, SUBJECTS, GroupDispatcher, RawRequest, RequestError, accepted, refused
 from ..ipc.listener import listen_unix
+from ..log import RateLimitedLog
 
 if TYPE_CHECKING:
     import socket
@@ -70,6 +71,7 @@ class ControlSocket:
         self._dispatcher = dispatcher
         self._groups = GroupDispatcher(groups)
         self.hub = hub
+        self.refusals = RateLimitedLog()
         self._clients: Counter[bool] = Counter()
         self._writers = set[asyncio.StreamWriter]()
 
@@ -177,6 +179,7 @@ class _Client:
     async def refuse_user(self, user: int) -> None:
         """Answer what somebody sends who may not ask, for a while."""
         problem = f"user {named_user(user)} may not ask"
+        self._control.refusals.info("control: %s", problem)
         reason = "root may, the user that the daemon runs as, and the owner of its configuration"
         refusal = refused(RequestError("NOT_ALLOWED", "control", problem, reason, "use sudo"), None)
         async with asyncio.timeout(FIRST_LINE_S):

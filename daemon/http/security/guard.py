@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 from aiohttp import hdrs, web
 
 from ...api import MOST_BYTES, STOPS, Pace, cost_of
+from ...log import RateLimitedLog
 from ..routes.exchange import Refused
 from ..routes.motions import LEASE_HEADER
 from .connections import connection_of
@@ -55,6 +56,7 @@ class Guard:
         self.open_to_all: set[Handler] = set()
         self.bounded_apart: set[Handler] = set()
         self._pace = Pace(SERVED_HZ, SERVED_BURST, time.monotonic)
+        self._log = RateLimitedLog()
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -75,6 +77,10 @@ class Guard:
             response = web.Response(status=204, headers=PREFLIGHT) if is_preflight else await handler(request)
             if not stops and isinstance(response, web.Response):
                 self._pace.take((response.content_length or 0) / ANSWER_BYTES_A_COST)
+        except Refused as error:
+            extra = {"code": error.code}
+            self._log.info("http: %.200s: refused to %s; %s", request.path, address, error, extra=extra)
+            raise
         finally:
             connection.end_request(address, apart=apart)
         return response

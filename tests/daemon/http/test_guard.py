@@ -226,6 +226,19 @@ async def test_a_page_of_a_listed_origin_shows_the_token_as_a_protocol_of_its_we
     assert await opened.get("/api/ws", headers=head) == (403, ELSEWHERE)
 
 
+async def test_the_log_has_who_was_not_let_in(closed: Site, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "motiond")
+    await closed.get("/api/robots")
+    await closed.post("/api/robots/arm/stop", {}, headers={"Authorization": "Bearer wrong"})
+    await closed.post("/api/login", {"token": "secret"})
+    await closed.get("/api/robots", headers=BEARER)
+    assert caplog.messages == [
+        f"http: /api/robots: refused to 127.0.0.1; {MISSING}",
+        f"http: /api/robots/arm/stop: refused to 127.0.0.1; {WRONG}",
+        f"http: /api/login: refused to 127.0.0.1; {WRONG}",
+    ]
+
+
 # -- what browsers are told ---------------------------------------------------------------------------------
 
 

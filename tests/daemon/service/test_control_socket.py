@@ -101,8 +101,11 @@ async def test_more_clients_than_are_served_have_their_stops_served_alone(tmp_pa
             writer.close()
 
 
-async def test_other_users_may_not_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_other_users_may_not_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     config = tmp_path / "motiond.yaml"
+    caplog.set_level("INFO", "motiond")
     async with served(config):
         with socket.socket(socket.AF_UNIX) as theirs:
             with as_other_user(monkeypatch):
@@ -110,6 +113,7 @@ async def test_other_users_may_not_ask(tmp_path: Path, monkeypatch: pytest.Monke
             theirs.sendall(b'{"verb":"log-level","body":{"level":"debug"}}\n')
             answer = orjson.loads(await asyncio.to_thread(theirs.recv, 4096))
     reason = "root may, the user that the daemon runs as, and the owner of its configuration"
+    assert caplog.messages == [f"control: user {OTHER_USER} may not ask"]
     refusal = f"control: user {OTHER_USER} may not ask; {reason}; use sudo"
     assert (answer["answer"]["code"], answer["answer"]["error"]) == ("NOT_ALLOWED", refusal)
 
