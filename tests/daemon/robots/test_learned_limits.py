@@ -30,7 +30,7 @@ NARROW = WIDE.narrowed("upper", [float("inf"), 0.3], OWN)
 CHECKED = "against the limits that the actuators have reported; wait until the motions are published"
 CHANGED = "the robot's limits have changed since it was planned; its actuators reported others; play it again"
 TOO_FAR = (
-    "joint 'elbow' reaches 0.5 rad at 0.250 s (frame 50, the worst of 50); its upper limit is 0.3 rad "
+    "joint 'elbow' reaches 0.5 rad at 0.250 s (frame 50, the worst of 49); its upper limit is 0.3 rad "
     f"({OWN}); lower the motion or change that limit"
 )
 
