@@ -288,6 +288,8 @@ class RobotSettings(Section):
     """Play also files with fewer rows than they state, as an interrupted copy leaves them."""
     interpolation: Literal["hold", "linear", "cubic", "smooth"] = "cubic"
     """What lies between the rows of a motion; cubic goes past no row, smooth bends evenly and may."""
+    interpolate_recordings: bool = False
+    """Also between frames at a fixed rate, at up to 200 Hz or the driver's rate."""
     on_violation: Literal["reject", "slow", "clip"] = "reject"
     """What happens to a motion beyond a limit: refused, played slower, or cut at the position limits."""
     approach: ApproachSettings = ApproachSettings()

@@ -11,7 +11,7 @@ from motiond.formats.model import SAME_TIME_S, TooManyRows, interpolate, rows_be
 from motiond.text import listed
 
 from .curve import slopes_of
-from .violations import PlanError, position_violations
+from .violations import ROUNDING, PlanError, position_violations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +36,7 @@ class MotionRows:
     driven: Booleans  # which joints the motion moves, shape (joints,)
     frame_rate_hz: float
     uniform: bool  # whether the rows are equally far apart
+    filled: bool  # whether they get others between them all the same
     warnings: tuple[str, ...]
 
 
@@ -64,6 +65,7 @@ def in_columns(motion: Motion, joint_map: JointMap, settings: RobotSettings) -> 
         driven=driven,
         frame_rate_hz=motion.frame_rate,
         uniform=uniform,
+        filled=settings.interpolate_recordings,
         warnings=_left_out(motion, joint_map, columns),
     )
 
@@ -126,7 +128,8 @@ def clipped(rows: MotionRows, joint_map: JointMap) -> MotionRows:
     return replace(rows, positions=positions, warnings=(*rows.warnings, *warnings))
 
 
-FREE_RATE_HZ = 200.0  # of motions whose frames have times of their own
+FREE_RATE_HZ = 200.0  # of motions whose frames have times of their own, and of what is resampled
+WORTHWHILE = 1.5  # so much higher is a rate that makes a motion smoother
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +178,22 @@ def ticks_of(rows: MotionRows, speed: float, interpolation: Interpolation, max_r
     return Ticks(float(rate_hz), positions, slopes, float(frames_per_tick), at_rest)
 
 
+def better_rate_hz(rate_hz: float, max_rate_hz: float) -> float:
+    """Return a higher rate for a recording's rows that a driver takes, or its own where none is worthwhile.
+
+    It is a multiple, which keeps the rows, if one is low enough.
+    """
+    most = min(FREE_RATE_HZ, max_rate_hz)
+    if 2.0 * rate_hz <= most:
+        return rate_hz * float(np.floor(most / rate_hz * (1.0 + ROUNDING)))
+    return most if WORTHWHILE * rate_hz <= most else rate_hz
+
+
 def frames_per_row(rows: MotionRows, max_rate_hz: float) -> float:
     """Return how many frames of the file go by from one row to the next that the driver can take."""
+    rate_hz = rows.frame_rate_hz
+    if rows.filled and (better_hz := better_rate_hz(rate_hz, max_rate_hz)) > rate_hz:
+        return rate_hz / better_hz
     return float(max(1.0, np.ceil(rows.frame_rate_hz / max_rate_hz)))
 
 

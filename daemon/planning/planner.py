@@ -16,8 +16,9 @@ import numpy as np
 
 from motiond.formats import Motion
 
+from ..joints import joint_bounds
 from ..trajectory import Track
-from .columns import MotionRows, clipped, frames_per_row, in_columns
+from .columns import MotionRows, better_rate_hz, clipped, frames_per_row, in_columns
 from .fitting import fitted
 from .speed_limits import clock_acceleration, max_speed_of
 
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
 
     from ..config.robot import RobotSettings
     from ..joints import JointMap, Limits
+    from .columns import Ticks
 
 
-SMOOTH_HZ = 20.0
-"""At lower rates actuators arrive at a setpoint, and rest there, before the next one comes."""
+SMOOTH_HZ = 100.0
+"""At lower rates an actuator that follows at 30 Hz is up to twice and more as fast as its joint should be."""
+IN_MOTION = 2.0
+"""A joint that is faster at an end than so many rows of its acceleration explain is not at rest there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +142,14 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
         rests=ticks.at_rest,
         warnings=tuple(
             f"{motion.name}: {warning}"
-            for warning in (*rows.warnings, *_thinned(rows, max_rate_hz), *_coarse(rows), *warnings, *doubts)
+            for warning in (
+                *rows.warnings,
+                *_thinned(rows, max_rate_hz),
+                *_coarse(rows, max_rate_hz),
+                *_in_motion(ticks, rows, joint_map, joint_bounds(joint_map, settings).acceleration),
+                *warnings,
+                *doubts,
+            )
         ),
         limits=joint_map.limits,
     )
@@ -173,17 +184,58 @@ def plan_pose(
 def _thinned(rows: MotionRows, max_rate_hz: float) -> tuple[str, ...]:
     """Return a warning of rows that are left out because the driver is too slow for them."""
     every = frames_per_row(rows, max_rate_hz)
-    if not rows.uniform or every == 1.0 or len(rows.times) < 2:
+    if not rows.uniform or every <= 1.0 or len(rows.times) < 2:
         return ()
     rate = rows.frame_rate_hz
     played = f"it is played at {rate / every:g} Hz, one row in {every:g}"
     return (f"{rate:g} frames/s are more than the driver takes, {max_rate_hz:g} Hz; {played}",)
 
 
-def _coarse(rows: MotionRows) -> tuple[str, ...]:
-    """Return a warning of rows so far apart that actuators, which get them as they are, move in steps."""
-    rate = rows.frame_rate_hz
-    if not rows.uniform or rate >= SMOOTH_HZ or not np.ptp(rows.positions, axis=0).any():
+def _coarse(rows: MotionRows, max_rate_hz: float) -> tuple[str, ...]:
+    """Return a warning of rows further apart than the driver's rate allows: joints move in steps."""
+    rate_hz, better_hz = rows.frame_rate_hz, better_rate_hz(rows.frame_rate_hz, max_rate_hz)
+    is_smooth = not rows.uniform or rows.filled or rate_hz >= SMOOTH_HZ or better_hz <= rate_hz
+    if is_smooth or not np.ptp(rows.positions, axis=0).any():
         return ()
     reason = "each is a setpoint, with nothing between two, so that joints move in steps"
-    return (f"{rate:g} frames/s are few; {reason}; `motiond convert --rate 100` puts rows between them",)
+    hint = f"`motiond convert --rate {better_hz:g}` or `interpolate_recordings: true` puts rows between them"
+    return (f"{rate_hz:g} frames/s are few; {reason}; {hint}",)
+
+
+def _in_motion(ticks: Ticks, rows: MotionRows, joint_map: JointMap, gentle: Floats) -> tuple[str, ...]:
+    """Return a warning of a recording that does not begin or end at rest, as the robot does.
+
+    - `gentle` (ndarray, shape (joints,)): accelerations that need no warning
+    """
+    if not rows.uniform or len(rows.times) < 3 or len(ticks.positions) < 3:
+        return ()
+    frame, last = max(1, round(ticks.frames_per_tick)), len(rows.times) - 1
+    parts, options = [], []
+    for does, backwards, rest, option in (
+        ("begins", 1, "from", f"--first {frame}"),
+        ("ends", -1, "to", f"--last {last - frame}"),
+    ):
+        if asked := _asked_at(ticks, rows.positions[::backwards][:3], backwards, joint_map, gentle):
+            parts.append(f"{does} in motion ({asked} {rest} rest)")
+            options.append(option)
+    if not parts:
+        return ()
+    reason = "actuators are asked for that within one tick"
+    ease = f"play `{' '.join(options)}`, which is eased, or " if last > 3 else ""
+    return (f"{' and '.join(parts)}; {reason}; {ease}let it begin and end at rest",)
+
+
+def _asked_at(ticks: Ticks, end: Floats, backwards: int, joint_map: JointMap, gentle: Floats) -> str:
+    """Return the speed and the acceleration of the worst joint that is in motion at an end; '' if none is.
+
+    - `end` (ndarray, shape (3, joints)): rows of the file, the outermost first
+    """
+    frames_per_s = ticks.frames_per_tick * ticks.rate_hz
+    speed, change = (np.abs(np.diff(end, number, axis=0))[0] * frames_per_s for number in (1, 2))
+    from_rest = ticks.positions[::backwards][[0, 0, 1, 2]]
+    asked = np.abs(np.diff(from_rest, 2, axis=0)).max(axis=0) * ticks.rate_hz**2
+    asked[speed <= IN_MOTION * change] = 0.0
+    joint, count = int((asked / gentle).argmax()), int(np.count_nonzero(asked > gentle))
+    unit, others = joint_map.units[joint], f", the worst of {count}," if count > 1 else ""
+    what = f"joint '{joint_map.joints[joint]}'{others} at {speed[joint]:.4g} {unit}/s"
+    return f"{what}, {asked[joint]:.4g} {unit}/s²" if count else ""

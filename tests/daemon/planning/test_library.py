@@ -55,7 +55,7 @@ def entry_of(motions: MotionLibrary, name: str) -> Entry:
 
 
 def test_motions_are_named_by_file_and_listed_by_name(tmp_path: Path) -> None:
-    file = write(tmp_path / "wave.seq", 0.0, 0.01, 0.02)
+    file = write(tmp_path / "wave.seq", 0.0, 0.01, 0.0)
     write(tmp_path / "nod.seq", 0.0, 0.01)
     (tmp_path / "README.md").write_text("no motion")
     write(tmp_path / ".hidden.seq", 0.0)
@@ -77,7 +77,7 @@ def test_motions_are_named_by_file_and_listed_by_name(tmp_path: Path) -> None:
         "holds": ["base", "wrist"],
         "markers": [],
         "warnings": [],
-        "max_speed": pytest.approx(9.0),
+        "max_speed": pytest.approx(4.5),
     }
 
 
@@ -111,7 +111,7 @@ def test_what_cannot_be_played_is_listed_with_the_reason(tmp_path: Path) -> None
 
 
 def test_a_file_with_fewer_rows_than_it_states_is_played_only_where_that_is_allowed(tmp_path: Path) -> None:
-    file = write(tmp_path / "wave.seq", 0.0, 0.01, 0.02)
+    file = write(tmp_path / "wave.seq", 0.0, 0.01, 0.0)
     file.write_text(file.read_text().replace("num_parts: 1", "num_parts: 1\n    num_frames: 5"))
     wave = entry_of(library_of(file), "wave")
     assert wave.plan is None

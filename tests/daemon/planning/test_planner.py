@@ -212,6 +212,91 @@ def test_rows_too_far_apart_for_a_smooth_motion_or_too_near_for_the_driver_are_w
     assert list(result.warnings) == warnings
 
 
+EASED = "actuators are asked for that within one tick; play"
+REST = "which is eased, or let it begin and end at rest"
+
+
+@pytest.mark.parametrize("max_rate_hz", [1000.0, 100.0])
+@pytest.mark.parametrize(
+    ("ends", "options"),
+    [
+        (("begins", "ends"), "--first {0} --last {1}"),
+        (("begins",), "--first {0}"),
+        (("ends",), "--last {1}"),
+    ],
+)
+def test_a_recording_that_is_cut_in_motion_is_named_with_what_actuators_are_asked_for(
+    ends: tuple[str, ...], options: str, max_rate_hz: float
+) -> None:
+    rising, soft = np.arange(201) / 200.0, np.cumsum(np.linspace(0.0, 1.0, 41)) / 200.0
+    before = [] if "begins" in ends else soft - soft[-1] - 1 / 200
+    after = [] if "ends" in ends else rising[-1] + soft[-1] - soft[-2::-1]
+    rows = np.concatenate([before, rising, after])
+    result = planned(motion(rows, 200.0), max_rate_hz=max_rate_hz)
+    (said,) = [one for one in result.warnings if "in motion" in one]
+    changes = np.abs(np.diff(np.pad(result.positions[:, 0], 2, mode="edge"), 2)) * result.rate_hz**2
+    asked = {"begins": changes[:4].max(), "ends": changes[-4:].max()}
+    rests = {"begins": "from rest", "ends": "to rest"}
+    what = "in motion (joint 'elbow' at 1 rad/s,"
+    parts = [f"{end} {what} {asked[end]:.4g} rad/s² {rests[end]})" for end in ends]
+    every = round(200 / result.rate_hz)
+    played = options.format(every, len(rows) - 1 - every)
+    assert said == f"wave: {' and '.join(parts)}; {EASED} `{played}`, {REST}"
+    assert min(asked[end] for end in ends) >= 0.49 * result.rate_hz
+
+
+@pytest.mark.parametrize("rate_hz", [20.0, 100.0, 500.0])
+def test_a_recording_that_begins_and_ends_at_rest_is_not_named(rate_hz: float) -> None:
+    jittering = np.zeros((300, 1))
+    jittering[[0, -1]] = 0.0015
+    limp = np.array([[0.0], [0.1]])
+    for rows in (swing(2.0, 0.5, rate_hz).positions, jittering, limp, np.linspace(0.0, 1e-4, 50)[:, None]):
+        warnings = planned(
+            motion(rows, rate_hz), {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 1e3}}}
+        ).warnings
+        assert not [one for one in warnings if "in motion" in one]
+
+
+def test_of_several_joints_in_motion_the_worst_is_named() -> None:
+    rows = np.outer(np.arange(50) / 100.0, [0.5, -1.0, 0.0])
+    names = "base", "elbow", "wrist"
+    result = planned(motion(rows, 100.0, names), {name: {} for name in names})
+    assert "begins in motion (joint 'elbow', the worst of 2, at 1 rad/s, 100 rad/s² from rest)" in str(
+        result.warnings
+    )
+
+
+def test_a_recording_is_resampled_only_if_that_is_asked_for() -> None:
+    recorded = swing(2.0, 0.5, 30.0)
+    coarse, fine = (
+        planned(recorded, max_rate_hz=500.0, interpolation="smooth", interpolate_recordings=asked)
+        for asked in (False, True)
+    )
+    assert (coarse.rate_hz, fine.rate_hz) == (30.0, 180.0)
+    assert [coarse.duration_s, fine.duration_s] == pytest.approx([2.0, 2.0])
+    np.testing.assert_allclose(fine.positions[::6], recorded.positions, atol=1e-12)
+    steps = [np.abs(np.diff(one.positions, 2, axis=0)).max() * one.rate_hz**2 for one in (coarse, fine)]
+    peak = 0.25 * np.pi**2
+    assert steps == [pytest.approx(peak, rel=0.02), pytest.approx(peak, rel=0.02)]
+    assert (
+        np.abs(np.diff(fine.positions, axis=0)).max() < np.abs(np.diff(coarse.positions, axis=0)).max() / 5.9
+    )
+    assert fine.warnings == ()
+
+
+@pytest.mark.parametrize("max_rate_hz", [50.0, 100.0, 1000.0])
+@pytest.mark.parametrize("rate_hz", [7.0, 30.0, 60.0, 150.0, 500.0])
+def test_what_is_resampled_keeps_to_the_drivers_rate_and_to_the_last_row(
+    rate_hz: float, max_rate_hz: float
+) -> None:
+    recorded = swing(2.0, 0.1, rate_hz)
+    result = planned(recorded, max_rate_hz=max_rate_hz, interpolate_recordings=True)
+    assert result.rate_hz <= max_rate_hz * (1 + 1e-9)
+    assert result.rate_hz >= min(100.0, max_rate_hz / 2)
+    assert result.positions[-1] == pytest.approx(recorded.positions[-1], abs=1e-12)
+    assert result.duration_s == pytest.approx(2.0, abs=1 / result.rate_hz)
+
+
 def test_frames_with_times_of_their_own_are_resampled() -> None:
     times = np.array([1.0, 1.5, 1.75, 3.0])
     free = Motion("wave", ("elbow",), 100.0, times, np.array([[0.0], [0.25], [0.25], [-0.5]]))
