@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import typer
 
-from motiond.formats import FormatError, Problem, load_motions, load_robots
+from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
 from motiond.formats.io import foreign_format, open_regular
 from motiond.formats.registry import MOTIONS, ROBOTS
 from motiond.text import printable
@@ -110,20 +110,25 @@ def look_into(folder: Path) -> Folder:
     models = [file for file in files if file.suffix.lower() in of_robots]
     motions = [*dict.fromkeys(file.parent for file in files if file.suffix.lower() in of_motions)]
     foreign: dict[Foreign, list[Path]] = {}
+    by_content: list[Path] = []
     others = (file for file in files if FOREIGN_SUFFIX.fullmatch(file.suffix))
     for file in () if models and motions else islice(others, MOST_LOOKED_INTO):
         with suppress(OSError), open_regular(file) as stream:
-            found = foreign_format(stream.read(HEAD_BYTES))
+            head = stream.read(HEAD_BYTES)
+            found = foreign_format(head)
             if found and (not models or found.is_motion):
                 foreign.setdefault(found, []).append(file)
-    return Folder(folder, models, motions, foreign)
+            elif not found and ROBOTS.fitting(head, Source(file)):
+                by_content.append(file)
+    return Folder(folder, models or by_content, motions, foreign)
 
 
 def describe(questions: Questions, folder: Folder, file: str | None) -> Described | None:
     """Return the robot's description; None where joints are listed instead."""
     for foreign, files in folder.foreign.items():
-        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-        typer.echo(f"{files[0]}{more}: {'; '.join(foreign)}")
+        if file is None or foreign.is_motion:
+            more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+            typer.echo(f"{files[0]}{more}: {'; '.join(foreign)}")
     if file is None and not folder.models:
         typer.echo(f"no robot description is in {folder.path}; joints are listed instead")
         return None

@@ -481,6 +481,16 @@ def test_what_is_there_instead_of_a_description_is_named_with_a_way_on(
     assert (code, Path("motiond.yaml").exists()) == (2, False)
 
 
+def test_a_description_of_another_suffix_is_found_by_its_content(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "robots" / "six_axis.hrdf").rename(folder / "arm.xml")
+    (folder / "package.xml").write_text("<package/>")
+    code, _, err = run_here(capsys, "init", folder, "--yes", *CLOSED)
+    model = load_settings(folder / "motiond.yaml").robots["arm"].model
+    assert (code, err, model and model.file) == (0, "", folder / "arm.xml")
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_no_robot_is_invented_where_another_format_describes_it(
     tmp_path: Path,
