@@ -221,7 +221,7 @@ def test_a_servo_that_answers_is_found_and_a_port_that_is_driven_is_left_alone(t
 def test_an_unforeseen_error_is_a_plain_traceback_for_the_journal() -> None:
     unforeseen = (
         "from motiond.daemon.config import settings; settings.load_settings = lambda _: 1 // 0; "
-        "from motiond.daemon.cli.main import main; main(['run'])"
+        "from motiond.daemon.cli.main import main; main(['run', '-c', 'arm.yaml'])"
     )
     command = [sys.executable, "-c", unforeseen]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
