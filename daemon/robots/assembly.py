@@ -116,7 +116,8 @@ def _make_stream(
     forks: StreamForks, setup: Setup, robot: RobotSettings, rates: TelemetryRates
 ) -> StreamSupervisor:
     # Virtual time may run away between two heartbeats, which come in real time.
-    daemon_timeout_s = robot.daemon_timeout_s if robot.clock == "real" else None
+    is_real = robot.clock == "real"
+    daemon_timeout_s = robot.daemon_timeout_s if is_real else None
     return StreamSupervisor(
         partial(StreamProcess, forks, replace(setup, daemon_timeout_s=daemon_timeout_s)),
         len(setup.joints),
@@ -124,6 +125,7 @@ def _make_stream(
         period_s=rates.watch_period_s,
         timeout_s=robot.stream_timeout_s,
         patience_s=robot.stop_duration_s + CLOSE_PATIENCE_S,
+        keep_every_s=None if is_real or not rates.moving_hz else 1.0 / rates.moving_hz,
     )
 
 

@@ -323,7 +323,7 @@ class Robot:
                 raise RequestError("OFFLINE", self.name, problem, hint="try again")
             answer = {"goal_id": goal.goal_id, **prepared.answer}
         if self.stream.observer is not None:
-            self.stream.observer.start_goal(_drift_of(goal))
+            self.stream.observer.start_goal(_drift_of(goal), goal.playback.plan.frames_per_tick)
         return number, answer
 
     def seek(self, seek: Seek, start: list[float]) -> int:

@@ -42,6 +42,8 @@ class TelemetryReporter:
     - `report`: publishes on a subject
     - `is_heard`: whether anybody listens to a subject
     - `clock`: of the machine
+
+    What an observer has kept on virtual time is reported whole, in place of its newest sample.
     """
 
     def __init__(
@@ -67,9 +69,16 @@ class TelemetryReporter:
         if observer.sample is None:  # there is no record yet
             return False
         now_s = asyncio.get_running_loop().time()
+        kept = observer.take_kept()
         beats: tuple[tuple[Subject, _Beat], ...] = ("telemetry", self._telemetry), ("samples", self._samples)
         for subject, beat in beats:
-            if beat.is_due(now_s, moving=moving) and self._is_heard(subject):
+            is_due = beat.is_due(now_s, moving=moving or bool(kept))
+            if not self._is_heard(subject):
+                continue
+            if kept and subject == "telemetry":
+                for sample in kept:
+                    self._report(subject, sample)
+            elif is_due:
                 self._report(subject, observer.sample.payload(frames_per_tick))
         if now_s < self._second_s:
             return False

@@ -71,6 +71,8 @@ class Observer:
     `sample`: the newest record; None before the first.
     `second`, `goal`: since `start_second` and since `start_goal`; the goal's holds only ticks in motion.
     `drift`: of the goal; None where its start is not appointed.
+    `keep_every_s`: on virtual time, which may run far ahead between two readings: how far apart, by that
+    time, the samples in motion are that `take_kept` returns.
     """
 
     def __init__(
@@ -78,10 +80,14 @@ class Observer:
         reader: RingReader,
         joints: int,
         unix_less_monotonic: Callable[[], float] = unix_less_monotonic,
+        keep_every_s: float | None = None,
     ) -> None:
         self._reader = reader
         self._joints = joints
         self._unix_less_monotonic = unix_less_monotonic
+        self._keep_every_s, self._frames_per_tick = keep_every_s, 1.0
+        self._kept: list[dict[str, Any]] = []
+        self._last_kept = -1.0
         self._missed = self._skipped = 0.0
         self.sample: Sample | None = None
         self.second = Timing()
@@ -92,10 +98,10 @@ class Observer:
         """Begin `second` again."""
         self.second = Timing()
 
-    def start_goal(self, drift: Drift | None = None) -> None:
-        """Begin `goal` and `drift` again."""
+    def start_goal(self, drift: Drift | None = None, frames_per_tick: float = 1.0) -> None:
+        """Begin `goal` and `drift` again; `frames_per_tick` is of the samples that are kept."""
         self.take()
-        self.goal, self.drift = Timing(), drift
+        self.goal, self.drift, self._frames_per_tick = Timing(), drift, frames_per_tick
 
     def take(self) -> None:
         """Read all new records."""
@@ -110,6 +116,20 @@ class Observer:
         self.goal.add(records[active], missed, skipped)
         if self.drift is not None:
             self.drift.add(records, self._unix_less_monotonic())
+        if self._keep_every_s is not None:
+            self._keep(records[active], self._keep_every_s)
+
+    def _keep(self, records: Floats, every_s: float) -> None:
+        numbers = np.floor(records[:, COLUMN["deadline_s"]] / every_s + 1e-6)
+        due = np.diff(numbers, prepend=self._last_kept) != 0.0
+        self._last_kept = numbers[-1] if len(numbers) else self._last_kept
+        samples = (Sample(record, self._joints) for record in records[due])
+        self._kept += [sample.payload(self._frames_per_tick) for sample in samples]
+
+    def take_kept(self) -> list[dict[str, Any]]:
+        """Return the samples that were kept since the last time, as published."""
+        kept, self._kept = self._kept, []
+        return kept
 
     def diagnostics(self) -> dict[str, Any]:
         """Return the timing of the second that ends now, and what the driver reports of itself."""

@@ -28,7 +28,7 @@ STATES = (
     "estopped",
     "fault",
 )
-ANSWER_S, STATE_S, RESULT_S, FREE_S, EXIT_S = 30.0, 5.0, 60.0, 30.0, 1.0
+ANSWER_S, STATE_S, RESULT_S, FREE_S, EXIT_S, BEHIND_S = 30.0, 5.0, 60.0, 30.0, 1.0, 1.0
 HOLDER = "pytest"
 BEGINNING = frozenset({"play", "goto"})
 
@@ -264,12 +264,11 @@ class MotiondRobot:
             raise MotiondFailure(f"{self.name}: {problem}")
         rows, actuators = self.daemon.setpoints(self.name)
         rows = rows[self.goal.commands : self.daemon.reports.ends.get(self.goal.goal_id)]
+        begin_s, end_s = rows["time"][[0, -1]] if len(rows) else (0.0, 0.0)  # by the robot's clock
+        if self.goal.ended():  # telemetry may be behind, and never comes of a robot that is lost
+            self.daemon.reports.wait(lambda: self._measured(0, end_s), BEHIND_S, lambda: None)
         samples = self.messages("telemetry")[self.goal.samples :]
-        if len(
-            rows
-        ):  # both have times of the robot's clock, which is virtual where the configuration says so
-            begin_s, end_s = rows["time"][0], rows["time"][-1]
-            samples = [sample for sample in samples if begin_s <= sample["stamp_s"] <= end_s]
+        samples = [sample for sample in samples if begin_s <= sample["stamp_s"] <= end_s]
         return Trace(
             setpoint_series(actuators, rows),
             rows["enabled"],
@@ -278,11 +277,18 @@ class MotiondRobot:
         )
 
     def feedback(self, timeout_s: float = STATE_S) -> Series:
-        """Wait for the next sample of telemetry and return what it has measured, whatever the robot does."""
+        """Return what is measured after all that has been sent so far, as the next telemetry has it."""
         __tracebackhide__ = True
         known = len(self.messages("telemetry"))
-        find = lambda: self.messages("telemetry")[known:] or None  # noqa: E731 - of here
-        return telemetry_series(self._joints(), self.wait(find, timeout_s, "no telemetry")[:1], "feedback")
+        rows, _ = self.daemon.setpoints(self.name)
+        sent_s = float(rows["time"][-1]) if len(rows) else 0.0
+        sample = self.wait(lambda: self._measured(known, sent_s), timeout_s, "no telemetry")
+        return telemetry_series(self._joints(), [sample], "feedback")
+
+    def _measured(self, first: int, since_s: float) -> dict[str, Any] | None:
+        """Return the latest sample, unless all that came from a first one on are of before a time."""
+        latest = self.messages("telemetry")[first:][-1:]
+        return next((sample for sample in latest if sample["stamp_s"] >= since_s), None)
 
     def _joints(self) -> tuple[str, ...]:
         return tuple(joint["name"] for joint in self.messages("description")[-1]["joints"])

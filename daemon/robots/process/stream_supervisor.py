@@ -49,6 +49,7 @@ class StreamSupervisor:
     - `timeout_s`: how long it may go without a tick before it is killed
     - `patience_s`: how long it may take to end by itself
     - `beat_s`: how often it is sent a heartbeat while it is on line; None for never
+    - `keep_every_s`: as of `Observer`
 
     - `observer`: what the present process's records say
     - `sent`: the number of the last command; they ascend over all processes
@@ -63,6 +64,7 @@ class StreamSupervisor:
         timeout_s: float,
         patience_s: float,
         beat_s: float | None = None,
+        keep_every_s: float | None = None,
     ) -> None:
         self.observer: Observer | None = None
         self.sent = 0
@@ -71,7 +73,7 @@ class StreamSupervisor:
         self._period_s = period_s
         self._timeout_s = timeout_s
         self._patience_s = patience_s
-        self._beat_s = beat_s
+        self._beat_s, self._keep_every_s = beat_s, keep_every_s
         self._process: StreamProcess | None = None
         self._leaving = asyncio.Event()
         self._due = asyncio.Event()
@@ -154,7 +156,7 @@ class StreamSupervisor:
         self._records = 0
         if self._reboot:
             process.send(Reboot(self._reboot))
-        observer = self.observer = Observer(process.telemetry, self._joints)
+        observer = self.observer = Observer(process.telemetry, self._joints, keep_every_s=self._keep_every_s)
         watch = partial(self._watch, process, observer, listener)
         helpers = [asyncio.create_task(_repeat(self._period_s, watch), name="stream.watch")]
         if self._beat_s is not None:

@@ -10,6 +10,7 @@ import pytest
 
 from motiond.daemon.clock.monitor import ClockMonitor
 from motiond.daemon.ipc import ring
+from motiond.daemon.ipc.states import STATES, State
 from motiond.daemon.robots.telemetry_reporter import TelemetryRates, TelemetryReporter
 from motiond.daemon.telemetry.observer import Observer
 
@@ -50,6 +51,7 @@ class Reported:
         self.now_s = 100.0
         self.times: list[float] = []
         self.sample, self.diagnostics, self.start_second = self, dict, lambda: None
+        self.take_kept: Any = list
         self._period_s = rates.watch_period_s
         self.page_times: list[float] = []
         self._reporter = TelemetryReporter(self._report, rates, lambda _: True, ClockMonitor())
@@ -81,6 +83,49 @@ async def test_telemetry_and_the_samples_of_pages_are_reported_each_as_often_as_
     assert reports.during(100.0, moving=True) == pytest.approx(100.0 * rate_hz, rel=0.03, abs=2)
     assert reports.during(100.0, moving=False) == pytest.approx(100.0 * rate_hz, rel=0.03, abs=2)
     assert len(reports.page_times) == pytest.approx(200.0 * page_hz, rel=0.03, abs=2)
+
+
+async def test_on_virtual_time_telemetry_comes_by_the_time_of_the_robot() -> None:
+    """A motion of 2 s is over before anybody looks; before and after the robot rests."""
+    fd = ring.create(1)
+    reader, writer, record = ring.RingReader(fd, 1), ring.RingWriter(fd, 1), ring.Record(1)
+    os.close(fd)
+    reports: list[tuple[Subject, dict[str, Any]]] = []
+    rates = TelemetryRates(20.0, 0.0)
+    reporter = TelemetryReporter(
+        lambda *report: reports.append(report), rates, lambda _: True, ClockMonitor()
+    )
+    observer = Observer(reader, 1, keep_every_s=0.05)
+
+    def ticks(first: int, last: int, state: State) -> None:
+        for number in range(first, last):
+            scalars = {"deadline_s": number / 100.0, "state": STATES.index(state), "frame": float(number)}
+            record.set_scalars(*(scalars.get(name, 0.0) for name in ring.SCALARS))
+            record["position"][0] = float(number)
+            writer.put(record.data)
+
+    def told() -> list[tuple[Subject, float, float]]:
+        reporter.take(observer, 1.0, moving=False)
+        samples = [(subject, data) for subject, data in reports if subject != "diagnostics"]
+        reports.clear()
+        return [(subject, data["feedback"]["position"][0], data["frame"]) for subject, data in samples]
+
+    ticks(0, 100, State.IDLE)
+    observer.take()
+    assert told() == []
+    observer.start_goal(None, 2.0)
+    ticks(100, 250, State.PLAYING)
+    observer.take()
+    ticks(250, 300, State.PLAYING)
+    ticks(300, 310, State.IDLE)
+    observer.take()
+    assert told() == [("telemetry", float(number), 2.0 * number) for number in range(100, 300, 5)]
+    observer.take()
+    assert told() == [("telemetry", 309.0, 309.0)]  # where it rests
+    ticks(310, 400, State.IDLE)
+    observer.take()
+    assert told() == []
+    reader.close()
 
 
 async def test_at_no_rate_nothing_is_reported_and_the_records_are_looked_at_all_the_same(

@@ -166,7 +166,8 @@ def test_a_robot_is_not_idle_while_motions_wait() -> None:
     assert robot._since == 3
 
 
-def test_feedback_is_the_next_sample_that_is_measured() -> None:
+def test_feedback_is_measured_after_all_that_was_sent() -> None:
+    """Telemetry may be behind, on virtual time by a whole motion."""
     reports = reports_of(IDLE)
     joints = [{"name": "shoulder"}, {"name": "elbow"}]
     reports.add(Report("arm", "description", {"joints": joints}))
@@ -176,12 +177,13 @@ def test_feedback_is_the_next_sample_that_is_measured() -> None:
         return Report("arm", "telemetry", {"stamp_s": elbow, "feedback": measured})
 
     reports.add(sample(1.0))
-    robot = robot_of(reports, lambda *_, **__: {})
+    sent = np.array([(0.5,), (2.5,)], [("time", float)])
+    robot = robot_of(reports, lambda *_, **__: {}, setpoints=lambda _: (sent, ()))
     with pytest.raises(NotInTime, match=r"^arm: no telemetry in 0.05 s; it was idle$"):
         robot.feedback(timeout_s=BRIEF_S)
     arriving(reports, sample(2.0), sample(3.0))
     measured = robot.feedback()
-    assert measured.of("elbow").position == pytest.approx(2.0)
+    assert measured.of("elbow").position == pytest.approx(3.0)
     assert np.isnan(measured.of("shoulder").effort)
 
 
@@ -191,33 +193,31 @@ def test_a_trace_is_of_one_goal_whatever_the_clock_shows(tmp_path: Path, start_s
     reports = Reports([], lambda _robot: count_commands(tmp_path / "arm.npy"))
     reports.add(Report("arm", "description", {"joints": [{"name": "elbow"}]}))
 
-    def tick(number: int) -> None:
-        """Send a command, and report what was measured meanwhile."""
+    def tick(number: int) -> Report:
+        """Send a command, and return what was measured meanwhile."""
         time_s = start_s + number / 100.0
         command.values[:] = number
         log.append(time_s, command, enabled=True)
         told = {kind: [float(number)] for kind in ("position", "velocity", "effort")}
-        measured = {"stamp_s": time_s, "reference": told, "feedback": told}
-        reports.add(Report("arm", "telemetry", measured))
+        return Report("arm", "telemetry", {"stamp_s": time_s, "reference": told, "feedback": told})
 
     def request(*_: object, **__: object) -> dict[str, Any]:
-        for number in range(3, 7):
-            tick(number)
+        samples.extend(tick(number) for number in range(3, 7))
         report(reports, BEGUN)
         reports.add(Report("arm", "result", {"goal_id": "g", "code": "SUCCESSFUL"}))
         report(reports, IDLE)
         return {"goal_id": "g"}
 
     for number in range(3):
-        tick(number)
+        reports.add(tick(number))
+    samples: list[Report] = []
     logs: dict[str, Any] = {
         "commands": lambda name: count_commands(tmp_path / f"{name}.npy"),
         "setpoints": lambda name: (read_command_log(tmp_path / f"{name}.npy"), ("servo",)),
     }
     robot = robot_of(reports, request, **logs)
     assert robot.play("wave").code == "SUCCESSFUL"
-    for number in range(7, 9):
-        tick(number)
+    arriving(reports, *samples, *(tick(number) for number in range(7, 9)))
     log.close()
     trace = robot.trace()
     for series in (trace.setpoints, trace.reference, trace.feedback):

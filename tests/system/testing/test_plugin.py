@@ -198,6 +198,19 @@ def test_who_else_is_in_control_is_named(motiond_robot):
     motiond_robot.request("lease/release", lease=lease)
     assert motiond_robot.play("wave").code == "SUCCESSFUL"
 
+@pytest.mark.motiond(config="virtual.yaml")
+def test_on_virtual_time_a_trace_is_whole(motiond_robot):
+    for _ in range(2):
+        assert motiond_robot.play("wave").code == "SUCCESSFUL"
+        trace = motiond_robot.trace()
+        for series in (trace.setpoints, trace.reference, trace.feedback):
+            assert np.nanmax(series.of("elbow").position) == pytest.approx(0.5, abs=0.02)
+            assert series.time_s[-1] - series.time_s[0] == pytest.approx(1.2, abs=0.05)
+        assert len(trace.feedback.time_s) == pytest.approx(1.2 * 50, abs=3)
+    motiond_robot.request("goto", joints={"elbow": 0.4})
+    motiond_robot.expect_state("idle")
+    assert motiond_robot.feedback().of("elbow").position == pytest.approx(0.4, abs=0.02)
+
 def test_fails(motiond_robot, motiond_daemon):
     HELD.append(motiond_daemon.pid)
     goal = motiond_robot.play("wave", wait=False, loop="forever")
@@ -221,9 +234,10 @@ def test_a_failure_shows_the_daemons_log_and_spoils_no_other_test(suite: pytest.
     arm = (suite.path / "arm.yaml").read_text()
     controlled = arm.rstrip() + "\n    lease: {required: true, ttl_s: 15}\n"
     (suite.path / "controlled.yaml").write_text(controlled)
+    (suite.path / "virtual.yaml").write_text(arm.rstrip() + "\n    clock: virtual\n")
     (suite.path / "wrong.yaml").write_text(arm.replace("stop_duration_s", "stop_duration"))
     done = run_file(suite, FAILURES)
-    done.assert_outcomes(passed=10, failed=2, errors=3)
+    done.assert_outcomes(passed=11, failed=2, errors=3)
     output = done.stdout.str()
     for message in (
         f"{suite.path}/wrong.yaml: motiond cannot run it; `motiond check` says:",
