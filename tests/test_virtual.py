@@ -14,7 +14,7 @@ import time
 import paho.mqtt.client as paho
 import pytest
 
-from motiond.daemon.robots.reservation import Reservation
+from motiond.daemon.api.lease import Lease
 from motiond.local import Peer, peer_of
 from tests import virtual
 from tests.users import OTHER_USER
@@ -31,7 +31,7 @@ async def test_time_passes_at_once() -> None:
 
 
 def test_what_keeps_a_clock_as_its_default_keeps_the_virtual_one() -> None:
-    defaults = inspect.signature(Reservation.__init__).parameters
+    defaults = inspect.signature(Lease.__init__).parameters
     assert (defaults["now"].default, defaults["unix_now"].default) == (time.monotonic, time.time)
     assert paho.time_func is time.monotonic
 
