@@ -87,6 +87,8 @@ class Heartbeat:
 class Enable:
     """Switch torque on, holding where the joints are."""
 
+    expires_at: float | None = None  # as of `Play`
+
 
 @dataclass(frozen=True, slots=True)
 class Disable:
@@ -109,6 +111,7 @@ class Play:
     - `start_s`: monotonic time at which the first row is due; None for as soon as possible
     - `from_beyond`: whether joints may be far outside their limits; what was moved then goes straight on, as
       slowly
+    - `expires_at`: Unix time in s after which it does not begin; None for never
     """
 
     goal_id: str
@@ -124,6 +127,7 @@ class Play:
     markers: list[float] = field(default_factory=list)
     start_s: float | None = None
     from_beyond: bool = False
+    expires_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,8 @@ class Pause:
 @dataclass(frozen=True, slots=True)
 class Resume:
     """Go on along the path."""
+
+    expires_at: float | None = None  # as of `Play`
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +159,7 @@ class Seek:
     # the setpoint from which the approach was planned; refused if it is not the present one
     start: list[float]
     goes_on: bool  # play on from there; otherwise wait there
+    expires_at: float | None = None  # as of `Play`
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,10 +113,10 @@ class RequestHandlers:
 
     # -- torque ---------------------------------------------------------------------------------------------
 
-    async def enable(self, _request: Request) -> TorqueAnswer:
+    async def enable(self, request: Request) -> TorqueAnswer:
         """Switch torque on, holding where the joints are."""
         self._session.refuse_unless_able("torque cannot be switched on")
-        await self._robot.obeyed(self._session.enable(), "torque on")
+        await self._robot.obeyed(self._session.enable(request.expires_at), "torque on")
         return self._torque()
 
     async def disable(self, _request: Request) -> TorqueAnswer:
@@ -165,10 +165,10 @@ class RequestHandlers:
             raise RequestError("NOT_PLAYING", self._robot.name, ended, hint=fix)
         return self._progress(goal)
 
-    async def resume(self, _request: Request) -> ProgressAnswer:
+    async def resume(self, request: Request) -> ProgressAnswer:
         """Go on along the path; on the way of a seek, once it is there."""
         goal = self._playing("resume")
-        await self._robot.obeyed(self._session.resume(), "the end of the pause")
+        await self._robot.obeyed(self._session.resume(request.expires_at), "the end of the pause")
         return self._progress(goal)
 
     async def speed(self, request: SpeedRequest) -> SpeedAnswer:
@@ -186,7 +186,7 @@ class RequestHandlers:
             row = goal.playback.row_of(request)
         except PlaybackError as error:
             raise RequestError.of("UNKNOWN_PLACE", error) from error
-        await self._robot.settled(self._session.seek(goal, row))
+        await self._robot.settled(self._session.seek(goal, row, request.expires_at))
         return self._progress(goal)
 
     # -- queue ----------------------------------------------------------------------------------------------

@@ -313,9 +313,13 @@ class Robot:
         """Send a command and return its number; 0 if nobody takes it."""
         return self.stream.send(command)
 
+    def refuse_late(self, goal: Goal) -> None:
+        """Raise RequestError where nobody waits for a goal to begin any more."""
+        refuse_expired(self.name, goal.expires_at, time.time())
+
     def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
         """Send a goal; return the command's number, and what its answer holds; raises RequestError."""
-        refuse_expired(self.name, goal.expires_at, time.time())
+        self.refuse_late(goal)
         with self.planner.prepare(goal, start) as prepared:
             number = self.stream.send(prepared.command, prepared.fds)
             if not number:
@@ -329,7 +333,7 @@ class Robot:
     def seek(self, seek: Seek, start: list[float]) -> int:
         """Send the way to a row; return the command's number; raises RequestError."""
         with self.planner.way_to(seek.goal, seek.row, start) as fd:
-            command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on)
+            command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on, seek.expires_at)
             return self.stream.send(command, (fd,))
 
     def park_goal(self) -> Goal:

@@ -210,6 +210,7 @@ class GoalPlanner:
             markers=playback.marker_rows,
             start_s=self._start_s(request, approach),
             from_beyond=goal.from_beyond,
+            expires_at=goal.expires_at,
         )
         seamless = playback.passes.seamless
         with self._tracks.lent(

@@ -34,6 +34,9 @@ class Outlet(Protocol):
     `begin`, `seek` and `park_goal` raise RequestError where there is no way, or nobody takes the command.
     """
 
+    def refuse_late(self, goal: Goal) -> None:
+        """Raise RequestError where nobody waits for a goal to begin any more."""
+
     def send(self, command: messages.Command) -> int:
         """Send a command and return its number; 0 if nobody takes it."""
 
@@ -95,12 +98,16 @@ class Pause(Pending):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Seek(Pending):
-    """A way to a row of the goal's track, from a pause; `number` is that of the last command for it."""
+    """A way to a row of the goal's track, from a pause; `number` is that of the last command for it.
+
+    `expires_at` is as of `Goal`.
+    """
 
     goal: Goal
     row: int
     goes_on: bool
     number: int
+    expires_at: float | None = None
     is_sent: bool = False
 
 
@@ -380,7 +387,8 @@ class RobotSession:
                 begin.awaits = self._awaited
             elif not self.known.torque:
                 begin.awaits = "torque on"
-                self.enable()
+                self._outlet.refuse_late(begin.goal)
+                self.enable(begin.goal.expires_at)
             else:
                 self._end_begin(begin, self.start(begin.goal))
         except RequestError as error:
@@ -517,9 +525,12 @@ class RobotSession:
         self.latched = False
         return self._settle(messages.Reset(), "the end of the emergency stop")
 
-    def enable(self) -> int:
-        """Switch torque on where it is off; a driver that cannot leaves a robot in `fault`."""
-        return self._settle(messages.Enable(), "torque on")
+    def enable(self, expires_at: float | None = None) -> int:
+        """Switch torque on where it is off; a driver that cannot leaves a robot in `fault`.
+
+        After a Unix time in s it stays off.
+        """
+        return self._settle(messages.Enable(expires_at), "torque on")
 
     def release(self) -> int:
         """Switch torque off, of a robot at rest."""
@@ -534,21 +545,23 @@ class RobotSession:
         self._pending.append(pause)
         return pause
 
-    def resume(self) -> int:
-        """Go on along the path; on the way of a seek, once it is there."""
+    def resume(self, expires_at: float | None = None) -> int:
+        """Go on along the path, but not after a Unix time in s; on the way of a seek, once it is there."""
         for pending in self._pending:
             if isinstance(pending, Seek) and not pending.is_sent:
                 pending.goes_on = True
                 return 0
-        self._resumed = self._send(messages.Resume())
+        self._resumed = self._send(messages.Resume(expires_at))
         return self._resumed
 
     def set_speed(self, speed: float, clock_acceleration: float) -> int:
         """Play at another speed from now on."""
         return self._send(messages.Speed(speed, clock_acceleration))
 
-    def seek(self, goal: Goal, row: int) -> Seek:
+    def seek(self, goal: Goal, row: int, expires_at: float | None = None) -> Seek:
         """Come to rest, go to a row, and on from there unless the motion was paused.
+
+        After a Unix time in s the way there does not begin.
 
         Raises RequestError: BUSY, if it is on the way to another place.
         """
@@ -557,7 +570,7 @@ class RobotSession:
             raise RequestError("BUSY", self._robot, problem, hint=fix)
         goes_on = self.state not in {State.PAUSING, State.PAUSED} or not self.is_obeyed(self._resumed)
         number = self._send(messages.Pause())
-        seek = Seek("rest", goal=goal, row=row, goes_on=goes_on, number=number)
+        seek = Seek("rest", goal=goal, row=row, goes_on=goes_on, number=number, expires_at=expires_at)
         self._pending.append(seek)
         return seek
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -60,10 +61,8 @@ class CommandHandler:
         self.shutting_down = False
         self._acts: dict[type, Callable[[], None]] = {
             messages.Heartbeat: lambda: None,
-            messages.Enable: self._enable,
             messages.Disable: self._disable,
             messages.Pause: player.pause,
-            messages.Resume: self._resume,
             messages.Estop: player.estop,
             messages.Reset: self._reset,
             messages.Shutdown: lambda: self.shut_down("the daemon shuts down"),
@@ -85,6 +84,10 @@ class CommandHandler:
                     self._play(command, fds)
                 case messages.Speed():
                     self._player.set_speed(command.speed, command.clock_acceleration)
+                case messages.Enable():
+                    self._enable(command)
+                case messages.Resume():
+                    self._resume(command)
                 case messages.Seek():
                     self._seek(command, *fds)
                 case messages.Reboot():
@@ -116,9 +119,9 @@ class CommandHandler:
 
     # -- torque ---------------------------------------------------------------------------------------------
 
-    def _enable(self) -> None:
+    def _enable(self, enable: messages.Enable) -> None:
         """Take hold where the joints are; nothing changes where torque is on or the robot is halted."""
-        if self._player.state is State.IDLE and not self._player.torque:
+        if self._player.state is State.IDLE and not self._player.torque and not _expired(enable.expires_at):
             self._take_hold()
 
     def _disable(self) -> None:
@@ -144,8 +147,11 @@ class CommandHandler:
 
     # -- motion ---------------------------------------------------------------------------------------------
 
-    def _resume(self) -> None:
+    def _resume(self, resume: messages.Resume) -> None:
         player = self._player
+        if late := _expired(resume.expires_at):
+            self._report(messages.Happened("warning", f"not resumed; it {late}"))
+            return
         if player.slowing:  # in full motion, a resume must not make the checks forget
             self._watch.start_motion()
         if player.state is not State.PAUSED or player.execution is None:
@@ -225,6 +231,8 @@ class CommandHandler:
 
     def _refusal(self, play: messages.Play) -> str | None:
         player = self._player
+        if late := _expired(play.expires_at):
+            return f"it {late}"
         if player.state is not State.IDLE or not player.torque or self.shutting_down:
             return f"the robot is {player.state}{'' if player.torque else ', released'}; it cannot play now"
         if player.position.tolist() != play.start:
@@ -237,6 +245,9 @@ class CommandHandler:
         if not sought or player.position.tolist() != seek.start:
             message = "the robot is not where the way was planned from; ask again"
             self._report(messages.Happened("not_sought", message))
+            return
+        if late := _expired(seek.expires_at):
+            self._report(messages.Happened("not_sought", f"it {late}"))
             return
         track = map_shared(fd)
         back, refusal = self._plan_back(player.position, track.rate_hz)
@@ -259,6 +270,12 @@ class _Back(NamedTuple):
 def _moved(found: dict[str, Any]) -> str:
     where = "from where it was held"
     return f"joint '{found['joint']}' was moved {found['value']:.4g} {found['unit']} {where}"
+
+
+def _expired(expires_at: float | None) -> str:
+    """Return that nobody waits for what was asked any more; here, nothing can keep it before it begins."""
+    late_s = 0.0 if expires_at is None else time.time() - expires_at
+    return f"expired {late_s:.3f} s ago; send it again, or with more time" if late_s > 0.0 else ""
 
 
 def _execution_of(play: messages.Play, route: Route, not_before: int) -> Execution:

@@ -54,6 +54,7 @@ class Asked:
     goal_id: str
     number: int = 0
     is_endless: bool = False
+    expires_at: float | None = None
 
 
 @dataclass
@@ -161,6 +162,8 @@ class Halves:
         self.sent.append((self.tick, command))
         self._commands.append((self.tick + self._delays[0], command, fds, number))
         return number
+
+    def refuse_late(self, goal: Goal) -> None: ...
 
     def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
         if goal.motion == self.refused:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
+import time
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
+from motiond.daemon.trajectory.track import Track, share
 from tests.daemon.stream.test_loop import Bench, Slow
-from tests.daemon.stream.watched import STATES, Robot
+from tests.daemon.stream.watched import RATE_HZ, STATES, Robot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,3 +115,47 @@ def test_a_loop_that_leaves_acknowledges_what_it_was_asked_for_last(tmp_path: Pa
     assert (last.state, last.after) == (State.ESTOPPED, 2)
     robot.driver.close()
     robot.close()
+
+
+def expiring(robot: Robot, name: str, in_s: float) -> None:
+    """Send what begins to move or to hold, from a daemon that was kept from sending it earlier."""
+    expires_at, held = time.time() + in_s, robot.loop.player.position.tolist()
+    if name == "play":
+        robot.begin(robot.way(3.0), expires_at=expires_at)
+    elif name == "seek":
+        rows = np.array([held, held])
+        fd = share(Track(rows, np.zeros_like(rows), np.array([True, True]), RATE_HZ, 2.0))
+        robot.channel.send(messages.Seek("goal-1", 200, held, goes_on=True, expires_at=expires_at), (fd,))
+        os.close(fd)
+    else:
+        robot.channel.send(messages.Resume(expires_at) if name == "resume" else messages.Enable(expires_at))
+
+
+@pytest.mark.parametrize("in_s", [-0.5, 60.0], ids=["late", "in time"])
+@pytest.mark.parametrize(
+    ("before", "name", "refusal"),
+    [("paused", "resume", "not resumed; it "), ("paused", "seek", "it "), ("holding", "play", "it ")],
+)
+def test_what_nobody_waits_for_any_more_does_not_begin(
+    robot: Robot, before: str, name: str, refusal: str, in_s: float
+) -> None:
+    robot.enable()
+    STATES[before](robot)
+    at_rest = robot.state()
+    robot.notices.clear()
+    expiring(robot, name, in_s)
+    robot.step(3)
+    said = [
+        *(one.message for one in robot.notices_of(messages.Happened)),
+        *(one.message for one in robot.ends()),
+    ]
+    late = re.compile(rf"{refusal}expired \d+\.\d{{3}} s ago; send it again, or with more time")
+    assert [late.fullmatch(one) is not None for one in said] == ([True] if in_s < 0.0 else [])
+    assert (robot.state() is at_rest) == (in_s < 0.0)
+
+
+@pytest.mark.parametrize("in_s", [-0.5, 60.0], ids=["late", "in time"])
+def test_torque_that_nobody_waits_for_any_more_stays_off(robot: Robot, in_s: float) -> None:
+    expiring(robot, "enable", in_s)
+    robot.step(3)
+    assert robot.loop.player.torque == (in_s > 0.0)
