@@ -37,6 +37,8 @@ SMOOTH_HZ = 100.0
 """At lower rates an actuator that follows at 30 Hz is up to twice and more as fast as its joint should be."""
 IN_MOTION = 2.0
 """A joint that is faster at an end than so many rows of its acceleration explain is not at rest there."""
+JERKY, NEARBY = 3.0, 1000
+"""What is so many times what the rows nearby ask for on average is no noise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,9 +234,10 @@ def _asked_at(ticks: Ticks, end: Floats, backwards: int, joint_map: JointMap, ge
     """
     frames_per_s = ticks.frames_per_tick * ticks.rate_hz
     speed, change = (np.abs(np.diff(end, number, axis=0))[0] * frames_per_s for number in (1, 2))
-    from_rest = ticks.positions[::backwards][[0, 0, 1, 2]]
-    asked = np.abs(np.diff(from_rest, 2, axis=0)).max(axis=0) * ticks.rate_hz**2
-    asked[speed <= IN_MOTION * change] = 0.0
+    near = ticks.positions[::backwards][:NEARBY]
+    asked = np.abs(np.diff(near[[0, 0, 1, 2]], 2, axis=0)).max(axis=0) * ticks.rate_hz**2
+    usual = np.abs(np.diff(near, 2, axis=0)).mean(axis=0) * ticks.rate_hz**2
+    asked[(speed <= IN_MOTION * change) | (asked <= JERKY * usual)] = 0.0
     joint, count = int((asked / gentle).argmax()), int(np.count_nonzero(asked > gentle))
     unit, others = joint_map.units[joint], f", the worst of {count}," if count > 1 else ""
     what = f"joint '{joint_map.joints[joint]}'{others} at {speed[joint]:.4g} {unit}/s"

@@ -249,12 +249,18 @@ def test_a_recording_that_is_cut_in_motion_is_named_with_what_actuators_are_aske
 def test_a_recording_that_begins_and_ends_at_rest_is_not_named(rate_hz: float) -> None:
     jittering = np.zeros((300, 1))
     jittering[[0, -1]] = 0.0015
-    limp = np.array([[0.0], [0.1]])
-    for rows in (swing(2.0, 0.5, rate_hz).positions, jittering, limp, np.linspace(0.0, 1e-4, 50)[:, None]):
+    noisy = [np.random.default_rng(seed).normal(scale=1e-3, size=(300, 1)) for seed in range(20)]
+    limp, slow = np.array([[0.0], [0.1]]), np.linspace(0.0, 1e-4, 50)[:, None]
+    for rows in (swing(2.0, 0.5, rate_hz).positions, jittering, limp, slow, *noisy):
         warnings = planned(
             motion(rows, rate_hz), {"elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 1e3}}}
         ).warnings
         assert not [one for one in warnings if "in motion" in one]
+
+
+def test_a_noisy_recording_that_is_cut_in_motion_is_named() -> None:
+    rows = np.arange(201) / 200.0 + np.random.default_rng(1).normal(scale=2e-4, size=201)
+    assert [one for one in planned(motion(rows, 200.0)).warnings if "begins in motion" in one]
 
 
 def test_of_several_joints_in_motion_the_worst_is_named() -> None:
