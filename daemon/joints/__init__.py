@@ -10,11 +10,12 @@
 from .bounds import NEVER_FAILS, JointBounds, joint_bounds, never_fails
 from .description import load_model, make_joint_map, missing_limits, read_robot
 from .gravity import with_gravity
-from .joint_map import JointMap, JointMapError, Limits, Unit, build_joint_map
+from .joint_map import ROUNDING, JointMap, JointMapError, Limits, Unit, build_joint_map, with_rounding
 from .stops import with_stops
 
 __all__ = [
     "NEVER_FAILS",
+    "ROUNDING",
     "JointBounds",
     "JointMap",
     "JointMapError",
@@ -28,5 +29,6 @@ __all__ = [
     "never_fails",
     "read_robot",
     "with_gravity",
+    "with_rounding",
     "with_stops",
 ]

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     Indexes: TypeAlias = NDArray[np.intp]
 
 Unit = Literal["rad", "m"]
+ROUNDING = 1e-9
+"""So far, in the limit's unit, or as a share of a limit above 1, rounding may pass a limit."""
 _LINEAR = frozenset({"prismatic", "translational"})
 
 
@@ -53,6 +55,11 @@ class JointMapError(ValueError):
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(map(quoted_briefly, problems))
         super().__init__("\n".join(self.problems))
+
+
+def with_rounding(limits: Floats) -> Floats:
+    """Return how far upper limits let numbers go whose last digits are rounded."""
+    return limits + ROUNDING * np.maximum(1.0, np.abs(limits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,13 +317,13 @@ class _Joints:
         return limits
 
     def _narrow(self, name: str, kind: str, limit: Floats, value: float) -> None:
-        wider = value < limit[0] if kind == "lower" else value > limit[0]
-        if wider:
+        sign = -1.0 if kind == "lower" else 1.0
+        if sign * value > with_rounding(sign * limit)[0]:
             what = f"joint '{name}' is configured with a limit of {value:g} ({kind})"
             self._wrong(
                 what, f"the model's is {limit[0]:g}", f"narrow joints.{name}.limits.{kind}, or remove it"
             )
-        limit[0] = value
+        limit[0] = sign * min(sign * value, sign * limit[0])
 
     def initial(self) -> Floats:
         """Return where the model's joints begin."""

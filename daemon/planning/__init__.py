@@ -25,7 +25,7 @@ from .playback import Playback, PlaybackError, plan_playback, whole
 from .reader import MOST_FILES, MotionReader
 from .speed_limits import clock_acceleration
 from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
-from .violations import PlanError, Violation, with_rounding
+from .violations import PlanError, Violation
 
 __all__ = [
     "FREE_RATE_HZ",
@@ -56,5 +56,4 @@ __all__ = [
     "stamp_of",
     "unnoticed",
     "whole",
-    "with_rounding",
 ]

@@ -10,8 +10,9 @@ import numpy as np
 from motiond.formats.model import SAME_TIME_S, TooManyRows, interpolate, rows_between
 from motiond.text import listed
 
+from ..joints import ROUNDING
 from .curve import slopes_of
-from .violations import ROUNDING, PlanError, position_violations
+from .violations import PlanError, position_violations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,11 +20,11 @@ import orjson
 from motiond.formats import MOST_PROBLEMS, FormatError
 from motiond.text import listed, nearest, printable, quoted_briefly, shortened
 
-from ..joints import JointMapError
+from ..joints import ROUNDING, JointMapError
 from .markers import SUFFIX, marker_file, read_markers
 from .planner import Plan, plan
 from .reader import MotionReader, list_places
-from .violations import ROUNDING, PlanError
+from .violations import PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

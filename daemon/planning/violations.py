@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ..joints import with_rounding
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["lower", "upper", "velocity", "acceleration", "effort"]
 
-ROUNDING = 1e-9
-"""So far, in the limit's unit, or as a share of a limit above 1, rounding may pass a limit."""
 MOST_DIGITS = 6
 
 _SAYS: dict[Kind, tuple[str, str, str]] = {
@@ -184,11 +184,6 @@ def curve_violations(
     if accelerations is not None:
         found += check.beyond("acceleration", accelerations, limits.acceleration)
     return found
-
-
-def with_rounding(limits: Floats) -> Floats:
-    """Return how far upper limits let numbers go whose last digits are rounded."""
-    return limits + ROUNDING * np.maximum(1.0, np.abs(limits))
 
 
 def speeds_of(times: Floats, positions: Floats) -> tuple[Floats, Floats]:

@@ -21,7 +21,8 @@ from motiond.formats.io import replacing
 from motiond.formats.model import curve
 from motiond.text import listed, nearest, shortened
 
-from ..planning import FREE_RATE_HZ, marker_file, read_markers, with_rounding
+from ..joints import with_rounding
+from ..planning import FREE_RATE_HZ, marker_file, read_markers
 from .plot_fonts import drawn_with, fonts_for
 
 if TYPE_CHECKING:

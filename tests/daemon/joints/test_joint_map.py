@@ -151,6 +151,14 @@ def test_every_mismatch_with_the_model_is_told_at_once() -> None:
     ]
 
 
+def test_a_configured_limit_that_is_the_models_but_for_rounding_is_the_models() -> None:
+    coordinate = Coordinate("a", -np.pi / 2, np.pi / 2)
+    joint = Joint("a", "revolute", "x", "y", np.array([[0.0, 0.0, 1.0]]), (coordinate,))
+    model = RobotModel("arm", "sdf", "1.7", (joint,), (), (), "x")
+    limits = map_of({"a": {"limits": {"lower": -1.5707963268, "upper": 1.5707963268}}}, model).limits
+    assert (limits.lower[0], limits.upper[0]) == (-np.pi / 2, np.pi / 2)
+
+
 @table("joints, message")
 def test_a_mimic_that_leads_nowhere_is_refused(joints: dict[str, dict[str, Any]], message: str) -> None:
     assert refusal(joints)[0] == message
