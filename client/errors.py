@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from motiond.local import Impostor
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -64,8 +66,8 @@ class NoAnswer(ClientError):
 
     @property
     def is_refused(self) -> bool:
-        """Whether that is because nobody listens there."""
-        return isinstance(self.__cause__, ConnectionRefusedError)
+        """Whether that is because nobody listens there who is believed."""
+        return isinstance(self.__cause__, ConnectionRefusedError | Impostor)
 
 
 class ConnectionLost(NoAnswer):

@@ -148,6 +148,9 @@ class SocketTransport(MessageTransport):
         except OSError as error:
             if self._is_nameless:
                 self.place = str(holder_of(self._address) or self.place)
+            if isinstance(error, BlockingIOError):
+                hangs = "takes no connection, as so many wait for it already; it hangs; look at its log"
+                raise NoAnswer(f"{self.place}: {hangs}") from error
             reason = "no daemon listens there" if isinstance(error, ConnectionRefusedError) else str(error)
             raise NoAnswer(f"{self.place}: {reason}; start it with `motiond run`") from error
         if self._is_nameless:

@@ -34,7 +34,7 @@ CONNECT_TRIES, CONNECT_PAUSE_S = 3, 0.2
 SUBSCRIBE_TRIES = 3
 KEEPALIVE_S = 10
 STOP_AGAIN_S = 0.5
-"""So often a stop by QoS 0 is sent again until it is answered: nothing between here and there keeps it."""
+"""So often a stop is sent again until it is answered: a broker that has restarted keeps it for no daemon."""
 FIRST_S, SILENCE_S = 3.0, 0.05
 """How long the first retained report may take, and each next one where the broker is near."""
 MOST_IN_FLIGHT = 1000
@@ -243,13 +243,13 @@ class MqttTransport(Transport):
     # -- requests --------------------------------------------------------------------------------------------
 
     async def ask(self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
-        """Send a request and return the answer; a stop by QoS 0 again and again until it is answered."""
+        """Send a request and return the answer; a stop again and again until it is answered."""
         asked = path, verb, str(payload.setdefault("transaction", uuid4().hex))
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._asked[asked].add(answer)
         try:
-            repeats = verb in STOPS and self._qos == 0
-            if repeats:  # at once, too: a cluster without a leader grants no subscription
+            repeats = verb in STOPS
+            if repeats and self._qos == 0:  # at once, too: a cluster without a leader grants no subscription
                 await self._publish(path, verb, payload, deadline)
             async with nullcontext() if verb in STOPS else self._turns[path]:
                 await self._subscribe({self._topics.response("+", verb): self._qos})

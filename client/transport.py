@@ -146,7 +146,7 @@ class Transport(ABC):
 
     @property
     def is_gone(self) -> bool:
-        """Whether nobody has listened there when it was tried last."""
+        """Whether nobody has listened there who is believed, when it was tried last."""
         return not self.connected.is_set() and self._failure is not None and self._failure.is_refused
 
     async def until_connected(self) -> None:

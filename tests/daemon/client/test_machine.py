@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -148,6 +149,29 @@ async def test_where_nobody_is_believed_the_broker_is_asked(
         async with connect() as daemon:
             assert (await daemon.robot("arm").status(), daemon.place) == (status(), "mqtt://127.0.0.1:1883")
             assert await daemon.robot("arm").stop() == at_broker.answers["stop"]
+
+
+async def test_beside_a_daemon_that_has_stopped_the_robot_who_is_not_believed_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with daemons(tmp_path, dict(SOON)):
+        with listening_as_other_user(monkeypatch, address_of(tmp_path / "motiond.yaml")):
+            async with connect() as daemon:
+                assert await daemon.robot("arm").stop() == SOON
+
+
+async def test_a_daemon_that_takes_no_connection_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def so_many_wait(*_: Any, **__: Any) -> socket.socket:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr("motiond.client.messages.connected", so_many_wait)
+    with pytest.raises(NoAnswer) as caught:
+        async with connect(config=tmp_path / "motiond.yaml"):
+            pass
+    hangs = "takes no connection, as so many wait for it already; it hangs; look at its log"
+    assert str(caught.value) == f"{tmp_path / 'motiond.yaml'}: {hangs}"
 
 
 async def test_where_nobody_is_believed_and_no_broker_is_there_both_are_named(
