@@ -83,7 +83,7 @@ export class Figure {
       material.opacity = colour[3];
     } else if (file?.userData["isOfFile"]) {
       const { color, map, vertexColors, opacity } = file as MeshStandardMaterial;
-      Object.assign(material, { map, vertexColors, opacity });
+      Object.assign(material, { map, vertexColors, opacity: opacity || 1 }); // by some programs, 0 is opaque
       material.color.copy(color);
     } else material.color.set(this.model.derived && isHousing(shape) ? this.palette.bodyDark : this.palette.body);
     material.transparent = material.opacity < 1;

@@ -19,7 +19,7 @@ export function Header({ robot }: { robot: Robot | null }) {
     <header class="top">
       <div class="who">
         {(robots.value.length > 1 || fleet.value) && robot && <a class="back" href="#/" aria-label="All robots" title="All robots">‹</a>}
-        <h1>{robot?.name ?? daemonId.value ?? "motiond"}</h1>
+        <h1 title={robot?.name}>{robot?.name ?? daemonId.value ?? "motiond"}</h1>
         {robot && <StateBadge robot={robot} />}
       </div>
       <div class="about">

@@ -45,7 +45,8 @@ function leaveLights(loaded: Object3D): void {
   const all: Object3D[] = [];
   loaded.traverse((one) => (one instanceof Light || one instanceof Camera) && all.push(one));
   for (const one of all) {
-    const bare = Object3D.prototype.copy.call(new Object3D(), one, false).add(...one.children);
+    const bare = Object3D.prototype.copy.call(new Object3D(), one, false);
+    for (const child of [...one.children]) bare.add(child);
     one.parent?.add(bare);
     one.removeFromParent();
   }

@@ -14,6 +14,7 @@ import type { Upload } from "./upload";
 
 const MOST_ENTRIES = 500;
 const READ_MS = 100;
+const SLOW_MS = 3000; // by then a daemon that receives nothing more refuses it
 
 export interface Entry {
   number: number;
@@ -214,12 +215,12 @@ export const theme = stored<"auto" | "light" | "dark">("theme", "auto");
 let noticed = 0;
 let instance = "";
 
-/** Show a text for a while, a grave one for longer. */
+/** Show a text for a while, a grave one for longer: above those before, and below what stays. */
 export function notify(text: string, grave = true): void {
   const number = ++noticed;
   const before = notices.peek();
-  const newest = before.filter((one) => !one.stays).slice(-3);
-  notices.value = [...before.filter((one) => one.stays || newest.includes(one)), { number, text, grave, stays: false }];
+  const newest = before.filter((one) => !one.stays && one.text !== text).slice(0, 3);
+  notices.value = [...before.filter((one) => one.stays), { number, text, grave, stays: false }, ...newest];
   setTimeout(() => dismiss(number), grave ? 20_000 : 4000);
 }
 
@@ -231,7 +232,7 @@ function notifyNotReached({ name }: Robot, why: string): void {
   const names = others.length < notices.peek().length ? notReached.names.add(name) : new Set([name]);
   notReached = { number: ++noticed, names };
   const text = `The stop did not reach ${[...names].join(", ")}. Use ${names.size > 1 ? "their own switches" : "its own switch"}. ${why}`;
-  notices.value = [...others, { number: noticed, text, grave: true, stays: true }];
+  notices.value = [{ number: noticed, text, grave: true, stays: true }, ...others];
 }
 
 export function dismiss(number: number): void {
@@ -271,7 +272,9 @@ export const connection = new Connection({
 /** Send a request; what is refused is shown. */
 export async function command(robot: Robot, verb: string, body: object = {}): Promise<Answer> {
   robot.pending.value = new Set([...robot.pending.peek(), verb]);
+  const slow = setTimeout(() => notify(`${robot.name}: ${verb}: no answer yet`, false), SLOW_MS);
   const answer = await (STOP_VERBS.has(verb) ? connection.ask(robot.name, verb, body) : askInControl(robot, verb, body));
+  clearTimeout(slow);
   robot.pending.value = new Set([...robot.pending.peek()].filter((one) => one !== verb));
   if (answer.status === "error") {
     const text = answer.error ?? `${verb}: refused`;

@@ -24,6 +24,15 @@ SIDES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (
 TRIANGLES = np.array([(a, b, c) for a, *rest in SIDES for b, c in pairwise(rest)], dtype="<u2")
 """A block, of another length along each axis, so that it is seen when it is turned."""
 
+LAMP = (
+    '<library_lights><light id="lamp"><technique_common><point><color>9 9 9</color></point>'
+    "</technique_common></light></library_lights>"
+)
+EYE = (
+    '<library_cameras><camera id="eye"><optics><technique_common><perspective><yfov>40</yfov><znear>1</znear>'
+    "<zfar>9</zfar></perspective></technique_common></optics></camera></library_cameras>"
+)
+
 
 def stl() -> bytes:
     facets = "".join(
@@ -41,17 +50,26 @@ def obj() -> bytes:
     return "\n".join([*vertices, *faces, ""]).encode()
 
 
-def dae(up: str = "Z_UP", unit_m: float = 1.0, colour: str = "0.8 0.1 0.1 1") -> bytes:
-    """Return the block in a unit of its own, of one colour."""
+def dae(
+    up: str = "Z_UP", unit_m: float = 1.0, colour: str = "0.8 0.1 0.1 1", *, with_lamp: bool = False
+) -> bytes:
+    """Return the block in a unit of its own, of one colour.
+
+    A lamp that carries it, a camera, and 0 for opaque are as some programs export them.
+    """
+    clear = "<transparency><float>0</float></transparency>" if with_lamp else ""
+    lamp = '<instance_light url="#lamp"/>' if with_lamp else ""
+    eye = '<node><instance_camera url="#eye"/></node>' if with_lamp else ""
+    besides = f"{LAMP}{EYE}" if with_lamp else ""
     numbers = " ".join(map(str, (CORNERS / unit_m).ravel().tolist()))
     corners = " ".join(map(str, TRIANGLES.ravel().tolist()))
     return f"""<?xml version="1.0"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
 <asset><unit meter="{unit_m}"/><up_axis>{up}</up_axis></asset>
 <library_effects><effect id="lit"><profile_COMMON><technique sid="common"><lambert><diffuse>
-<color>{colour}</color></diffuse></lambert></technique></profile_COMMON></effect></library_effects>
+<color>{colour}</color></diffuse>{clear}</lambert></technique></profile_COMMON></effect></library_effects>
 <library_materials><material id="paint" name="paint"><instance_effect url="#lit"/></material>
-</library_materials>
+</library_materials>{besides}
 <library_geometries><geometry id="cube"><mesh>
 <source id="at"><float_array id="numbers" count="24">{numbers}</float_array><technique_common>
 <accessor source="#numbers" count="8" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
@@ -60,10 +78,10 @@ def dae(up: str = "Z_UP", unit_m: float = 1.0, colour: str = "0.8 0.1 0.1 1") ->
 <triangles count="12" material="skin"><input semantic="VERTEX" source="#corners" offset="0"/>
 <p>{corners}</p></triangles>
 </mesh></geometry></library_geometries>
-<library_visual_scenes><visual_scene id="scene"><node><instance_geometry url="#cube">
+<library_visual_scenes><visual_scene id="scene">{eye}<node>{lamp}<node><instance_geometry url="#cube">
 <bind_material><technique_common><instance_material symbol="skin" target="#paint"/>
 </technique_common></bind_material>
-</instance_geometry></node></visual_scene>
+</instance_geometry></node></node></visual_scene>
 </library_visual_scenes><scene><instance_visual_scene url="#scene"/></scene></COLLADA>""".encode()
 
 
@@ -116,7 +134,7 @@ def all_formats() -> dict[str, bytes]:
         "cube.stl": stl(),
         "cube.obj": obj(),
         "cube.dae": dae(),
-        "y_up.dae": dae("Y_UP", 0.001, "0.1 0.8 0.1 1"),
+        "y_up.dae": dae("Y_UP", 0.001, "0.1 0.8 0.1 1", with_lamp=True),
         "cube.glb": gltf(is_binary=True),
         "cube.gltf": gltf(is_binary=False),
     }

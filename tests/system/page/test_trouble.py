@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 HTTP_PAGE = Path(__file__).parents[3] / "docs" / "http.md"
+IS_WHOLE = """() => {
+    const alert = document.querySelector("[role=alert]");
+    const {right, bottom} = alert.getBoundingClientRect();
+    return alert.checkVisibility() && alert.scrollWidth <= Math.max(alert.clientWidth, alert.offsetWidth) + 1 && right <= innerWidth && bottom > 0;
+}"""
 TIME_OF_MOTION = "parseFloat(document.querySelector('.player .time').innerText.split(':')[1])"
 
 
@@ -43,6 +48,9 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
         # How long it is lost stands beside it: what is read aloud does not change twice a second.
         alert = await browsed.page.inner_text("[role=alert]")
         assert alert == "Connection lost; trying again"
+        for width, height in ((320, 568), (844, 390), (1280, 720)):
+            await browsed.page.set_viewport_size({"width": width, "height": height})
+            assert await browsed.page.evaluate(IS_WHOLE), (width, height)
         assert await browsed.page.is_disabled("button[aria-label='Queue long']")
         await browsed.page.click("button.stop")
         await browsed.until_says("The stop did not reach arm. Use its own switch.")

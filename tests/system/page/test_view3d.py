@@ -54,6 +54,14 @@ SHAPES = f"""(() => {{
     }});
     return shapes;
 }})()"""
+UNSEEN = f"""(() => {{
+    const unseen = [];
+    {VIEW}.robot.group.traverse(one => {{
+        if (one.isLight || one.isCamera || one.material?.opacity < 1) unseen.push(one.type);
+    }});
+    return unseen;
+}})()"""
+"""What lights a robot or looks at it, and bodies that one looks through."""
 MESH_REQUESTS = (
     "performance.getEntriesByType('resource').filter(one => one.name.includes('/stand/meshes/')).length"
 )
@@ -242,6 +250,8 @@ async def test_robots_of_meshes_look_as_in_the_picture_that_is_kept(
     async with browsing(f"{rig.url}#/stand/joints", model=model, in_3d=True, viewport=SMALL) as browsed:
         await browsed.until_drawn()
         await browsed.until(f"({BODIES}) === {len(MESHES)}")
+        assert await browsed.page.evaluate(UNSEEN) == []
+        assert browsed.errors == []
         # Whatever the page has besides: the picture alone, and always as large.
         await browsed.page.evaluate("document.body.replaceChildren(document.querySelector('.scene'))")
         await browsed.page.evaluate(f"Object.assign(document.querySelector('.scene').style, {FRAME})")
