@@ -12,6 +12,9 @@ import type { Robot } from "./store";
 export const now = signal(Date.now());
 setInterval(() => (now.value = Date.now()), 500);
 
+/** From so many letters on, all of a name is more than its size: robots often differ at its end. */
+const LONG_NAME = 16;
+
 export const helpOpen = signal(false);
 
 export function Header({ robot }: { robot: Robot | null }) {
@@ -19,7 +22,7 @@ export function Header({ robot }: { robot: Robot | null }) {
     <header class="top">
       <div class="who">
         {(robots.value.length > 1 || fleet.value) && robot && <a class="back" href="#/" aria-label="All robots" title="All robots">‹</a>}
-        <h1 title={robot?.name}>{robot?.name ?? daemonId.value ?? "motiond"}</h1>
+        <h1 class={(robot?.name.length ?? 0) > LONG_NAME ? "long" : undefined} title={robot?.name}>{robot?.name ?? daemonId.value ?? "motiond"}</h1>
         {robot && <StateBadge robot={robot} />}
       </div>
       <div class="about">
@@ -93,7 +96,7 @@ function ControlState({ robot }: { robot: Robot }) {
   const words = { me: "You are in control", nobody: "No one is in control", other: `${lease.holder} is in control` }[who];
   return (
     <p class={`control ${who}`} role="status">
-      <span>{words}</span>
+      <span title={words}>{words}</span>
       {who === "me" && <button class="quiet" title="Let others take control; what plays plays on" onClick={() => void robot.control.release()}>Release</button>}
       {who === "other" && lease.takeover && (
         <button {...gate(robot, "takeControl", `Take it from ${lease.holder}, who is notified; what plays may stop softly`)} onClick={() => void takeControl(robot)}>Take control</button>

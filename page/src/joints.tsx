@@ -5,7 +5,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { errorScale } from "./scale";
 import { fixed } from "./format";
-import { gate } from "./permission";
+import { gate, refusal } from "./permission";
 import { Plots } from "./plots";
 import type { DescribedJoint } from "./protocol";
 import { command, degrees } from "./store";
@@ -129,14 +129,16 @@ function Jog({ robot, joint, column }: { robot: Robot; joint: DescribedJoint; co
   const step = useSignal(STEPS[unit]![1]!);
   /** Where it was sent last, as long as it moves; and where the slider is held. */
   const target = useSignal<number | null>(null);
-  const held = useSignal<number | null>(null);
+  const dragged = useSignal<number | null>(null);
   const allowed = gate(robot, "jog");
+  const held = allowed.disabled ? null : dragged.value;
   const now = factor * (robot.numbers.value?.feedback.position[column] ?? 0);
   const heading = robot.moving.value ? (target.value ?? now) : now;
   const lower = factor * (joint.lower ?? -Infinity);
   const upper = factor * (joint.upper ?? Infinity);
   const go = (value: number) => {
-    held.value = null;
+    dragged.value = null;
+    if (refusal(robot, "jog")) return; // a slider that is let go says so, though it was switched off meanwhile
     target.value = Math.min(upper, Math.max(lower, value));
     void command(robot, "goto", { joints: { [joint.name]: target.value / factor }, on_busy: "replace" });
   };
@@ -150,11 +152,11 @@ function Jog({ robot, joint, column }: { robot: Robot; joint: DescribedJoint; co
       <button class="step" {...allowed} aria-label={`${joint.name} on by ${step.value} ${unit}`} onClick={() => go(heading + step.value)}>+</button>
       {joint.lower !== null && joint.upper !== null && (
         <input
-          type="range" aria-label={`Position of ${joint.name}; it goes there when released`} min={lower} max={upper} step="any" value={held.value ?? heading} {...allowed}
-          onInput={(event) => (held.value = Number(event.currentTarget.value))} onChange={(event) => go(Number(event.currentTarget.value))}
+          type="range" aria-label={`Position of ${joint.name}; it goes there when released`} min={lower} max={upper} step="any" value={held ?? heading} {...allowed}
+          onInput={(event) => (dragged.value = Number(event.currentTarget.value))} onChange={(event) => go(Number(event.currentTarget.value))}
         />
       )}
-      <span class="num">{fixed(held.value ?? now, digitsOf(joint.unit, 3))} {unit}</span>
+      <span class="num">{fixed(held ?? now, digitsOf(joint.unit, 3))} {unit}</span>
     </div>
   );
 }

@@ -272,7 +272,7 @@ export const connection = new Connection({
 /** Send a request; what is refused is shown. */
 export async function command(robot: Robot, verb: string, body: object = {}): Promise<Answer> {
   robot.pending.value = new Set([...robot.pending.peek(), verb]);
-  const slow = setTimeout(() => notify(`${robot.name}: ${verb}: no answer yet`, false), SLOW_MS);
+  const slow = setTimeout(() => STOP_VERBS.has(verb) || notify(`${robot.name}: ${verb}: no answer yet`, false), SLOW_MS);
   const answer = await (STOP_VERBS.has(verb) ? connection.ask(robot.name, verb, body) : askInControl(robot, verb, body));
   clearTimeout(slow);
   robot.pending.value = new Set([...robot.pending.peek()].filter((one) => one !== verb));

@@ -193,6 +193,18 @@ async def test_joints_are_jogged_and_robots_found(rig: ManyRobots, desk: Browsed
         await desk.until_rests_at({"elbow": 0.3})
         await page.click(".poses button:text('lean')")
         await desk.until_rests_at({"elbow": 0.4})
+    with part("a slider that is let go after a motion has begun leaves the motion alone"):
+        slider = await page.locator(".jog input[type=range]").bounding_box()
+        assert slider is not None
+        await page.mouse.move(slider["x"] + slider["width"] / 2, slider["y"] + slider["height"] / 2)
+        await page.mouse.down()
+        await page.mouse.move(slider["x"] + slider["width"] / 4, slider["y"] + slider["height"] / 2)
+        await rig.ask("play", motion="long")
+        await desk.until_state("playing")
+        await page.mouse.up()
+        await desk.until(f"({TIME_OF_MOTION}) > 0.5")
+        assert (await rig.see("state"))["motion"] == "long"
+        await page.click("button.stop")
     with part("an error that comes near the tolerance stays in its row"):
         await page.evaluate("location.hash = '#/strict/joints'")
         await page.click("button[aria-label='Play wave']")
@@ -413,6 +425,12 @@ SMALL = """() => [...document.querySelectorAll("button, select, input, summary")
     .filter(one => one.getBoundingClientRect().height < 43.5).map(one => one.outerHTML)"""
 CUT_OFF = """() => [...document.querySelectorAll(".torque, .state strong, .connection.lost span, .tile h2")]
     .filter(one => one.scrollWidth > one.clientWidth + 1 && one.clientWidth).map(one => one.outerHTML)"""
+COVERED = """() => [...document.querySelectorAll(".top :is(h1, .state strong, .torque, .control button)")]
+.filter(one => {
+    const {left, right, top, bottom} = one.getBoundingClientRect();
+    const seen = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+    return one.checkVisibility() && !one.contains(seen);
+}).map(one => one.outerHTML)"""
 PHONES = ((320, 568), (390, 844), (844, 390))
 
 
@@ -438,6 +456,7 @@ async def test_nothing_leaves_the_screen_and_thumbs_hit_what_they_want(
                         await browsed.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
                     )
                     assert await browsed.page.evaluate(CUT_OFF) == []
+                    assert await browsed.page.evaluate(COVERED) == []
                     if (width, height) in PHONES:
                         assert await browsed.page.evaluate(SMALL) == []
     await rig.rest()

@@ -27,7 +27,8 @@ HTTP_PAGE = Path(__file__).parents[3] / "docs" / "http.md"
 IS_WHOLE = """() => {
     const alert = document.querySelector("[role=alert]");
     const {right, bottom} = alert.getBoundingClientRect();
-    return alert.checkVisibility() && alert.scrollWidth <= Math.max(alert.clientWidth, alert.offsetWidth) + 1 && right <= innerWidth && bottom > 0;
+    const isWhole = alert.scrollWidth <= alert.offsetWidth + 1 && right <= innerWidth && bottom > 0;
+    return alert.checkVisibility() && isWhole;
 }"""
 TIME_OF_MOTION = "parseFloat(document.querySelector('.player .time').innerText.split(':')[1])"
 
