@@ -24,7 +24,7 @@ from .formula import (
 
 if TYPE_CHECKING:
     from ..errors import Where
-    from ..io.element import Element
+    from ..io.xml.element import Element
     from .elements import Attribute, Rule
 
 

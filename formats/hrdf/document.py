@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import nearest, quoted
 
-from ..io.element import Element as XmlElement
 from ..io.mesh_file import mesh_beside
-from ..io.xml_file import XmlFile
-from ..io.xml_tree import parse_root
+from ..io.xml.element import Element as XmlElement
+from ..io.xml.file import XmlFile
+from ..io.xml.tree import parse_root
 from .attributes import AttributeReader, is_known_to_version
 from .elements import EITHER_OR, RULES, VERSIONS
 

@@ -5,11 +5,7 @@
 - `mesh_file`: files of meshes, which nobody reads before they are to be seen
 - `beginning`: the beginning of a file, whichever UTF it is in
 - `foreign`: files of other formats, known by how they begin
-- `xml_tree`: safe parsing of XML
-- `xml_file`: files that include each other, and the bounds on them together
-- `element`: one element of XML, by attribute, text and child; `values`: its numbers and vectors
-- `xml_slips`: what XML forbids and other readers let pass, fixed with a warning
-- `xml_errors`: what to do about each error in XML
+- `xml`: XML, read safely and with the line of everything
 - `yaml_errors`: what libyaml's errors mean to who wrote the file
 - `digits`: rounding to significant digits
 - `losses`: refusal of what a format cannot hold

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from motiond.text import echoed, listed, quoted
 
 from ..errors import BadText
-from ..io.xml_file import XmlFile
-from ..io.xml_tree import line_of, parse_root
+from ..io.xml.file import XmlFile
+from ..io.xml.tree import line_of, parse_root
 from .elements import (
     MODEL,
     WORLD,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from ..io.element import words
+from ..io.xml.element import words
 from ..model.poses import identity_pose
 
 if TYPE_CHECKING:
     from ..arrays import Floats
     from ..errors import Where
-    from ..io.element import Vocabulary
+    from ..io.xml.element import Vocabulary
     from ..model.shapes import Shape
     from ..model.structure import Coordinate, Mimic
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from motiond.text import echoed, nearest, quoted
 
 from ..errors import MOST_PROBLEMS
-from ..io.xml_tree import LONGEST_NAME
+from ..io.xml.tree import LONGEST_NAME
 from ..model.poses import inverse_pose
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
 

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 from motiond.text import nearest_file, quoted
 
 from ..errors import BadText, FormatError, Problems
-from ..io.element import Element as XmlElement
 from ..io.foreign import foreign_format
 from ..io.mesh_file import find_mesh
 from ..io.source import Source
-from ..io.xml_file import TooMuchError
-from ..io.xml_tree import parse_xml
+from ..io.xml.element import Element as XmlElement
+from ..io.xml.file import TooMuchError
+from ..io.xml.tree import parse_xml
 from .elements import MODEL, Element, FrameElement, JointElement, LinkElement, ModelElement, Pose
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 
 from motiond.text import echoed, nearest, quoted
 
-from ..io.values import parse_vector
+from ..io.xml.values import parse_vector
 from ..model.structure import Coordinate, Mimic
 from .elements import AXES, MODEL, WORLD, AxisElement, JointElement
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from motiond.text import echoed, quoted
 
 from ..arrays import frozen
-from ..io.element import Element
-from ..io.values import parse_truth
+from ..io.xml.element import Element
+from ..io.xml.values import parse_truth
 from .elements import IDENTITY, NEEDED, VOCABULARY, WORLD, Mounted, Pose
 from .pose import parse_pose
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..errors import Problems
-    from ..io.xml_tree import Xml
+    from ..io.xml.tree import Xml
 
 SCOPES = "::"
 # The first version in which `::` in a name means a scope and nothing else.

@@ -13,7 +13,7 @@ import numpy as np
 from motiond.text import quoted
 
 from ..errors import BadText
-from ..io.values import parse_numbers
+from ..io.xml.values import parse_numbers
 
 if TYPE_CHECKING:
     from ..arrays import Floats

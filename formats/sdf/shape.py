@@ -15,7 +15,7 @@ from motiond.text import nearest, quoted
 
 from ..arrays import frozen
 from ..errors import BadText
-from ..io.values import parse_colour, parse_numbers
+from ..io.xml.values import parse_colour, parse_numbers
 from ..model.poses import turned_to
 from ..model.shapes import Shape, ellipsoid
 from .include import find_mesh_file

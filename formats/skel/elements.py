@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..io.element import Element, words
-from ..io.values import parse_bound, parse_numbers
+from ..io.xml.element import Element, words
+from ..io.xml.values import parse_bound, parse_numbers
 
 if TYPE_CHECKING:
     from ..arrays import Floats

@@ -22,7 +22,7 @@ from .shape import radius_and_height, read_shapes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..io.xml_file import XmlFile
+    from ..io.xml.file import XmlFile
     from .elements import Node
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from motiond.text import echoed, nearest, quoted
 
 from ..arrays import Floats, frozen
-from ..io.values import parse_numbers, parse_vector
+from ..io.xml.values import parse_numbers, parse_vector
 from ..model.structure import Coordinate, Joint
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from motiond.text import echoed, nearest
 from ..arrays import Floats, frozen
 from ..errors import MOST_PROBLEMS
 from ..io.beginning import first_tag
-from ..io.xml_file import XmlFile
-from ..io.xml_tree import parse_root
+from ..io.xml.file import XmlFile
+from ..io.xml.tree import parse_root
 from ..model.poses import inverse_pose
 from ..model.robot import RobotModel
 from .elements import Node

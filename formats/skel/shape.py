@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import frozen
 from ..errors import BadText
 from ..io.mesh_file import mesh_beside
-from ..io.values import parse_colour
+from ..io.xml.values import parse_colour
 from ..model.poses import turned_to
 from ..model.shapes import Shape, ellipsoid
 from .elements import SOLIDS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..io.source import Source
-    from ..io.xml_file import XmlFile
+    from ..io.xml.file import XmlFile
     from ..model.shapes import ShapeRole
     from .elements import Node
 

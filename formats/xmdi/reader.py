@@ -23,8 +23,8 @@ from motiond.text import echoed, nearest, printable
 
 from ..errors import MOST_PROBLEMS, BadText, Problems
 from ..io.beginning import first_tag
-from ..io.element import Element
-from ..io.xml_tree import line_of, parse_xml
+from ..io.xml.element import Element
+from ..io.xml.tree import line_of, parse_xml
 from ..model.interpolation import interpolate
 from ..model.motion import Motion
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..arrays import Floats
     from ..errors import Where
     from ..io.source import KeyFrames, Source
-    from ..io.xml_tree import Xml
+    from ..io.xml.tree import Xml
 
 NAME, SUFFIXES = "xmdi", (".xmdi",)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..arrays import Floats, Indices
-    from ..io.xml_tree import Xml
+    from ..io.xml.tree import Xml
     from ..model.motion import Motion
 
 # Of choosing key rows; each takes time for all rows.

@@ -9,10 +9,10 @@ import numpy as np
 
 from motiond.text import quoted
 
-from ..errors import BadText
+from ...errors import BadText
 
 if TYPE_CHECKING:
-    from ..arrays import Floats
+    from ...arrays import Floats
 
 # Far beyond any robot; sums and products of a few such numbers stay finite.
 MOST = 1e15

@@ -12,12 +12,12 @@ from lxml import etree
 
 from motiond.text import nearest
 
-from .beginning import wide_encoding
-from .xml_errors import UNFINISHED, no_xml
-from .xml_slips import repaired
+from ..beginning import wide_encoding
+from .errors import UNFINISHED, no_xml
+from .slips import repaired
 
 if TYPE_CHECKING:
-    from ..errors import Problems
+    from ...errors import Problems
 
 Xml: TypeAlias = etree._Element  # noqa: SLF001 - lxml gives its element type no public name
 

@@ -10,7 +10,7 @@ from lxml import etree
 from motiond.text import shortened
 
 if TYPE_CHECKING:
-    from ..errors import FormatError, Problems
+    from ...errors import FormatError, Problems
 
 # Names and numbers of a file that the parser repeats.
 LONGEST_WORD = 60

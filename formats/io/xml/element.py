@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from motiond.text import echoed, nearest, quoted
 
-from ..errors import BadText, Where
+from ...errors import BadText, Where
+from .tree import line_of
 from .values import parse_bound, parse_number, parse_truth, parse_vector
-from .xml_tree import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Self
 
-    from ..arrays import Floats
-    from ..errors import Problems
-    from .xml_tree import Xml
+    from ...arrays import Floats
+    from ...errors import Problems
+    from .tree import Xml
 
 T = TypeVar("T")
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from motiond.text import quoted
 
-from ..errors import FormatError, Problem, Problems
-from .foreign import foreign_format
-from .source import OTHER_SIZE
-from .xml_tree import MOST_MARKS, marks_in
+from ...errors import FormatError, Problem, Problems
+from ..foreign import foreign_format
+from ..source import OTHER_SIZE
+from .tree import MOST_MARKS, marks_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import Self
 
-    from ..errors import Where
+    from ...errors import Where
+    from ..source import Source
     from .element import Element
-    from .source import Source
 
     T = TypeVar("T")
 

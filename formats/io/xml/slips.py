@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..errors import Problems
+    from ...errors import Problems
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CLOSING = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
