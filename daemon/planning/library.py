@@ -495,6 +495,8 @@ def _ambiguous(same: list[Entry]) -> Entry:
     files = [printable(str(entry.file)) for entry in same[:MOST_PROBLEMS]]
     places = " and ".join(files) + (f" and {len(same) - len(files):,} more" if len(same) > len(files) else "")
     reason = f"{same[0].name}: {len(same)} motions have this name; they are in {places}; rename all but one"
+    if any(entry.file.suffix.lower() == ".xmdi" for entry in same):
+        reason += ", those in XMDI by the `name` of their <motion>"
     faults = [
         line if line.startswith(file) else f"{file}: {line}"
         for file, entry in zip(files, same, strict=False)

@@ -23,6 +23,7 @@ from motiond.formats import (
     select,
     without,
 )
+from motiond.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,7 +64,8 @@ class Conversion:
 def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
     """Read a motion, change it, write it, and give what was written.
 
-    Names in `drop` that the motion does not hold are among its warnings.
+    A motion that is called as its file is called as the one written: XMDI holds the name, and two motions of
+    one name cannot be in one folder. Names in `drop` that it does not hold are among its warnings.
 
     Raises
     ------
@@ -83,6 +85,8 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
         raise ConversionError(f"{source}: nothing is interpolated; {reason}; leave the interpolation out")
     dropped = [name for name in wanted.drop if name in motion.components]
     motion = _changed(without(motion, dropped), wanted)
+    if motion.name == printable(source.stem):
+        motion = replace(motion, name=printable(target.stem))
     others = [name for name in wanted.drop if name not in dropped]
     try:
         _write(motion, target, wanted, others)

@@ -14,7 +14,7 @@ from motiond.daemon.planning import library, reader
 from motiond.daemon.planning.library import Entry, MotionLibrary
 from motiond.daemon.planning.reader import MotionReader
 from motiond.drivers.limits import ActuatorLimits
-from motiond.formats import load_motions
+from motiond.formats import dump_motion, load_motion, load_motions
 from motiond.formats.io import open_regular, source
 from tests.daemon.rig import write_seq
 from tests.robots import map_of, settings_of
@@ -139,6 +139,15 @@ def test_a_name_that_two_files_share_stands_for_neither(tmp_path: Path) -> None:
     assert (
         entry.reason
         == f"wave: 2 motions have this name; they are in {first} and {second}; rename all but one"
+    )
+
+
+def test_a_name_that_stands_in_xmdi_is_changed_there(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "wave.seq", 0.0), tmp_path / "wave200.xmdi"
+    dump_motion(load_motion(first), second)
+    assert entry_of(library_of(tmp_path), "wave").reason == (
+        f"wave: 2 motions have this name; they are in {first} and {second}; "
+        "rename all but one, those in XMDI by the `name` of their <motion>"
     )
 
 

@@ -44,11 +44,21 @@ def test_joints_are_picked_then_renamed_and_the_file_is_said(
 ) -> None:
     out = tmp_path / "out.seq"
     options = ("--joints", "toe,hip", "--rename", "hip=hip_yaw", "--exact")
-    said = f"{out}: walk; 1 s, 101 frames at 100/s, 2 joints\n"
+    said = f"{out}: out; 1 s, 101 frames at 100/s, 2 joints\n"
     assert run_here(capsys, "convert", walk, out, *options) == (0, said, "")
     motion = load_motion(out)
     assert motion.joint_names == ("toe", "hip_yaw")
     np.testing.assert_array_equal(motion.positions, rows()[:, [2, 0]])
+
+
+def test_a_motion_that_is_called_as_its_file_is_called_as_the_one_written(
+    capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
+) -> None:
+    for source, out in ((walk, "walk200.xmdi"), (tmp_path / "walk200.xmdi", "walk300.xmdi")):
+        assert run_here(capsys, "convert", source, tmp_path / out, "--rate", out[4:7])[0] == 0
+        assert load_motion(tmp_path / out).name == out[:7]
+    assert run_here(capsys, "convert", GESTURES, tmp_path / "bow.xmdi", "--motion", "nod")[0] == 0
+    assert load_motion(tmp_path / "bow.xmdi").name == "nod"
 
 
 def test_a_file_that_ends_early_is_converted_only_when_that_is_permitted(

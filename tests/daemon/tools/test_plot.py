@@ -266,7 +266,7 @@ def test_a_name_that_is_no_utf_8_is_told_with_escapes(
     assert run_here(capsys, "plot", file, "--robot", robot) == (0, "a\\xff.png: drawn\n", lacks)
     out = Path(os.fsdecode(b"b\xff.seq"))
     _, told, _ = run_here(capsys, "convert", file, out)
-    assert told.startswith("b\\xff.seq: a\\xff; ")
+    assert told.startswith("b\\xff.seq: b\\xff; ")
 
 
 @pytest.mark.parametrize(
