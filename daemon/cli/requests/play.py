@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from motiond.text import printable
+
 from ..output import (
     DONE,
     FAILED,
@@ -80,7 +82,7 @@ def play(
         request["start_at"] = start_at
     asks = {"--replace": replace, "--queue": queue, "--no-wait": not wait}
     asks |= {option_of(name): True for name in client.typed - {"config"}}
-    if _plays_here(asks, dry_run=dry_run, traced=trace is not None):
+    if _plays_here(asks, dry_run=dry_run, trace=trace):
         return _play_dry(config_of(client.config), robot, request, trace, json=json)
     if not wait:
         return _accept(client, robot, "play", request, f"accepted {motion}", json=json)
@@ -122,10 +124,13 @@ def _report(robot: str, outcome: "Outcome", *, json: bool) -> int:
     return code
 
 
-def _plays_here(asks: dict[str, bool], *, dry_run: bool, traced: bool) -> bool:
+def _plays_here(asks: dict[str, bool], *, dry_run: bool, trace: Path | None) -> bool:
     """Return whether it is a dry run; options that ask a daemon exclude it, and a trace is of one."""
-    if traced and not dry_run:
+    if trace is not None and not dry_run:
         raise typer.BadParameter("--trace is written by a dry run; add --dry-run")
+    if trace is not None and trace.suffix.lower() != ".npz":
+        name = printable(f"{trace.stem}.npz")
+        raise typer.BadParameter(f"--trace writes .npz alone, for numpy.load; name it {name}")
     for option, given in asks.items():
         if dry_run and given:
             raise typer.BadParameter(f"{option} is for a daemon; a dry run asks none; leave one of them out")

@@ -328,6 +328,7 @@ def test_the_command_gives_the_result_of_a_play_as_json(rig: Rig, capsys: pytest
             ["--dry-run", "--broker", "mqtt://here"],
             "--broker is for a daemon; a dry run asks none; leave one of them out",
         ),
+        (["--dry-run", "--trace", "a/out.csv"], "--trace writes .npz alone, for numpy.load; name it out.npz"),
         (["--trace", "out.npz"], "--trace is written by a dry run; add --dry-run"),
     ],
 )
