@@ -171,10 +171,10 @@ def _urdf(head: bytes) -> Foreign | None:
     if first_tag(text) != b"robot":
         return None
     if _XACRO.search(text):
-        hint = "expand it with `xacro`, then convert that: `gz sdf -p arm.urdf > arm.sdf`"
+        hint = "expand it with `xacro`, then convert that: `gz sdf -p IN.urdf > OUT.sdf`"
         return Foreign("is xacro, of which URDF is made", ROBOT_FORMATS, hint)
     if _URDF.search(text) and not _HRDF.search(text):
-        return Foreign("is URDF", ROBOT_FORMATS, "convert it: `gz sdf -p arm.urdf > arm.sdf`")
+        return Foreign("is URDF", ROBOT_FORMATS, "convert it: `gz sdf -p IN.urdf > OUT.sdf`")
     return None
 
 

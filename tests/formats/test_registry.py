@@ -106,7 +106,7 @@ READ_ROBOTS, READ_MOTIONS = (
     "robots are read from HRDF, SKEL and SDFormat",
     "motions are read from .seq and XMDI",
 )
-IS_URDF = f"is URDF; {READ_ROBOTS}; convert it: `gz sdf -p arm.urdf > arm.sdf`"
+IS_URDF = f"is URDF; {READ_ROBOTS}; convert it: `gz sdf -p IN.urdf > OUT.sdf`"
 IS_CSV = (
     f"is CSV, a table; {READ_MOTIONS}; write it as .seq, in rad and m: "
     "`dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"

@@ -472,7 +472,7 @@ def test_what_is_there_instead_of_a_description_is_named_with_a_way_on(
         ),
         (
             "models/arm.urdf: is URDF; robots are read from HRDF, SKEL and SDFormat; "
-            "convert it: `gz sdf -p arm.urdf > arm.sdf`"
+            "convert it: `gz sdf -p IN.urdf > OUT.sdf`"
         ),
         "no robot description is in .; joints are listed instead",
     ]
