@@ -72,7 +72,11 @@ class Live:
             max_msg_size=MOST_BYTES + 1024,
             writer_limit=1,
         )
-        await socket.prepare(request)
+        try:
+            await socket.prepare(request)
+        except ConnectionError as error:
+            problem = "its client disconnected during the handshake; connect again"
+            raise Refused(400, "INVALID_REQUEST", f"/api/ws: {problem}") from error
         keep_little_unsent(request)
         length = max(QUEUE_LENGTH, QUEUED_A_ROBOT * len(self._shared.dispatcher.commands.robots))
         with self._shared.hub.subscribe(SENT, length) as reports:

@@ -270,6 +270,18 @@ async def test_what_was_asked_for_last_is_done_though_the_client_has_gone(site: 
     await until(lambda: site.robots.verbs() == ["stop"])
 
 
+async def test_a_client_that_leaves_during_the_handshake_is_no_failure_inside_motiond(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def prepare(*_: object) -> None:
+        raise ConnectionResetError("Connection lost")
+
+    monkeypatch.setattr("aiohttp.web.WebSocketResponse.prepare", prepare)
+    with pytest.raises(aiohttp.WSServerHandshakeError):
+        await site.session.ws_connect(f"{site.url}/api/ws")
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 async def test_there_are_only_so_many_clients(site: Site) -> None:
     async with AsyncExitStack() as stack:
         for _ in range(64):
