@@ -18,7 +18,7 @@ listed here; the daemon also uses those of `model`, `io`, `registry`, `worker` a
 """
 
 from .errors import MOST_PROBLEMS, BadText, FormatError, Problem
-from .io import KeyFrames, NothingToDropError, Source
+from .io import NothingToDropError, ReadOptions, Source
 from .model import (
     Coordinate,
     Frame,
@@ -58,7 +58,6 @@ __all__ = [
     "JoinTolerance",
     "Joint",
     "JointType",
-    "KeyFrames",
     "Link",
     "Mesh",
     "Mimic",
@@ -66,6 +65,7 @@ __all__ = [
     "MotionError",
     "NothingToDropError",
     "Problem",
+    "ReadOptions",
     "RobotModel",
     "Shape",
     "Source",

@@ -9,7 +9,7 @@ from motiond.text import listed, nearest
 
 from . import registry
 from .errors import FormatError, Problem
-from .io.source import KeyFrames, Source
+from .io.source import ReadOptions, Source
 
 if TYPE_CHECKING:
     import os
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .model.motion import Motion
     from .model.robot import RobotModel
 
-DEFAULT_KEY_FRAMES = KeyFrames()
+DEFAULTS = ReadOptions()
 
 
 class _Named(Protocol):
@@ -51,24 +51,24 @@ def load_robot(
     return _pick(load_robots(path, within=within), name, "robot", path)
 
 
-def load_motions(path: str | os.PathLike[str], *, key_frames: KeyFrames = DEFAULT_KEY_FRAMES) -> list[Motion]:
+def load_motions(path: str | os.PathLike[str], *, options: ReadOptions = DEFAULTS) -> list[Motion]:
     """Read every motion in a file, in document order.
 
     `path`: choreonoid .seq or XMDI.
-    `key_frames`: how key frames become rows, for XMDI.
+    `options`: for what the file leaves open.
     Raises `FormatError` if the file cannot be read or is invalid, with every problem found in it.
     """
-    return registry.load_motions(Source(Path(path), key_frames=key_frames))
+    return registry.load_motions(Source(Path(path), options=options))
 
 
 def load_motion(
     path: str | os.PathLike[str],
     name: str | None = None,
     *,
-    key_frames: KeyFrames = DEFAULT_KEY_FRAMES,
+    options: ReadOptions = DEFAULTS,
 ) -> Motion:
     """Read the only motion in a file, or the one named; otherwise as `load_motions`."""
-    return _pick(load_motions(path, key_frames=key_frames), name, "motion", path)
+    return _pick(load_motions(path, options=options), name, "motion", path)
 
 
 def _pick(found: Sequence[N], name: str | None, kind: str, path: str | os.PathLike[str]) -> N:

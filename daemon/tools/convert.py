@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from motiond.formats import (
     FormatError,
-    KeyFrames,
     NothingToDropError,
     Problem,
+    ReadOptions,
     dump_motion,
     load_motion,
     name_joints,
@@ -77,7 +77,7 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
         If the format written has no such option, or not with such a value.
     """
     refuse_overwriting(target, forced=wanted.overwrite)
-    motion = load_motion(source, wanted.motion, key_frames=_key_frames(source, wanted))
+    motion = load_motion(source, wanted.motion, options=_read_options(source, wanted))
     if not wanted.allow_short:
         _refuse_short(source, motion)
     if wanted.interpolation and wanted.rate_hz is None and motion.metadata.get("format") != KEY_FRAMED:
@@ -116,11 +116,11 @@ def refuse_overwriting(target: Path, *, forced: bool) -> None:
         raise FormatError([Problem(str(target), 0, "exists already", reason, hint)])
 
 
-def _key_frames(source: Path, wanted: Conversion) -> KeyFrames:
-    default = KeyFrames()
+def _read_options(source: Path, wanted: Conversion) -> ReadOptions:
+    default = ReadOptions()
     period_s = default.frame_period_s if wanted.frame_period_s is None else wanted.frame_period_s
     try:
-        return KeyFrames(period_s, wanted.interpolation or default.interpolation)
+        return ReadOptions(period_s, wanted.interpolation or default.interpolation)
     except ValueError as error:
         raise ConversionError(f"{source}: {error}") from error
 

@@ -6,7 +6,8 @@
 - `beginning`: the beginning of a file, whichever UTF it is in
 - `foreign`: files of other formats, known by how they begin
 - `xml`: XML, read safely and with the line of everything
-- `yaml_errors`: what libyaml's errors mean to who wrote the file
+- `text`: UTF-8
+- `yaml`: YAML, read with the line of everything, and what libyaml's errors mean to who wrote the file
 - `digits`: rounding to significant digits
 - `losses`: refusal of what a format cannot hold
 - `output`: files that are replaced whole or not at all
@@ -17,15 +18,15 @@ from .losses import Loss, NothingToDropError
 from .mesh_file import open_mesh, refuse_damaged
 from .output import remove, replacing
 from .regular_file import open_regular
-from .source import KeyFrames, SizeBound, Source
-from .yaml_errors import explained, nests_too_deeply, unreadable
+from .source import ReadOptions, SizeBound, Source
+from .yaml.errors import explained, nests_too_deeply, unreadable
 
 __all__ = [
     "HEBI_CONFIG",
     "Foreign",
-    "KeyFrames",
     "Loss",
     "NothingToDropError",
+    "ReadOptions",
     "SizeBound",
     "Source",
     "explained",

@@ -35,23 +35,31 @@ OTHER_SIZE = SizeBound(100_000_000, "a file of this kind", "check that it is the
 
 
 @dataclass(frozen=True, slots=True)
-class KeyFrames:
-    """How key frames become rows, in a format that has them and states no time for a frame.
+class ReadOptions:
+    """What a motion's file may leave open, and who reads it knows.
 
     Attributes
     ----------
     frame_period_s : float
-        In s; 32 ms is the step of Webots and XMDI.
+        Of key frames that have numbers and no times, in s; 32 ms is the step of Webots and XMDI.
     interpolation : {'hold', 'linear', 'cubic'}
         Between one key frame and the next.
+    rate_hz : float, optional
+        Of rows for which the file states neither times nor a rate, in rows/s.
+    topic : str, optional
+        Which topic of a recording that holds several.
     """
 
     frame_period_s: float = 0.032
     interpolation: Interpolation = "linear"
+    rate_hz: float | None = None
+    topic: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.frame_period_s < float("inf"):
             raise ValueError(f"frame period is {self.frame_period_s:g} s; it is above 0; XMDI's is 0.032 s")
+        if self.rate_hz is not None and not 0 < self.rate_hz < float("inf"):
+            raise ValueError(f"rate is {self.rate_hz:g} rows/s; it is above 0; correct it")
 
 
 def _read(file: BinaryIO, size: int, most_bytes: int) -> bytes:
@@ -74,13 +82,13 @@ class Source:
         The file; messages name it as given.
     within : tuple of Path
         Folders that may be read from; empty means anywhere.
-    key_frames : KeyFrames
-        For formats that have key frames.
+    options : ReadOptions
+        For what a motion's file may leave open.
     """
 
     path: Path
     within: tuple[Path, ...] = ()
-    key_frames: KeyFrames = KeyFrames()
+    options: ReadOptions = ReadOptions()
 
     @property
     def name(self) -> str:

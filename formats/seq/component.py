@@ -15,11 +15,11 @@ from motiond.text import echoed, nearest
 
 from ..arrays import Floats, frozen
 from ..errors import MOST_PROBLEMS
-from ..io.yaml_errors import NO_BLANK
+from ..io.yaml.errors import NO_BLANK
+from ..io.yaml.tree import Scalar, Sequence
 from ..model.motion import FASTEST_FRAME_RATE
 from .frames import as_it_stood, read_frames
 from .regions import Layout
-from .tree import Scalar, Sequence
 
 if TYPE_CHECKING:
     from .frames import Frames

@@ -12,15 +12,17 @@ from motiond.text import echoed
 
 from ..arrays import Floats, Integers, frozen
 from ..errors import MOST_PROBLEMS
+from ..io.yaml.tree import Mapping, Scalar, Sequence, as_scalar, line_of, number, read_tree
 from .regions import Layout, NotRows, Region
 from .rows import Block, read_chunk
-from .tree import Mapping, Scalar, Sequence, as_scalar, line_of, number, read_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..errors import Problems
-    from .tree import Value
+    from ..io.yaml.tree import Value
+
+KIND = "a .seq file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class _Reader:
                 return
 
     def _chunk_by_yaml(self, chunk: bytes, line: int) -> None:
-        rows, _ = read_tree(chunk, self.problems, line)
+        rows, _ = read_tree(chunk, self.problems, KIND, line)
         if isinstance(rows, Sequence):
             for row in rows.items:
                 self.row(row, line_of(row, line))
@@ -209,7 +211,7 @@ def _plain(value: Value, problems: Problems) -> Any:
 def _expanded(sequence: Sequence, problems: Problems) -> Iterator[Value]:
     """Return the items of a sequence, including the rows that were cut out of it."""
     if isinstance(sequence.cut, Region):
-        rows, _ = read_tree(sequence.cut.text, problems, sequence.cut.line)
+        rows, _ = read_tree(sequence.cut.text, problems, KIND, sequence.cut.line)
         if not isinstance(rows, Sequence):
             raise NotRows
         sequence = rows
@@ -217,7 +219,7 @@ def _expanded(sequence: Sequence, problems: Problems) -> Iterator[Value]:
         if isinstance(item, Sequence) and isinstance(item.cut, Block):
             line = item.line
             for chunk in item.cut.chunks():
-                rows, _ = read_tree(chunk, problems, line)
+                rows, _ = read_tree(chunk, problems, KIND, line)
                 yield from rows.items if isinstance(rows, Sequence) else ()
                 line += chunk.count(b"\n")
         else:

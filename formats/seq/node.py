@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from motiond.text import echoed
 
 from ..errors import Problem
-from .tree import Mapping, Scalar, Sequence, as_number
+from ..io.yaml.tree import Mapping, Scalar, Sequence, as_number
 
 if TYPE_CHECKING:
     from ..errors import Problems
-    from .tree import Value
+    from ..io.yaml.tree import Value
 
 SNAKE_CASE = {
     "format_version": "formatVersion",

@@ -6,7 +6,6 @@ what Choreonoid's own reader knows besides: old version 1, and the snake_case ke
 
 from __future__ import annotations
 
-import codecs
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,21 +15,21 @@ import numpy as np
 from motiond.text import echoed, printable
 
 from ..errors import MOST_PROBLEMS, FormatError, Problems
-from ..io.beginning import wide_encoding
+from ..io.text import utf8_text
+from ..io.yaml.tree import Mapping, Sequence, as_number, line_of, read_tree
 from ..model.motion import Motion
 from .component import JOINTS, KEYS, Series, read_component
-from .frames import as_it_stood
+from .frames import KIND, as_it_stood
 from .node import Field, Node, fields
 from .regions import NotRows, cut_frames
 from .rows import begins_with_plain_rows, cut_rows
-from .tree import Mapping, Sequence, as_number, line_of, read_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as AnyMapping
 
     from ..io.source import Source
+    from ..io.yaml.tree import Value
     from .rows import Block
-    from .tree import Value
 
 NAME, SUFFIXES = "seq", (".seq",)
 
@@ -53,7 +52,7 @@ def sniff(head: bytes) -> bool:
 def load(data: bytes, source: Source) -> list[Motion]:
     """Read the motion in a file. Raises `FormatError` with every problem found in it."""
     problems = Problems(source.name)
-    text, name = _utf8(data, problems), printable(source.path.stem)
+    text, name = utf8_text(data, problems, KIND), printable(source.path.stem)
     tried = len(text) > FEW_CHARACTERS and not begins_with_plain_rows(text)
     if tried and (motion := _by_regions(text, source, name)):
         return [motion]
@@ -64,30 +63,12 @@ def load(data: bytes, source: Source) -> list[Motion]:
     return [_Reader(problems).motion(_tree(text, skeleton, blocks, problems), name)]
 
 
-def _utf8(data: bytes, problems: Problems) -> bytes:
-    """Return the text without its byte order mark, after checking that it is UTF-8."""
-    if encoding := wide_encoding(data):
-        raise problems.fail(1, f"is {encoding[:6].upper()}", "a .seq file is UTF-8", "save it as UTF-8")
-    text = data.removeprefix(codecs.BOM_UTF8)
-    if b"\0" in text:
-        line = text.count(b"\n", 0, text.index(b"\0")) + 1
-        raise problems.fail(line, "holds a NUL byte", "a .seq file is text", "copy the file again")
-    if not text.isascii():
-        try:
-            text.decode()
-        except UnicodeDecodeError as error:
-            line = text.count(b"\n", 0, error.start) + 1
-            what = f"holds the byte 0x{text[error.start]:02x}"
-            raise problems.fail(line, what, "a .seq file is UTF-8", "save it as UTF-8") from error
-    return text
-
-
 def _by_regions(text: bytes, source: Source, name: str) -> Motion | None:
     """Read a file whose rows are in another layout; None where something is wrong or out of the ordinary."""
     problems = Problems(source.name)
     try:
         skeleton, regions = cut_frames(text)
-        tree, claimed = read_tree(skeleton, problems, cuts=regions)
+        tree, claimed = read_tree(skeleton, problems, KIND, cuts=regions)
         return _Reader(problems).motion(tree, name) if claimed == len(regions) > 0 else None
     except (FormatError, NotRows):
         return None
@@ -95,10 +76,10 @@ def _by_regions(text: bytes, source: Source, name: str) -> Motion | None:
 
 def _tree(text: bytes, skeleton: bytes, blocks: AnyMapping[int, Block], problems: Problems) -> Value | None:
     first_try = Problems(problems.file)
-    tree, claimed = read_tree(skeleton, first_try, cuts=blocks)
+    tree, claimed = read_tree(skeleton, first_try, KIND, cuts=blocks)
     if claimed < len(blocks):
         # Some of what looks like rows is quoted or literal text, so YAML reads the whole file.
-        return read_tree(text, problems)[0]
+        return read_tree(text, problems, KIND)[0]
     problems.found += first_try.found
     return tree
 

@@ -31,7 +31,7 @@ from ..model.motion import Motion
 if TYPE_CHECKING:
     from ..arrays import Floats
     from ..errors import Where
-    from ..io.source import KeyFrames, Source
+    from ..io.source import ReadOptions, Source
     from ..io.xml.tree import Xml
 
 NAME, SUFFIXES = "xmdi", (".xmdi",)
@@ -61,7 +61,7 @@ def sniff(head: bytes) -> bool:
 
 
 def load(data: bytes, source: Source) -> list[Motion]:
-    """Read every motion in a file, in rows as `source.key_frames` says.
+    """Read every motion in a file, in rows as `source.options` says.
 
     Raises `FormatError` with every problem found in it.
     """
@@ -75,7 +75,7 @@ def load(data: bytes, source: Source) -> list[Motion]:
     tracks = [_read_motion(one) for one in _motions(Element(root, problems))]
     _check_size(tracks)
     problems.raise_if_any()
-    return [track.motion(source.key_frames, tuple(problems.warnings)) for track in tracks]
+    return [track.motion(source.options, tuple(problems.warnings)) for track in tracks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +104,14 @@ class _Track:
         last = max((float(servo.frames[-1]) for servo in self.servos), default=0.0)
         return math.ceil(min((last - SAME_FRAME) * self.rows_per_frame, ENDLESS)) + 1
 
-    def motion(self, key_frames: KeyFrames, warnings: tuple[str, ...]) -> Motion:
+    def motion(self, options: ReadOptions, warnings: tuple[str, ...]) -> Motion:
         """Return the motion, with rows interpolated between the key frames."""
-        per_frame, kind = self.rows_per_frame, key_frames.interpolation
+        per_frame, kind = self.rows_per_frame, options.interpolation
         at = np.arange(self.rows) / per_frame
         columns = [
             interpolate(at, on_rows(one.frames, per_frame), one.positions, kind) for one in self.servos
         ]
-        frame_rate = self.rows_per_frame / key_frames.frame_period_s
+        frame_rate = self.rows_per_frame / options.frame_period_s
         return Motion(
             name=self.name,
             joint_names=tuple(servo.name for servo in self.servos),
@@ -120,7 +120,7 @@ class _Track:
             positions=np.stack(columns, axis=1),
             metadata={
                 "format": NAME,
-                "frame_period_s": key_frames.frame_period_s,
+                "frame_period_s": options.frame_period_s,
                 "attributes": self.attributes,
                 "servos": {one.name: one.attributes for one in self.servos if one.attributes},
             },

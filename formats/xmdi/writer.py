@@ -18,7 +18,7 @@ from ..errors import FormatError, Problem
 from ..io.digits import ALL_DIGITS, check_digits, rounded_within
 from ..io.losses import refuse_losses
 from ..io.output import replacing
-from ..io.source import KeyFrames
+from ..io.source import ReadOptions
 from ..model.editing import is_even
 from ..model.interpolation import interpolate
 from .reader import FRAME_DECIMALS, MOST_ROWS_PER_FRAME, ROWS_PER_FRAME, frames_of_rows, on_rows
@@ -52,7 +52,7 @@ def dump(
         tolerance = DEFAULT_TOLERANCE
     if not 0 <= tolerance < np.inf:
         raise ValueError(f"tolerance is {tolerance}; it is a number of rad or m from 0 up")
-    period_s = (KeyFrames() if frame_period_s is None else KeyFrames(frame_period_s)).frame_period_s
+    period_s = (ReadOptions() if frame_period_s is None else ReadOptions(frame_period_s)).frame_period_s
     check_digits(precision)
     held = [*motion.components, *(["unknown"] if motion.metadata.get("unknown") else [])]
     refuse_losses(path, dict.fromkeys(held, "XMDI holds joint positions alone"), drop, held)

@@ -18,7 +18,7 @@ import pytest
 
 from motiond.formats import FormatError, Motion
 from motiond.formats.io.source import Source
-from motiond.formats.seq import tree
+from motiond.formats.io.yaml import tree
 from tests.tables import table
 
 GOOD = Path(__file__).parents[1] / "files" / "good"

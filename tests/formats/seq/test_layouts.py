@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from motiond.formats import FormatError, Motion, seq
 from motiond.formats.io.source import Source
-from motiond.formats.seq import reader, tree
+from motiond.formats.io.yaml import tree
+from motiond.formats.seq import reader
 from motiond.formats.seq.rows import CHUNK_BYTES, cut_rows
 from tests.tables import table
 

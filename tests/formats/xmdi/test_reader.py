@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from motiond.formats import FormatError, KeyFrames, load_motion, load_motions, xmdi
+from motiond.formats import FormatError, ReadOptions, load_motion, load_motions, xmdi
 from motiond.formats.io.source import Source
 from tests.tables import table
 
@@ -59,18 +59,18 @@ def test_before_the_first_key_and_after_the_last_a_value_holds() -> None:
 
 
 def test_the_frame_period_and_the_interpolation_can_be_chosen() -> None:
-    fast = load_motion(GESTURES, "wave", key_frames=KeyFrames(0.01, "cubic"))
+    fast = load_motion(GESTURES, "wave", options=ReadOptions(0.01, "cubic"))
     assert (fast.frame_rate, fast.times[-1]) == (100, 0.4)
     assert fast.positions[[0, 10, 40], 0].tolist() == [0, -0.7, 0.2]
     assert fast.positions[9, 0] < -0.65, "the cubic comes to rest at its extremes"
-    steps = load_motion(GESTURES, "wave", key_frames=KeyFrames(interpolation="hold"))
+    steps = load_motion(GESTURES, "wave", options=ReadOptions(interpolation="hold"))
     assert steps.positions[[9, 10, 39], 0].tolist() == [0, -0.7, -0.7]
 
 
 @pytest.mark.parametrize("period_s", [0.0, -1.0, np.inf, np.nan])
 def test_a_frame_period_is_a_time_above_zero(period_s: float) -> None:
     with pytest.raises(ValueError, match="frame period") as caught:
-        KeyFrames(period_s)
+        ReadOptions(period_s)
     assert str(caught.value) == f"frame period is {period_s:g} s; it is above 0; XMDI's is 0.032 s"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from motiond.formats import FormatError, KeyFrames, Motion, dump_motion, load_motion
+from motiond.formats import FormatError, Motion, ReadOptions, dump_motion, load_motion
 from motiond.formats.xmdi.writer import key_rows
 from tests.tables import table
 
@@ -89,7 +89,7 @@ def test_frames_are_32_ms_unless_said_otherwise(tmp_path: Path) -> None:
     for period_s, frames in ((None, "0 31.25"), (0.1, "0 10")):
         dump_motion(motion, tmp_path / "s.xmdi", frame_period_s=period_s)
         assert f"<frames>{frames}</frames>" in (tmp_path / "s.xmdi").read_text()
-    after = load_motion(tmp_path / "s.xmdi", key_frames=KeyFrames(0.1))
+    after = load_motion(tmp_path / "s.xmdi", options=ReadOptions(0.1))
     assert (after.frame_rate, after.duration_s) == (500, 1)
 
 

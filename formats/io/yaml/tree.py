@@ -1,4 +1,4 @@
-"""YAML as .seq files use it, read into a tree that knows its lines and is bounded for any input.
+"""YAML, read into a tree that knows its lines and is bounded for any input.
 
 The tree consists of `Mapping`, `Sequence`, `Scalar` and float. Numbers follow the core schema of YAML 1.2
 (`1e5`, `.5`, `1.`, `+1`; `010` is ten and `1:30` no number), unlike those of PyYAML's own loader.
@@ -14,15 +14,13 @@ import yaml
 
 from motiond.text import echoed
 
-from ..io.yaml_errors import explained, nests_too_deeply, unreadable
+from .errors import explained, nests_too_deeply, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Mapping as AnyMapping
 
-    from ..errors import FormatError, Problems
-    from .regions import Region
-    from .rows import Block
+    from ...errors import FormatError, Problems
 
 MOST_DEPTH = 32
 TOO_DEEP = ("nested too deeply", f"{MOST_DEPTH} levels are read", "write it flatter")
@@ -60,9 +58,8 @@ class Sequence:
 
     line: int
     items: list[Value]
-    # a block stands for the sequence and for the rows below it that were cut out of the text, a region for
-    # all the items of the sequence
-    cut: Block | Region | None = None
+    # what stands for rows that were cut out of the text; `read_tree` was given it for this place
+    cut: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +120,17 @@ def line_of(value: Value, otherwise: int) -> int:
 def read_tree(
     text: bytes,
     problems: Problems,
+    kind: str,
     first_line: int = 1,
-    cuts: AnyMapping[int, Block | Region] | None = None,
+    cuts: AnyMapping[int, Any] | None = None,
 ) -> tuple[Value | None, int]:
-    """Read a YAML document, of which rows were cut out; return it and how many cuts are sequences in it."""
-    builder = _Builder(iter(yaml.parse(text, Loader=yaml.CSafeLoader)), problems, first_line, cuts or {})
+    """Read a YAML document, of which rows were cut out; return it and how many cuts are sequences in it.
+
+    - `kind`: what messages call such a file, with its article
+    - `cuts`: by the character where each begins
+    """
+    events = iter(yaml.parse(text, Loader=yaml.CSafeLoader))
+    builder = _Builder(events, problems, kind, first_line, cuts or {})
     try:
         return builder.document(), builder.claimed
     except yaml.MarkedYAMLError as error:
@@ -144,8 +147,9 @@ def read_tree(
 class _Builder:
     events: Iterator[Any]
     problems: Problems
+    kind: str
     first_line: int
-    cuts: AnyMapping[int, Block | Region]
+    cuts: AnyMapping[int, Any]
     claimed: int = 0
     # How many of the collections around what is read now are in flow style, where a dash begins no row.
     in_flow: int = 0
@@ -158,7 +162,7 @@ class _Builder:
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
-                    raise self._fail(event, "a second document begins", "a .seq file is one", "remove it")
+                    raise self._fail(event, "a second document begins", f"{self.kind} is one", "remove it")
                 root = self._node(next(self.events), 0)
         return root
 
@@ -244,7 +248,7 @@ class _Builder:
         if event.tag and event.tag not in CORE_TAGS:
             # Behind such a tag are the bytes of the number.
             hint = "write float(x), or .tolist() of an array" if "numpy" in event.tag else "remove the tag"
-            raise self._fail(event, f"unknown tag {echoed(event.tag)}", "a .seq file holds plain data", hint)
+            raise self._fail(event, f"unknown tag {echoed(event.tag)}", f"{self.kind} holds plain data", hint)
         if isinstance(event, yaml.ScalarEvent) and len(event.value) > MOST_SCALAR_CHARACTERS:
             raise self._fail(
                 event,
