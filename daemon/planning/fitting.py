@@ -1,4 +1,4 @@
-"""Fits a motion into the limits: finds what is beyond them, slows the motion, or advises by how much to.
+"""Fits a motion into the limits: finds what is beyond them, slows the motion, or says how slow it would get.
 
 The curve that is played is compared with the limits too, wherever it may go beyond its rows: a `cubic` in
 speed, a `smooth` one in everything.
@@ -13,7 +13,7 @@ import numpy as np
 
 from .columns import frame_at, ticks_of
 from .curve import peak_accelerations, peak_positions, peak_speeds
-from .violations import PlanError, curve_violations, find_violations, rounded_down
+from .violations import PlanError, curve_violations, find_violations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_SLOWINGS = 20
 SLOWEST = 0.01  # slower than this, a motion is not what its author meant
+MOST_ADVISED_VALUES = 8_000_000
 
 
 def fitted(
@@ -32,28 +33,30 @@ def fitted(
 ) -> tuple[Ticks, float, tuple[str, ...]]:
     """Return ticks that keep the limits, and at which share of the file's speed: less if that is allowed.
 
-    Raises PlanError with every joint that would pass a limit; those that speed helps against name one factor
-    for all.
+    Raises PlanError with every joint that would pass a limit; those that `on_violation: slow` helps against
+    name the speed that it gives the motion.
     """
     fitting = _Fitting(rows, joint_map, settings, max_rate_hz)
-    speed = 1.0
-    found: list[Violation] = []
-    at_full_speed: list[Violation] = []
-    for _ in range(MOST_SLOWINGS):
-        ticks, found = fitting.compared(rows, speed)
-        at_full_speed = at_full_speed or found
-        if not found:
-            return ticks, speed, _slowed(speed, at_full_speed)
-        if settings.on_violation != "slow" or any(one.speed_factor is None for one in found):
-            break
-        # A hair slower than needed: what is put between stretched rows is never quite the same curve.
-        speed *= 0.999 * _needed(found)
-        if speed < SLOWEST:
-            break
-    violations = at_full_speed
-    if not any(one.speed_factor is None for one in violations):
-        violations = [*violations, *(one for one in found if one.speed_factor is None)]
-    violations = fitting.advised(violations)
+    ticks, found = fitting.compared(rows, 1.0)
+    if not found:
+        return ticks, 1.0, ()
+    may_slow, factor = settings.on_violation == "slow", None
+    try:
+        if slower := fitting.slowed(found, SLOWEST if may_slow else fitting.slowest_advised):
+            ticks, speed, left = slower
+            if may_slow and not left:
+                return ticks, speed, _slowed(speed, found)
+            known = {(one.joint, one.kind) for one in found}
+            new = [one for one in left if (one.joint, one.kind) not in known]
+            # What only the slower curve passes, slowness does not help against.
+            factor = None if new else float(f"{speed:.3g}")
+            found = [*found, *new]
+    except PlanError:  # too many rows
+        if may_slow and all(one.speed_factor is not None for one in found):
+            raise
+    if may_slow and factor:
+        found = [one for one in found if one.speed_factor is None]
+    violations = [one if one.speed_factor is None else replace(one, speed_factor=factor) for one in found]
     raise PlanError("\n".join(f"{rows.name}: {violation}" for violation in violations), violations)
 
 
@@ -64,8 +67,6 @@ def _needed(found: Sequence[Violation]) -> float:
 
 def _slowed(speed: float, at_full_speed: Sequence[Violation]) -> tuple[str, ...]:
     """Return the warning of a motion that was slowed, with the reason: the worst violation there was."""
-    if not at_full_speed:
-        return ()
     worst = min(at_full_speed, key=lambda violation: violation.speed_factor or 0.0)
     return (f"slowed to {speed:.3g} of its speed: {replace(worst, speed_factor=None)}",)
 
@@ -80,31 +81,29 @@ class _Fitting:
         self._interpolation = settings.interpolation
         self._max_rate_hz = max_rate_hz
 
-    def advised(self, found: Sequence[Violation]) -> list[Violation]:
-        """Name one factor in all violations that speed helps against: it is enough for the motion as a whole.
+    @property
+    def slowest_advised(self) -> float:
+        """What is only advised may not cost more memory than motions do that are played."""
+        return max(SLOWEST, min(0.5, self._rows.positions.size / MOST_ADVISED_VALUES))
 
-        The motion keeps its limits where the times of its file are divided by that factor. None where no
-        factor is enough, as for steps between rows that are held.
+    def slowed(
+        self, found: Sequence[Violation], slowest: float
+    ) -> tuple[Ticks, float, list[Violation]] | None:
+        """Slow the motion until only what speed does not help against is left; None if it cannot be.
+
+        - `found`: what it breaks at its full speed
+        - `slowest`: the speed below which it is not tried
         """
-        if all(one.speed_factor is None for one in found):
-            return list(found)
-        factor = self._factor_from(_needed(found))
-        return [one if one.speed_factor is None else replace(one, speed_factor=factor) for one in found]
-
-    def _factor_from(self, factor: float) -> float | None:
-        """Look for a factor that is enough: what is sampled of a slower curve may need a little more."""
-        rows = replace(self._rows, effort=None)
-        for attempt in range(MOST_SLOWINGS):
-            factor = rounded_down(factor)
-            slower = replace(rows, times=rows.times / factor, frame_rate_hz=rows.frame_rate_hz * factor)
-            try:
-                _, found = self.compared(slower, 1.0)
-            except PlanError:  # too many rows
-                return None
-            needed = _needed(found)
-            if needed == 1.0:
-                return factor
-            factor *= needed * 0.998**attempt
+        speed = 1.0
+        for _ in range(MOST_SLOWINGS if _needed(found) < 1.0 else 0):
+            # A hair slower than needed: what is put between stretched rows is never quite the same curve.
+            speed *= 0.999 * _needed(found)
+            if speed < slowest:
+                break
+            ticks, left = self.compared(self._rows, speed)
+            if _needed(left) == 1.0:
+                return ticks, speed, left
+            found = left
         return None
 
     def compared(self, rows: MotionRows, speed: float) -> tuple[Ticks, list[Violation]]:
@@ -112,13 +111,28 @@ class _Fitting:
         ticks = ticks_of(rows, speed, self._interpolation, self._max_rate_hz)
         joint_map = self._joint_map
         found = find_violations(rows.times / speed, rows.positions, joint_map, rows.driven, rows.effort)
-        if not found and ticks.positions is not rows.positions:
+        is_as_filed = ticks.positions is rows.positions
+        found = [self._at_end(one, rows, speed, at_once=is_as_filed and not ticks.at_rest) for one in found]
+        more = []
+        if not is_as_filed and _needed(found) == 1.0:
             for one in find_violations(ticks.times, ticks.positions, joint_map, rows.driven):
                 frame, is_beyond = frame_at(one.frame, ticks, rows, speed)
-                found.append(replace(one, frame=frame, between=is_beyond))
-        known = {(one.joint, one.kind) for one in found}
-        found += [one for one in self._of_curve(ticks, rows, speed) if (one.joint, one.kind) not in known]
+                placed = replace(one, frame=frame, between=is_beyond)
+                more.append(self._at_end(placed, rows, speed, at_once=not ticks.at_rest))
+        for others in (more, self._of_curve(ticks, rows, speed)):
+            known = {(one.joint, one.kind) for one in found}
+            found += [one for one in others if (one.joint, one.kind) not in known]
         return ticks, sorted(found, key=lambda violation: joint_map.joints.index(violation.joint))
+
+    def _at_end(self, one: Violation, rows: MotionRows, speed: float, *, at_once: bool) -> Violation:
+        """Name the speed that a recording begins or ends with, where that is what is beyond a limit."""
+        if one.kind != "acceleration" or not rows.uniform or one.frame not in {0, len(rows.times) - 1}:
+            return one
+        ends = rows.positions[:2] if one.frame == 0 else rows.positions[-2:]
+        step = abs(float(np.diff(ends[:, self._joint_map.joints.index(one.joint)])[0]))
+        # A step in speed at the first tick is made within one, which gets no longer as the motion is slowed.
+        factor = one.limit / one.value if at_once and one.frame == 0 else one.speed_factor
+        return replace(one, end_speed=step * rows.frame_rate_hz * speed, speed_factor=factor)
 
     def _of_curve(self, ticks: Ticks, rows: MotionRows, speed: float) -> list[Violation]:
         """Compare the curve between the rows with the limits."""

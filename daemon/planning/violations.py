@@ -54,12 +54,14 @@ class Violation:
     - `time_s`, `frame`, `value`: of the worst place; the value in `unit`, without sign unless it is a
       position
     - `count`: the number of frames beyond the limit
-    - `speed_factor`: at this factor of its speed the motion would fit: of a `PlanError`, the same in all its
-      violations, and enough for all of them. None where speed does not help.
+    - `speed_factor`: at this factor of its speed the motion would fit: of a `PlanError`, the one that
+      `on_violation: slow` gives it, which is enough for all its violations. None where speed does not help.
     - `limit_is_configured`: by the configuration rather than the model or an actuator
     - `between`: after that frame, where the curve between two rows goes beyond them
     - `limited_by`: where the limit of an actuator comes from; '' where it is the model's or the
       configuration's
+    - `end_speed`: of a recording that begins or ends in motion where its acceleration is beyond the limit:
+      how fast it is there. None elsewhere.
     """
 
     joint: str
@@ -74,6 +76,7 @@ class Violation:
     limit_is_configured: bool
     between: bool = False
     limited_by: str = ""
+    end_speed: float | None = None
 
     def __str__(self) -> str:
         does, others, change = _SAYS[self.kind]
@@ -83,14 +86,20 @@ class Violation:
         worst = f", the worst of {self.count}" if self.count > 1 else ""
         after = "after " if self.between else ""
         where = f"at {self.time_s:.3f} s ({after}frame {self.frame}{worst})"
+        hints = [others]
+        if self.end_speed is not None:
+            end = "begins" if self.frame == 0 else "ends"
+            does = f"{end} at {self.end_speed:.3g} {self.unit.removesuffix('²')} and {does}"
+            hints = ["let the motion begin and end at rest"]
         if self.speed_factor is not None:
-            others = f"slow it to {rounded_down(self.speed_factor):g} of its speed"
+            hints.append(f"let `on_violation: slow` slow it to {self.speed_factor:.3g} of its speed")
         setting = f"`joints.{self.joint}.limits.{self.kind}`"
         remedy = f"{change} " + (setting if self.limit_is_configured else "the model's limit")
         if self.limited_by:
             by += f" ({self.limited_by})"
             remedy = "change that limit"
-        hint = " or ".join(part for part in (others, remedy) if part)
+        others = ", ".join(filter(None, hints))
+        hint = f"{others} or {remedy}" if others else remedy
         return (
             f"joint '{self.joint}' {does} {value} {self.unit} {where}; "
             f"its {self.kind} limit is {limit} {self.unit}{by}; {hint}"
@@ -115,13 +124,6 @@ def _distinct(value: float, limit: float) -> tuple[str, str]:
         if texts[0] != texts[1]:
             break
     return texts
-
-
-def rounded_down(factor: float) -> float:
-    """Return a factor with three digits, as it is shown: never above itself."""
-    unit = 10.0 ** (np.floor(np.log10(factor)) - 2)
-    # What has three digits already must not lose its last one by rounding.
-    return float(f"{np.floor(factor / unit * (1 + 1e-12)) * unit:.3g}")
 
 
 def find_violations(

@@ -234,7 +234,7 @@ def test_check_fails_on_a_motion_beyond_the_limits(
     )
     too_fast = (
         "arm: fast: joint 'elbow' moves at 4 rad/s at 0.001 s (frame 1, the worst of 1024); "
-        "its velocity limit is 3 rad/s; slow it to 0.75 of its speed "
+        "its velocity limit is 3 rad/s; let `on_violation: slow` slow it to 0.584 of its speed "
         "or raise `joints.elbow.limits.velocity`"
     )
     unknown = "arm: no motion 'shrot'; there are fast, long, short; did you mean 'short'?"
@@ -351,7 +351,7 @@ def test_a_motion_is_checked_against_a_description_alone(
     assert out.splitlines() == [
         (
             "six_axis: dash: joint 'wrist1' moves at 16 rad/s at 0.062 s (frame 1); its velocity limit is "
-            "9.42 rad/s; slow it to 0.589 of its speed or raise the model's limit"
+            "9.42 rad/s; let `on_violation: slow` slow it to 0.512 of its speed or raise the model's limit"
         ),
         f"six_axis: warning: {ANYWHERE}",
         "six_axis: nod: ok; 4 s, speed up to 10",
@@ -387,11 +387,11 @@ def test_a_script_gets_every_violation_in_numbers(capsys: pytest.CaptureFixture[
     (violation,) = finding.pop("violations")
     assert code == 1
     assert violation.pop("limit") == pytest.approx(9.42478, abs=1e-5)
-    assert violation.pop("speed_factor") == 0.589
+    assert violation.pop("speed_factor") == 0.512
     assert violation == {
         "joint": "wrist1", "kind": "velocity", "time_s": 0.0625, "frame": 1, "count": 1, "value": 16.0,
         "unit": "rad/s", "limit_is_configured": False, "between": False,
-        "limited_by": "",
+        "limited_by": "", "end_speed": None,
     }  # fmt: skip
     assert len(finding.pop("problems")) == 1
     assert finding == {

@@ -124,14 +124,14 @@ def test_a_smooth_curve_is_held_against_speed_and_acceleration_in_between() -> N
     assert refusal(fixed, "smooth", velocity=3.1) == (
         "wave: joint 'elbow' moves at 3.39 rad/s at 0.100 s (after frame 1, the worst of 4); "
         "its velocity limit is 3.1 rad/s; "
-        "slow it to 0.913 of its speed or raise `joints.elbow.limits.velocity`"
+        "let `on_violation: slow` slow it to 0.896 of its speed or raise `joints.elbow.limits.velocity`"
     )
     steps = np.diff(np.diff(fixed.positions[:, 0], prepend=0, append=0)) * 100
     assert np.abs(steps).max() < 31.0
     assert refusal(fixed, "smooth", acceleration=31.0) == (
         "wave: joint 'elbow' accelerates at 54.5 rad/s² at 0.500 s (frame 5, the worst of 4); "
         "its acceleration limit is 31 rad/s²; "
-        "slow it to 0.753 of its speed or raise `joints.elbow.limits.acceleration`"
+        "let `on_violation: slow` slow it to 0.753 of its speed or raise `joints.elbow.limits.acceleration`"
     )
 
 
