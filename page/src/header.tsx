@@ -18,11 +18,12 @@ const LONG_NAME = 16;
 export const helpOpen = signal(false);
 
 export function Header({ robot }: { robot: Robot | null }) {
+  const name = robot?.name ?? (daemonId.value || "motiond");
   return (
     <header class="top">
       <div class="who">
         {(robots.value.length > 1 || fleet.value) && robot && <a class="back" href="#/" aria-label="All robots" title="All robots">‹</a>}
-        <h1 class={(robot?.name.length ?? 0) > LONG_NAME ? "long" : undefined} title={robot?.name}>{robot?.name ?? daemonId.value ?? "motiond"}</h1>
+        <h1 class={name.length > LONG_NAME ? "long" : undefined} title={name}>{name}</h1>
         {robot && <StateBadge robot={robot} />}
       </div>
       <div class="about">

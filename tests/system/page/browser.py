@@ -146,6 +146,7 @@ class ManyRobots(ArmRig):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         (folder / "motions/broken.seq").write_text("type: CompositeSeq\n")
+        self.daemon["id"] = "the-host-of-a-daemon-with-a-longer-name"
         self.http["telemetry_hz"], self.daemon["mqtt"]["telemetry_hz"] = 5.0, 0
         seldom = {"idle_rate_hz": 20.0, "stream_timeout_s": 10.0}
         self.robot |= seldom | {

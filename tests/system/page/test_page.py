@@ -431,24 +431,31 @@ COVERED = """() => [...document.querySelectorAll(".top :is(h1, .state strong, .t
     const seen = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
     return one.checkVisibility() && !one.contains(seen);
 }).map(one => one.outerHTML)"""
+SPACED = """rule => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(rule);
+    document.adoptedStyleSheets = [sheet];
+}"""
 PHONES = ((320, 568), (390, 844), (844, 390))
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("theme", "spacing"), [("light", "0"), ("dark", "0.06em")])
 async def test_nothing_leaves_the_screen_and_thumbs_hit_what_they_want(
-    rig: ManyRobots, theme: Literal["light", "dark"]
+    rig: ManyRobots, theme: Literal["light", "dark"], spacing: str
 ) -> None:
     await rig.rest()
     holder = "a long name of somebody who is in control of this arm"
     await rig.ask("lease/take", "leased", holder=holder)
     async with on_the_page(rig, "#/arm/motions", color_scheme=theme) as browsed:
+        # Each device has letters of its own; spaced ones stand for a wider font.
+        await browsed.page.evaluate(SPACED, f"* {{ letter-spacing: {spacing} !important }}")
         await browsed.page.click("button[aria-label='Preview wave']")
         await browsed.until("document.querySelector('.scrub')")
         await rig.ask("play", motion="long", loop="forever")
         for view in ("arm/motions", "arm/joints", "arm/health", "leased/motions", ""):
             await browsed.page.evaluate(f"location.hash = '#/{view}'")
             await browsed.until(f"document.querySelector('.panel.{view.partition('/')[2] or 'none'}, .tile')")
-            for width, height in (*PHONES, (768, 1024), (1440, 900)):
+            for width, height in (*PHONES, (768, 1024), (1024, 768), (1440, 900)):
                 with part(f"#/{view} at {width} x {height}"):
                     await browsed.page.set_viewport_size({"width": width, "height": height})
                     assert await browsed.page.evaluate(BEYOND) == []
