@@ -66,6 +66,7 @@ export function Motions({ robot }: { robot: Robot }) {
       <Upload robot={robot} />
       <PlayOptions robot={robot} />
       <Queue robot={robot} />
+      {report?.problems && <div class="motion unread" role="status">{report.problems.map((problem) => <Reason key={problem} text={problem} />)}</div>}
       <ul class="list">
         {shown.slice(0, most.value).map((motion) => <Motion key={motion.name} robot={robot} motion={motion} />)}
         {shown.length > most.value && <More key={most.value} more={() => (most.value += ROWS)} />}
@@ -149,7 +150,7 @@ function Motion({ robot, motion }: { robot: Robot; motion: ListedMotion }) {
   );
 }
 
-/** Why a motion cannot be played: its first line without folders, and the whole where that is asked for. */
+/** Why a motion cannot be played, or a folder not be read: its first line without folders, and the whole where that is asked for. */
 function Reason({ text }: { text: string }) {
   return (
     <details class="error">

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+from motiond.daemon.planning.reader import MOST_FILES
 from tests.daemon.rig import sweep, write_seq
 from tests.system.page.browser import JOINTS, browsing, on_the_page, part
 
@@ -240,7 +241,7 @@ async def test_motions_are_uploaded_checked_drawn_and_deleted(rig: ManyRobots, d
         await desk.until(f"document.querySelector('.refused') && {drawn} > 2")
         await desk.until(f"{drawn} === document.querySelectorAll('li.motion:not(.refused)').length")
         assert await page.locator("li.refused .thumbnail").count() == 0
-    with part("a motion is uploaded, checked, played and deleted"):
+    with part("a motion is uploaded, checked and played"):
         await page.set_input_files(".upload input", [rig.folder / "fine.seq", rig.folder / "far.seq"])
         await desk.until_says("fine.seq: taken")
         await desk.until_says("far.seq: refused")
@@ -250,6 +251,18 @@ async def test_motions_are_uploaded_checked_drawn_and_deleted(rig: ManyRobots, d
         await desk.until("document.querySelectorAll('.report').length === 1")  # the same file again
         await page.click("button[aria-label='Play fine']")
         await desk.until_says("fine: SUCCESSFUL")
+    with part("a folder that cannot be read is named, as long as it cannot"):
+        many = [rig.folder / f"new of arm/{number}" for number in range(MOST_FILES)]
+        for path in many:
+            path.touch()
+        await page.click("button:text('Reload')")
+        said = "new of arm: cannot be listed; it holds more than 20,000 files; remove some"
+        await desk.until_says(f"{said}; what it held before stays")
+        for path in many:
+            path.unlink()
+        await page.click("button:text('Reload')")
+        await desk.until("!document.querySelector('.unread')")
+    with part("a motion is deleted"):
         await page.click("button[aria-label='Delete fine']")
         assert rig.uploaded("arm") == ["fine.seq"]
         await page.click("button:text('Delete the file')")
