@@ -30,15 +30,21 @@ N = TypeVar("N", bound=_Named)
 
 
 def load_robots(
-    path: str | os.PathLike[str], *, within: Iterable[str | os.PathLike[str]] = ()
+    path: str | os.PathLike[str],
+    *,
+    within: Iterable[str | os.PathLike[str]] = (),
+    resource_paths: Iterable[str | os.PathLike[str]] = (),
 ) -> list[RobotModel]:
     """Read every robot in a file, in document order.
 
     `path`: HRDF, SKEL or SDFormat.
-    `within`: the folders that included files must lie in; none means anywhere.
+    `within`: the folders that included files must lie in, besides those where models are looked for; none
+    means anywhere.
+    `resource_paths`: folders that models and meshes are looked for in, before those of the environment.
     Raises `FormatError` if the file cannot be read or is invalid, with every problem found in it.
     """
-    return registry.load_robots(Source(Path(path), tuple(Path(folder) for folder in within)))
+    source = Source(Path(path), tuple(map(Path, within)), tuple(map(Path, resource_paths)))
+    return registry.load_robots(source)
 
 
 def load_robot(
@@ -46,9 +52,10 @@ def load_robot(
     name: str | None = None,
     *,
     within: Iterable[str | os.PathLike[str]] = (),
+    resource_paths: Iterable[str | os.PathLike[str]] = (),
 ) -> RobotModel:
     """Read the only robot in a file, or the one named; otherwise as `load_robots`."""
-    return _pick(load_robots(path, within=within), name, "robot", path)
+    return _pick(load_robots(path, within=within, resource_paths=resource_paths), name, "robot", path)
 
 
 def load_motions(path: str | os.PathLike[str], *, options: ReadOptions = DEFAULTS) -> list[Motion]:

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from .http import HttpSettings
 from .mqtt import MqttSettings
-from .robot import ModelSettings, RobotSettings
+from .robot import RobotSettings
 from .section import Section, SettingError
 from .types import FilePath, Name, topic_safe
 from .yaml_file import load_config
@@ -76,12 +76,9 @@ class Settings(Section):
         BeforeValidator(_not_too_many),
     ]
     """The robots by name, of which one daemon has at most 250; each has a process of its own."""
-    model_folders: list[FilePath] = Field(default=[])
-    """Folders that robot descriptions may include files from; by default the description's own."""
-
-    def folders_for(self, model: ModelSettings) -> tuple[Path, ...]:
-        """Return the folders that a robot description may include files from."""
-        return tuple(self.model_folders) or (model.file.parent,)
+    resource_paths: list[FilePath] = Field(default=[])
+    """Where models and meshes are looked for, before folders that variables of Gazebo and ROS name; robot
+    descriptions may include files from all of these and from their own folder."""
 
 
 def load_settings(path: Path) -> Settings:

@@ -71,7 +71,12 @@ def load_model(robot: RobotSettings, settings: Settings) -> RobotModel | None:
     """
     if robot.model is None:
         return None
-    model = load_robot(robot.model.file, robot.model.name, within=settings.folders_for(robot.model))
+    model = load_robot(
+        robot.model.file,
+        robot.model.name,
+        within=(robot.model.file.parent,),
+        resource_paths=settings.resource_paths,
+    )
     for warning in model.warnings:
         log.warning("%s", warning)
     return model if robot.model.joint_names is None else _renamed(model, robot.model)

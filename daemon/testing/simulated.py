@@ -79,8 +79,8 @@ def simulated(settings: dict[str, Any], folder: Path, scratch: Path) -> dict[str
         name: _simulated_robot(robot, folder, command_log(scratch, name))
         for name, robot in settings["robots"].items()
     }
-    if "model_folders" in copy:
-        copy["model_folders"] = _absolute(folder, copy["model_folders"])
+    if "resource_paths" in copy:
+        copy["resource_paths"] = _absolute(folder, copy["resource_paths"])
     if "realtime" in copy:
         copy["realtime"] = {**copy["realtime"], "core": None}
     return copy

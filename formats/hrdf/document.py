@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import nearest, quoted
 
-from ..io.mesh_file import mesh_beside
+from ..io.mesh_file import mesh_of
 from ..io.xml.element import Element as XmlElement
 from ..io.xml.file import XmlFile
 from ..io.xml.tree import parse_root
@@ -100,7 +100,7 @@ class File(XmlFile):
     def _element(self, element: XmlElement) -> Element:
         values, where = self.attributes.read(element, RULES[element.tag]), element.where
         path: str = values.get("mesh_path", "")
-        mesh = mesh_beside(self.source, path, where) if path else None
+        mesh = mesh_of(path, self.source, where) if path else None
         made = Element(element.tag, where, values, self._outputs(element), mesh)
         _check_pairs(made)
         if "mesh_path" not in element.xml.attrib:

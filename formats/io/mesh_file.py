@@ -13,6 +13,7 @@ from ..errors import BadText
 from ..model.shapes import Mesh
 from .foreign import lfs_pointer
 from .regular_file import open_regular
+from .resources import find_resource
 from .source import SizeBound
 
 if TYPE_CHECKING:
@@ -58,23 +59,23 @@ def find_mesh(source: Source) -> Mesh:
     if size is None:
         raise BadText(name, f"there is no file {source.name}", "check the path")
     _refuse_large(name, size)
-    mesh = Mesh(source.path, format_, source.within)
+    mesh = Mesh(source.path, format_, source.readable)
     if format_ == "gltf":
         _refuse_outer_buffers(name, mesh)
     return mesh
 
 
-def mesh_beside(source: Source, name: str, where: Where) -> Mesh | None:
-    """Return the mesh of a name in a file; None where it cannot be shown, which is noted as an oddity."""
-    what = f"mesh {quoted(name)} is not shown"
-    if "://" in name:
-        where.warn(what, "nothing is fetched from the network", "save it in a file")
-        return None
+def mesh_of(uri: str, source: Source, where: Where) -> Mesh | None:
+    """Return the mesh that a URI in a file means; None where it cannot be shown, which is noted."""
     try:
-        return find_mesh(source.beside(name))
+        return find_mesh(find_resource(uri, source))
     except BadText as error:
-        where.warn(what, error.reason, error.hint)
-        return None
+        reason, hint = error.reason, error.hint
+    except (OSError, RuntimeError) as error:
+        # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
+        reason, hint = str(error), "check the path"
+    where.warn(f"mesh {quoted(uri)} is not shown", reason, hint)
+    return None
 
 
 def open_mesh(mesh: Mesh) -> BinaryIO:

@@ -7,13 +7,14 @@ folders that it was configured with.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from motiond.text import nearest_file, printable
 
 from ..errors import FormatError, Problem
 from .regular_file import open_regular
+from .resources import resource_folders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,13 +82,16 @@ class Source:
     path : Path
         The file; messages name it as given.
     within : tuple of Path
-        Folders that may be read from; empty means anywhere.
+        Folders that may be read from, besides those that models are looked for in; empty means anywhere.
+    resource_paths : tuple of Path
+        Folders that models and meshes are looked for in before those that the environment names.
     options : ReadOptions
         For what a motion's file may leave open.
     """
 
     path: Path
     within: tuple[Path, ...] = ()
+    resource_paths: tuple[Path, ...] = ()
     options: ReadOptions = ReadOptions()
 
     @property
@@ -128,14 +132,21 @@ class Source:
 
     def beside(self, relative: str) -> Source:
         """Return the source of a file whose name is relative to this one's folder."""
-        return Source(self.path.parent / relative, self.within)
+        return self.at(self.path.parent / relative)
+
+    def at(self, path: Path) -> Source:
+        """Return the source of another file that this one refers to."""
+        return replace(self, path=path)
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """The folders that may be read from; empty means anywhere."""
+        return (*self.within, *self.resource_paths, *resource_folders()) if self.within else ()
 
     def allowed(self) -> bool:
         """Whether the file lies in one of the folders that may be read from (symbolic links followed)."""
-        if not self.within:
-            return True
-        real = self.path.resolve()
-        return any(real.is_relative_to(folder.resolve()) for folder in self.within)
+        real, readable = self.path.resolve(), self.readable
+        return not readable or any(real.is_relative_to(folder.resolve()) for folder in readable)
 
     def identity(self) -> Path:
         """Return the real path, by which include cycles are found."""

@@ -1,8 +1,7 @@
 """What an SDFormat `<include>` means: the file that its `<uri>` names, and where merged elements go.
 
-A URI is looked up in the folder of the file it stands in, then in those of the environment variable
-`SDF_PATH`; `model://` also in the folder above, where models lie beside each other. A folder is a model if it
-has a `model.config`, which names a file for each version.
+A URI is looked up as `io.resources` does. A folder is a model if it has a `model.config`, which names a file
+for each version.
 
 `<include merge="true">` puts the model's elements into the model around it. Follows libsdformat: what stood
 in the merged model's frame stands in a frame that takes its place, named `_merged__NAME__model__`.
@@ -10,28 +9,25 @@ in the merged model's frame stands in a frame that takes its place, named `_merg
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motiond.text import nearest_file, quoted
+from motiond.text import quoted
 
 from ..errors import BadText, FormatError, Problems
 from ..io.foreign import foreign_format
-from ..io.mesh_file import find_mesh
-from ..io.source import Source
+from ..io.resources import find_resource
 from ..io.xml.element import Element as XmlElement
 from ..io.xml.file import TooMuchError
 from ..io.xml.tree import parse_xml
 from .elements import MODEL, Element, FrameElement, JointElement, LinkElement, ModelElement, Pose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import TypeAlias
 
-    from ..model.shapes import Mesh
+    from ..io.source import Source
 
     Read: TypeAlias = Callable[[Source], bytes]
 
@@ -39,7 +35,6 @@ CONFIG = "model.config"
 HINT = 'write <sdf version="1.9">model.sdf</sdf>'
 OLDEST_MINOR, NEWEST_MINOR = 4, 12
 _VERSION = re.compile(r"1\.(\d{1,3})(?:\.\d+)?", re.ASCII)
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
 def minor_version(text: str) -> int | None:
@@ -53,61 +48,19 @@ def minor_version(text: str) -> int | None:
 def find(uri: str, source: Source, warnings: list[str], read: Read) -> Source:
     """Return the file that a URI in `source` means; what is odd about it goes to the warnings."""
     try:
-        return _file_of(_first(uri, list(_candidates(uri, source))), uri, warnings, read)
+        return _file_of(find_resource(uri, source, "include"), uri, warnings, read)
     except (OSError, RuntimeError) as error:
         # Before Python 3.13, Path.resolve raises RuntimeError where symbolic links lead in a ring.
         raise BadText(f"cannot include {quoted(uri)}", str(error), "check the path") from error
 
 
-def find_mesh_file(uri: str, source: Source) -> Mesh:
-    """Return the mesh that a URI in `source` means, looked up as a model is."""
-    candidates = list(_candidates(uri, source))
-    for candidate in candidates:
-        try:
-            if candidate.allowed() and candidate.path.is_file():
-                return find_mesh(candidate)
-        except (OSError, RuntimeError):
-            continue
-    return find_mesh(candidates[0])  # which says why not
-
-
-def _candidates(uri: str, source: Source) -> Iterator[Source]:
-    scheme, path = "", uri
-    if found := _SCHEME.fullmatch(uri):
-        scheme, path = found[1].lower(), found[2]
-    if scheme not in {"", "file", "model", "package"}:
-        raise BadText(
-            f"cannot include {quoted(uri)}",
-            "nothing is fetched from the network",
-            "download the model and include it by a path or model://…",
-        )
-    if not path:
-        raise BadText(f"cannot include {quoted(uri)}", "it names no file", "write model://… or a path")
-    yield source.beside(path)
-    if scheme in {"model", "package"}:
-        yield source.beside(f"../{path}")
-    for folder in filter(None, os.environ.get("SDF_PATH", "").split(os.pathsep)):
-        yield Source(Path(folder) / path, source.within)
-
-
-def _first(uri: str, candidates: list[Source]) -> Source:
-    allowed = [candidate for candidate in candidates if candidate.allowed()]
-    for candidate in allowed or candidates[:1]:  # of which the including file says that it may not
-        if candidate.path.exists() or not allowed:
-            return candidate
-    places = ", ".join(candidate.name for candidate in allowed)
-    near = next(filter(None, (nearest_file(candidate.path) for candidate in allowed)), "")
-    hint = near or "check the name, or set SDF_PATH"
-    raise BadText(f"cannot include {quoted(uri)}", f"there is no {places}", hint)
-
-
 def _file_of(source: Source, uri: str, warnings: list[str], read: Read) -> Source:
     if not source.path.is_dir():
         return source
-    config = Source(source.path / CONFIG, source.within)
+    config = source.at(source.path / CONFIG)
     if not config.allowed():
         return config  # of which the including file says that it may not
-    return Source(source.path / _best_file(config, uri, warnings, read), source.within)
+    return source.at(source.path / _best_file(config, uri, warnings, read))
 
 
 def _best_file(config: Source, uri: str, warnings: list[str], read: Read) -> str:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.text import nearest, quoted
+from motiond.text import nearest
 
 from ..arrays import frozen
-from ..errors import BadText
+from ..io.mesh_file import mesh_of
 from ..io.xml.values import parse_colour, parse_numbers
 from ..model.poses import turned_to
 from ..model.shapes import Shape, ellipsoid
-from .include import find_mesh_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,11 +97,8 @@ def _mesh(node: Node, mounted: Mounted, source: Source) -> Shape | None:
             f"the <submesh> of {mounted.what} is not shown", "meshes are shown whole", "save it as a file"
         )
         return None
-    try:
-        return Shape("mesh", mesh=find_mesh_file(uri, source), scale=scale)
-    except BadText as error:
-        node.where.warn(f"mesh {quoted(uri)} is not shown", error.reason, error.hint)
-        return None
+    mesh = mesh_of(uri, source, node.where)
+    return Shape("mesh", mesh=mesh, scale=scale) if mesh else None
 
 
 def _vector(node: Node, tag: str) -> tuple[float, float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import frozen
 from ..errors import BadText
-from ..io.mesh_file import mesh_beside
+from ..io.mesh_file import mesh_of
 from ..io.xml.values import parse_colour
 from ..model.poses import turned_to
 from ..model.shapes import Shape, ellipsoid
@@ -96,7 +96,7 @@ def _mesh(node: Node, source: Source) -> Shape | None:
     if not name:
         node.where.warn("mesh '' is not shown", "it has no <file_name>", "name a file")
         return None
-    mesh = mesh_beside(source, name, node.where)
+    mesh = mesh_of(name, source, node.where)
     return Shape("mesh", mesh=mesh, scale=(x, y, z)) if mesh else None
 
 

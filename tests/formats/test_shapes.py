@@ -166,6 +166,7 @@ def test_a_mesh_that_cannot_be_shown_warns_and_the_robot_is_read(
     folder = tmp_path / "models"
     folder.mkdir()
     (tmp_path / "hull.stl").touch()
+    (folder / "scan.ply").touch()
     (folder / "link.stl").symlink_to(tmp_path / "hull.stl")
     model = load(name, shape(name, inside), folder, (folder,))
     assert model.links[0].shapes == ()

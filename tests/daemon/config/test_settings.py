@@ -42,7 +42,6 @@ def test_the_demo_is_a_valid_configuration() -> None:
     assert arm.model is not None
     assert arm.model.file == ROOT / "config" / "robots" / "six_axis.hrdf"
     assert arm.motions == [ROOT / "config" / "motions"]
-    assert settings.folders_for(arm.model) == (ROOT / "config" / "robots",)
 
 
 @pytest.mark.parametrize("page", ["config/demo.yaml", "docs/configuration.md"])
@@ -89,10 +88,10 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
 def test_relative_paths_belong_to_the_files_folder(tmp_path: Path) -> None:
     file = tmp_path / "arm.yaml"
     file.write_text(
-        ARM.replace("type: sim", "type: sim, trace: out/trace.npy") + "model_folders: [parts, /opt]\n"
+        ARM.replace("type: sim", "type: sim, trace: out/trace.npy") + "resource_paths: [parts, /opt]\n"
     )
     settings = load_settings(file)
-    assert settings.model_folders == [tmp_path / "parts", Path("/opt")]
+    assert settings.resource_paths == [tmp_path / "parts", Path("/opt")]
     assert settings.robots["arm"].driver.options == {"trace": tmp_path / "out" / "trace.npy"}
 
 

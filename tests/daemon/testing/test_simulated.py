@@ -54,12 +54,12 @@ def test_the_copy_finds_every_file_that_the_original_finds(tmp_path: Path) -> No
     original = tmp_path / "conf" / "motiond.yaml"
     robot = {"driver": {"type": "sim"}, "model": "../arm.hrdf", "motions": ["moves", "/abs/x.seq"]}
     other = {**robot, "model": {"file": "arms.hrdf", "name": "left"}}
-    settings = {"robots": {"one": robot, "two": other}, "model_folders": ["models"]}
+    settings = {"robots": {"one": robot, "two": other}, "resource_paths": ["models"]}
     original.write_text(yaml.safe_dump(settings))
     copy = tmp_path / "copy.yaml"
     copy.write_text(yaml.safe_dump(simulation.simulated(settings, original.absolute().parent, tmp_path)))
     ours, users = load_settings(copy), load_settings(original)
-    assert ours.model_folders == users.model_folders
+    assert ours.resource_paths == users.resource_paths
     for name in ("one", "two"):
         assert ours.robots[name].model == users.robots[name].model
         assert ours.robots[name].motions == users.robots[name].motions
@@ -79,7 +79,7 @@ def test_the_plugin_knows_every_path_of_a_configuration() -> None:
         "MqttSettings.key_file",
         "RobotSettings.model",
         "RobotSettings.motions",
-        "model_folders",
+        "resource_paths",
     }
 
 

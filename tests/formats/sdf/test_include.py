@@ -296,12 +296,15 @@ def test_includes_stay_within_the_folders_that_may_be_read(uri: str) -> None:
     assert said.endswith("lies outside of models; move it there")
 
 
-def test_models_on_the_path_are_confined_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_of_models_may_be_read_from_and_what_lies_beside_them_may_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("SDF_PATH", str(Path("elsewhere").absolute()))
     write("elsewhere/wheel.sdf", WHEEL)
+    write("secret.sdf", WHEEL)
     write("models/yard.sdf", world("<uri>wheel.sdf</uri>"))
-    assert load_robot("models/yard.sdf").name == "wheel"
+    assert load_robot("models/yard.sdf", within=("models",)).name == "wheel"
+    write("models/yard.sdf", world("<uri>../secret.sdf</uri>"))
     assert refusal("models/yard.sdf", within=("models",)) == (
-        "models/yard.sdf:2: cannot include 'wheel.sdf'; there is no models/wheel.sdf; "
-        "check the name, or set SDF_PATH"
+        "models/yard.sdf:2: may not include '../secret.sdf'; it lies outside of models; move it there"
     )
