@@ -107,16 +107,14 @@ class File(XmlFile):
         self.spend(node)
         content = [
             element
-            for tags in (("frame",), ("model", "include"))
+            for tags in (("frame",), ("model", "include"), ("joint",))
             for child in node.all(*tags)
             for element in self._content(child, WORLD)
         ]
-        joints = [joint.where for joint in node.all("joint")]
-        for where in (*joints, *(one.where for one in content if isinstance(one, JointElement))):
-            where.warn("a <joint> of a world is not read", "each model of a world is a robot of its own")
         frames = tuple(one for one in content if isinstance(one, FrameElement))
         models = tuple(one for one in content if isinstance(one, ModelElement))
-        return world_with_own_names(WorldElement(node.name(), node.where, frames, models))
+        joints = tuple(one for one in content if isinstance(one, JointElement))
+        return world_with_own_names(WorldElement(node.name(), node.where, frames, models, joints))
 
     def _models(self, parent: Node) -> Iterator[ModelElement]:
         """Return the models in an element, with included ones in their places."""

@@ -161,6 +161,7 @@ class WorldElement:
     where: Where
     frames: tuple[FrameElement, ...] = ()
     models: tuple[ModelElement, ...] = ()
+    joints: tuple[JointElement, ...] = ()
 
 
 _INCLUDE = "uri name pose static placement_frame"

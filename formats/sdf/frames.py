@@ -75,13 +75,13 @@ class Frames:
         self._edges: dict[str, Floats] = {}
         self._bodies: dict[str, str] = {"": ""}
         self._flattened: dict[str, list[str]] = {}
-        for frame in world.frames:
-            self._add("", frame)
+        placed: tuple[JointElement | FrameElement, ...] = (*world.joints, *world.frames)
+        for element in placed:
+            self._add("", element)
         for model in world.models:
             self._add_model("", model, self._flattened.setdefault(model.name, []))
-        siblings: tuple[Element, ...] = (*world.frames, *world.models)
-        for element in siblings:
-            self._connect("", element, WORLD)
+        for sibling in (*placed, *world.models):
+            self._connect("", sibling, WORLD)
         ringed = self._refuse_rings("is attached to itself", lambda place: place.attached_to, set())
         self._refuse_rings("is placed by itself", lambda place: place.relative_to, ringed)
         self._refuse_outer_placements()

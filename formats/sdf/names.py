@@ -100,4 +100,6 @@ def world_with_own_names(world: WorldElement) -> WorldElement:
     """Return a world whose models and frames have names of their own."""
     names = Names(renames=True)
     models = tuple(names.take("model", model) for model in world.models)
-    return replace(world, models=models, frames=tuple(names.take("frame", frame) for frame in world.frames))
+    joints = tuple(names.take("joint", joint) for joint in world.joints)
+    frames = tuple(names.take("frame", frame) for frame in world.frames)
+    return replace(world, models=models, joints=joints, frames=frames)

@@ -1,8 +1,9 @@
 """SDFormat to robots, versions 1.4 to 1.12.
 
-Robots are each model of each world, and the model at the file's top. `document` reads the text, `frames`
-knows where everything is and what it moves with, and this module makes links, joints and frames of that.
-Names in nested models are joined by `::`, relative to the robot's own model.
+Robots are each model of each world, and the model at the file's top; models that joints of their world join
+are one robot. `document` reads the text, `frames` knows where everything is and what it moves with, and this
+module makes links, joints and frames of that. Names in nested models are joined by `::`, relative to the
+robot's own model, and to the world where several models are one robot.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from ..model.robot import RobotModel
 from ..model.structure import Coordinate, Frame, Joint, Link
 from .document import File
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
-from .frames import Frames, full
+from .frames import SCOPES, Frames, full
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ..io.source import Source
     from ..model.shapes import Shape
     from ..model.structure import FrameKind
     from .document import Document
-    from .elements import AxisElement, Element
+    from .elements import AxisElement, Element, WorldElement
 
 NAME = "sdf"
 SUFFIXES = (".sdf", ".world")
@@ -48,10 +49,10 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
     """
     document = File(source).read(data)
     robots = [
-        _Robot(model, frames, document)
+        _Robot(models, joints, frames, document)
         for world in document.worlds
         for frames in [Frames(world)]
-        for model in world.models
+        for models, joints in _joined(world, frames)
     ]
     for robot in robots:
         robot.check()
@@ -81,14 +82,26 @@ class _Joined:
 
 
 class _Robot:
-    """Makes a robot of a model; poses are asked for only after `check`, if no problems were found."""
+    """Makes a robot of models and of joints of their world.
 
-    def __init__(self, model: ModelElement, frames: Frames, document: Document) -> None:
-        self._model = model
+    Poses are asked for only after `check`, if no problems were found.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[ModelElement],
+        joints: Sequence[JointElement],
+        frames: Frames,
+        document: Document,
+    ) -> None:
+        self._models = models
+        self._world_joints = joints
+        self._scope = models[0].name if len(models) == 1 else ""
         self._frames = frames
         self._document = document
         self._inverses: dict[str, Floats] = {}
-        self._elements = list(_all_elements(model.name, model))
+        self._elements = [found for model in models for found in _all_elements(model.name, model)]
+        self._elements += [("", joint) for joint in joints]
         self._joints = [
             _Joined(element, scope, self._body(scope, element.parent), self._body(scope, element.child))
             for scope, element in self._elements
@@ -97,6 +110,7 @@ class _Robot:
 
     def check(self) -> None:
         """Note what is wrong with joints, now that it is known what they join."""
+        self._check_names()
         coordinates = {joint.name: len(joint.element.axes) for joint in self._joints}
         for joint in self._joints:
             self._check_ends(joint)
@@ -109,23 +123,40 @@ class _Robot:
     def model(self) -> RobotModel:
         """Make the robot."""
         carriers = self._carriers()
-        base = frozen(self._frames.pose(full(self._model.name, MODEL)).copy())
+        base = frozen(self._frames.pose(self._named(WORLD)).copy())
         ratios = {
             self._local(joint.name): joint.element.gearbox_ratio
             for joint in self._joints
             if joint.element.type == "gearbox"
         }
         return RobotModel(
-            name=self._model.name,
+            name=self._models[0].name,
             format=NAME,
             version=self._document.version,
             joints=tuple(self._joint(joint, carriers) for joint in self._joints),
             links=tuple(self._links(carriers)),
             frames=tuple(self._all_frames()),
-            canonical_link=self._model.canonical_name(),
+            canonical_link=self._local(self._canonical()),
             base_pose=base,
             metadata={"gearbox_ratio": ratios} if ratios else {},
         )
+
+    def _check_names(self) -> None:
+        """Refuse a joint of the world that would have the name of something in the robot's only model."""
+        others = {self._local(full(scope, element.name)) for scope, element in self._elements if scope}
+        for joint in self._world_joints:
+            if joint.name in others:
+                joint.where.add(
+                    f"joint name '{echoed(joint.name)}' is taken",
+                    f"model '{echoed(self._scope)}', which it holds, has that name too",
+                    "choose another",
+                )
+
+    def _canonical(self) -> str:
+        """Return the full name of the canonical link; '' where there is none."""
+        first = self._models[0]
+        name = first.canonical_name()
+        return full(first.name, name) if name else ""
 
     def _body(self, scope: str, name: str) -> str:
         """Return the full name of the body that a joint's end is part of; '' where there is none."""
@@ -183,7 +214,7 @@ class _Robot:
 
         In a ring of joints, no joint carries the model's canonical link if that is possible.
         """
-        canonical = full(self._model.name, self._model.canonical_name())
+        canonical = self._canonical()
         carriers: dict[str, _Joined] = {}
         roots: dict[str, str] = {}
         for joint in sorted(self._joints, key=lambda joint: joint.child == canonical):
@@ -251,7 +282,10 @@ class _Robot:
 
     def _all_frames(self) -> Iterator[Frame]:
         """Return the frame of each model, under its name too if it is nested, and the frames of the file."""
-        yield self._frame(full(self._model.name, MODEL), "model")
+        for model in self._models:
+            if not self._scope:
+                yield self._frame(model.name, "model")
+            yield self._frame(full(model.name, MODEL), "model")
         for scope, element in self._elements:
             name = full(scope, element.name)
             if isinstance(element, FrameElement):
@@ -259,8 +293,9 @@ class _Robot:
             elif isinstance(element, ModelElement):
                 yield self._frame(name, "model")
                 yield self._frame(full(name, MODEL), "model")
-        for name in self._frames.flattened(self._model.name):
-            yield self._frame(name, "model")
+        for model in self._models:
+            for name in self._frames.flattened(model.name):
+                yield self._frame(name, "model")
 
     def _frame(self, name: str, kind: FrameKind) -> Frame:
         body = self._frames.body(name)
@@ -279,11 +314,31 @@ class _Robot:
         return self._inverses[name]
 
     def _named(self, name: str) -> str:
-        """Return the place that a name stands for; to a robot, the world is its own model's frame."""
-        return full(self._model.name, MODEL) if name == WORLD else name
+        """Return the place that a name stands for; to a robot, the world is its first model's frame."""
+        return full(self._models[0].name, MODEL) if name == WORLD else name
 
     def _local(self, name: str) -> str:
-        return name.removeprefix(full(self._model.name, ""))
+        return name.removeprefix(full(self._scope, ""))
+
+
+def _joined(world: WorldElement, frames: Frames) -> Iterator[tuple[list[ModelElement], list[JointElement]]]:
+    """Return the models of each robot in a world, and the joints of the world that hold them."""
+    joined_to: dict[str, str] = {}
+    held = []
+    for joint in world.joints:
+        bodies = (frames.body(name) for name in (joint.parent, joint.child) if name != WORLD)
+        ends = [body.partition(SCOPES)[0] for body in bodies if body not in {"", WORLD}]
+        held.append((joint, ends))
+        roots = [_root(joined_to, end) for end in ends]
+        if len(set(roots)) > 1:
+            joined_to[roots[1]] = roots[0]
+    robots: dict[str, tuple[list[ModelElement], list[JointElement]]] = {}
+    for model in world.models:
+        robots.setdefault(_root(joined_to, model.name), ([], []))[0].append(model)
+    for joint, ends in held:
+        if ends:
+            robots[_root(joined_to, ends[0])][1].append(joint)
+    yield from robots.values()
 
 
 def _all_elements(scope: str, model: ModelElement) -> Iterator[tuple[str, Element]]:

@@ -234,12 +234,11 @@ def test_models_and_frames_of_a_merged_model_become_those_of_its_world() -> None
     assert {robot.name: robot.base_pose[:3, 3].tolist() for robot in robots} == {
         "arm": [1, 2, 0.5],
         "cart": [0, 2, 1],
-        "bin": [0, 2, 0],
         "lamp": [1, 2, 1.5],
     }
-    assert robots[0].warnings == (
-        "cell.sdf:5: a <joint> of a world is not read; each model of a world is a robot of its own",
-    )
+    assert [joint.name for joint in robots[0].joints] == ["clamp"]
+    assert robots[0].forward_kinematics([])["bin::box"][:3, 3].tolist() == [0, 2, 0]
+    assert robots[0].warnings == ()
 
 
 def test_a_merged_model_with_links_does_not_fit_into_a_world() -> None:
