@@ -9,7 +9,7 @@ Whatever is wrong with a file comes as one `FormatError` with a line for each pr
 listed here; the daemon also uses those of `model`, `io`, `registry`, `worker` and `arrays`.
 
 - `hrdf`, `skel`, `sdf`: formats of robots; `seq`, `xmdi`: formats of motions
-- `reading`, `writing`: files by their paths
+- `reading`, `writing`: files by their paths; `mapping`: files that map motions to a robot's joints
 - `registry`: which format reads or writes a file; each is imported when a file needs it
 - `worker`: a process that reads motions for another one
 - `model`: the neutral types, and what can be done with them
@@ -19,6 +19,7 @@ listed here; the daemon also uses those of `model`, `io`, `registry`, `worker` a
 
 from .errors import MOST_PROBLEMS, BadText, FormatError, Problem
 from .io import NothingToDropError, ReadOptions, Source
+from .mapping import load_map
 from .model import (
     Coordinate,
     Frame,
@@ -28,10 +29,12 @@ from .model import (
     JoinTolerance,
     JointType,
     Link,
+    MappedJoint,
     Mesh,
     Mimic,
     Motion,
     MotionError,
+    MotionMap,
     RobotModel,
     Shape,
     concatenate,
@@ -59,10 +62,12 @@ __all__ = [
     "Joint",
     "JointType",
     "Link",
+    "MappedJoint",
     "Mesh",
     "Mimic",
     "Motion",
     "MotionError",
+    "MotionMap",
     "NothingToDropError",
     "Problem",
     "ReadOptions",
@@ -71,6 +76,7 @@ __all__ = [
     "Source",
     "concatenate",
     "dump_motion",
+    "load_map",
     "load_motion",
     "load_motions",
     "load_robot",

@@ -1,29 +1,33 @@
 """The formats, and which of them reads a file: the one that its suffix names, else the one it looks like.
 
-A format is a package with `NAME`, `SUFFIXES`, `sniff` and `load`, and one name in a table here; it is
+A format is a package with `NAME`, `SUFFIXES`, `sniff` and `load`, and one line in a table here; it is
 imported when it is needed. A motion format that writes has `dump` and `OPTIONS` as well.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from .errors import FormatError, Problem
 from .io.beginning import beginning
 from .io.foreign import foreign_format
 from .io.source import MOTION_SIZE, OTHER_SIZE, SizeBound
+from .model.motion import MotionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from .io.source import Source
+    from .model.mapping import MotionMap
     from .model.motion import Motion
     from .model.robot import RobotModel
 
 T = TypeVar("T")
+
+SHARED_SUFFIXES = (".yaml", ".yml")
 
 
 class Format(Protocol[T]):
@@ -55,40 +59,68 @@ class MotionWriter(Format["Motion"], Protocol):
         """Write a motion, or raise `FormatError`; `ValueError` if an option has no such value."""
 
 
+class Entry(NamedTuple):
+    """What is known of a format without importing it."""
+
+    module: str
+    suffixes: tuple[str, ...]
+    has_units: bool = True  # whether its numbers are in rad and m, or what the file states, by definition
+
+
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[T]):
     """All formats of one kind of content."""
 
     name: str
-    # the module of each format by its `NAME`, so that naming the formats imports none of them
-    modules: Mapping[str, str]
+    entries: Mapping[str, Entry]  # by the format's `NAME`
     size: SizeBound = OTHER_SIZE
 
     @property
     def names(self) -> list[str]:
         """What people call the formats."""
-        return list(self.modules)
+        return list(self.entries)
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Every suffix that settles a format, in lower case."""
+        return tuple(suffix for entry in self.entries.values() for suffix in entry.suffixes)
 
     def formats(self) -> Iterator[Format[T]]:
         """Return the formats one by one, each imported when its turn comes."""
-        return (cast("Format[T]", import_module(module)) for module in self.modules.values())
+        return (self._imported(entry) for entry in self.entries.values())
 
     def fitting(self, data: bytes, source: Source) -> Format[T] | None:
-        """Return the format that the suffix names, else the first whose content it looks like."""
+        """Return the format that the suffix names, else the first whose content it looks like.
+
+        Where many formats have a suffix, the content comes first.
+        """
         suffix = source.path.suffix.lower()
-        by_suffix = (format_ for format_ in self.formats() if suffix in format_.SUFFIXES)
-        if found := next(by_suffix, None):
-            return found
+        by_suffix = next((entry for entry in self.entries.values() if suffix in entry.suffixes), None)
+        if by_suffix and suffix not in SHARED_SUFFIXES:
+            return self._imported(by_suffix)
         head = beginning(data)
-        return next((format_ for format_ in self.formats() if format_.sniff(head)), None)
+        by_content = next((format_ for format_ in self.formats() if format_.sniff(head)), None)
+        return by_content or (self._imported(by_suffix) if by_suffix else None)
+
+    def _imported(self, entry: Entry) -> Format[T]:
+        return cast("Format[T]", import_module(entry.module))
 
 
 ROBOTS: Kind[RobotModel] = Kind(
     "robot description",
-    {"hrdf": "motiond.formats.hrdf", "skel": "motiond.formats.skel", "sdf": "motiond.formats.sdf"},
+    {
+        "hrdf": Entry("motiond.formats.hrdf", (".hrdf",)),
+        "skel": Entry("motiond.formats.skel", (".skel",)),
+        "sdf": Entry("motiond.formats.sdf", (".sdf", ".world")),
+    },
 )
 MOTIONS: Kind[Motion] = Kind(
-    "motion", {"seq": "motiond.formats.seq", "xmdi": "motiond.formats.xmdi"}, MOTION_SIZE
+    "motion",
+    {
+        "seq": Entry("motiond.formats.seq", (".seq",)),
+        "xmdi": Entry("motiond.formats.xmdi", (".xmdi",)),
+    },
+    MOTION_SIZE,
 )
 
 
@@ -98,8 +130,33 @@ def load_robots(source: Source) -> list[RobotModel]:
 
 
 def load_motions(source: Source) -> list[Motion]:
-    """Read every motion in a file."""
-    return _load(MOTIONS, ROBOTS, source)
+    """Read every motion in a file, mapped by `source.options.map` where there is one."""
+    motions = _load(MOTIONS, ROBOTS, source)
+    if source.options.map is None:
+        return motions
+    mapped, problems = [], []
+    for motion in motions:
+        try:
+            mapped.append(_mapped(motion, source.options.map))
+        except MotionError as error:
+            problems += [Problem(source.name, 0, line) for line in str(error).splitlines()]
+    if problems:
+        raise FormatError(problems)
+    return mapped
+
+
+def _mapped(motion: Motion, map_: MotionMap) -> Motion:
+    """Apply a map; a format's own units are not those of columns for which none is stated."""
+    entry = MOTIONS.entries.get(str(motion.metadata.get("format")))
+    if map_.units is None or entry is None or not entry.has_units:
+        return map_.apply(motion)
+    if map_.must_fit:
+        reason = (
+            f"`units` are those of columns without, and numbers in {motion.metadata['format']} have theirs"
+        )
+        hint = "leave them out, or give joints of the map a `unit`"
+        raise MotionError(f"{motion.name}: the map's units, {map_.units}, cannot apply; {reason}; {hint}")
+    return replace(map_, units=None).apply(motion)
 
 
 def motion_writers() -> Iterator[MotionWriter]:
@@ -130,5 +187,5 @@ def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
         problem, reason = f"is a {other.name} ({elsewhere.NAME})", f"a {kind.name} is wanted here"
         raise FormatError([Problem(source.name, 0, problem, reason, "give the right file")])
     reason = "; ".join(f"{name}: not its suffix nor content" for name in kind.names)
-    hint = f"name it {' or '.join(suffix for one in kind.formats() for suffix in one.SUFFIXES)} if it is one"
+    hint = f"name it {' or '.join(kind.suffixes)} if it is one"
     raise FormatError([Problem(source.name, 0, f"no {kind.name} format fits", reason, hint)])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..model.interpolation import Interpolation
+    from ..model.mapping import MotionMap
 
 
 class SizeBound(NamedTuple):
@@ -46,21 +47,27 @@ class ReadOptions:
     interpolation : {'hold', 'linear', 'cubic'}
         Between one key frame and the next.
     rate_hz : float, optional
-        Of rows for which the file states neither times nor a rate, in rows/s.
+        Of rows for which the file states neither times nor a rate, in rows/s; that of `map` unless given.
     topic : str, optional
-        Which topic of a recording that holds several.
+        Which topic of a recording that holds several; that of `map` unless given.
+    map : MotionMap, optional
+        How columns become joints. Readers need not know it: the registry applies it to what they return.
     """
 
     frame_period_s: float = 0.032
     interpolation: Interpolation = "linear"
     rate_hz: float | None = None
     topic: str | None = None
+    map: MotionMap | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.frame_period_s < float("inf"):
             raise ValueError(f"frame period is {self.frame_period_s:g} s; it is above 0; XMDI's is 0.032 s")
         if self.rate_hz is not None and not 0 < self.rate_hz < float("inf"):
             raise ValueError(f"rate is {self.rate_hz:g} rows/s; it is above 0; correct it")
+        if self.map is not None:
+            object.__setattr__(self, "rate_hz", self.map.rate_hz if self.rate_hz is None else self.rate_hz)
+            object.__setattr__(self, "topic", self.map.topic if self.topic is None else self.topic)
 
 
 def _read(file: BinaryIO, size: int, most_bytes: int) -> bytes:

@@ -5,6 +5,7 @@
 - `kinematics`: where these are for given positions
 - `motion`: joint positions over time; `interpolation`: how they are sampled between rows
 - `editing`: new motions of one motion; `joining`: one motion of several
+- `mapping`: the columns of a motion as the joints of a robot
 - `poses`: 4x4 matrices
 """
 
@@ -21,6 +22,7 @@ from .interpolation import (
     spline_slopes,
 )
 from .joining import JoinTolerance, concatenate
+from .mapping import MappedJoint, MotionMap
 from .motion import Motion, MotionError
 from .outline import derived_shapes
 from .robot import RobotModel
@@ -37,10 +39,12 @@ __all__ = [
     "Joint",
     "JointType",
     "Link",
+    "MappedJoint",
     "Mesh",
     "Mimic",
     "Motion",
     "MotionError",
+    "MotionMap",
     "RobotModel",
     "Shape",
     "TooManyRows",

@@ -44,7 +44,7 @@ def select(motion: Motion, names: Iterable[str]) -> Motion:
     _refuse_twice(motion, names)
     columns = [motion.joint_names.index(name) for name in names]
     components = {
-        name: series[:, columns] if _is_of_joints(motion, name) else series
+        name: series[:, columns] if is_of_joints(motion, name) else series
         for name, series in motion.components.items()
     }
     return replace(
@@ -52,7 +52,7 @@ def select(motion: Motion, names: Iterable[str]) -> Motion:
         joint_names=names,
         positions=motion.positions[:, columns],
         components=components,
-        metadata=_metadata_for(motion, {name: name for name in names}),
+        metadata=metadata_for(motion, [(name, name) for name in names]),
     )
 
 
@@ -68,8 +68,8 @@ def rename(motion: Motion, table: Mapping[str, str]) -> Motion:
     _refuse_unknown(motion, "joint", table, motion.joint_names)
     names = [table.get(name, name) for name in motion.joint_names]
     _refuse_twice(motion, names)
-    new_names = dict(zip(motion.joint_names, names, strict=True))
-    return replace(motion, joint_names=tuple(names), metadata=_metadata_for(motion, new_names))
+    new_names = [*zip(motion.joint_names, names, strict=True)]
+    return replace(motion, joint_names=tuple(names), metadata=metadata_for(motion, new_names))
 
 
 def name_joints(motion: Motion, names: Iterable[str]) -> Motion:
@@ -88,7 +88,10 @@ def name_joints(motion: Motion, names: Iterable[str]) -> Motion:
             f"{motion.name}: {len(names)} names for {joints} joints; each has one; list them all"
         )
     _refuse_twice(motion, names)
-    return replace(motion, joint_names=names)
+    units = motion.metadata.get("units", {})
+    by_name = {name: units[str(number)] for number, name in enumerate(names) if str(number) in units}
+    metadata = {**motion.metadata, "units": by_name} if units else motion.metadata
+    return replace(motion, joint_names=names, metadata=metadata)
 
 
 def without(motion: Motion, components: Iterable[str]) -> Motion:
@@ -215,7 +218,7 @@ def mirror(
 
     def image(name: str) -> tuple[Floats, Floats]:
         times, values = motion.series(name)
-        if _is_of_joints(motion, name):
+        if is_of_joints(motion, name):
             return times, values[:, columns] * signs
         if motion.is_poses(name) and values.shape[1] == 1:
             return times, values * pose_signs
@@ -255,7 +258,7 @@ def is_even(motion: Motion) -> bool:
     return bool(np.array_equal(motion.times, np.arange(motion.times.size) / motion.frame_rate))
 
 
-def _is_of_joints(motion: Motion, name: str) -> bool:
+def is_of_joints(motion: Motion, name: str) -> bool:
     """Whether a component has a value for each joint, as `JointEffort` has."""
     kind = motion.about(name).get("type", "MultiValueSeq")
     shape = getattr(motion.components[name], "shape", ())
@@ -270,20 +273,19 @@ def _from_zero(motion: Motion, first: int, last: int) -> Floats:
     return times
 
 
-def _metadata_for(motion: Motion, new_names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the metadata with new joint names wherever it names joints; `new_names` is old name to new."""
+def metadata_for(motion: Motion, new_names: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the metadata with new joint names wherever it names joints; `new_names`: old and new."""
     metadata = dict(motion.metadata)
     if "components" in metadata:
         metadata["components"] = {
-            name: {**said, "part_labels": tuple(new_names.values())}
+            name: {**said, "part_labels": tuple(new for _, new in new_names)}
             if said.get("part_labels") == motion.joint_names
             else said
             for name, said in metadata["components"].items()
         }
-    if "servos" in metadata:
-        metadata["servos"] = {
-            new_names[name]: said for name, said in metadata["servos"].items() if name in new_names
-        }
+    for key in ("servos", "units"):
+        if said := metadata.get(key):
+            metadata[key] = {new: said[old] for old, new in new_names if old in said}
     return metadata
 
 

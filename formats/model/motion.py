@@ -66,7 +66,8 @@ class Motion:
         Every other series of the file by content name, such as `LinkPosition` with shape (frames, parts, 7)
         as x y z qw qx qy qz, and `ZMP` with shape (frames, 3).
     metadata : mapping
-        What the file says besides.
+        What the file says besides. `units`: column to the unit ('rad', 'deg', 'm', 'cm', 'mm') that the file
+        or a map states for it, where one does; by number, from 0, where columns have no names.
     warnings : tuple of str
         `file:line: problem; reason; hint`, one for each oddity that was read all the same.
     """

@@ -216,6 +216,7 @@ def test_a_robot_is_picked_only_where_one_is_meant(
 @pytest.mark.parametrize("kind", [registry.ROBOTS, registry.MOTIONS])
 def test_every_format_keeps_the_contract(kind: registry.Kind[object]) -> None:
     assert kind.names == [one.NAME for one in kind.formats()]
+    assert [entry.suffixes for entry in kind.entries.values()] == [one.SUFFIXES for one in kind.formats()]
     for one in kind.formats():
         assert one.NAME
         assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in one.SUFFIXES)
