@@ -35,7 +35,7 @@ from .node import Node, is_reserved
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..errors import Problems
+    from ..errors import Problems, Where
     from .elements import Element
 
 # With the prefix as it is written, or with the namespace that a file binds it to.
@@ -109,6 +109,7 @@ class File(XmlFile):
             element
             for tags in (("frame",), ("model", "include"), ("joint",))
             for child in node.all(*tags)
+            if not (child.tag == "joint" and holds_the_world(child.where, child.name(), child.word("child")))
             for element in self._content(child, WORLD)
         ]
         frames = tuple(one for one in content if isinstance(one, FrameElement))
@@ -208,6 +209,14 @@ class File(XmlFile):
             node.where.add(error.problem, error.reason, error.hint)
             return None
         return self.include(node, source, uri, File.read_included)
+
+
+def holds_the_world(where: Where, joint: str, child: str) -> bool:
+    """Whether a joint of a world would carry the world; it is not read then, which is noted as an oddity."""
+    if child == WORLD:
+        what = f"joint '{echoed(joint)}' of a world has the world as its child"
+        where.warn(what, "the world is fixed", "it is not read; swap the two")
+    return child == WORLD
 
 
 def _merged(model: ModelElement, node: Node, around: str) -> tuple[Element, ...]:

@@ -20,7 +20,7 @@ from ..io.beginning import first_tag
 from ..model.poses import inverse_pose
 from ..model.robot import RobotModel
 from ..model.structure import Coordinate, Frame, Joint, Link
-from .document import File
+from .document import File, holds_the_world
 from .elements import IDENTITY, MODEL, WORLD, FrameElement, JointElement, LinkElement, ModelElement
 from .frames import SCOPES, Frames, full
 
@@ -326,6 +326,8 @@ def _joined(world: WorldElement, frames: Frames) -> Iterator[tuple[list[ModelEle
     joined_to: dict[str, str] = {}
     held = []
     for joint in world.joints:
+        if holds_the_world(joint.where, joint.name, frames.body(joint.child)):
+            continue
         bodies = (frames.body(name) for name in (joint.parent, joint.child) if name != WORLD)
         ends = [body.partition(SCOPES)[0] for body in bodies if body not in {"", WORLD}]
         held.append((joint, ends))

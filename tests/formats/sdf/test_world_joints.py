@@ -74,6 +74,20 @@ def test_chains_of_joined_models_are_one_robot() -> None:
     assert [joint.name for joint in joined.joints] == ["arm::lift", "bolt", "tie"]
 
 
+@pytest.mark.parametrize("end", ["world", "floor"])
+def test_a_joint_that_would_carry_the_world_is_not_read(end: str) -> None:
+    """The oldest reader of such files, libsdformat 12, passes over all joints of worlds."""
+    floor = '<frame name="floor"><pose>0 0 -1 0 0 0</pose></frame>'
+    joint = f'<joint name="j" type="ball"><parent>arm::hand</parent><child>{end}</child></joint>'
+    standing = robot(floor, ARM, "\n", joint)
+    assert [one.name for one in standing.joints] == ["lift"]
+    (warning,) = standing.warnings
+    assert warning == (
+        "cell.sdf:6: joint 'j' of a world has the world as its child; the world is fixed; "
+        "it is not read; swap the two"
+    )
+
+
 @table("parts, problem")
 def test_a_joint_of_the_world_that_joins_nothing_is_refused(parts: str, problem: str) -> None:
     with pytest.raises(FormatError) as refused:
