@@ -118,6 +118,7 @@ MOTIONS: Kind[Motion] = Kind(
     "motion",
     {
         "seq": Entry("motiond.formats.seq", (".seq",)),
+        "webots_motion": Entry("motiond.formats.webots_motion", (".motion",)),
         "xmdi": Entry("motiond.formats.xmdi", (".xmdi",)),
     },
     MOTION_SIZE,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats import FormatError, Motion, RobotModel, hrdf, sdf, seq, skel, xmdi
+from motiond.formats import FormatError, Motion, RobotModel, hrdf, sdf, seq, skel, webots_motion, xmdi
 from motiond.formats.io import Source
 
 if TYPE_CHECKING:
@@ -46,9 +46,13 @@ class Reader:
     def name(self) -> str:
         return self.format.NAME
 
+    @property
+    def suffix(self) -> str:
+        return self.format.SUFFIXES[0]
+
     @cached_property
     def seeds(self) -> tuple[bytes, ...]:
-        found = (path.read_bytes() for path in sorted(FILES.rglob(f"*.{self.name}")))
+        found = (path.read_bytes() for path in sorted(FILES.rglob(f"*{self.suffix}")))
         return tuple(data for data in found if 0 < len(data) <= MOST_SEED_BYTES)
 
     @cached_property
@@ -62,7 +66,7 @@ class Reader:
 
     def check(self, data: bytes) -> None:
         """Read a file; the result must be sound robots or motions, or a refusal that names the place."""
-        source = Source(FILES / "good" / f"fuzz.{self.name}", within=(FILES / "good",))
+        source = Source(FILES / "good" / f"fuzz{self.suffix}", within=(FILES / "good",))
         try:
             found = self.format.load(data, source)
         except FormatError as error:
@@ -78,6 +82,7 @@ READERS = {
         Reader(skel),
         Reader(sdf),
         Reader(seq),
+        Reader(webots_motion),
         # Two key frames may stand for ten million positions.
         Reader(xmdi, most_bytes=350_000_000),
     )

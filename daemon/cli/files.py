@@ -145,7 +145,7 @@ MaybeInterpolation = Annotated[
     typer.Option(help="Between rows (cubic by default) and between key frames (linear by default)."),
 ]
 FormatName = Annotated[
-    str | None, typer.Option("--format", help="seq or xmdi, where the suffix does not say it.")
+    str | None, typer.Option("--format", help="The format's name, where the suffix does not say it.")
 ]
 SeqVersion = Annotated[int | None, typer.Option(help="Of .seq, 1 to 4; 4 by default.")]
 Precision = Annotated[int, typer.Option(min=1, max=17, help="Significant digits; 17 are all there are.")]

@@ -69,7 +69,6 @@ _POSES = re.compile(rb"""(?:^|[{,])[ \t]*["']?refs["']?\s*:""", re.MULTILINE)
 _POSE = re.compile(rb"""[\s{,-]["']?refer["']?\s*:""")
 # What a .seq file says of itself; it may have a component of any type.
 _BODY_MOTION = re.compile(rb"\b(?:CompositeSeq|BodyMotion)\b")
-_WEBOTS_MOTION = re.compile(rb"\s*(?:#(?!WEBOTS)[^\n]*\n\s*)*#WEBOTS_MOTION,")
 # Each with what its file is, which files are read instead, and a way on.
 _BEGINNINGS = (
     (rb"#VRML V", "is VRML", ROBOT_FORMATS, "convert a model of OpenHRP: `simtrans -i arm.wrl -o arm.sdf`"),
@@ -225,14 +224,9 @@ def _pose_seq(head: bytes) -> Foreign | None:
     return Foreign("is a PoseSeq, the key poses of Choreonoid's editor", MOTION_FORMATS, hint)
 
 
-def _webots_motion(head: bytes) -> Foreign | None:
-    if not _WEBOTS_MOTION.match(head):
-        return None
-    hint = "write its poses as rows of a .seq file with `has_frame_time: true`"
-    return Foreign("is a motion file of Webots (.motion)", MOTION_FORMATS, hint)
-
-
 def _csv(head: bytes) -> Foreign | None:
+    if head.startswith(b"#WEBOTS_MOTION,"):
+        return None
     lines = [
         line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(_CSV_COMMENT)
     ]
@@ -289,6 +283,5 @@ _KNOWN: tuple[Callable[[bytes], Foreign | None], ...] = (
     _old_skel,
     _keyed,
     _pose_seq,
-    _webots_motion,
     _csv,
 )

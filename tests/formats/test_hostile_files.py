@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import tracemalloc
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import pytest
 from motiond.formats import FormatError, Motion
 from motiond.formats.io.source import Source
 from motiond.formats.io.yaml import tree
+from tests.suffixes import format_of
 from tests.tables import table
 
 GOOD = Path(__file__).parents[1] / "files" / "good"
@@ -28,7 +28,7 @@ ROOTS = {
     "sdf": ('<sdf version="1.11">', "</sdf>"),
     "xmdi": ("<xmdi>", "</xmdi>"),
 }
-FORMATS = [*ROOTS, "seq"]
+FORMATS = [*ROOTS, "seq", "motion"]
 DOCTYPE = "a document type is not allowed; it could pull in other files; remove <!DOCTYPE …>"
 # Messages of libxml2 itself, which change with its version.
 NOT_WELL_FORMED = re.compile(r"this is no well-formed XML; \S[^\n]*\S")
@@ -69,9 +69,8 @@ components:
 
 def load(name: str, data: str | bytes, *, within: tuple[Path, ...] = ()) -> list[Any]:
     source = Source(Path(f"case.{name}"), within)
-    found: list[Any] = import_module(f"motiond.formats.{name}").load(
-        data if isinstance(data, bytes) else data.encode(), source
-    )
+    text = data if isinstance(data, bytes) else data.encode()
+    found: list[Any] = format_of(f".{name}").load(text, source)
     return found
 
 
@@ -228,14 +227,14 @@ def test_meshes_are_never_opened_wherever_they_lie(
 )
 def test_a_file_that_was_cut_short_is_refused_or_gives_its_first_rows(path: Path) -> None:
     data = path.read_bytes()
-    reader: Any = import_module(f"motiond.formats.{path.suffix[1:]}")
+    reader = format_of(path.suffix)
     whole = reader.load(data, Source(path))
     for end in range(0, len(data.rstrip()), 5):
         try:
             found = reader.load(data[:end], Source(path))
         except FormatError:
             continue
-        # Only a .seq file can end early: after a whole row, with whole components before it.
+        # Only files of rows can end early: a .seq after a whole row, with whole components before it.
         (motion,) = found
         assert isinstance(motion, Motion)
         for name, rows in series(motion).items():

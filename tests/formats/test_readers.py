@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.formats import FormatError, Source
+from motiond.formats import FormatError, Motion, Source
+from tests.suffixes import format_of, suffix_of
 from tests.tables import table
 
 if TYPE_CHECKING:
@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 
 BAD = Path(__file__).parents[1] / "files" / "bad"
 PAGES = Path(__file__).parents[2] / "docs" / "formats"
-FORMATS = ("hrdf", "sdf", "skel", "xmdi", "seq")
+FORMATS = ("hrdf", "sdf", "skel", "xmdi", "seq", "motion")
 LARGE = "counted with all included files; no real robot is that large"
 
 
 def load(path: Path, within: tuple[Path, ...] = (), text: str = "") -> list[Any]:
-    module: Any = import_module(f"motiond.formats.{path.suffix[1:]}")
-    found: list[Any] = module.load(text.encode() or path.read_bytes(), Source(path, within))
+    found: list[Any] = format_of(path.suffix).load(text.encode() or path.read_bytes(), Source(path, within))
     return found
 
 
@@ -50,11 +49,11 @@ def test_messages_on_a_page_are_real(name: str, shown_as: str) -> None:
 @table("name, joints")
 def test_the_examples_of_a_page_are_read_without_a_warning(name: str, joints: tuple[str, ...]) -> None:
     page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
-    examples = re.findall(r"```xml\n(.*?)```|```yaml\n(type:.*?)```", page, re.DOTALL)
+    examples = re.findall(r"```(?:xml|yaml|text)\n((?:<|type:|#WEBOTS).*?)```", page, re.DOTALL)
     assert examples
-    for parts in examples:
-        (found,) = load(Path(f"arm.{name}"), text="".join(parts))
-        names = found.joint_names if name in {"xmdi", "seq"} else tuple(one.name for one in found.joints)
+    for example in examples:
+        (found,) = load(Path("arm").with_suffix(suffix_of(name)), text=example)
+        names = found.joint_names if isinstance(found, Motion) else tuple(one.name for one in found.joints)
         assert (names, found.warnings) == (joints, ())
 
 

@@ -89,7 +89,8 @@ def test_a_file_that_nothing_reads_is_refused_with_the_reason() -> None:
         load_motions("tea.txt")
     assert str(caught.value) == (
         "tea.txt: no motion format fits; seq: not its suffix nor content; "
-        "xmdi: not its suffix nor content; name it .seq or .xmdi if it is one"
+        "webots_motion: not its suffix nor content; xmdi: not its suffix nor content; "
+        "name it .seq or .motion or .xmdi if it is one"
     )
 
 

@@ -150,13 +150,12 @@ def test_a_description_without_a_robot_is_said_to_be_one(
 def test_a_file_of_another_format_is_named_for_what_it_is_also_under_its_own_suffix(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    file = tmp_path / "wave.motion"
-    file.write_text("#WEBOTS_MOTION,V1.0,hip\n00:00:000,Pose1,0\n")
+    file = tmp_path / "arm.usda"
+    file.write_text("#usda 1.0\n")
     code, out, err = run_here(capsys, "inspect", file)
     assert (code, out) == (1, "")
     assert err == (
-        f"{file}: is a motion file of Webots (.motion); motions are read from .seq and XMDI; "
-        "write its poses as rows of a .seq file with `has_frame_time: true`\n"
+        f"{file}: is USD; robots are read from HRDF, SKEL and SDFormat; describe the robot in SDFormat\n"
     )
 
 
