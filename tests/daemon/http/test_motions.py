@@ -18,6 +18,7 @@ from motiond.daemon.config.settings import load_settings
 from motiond.daemon.http.routes.thumbnail import thumbnail
 from motiond.daemon.planning.plan_preview import preview
 from motiond.drivers.sim.command_log import read_trace
+from motiond.formats.registry import MOTIONS
 from tests.daemon.http.conftest import Site, serving_robots
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, sweep, write_seq
 
@@ -237,7 +238,7 @@ async def test_what_cannot_be_played_is_not_kept_and_its_whole_report_told(arm: 
 
 BAD = (
     "arm: '{}' is no name for a motion's file; letters, digits, blanks and . _ - can stand in it, "
-    "and it ends in .seq, .xmdi; rename it"
+    f"and it ends in {', '.join(MOTIONS.suffixes)}; rename it"
 )
 
 
