@@ -75,7 +75,7 @@ class MainSession:
         self._requests_ready = requests_ready
         self._client: MqttConnection | None = None
         self._broker: Broker | None = None
-        self._receives_stops = False
+        self._is_subscribed_to_stops = self._receives_stops = False
         self._heartbeat = self._new_heartbeat()
         self.connections = 0
         self._rival = ""
@@ -91,6 +91,11 @@ class MainSession:
     def is_connected(self) -> bool:
         """Whether there is a connection, though no heartbeat may have come yet."""
         return self._client is not None
+
+    @property
+    def takes_stops(self) -> bool:
+        """Whether the broker delivers stops here, though no heartbeat may have come yet."""
+        return self._is_subscribed_to_stops
 
     @property
     def may_begin(self) -> bool:
@@ -185,7 +190,7 @@ class MainSession:
             raise
         finally:
             self._connected.clear()
-            self._receives_stops = False
+            self._is_subscribed_to_stops = self._receives_stops = False
             self._client = None
 
     async def _serve(self, client: MqttConnection, broker: Broker) -> None:
@@ -233,10 +238,12 @@ class MainSession:
                 log.info("%s: is not configured any more; what the broker kept of it is cleared", robot)
 
     async def _subscribe(self, client: MqttConnection, broker: Broker) -> None:
-        """Subscribe to stops and to ourselves, without which we are of no use, and to who has which name."""
+        """Subscribe to ourselves and to stops, without which we are of no use, and to who has which name."""
         ourselves = self._topics.daemon(self._identity.daemon_id)
         broker.learn(await granted_qos(client, ourselves, EXACTLY_ONCE))
         qos = broker.qos
+        await subscribe(client, [topic for robot in self._robots for topic in self._topics.stops(robot)], qos)
+        self._is_subscribed_to_stops = True
         echoed = [topic for robot in self._robots for topic in self._topics.reports(robot, broker.echoed)]
         others = [self._topics.daemon(), *echoed]
         others += [self._home_assistant.status_topic] if self._home_assistant.status_topic else []
@@ -251,7 +258,6 @@ class MainSession:
                 log.warning("%s: the broker refuses the subscription; %s; permit it", refused[0], reason)
         # Of robots that are ours no more; it may be refused, then `motiond forget` is left.
         await try_to_subscribe(client, [self._topics.report(ANY_ROBOT, "availability")], qos)
-        await subscribe(client, [topic for robot in self._robots for topic in self._topics.stops(robot)], qos)
         await subscribe(client, self._heartbeat.topics, qos=0)
 
     async def _shut_down(self, client: MqttConnection) -> None:

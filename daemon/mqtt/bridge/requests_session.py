@@ -114,7 +114,7 @@ class RequestsSession:
             return
         if asked.is_stop:
             self._order.pass_by(asked.robot)
-            if not self._main.is_connected:  # then nobody else receives it
+            if not self._main.takes_stops:  # then nobody else receives it
                 self._stops.take(asked, message)
         elif self._is_ours(asked.robot):
             self.inbox.put(message, self._order.place(asked.robot))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from paho.mqtt.subscribeoptions import SubscribeOptions
@@ -50,13 +52,13 @@ async def try_to_subscribe(client: MqttConnection, topics: Sequence[str], qos: i
 
 
 async def _ask(client: MqttConnection, topics: Sequence[str], qos: int) -> list[int]:
-    """Subscribe, and return for each topic the QoS that is granted, or why it is refused."""
-    codes: list[int] = []
-    for first in range(0, len(topics), AT_ONCE):
-        batch = topics[first : first + AT_ONCE]
-        if client.version_5:
-            options = SubscribeOptions(qos=qos, retainAsPublished=True)
-            codes += await client.subscribe([(topic, options) for topic in batch])
-        else:
-            codes += await client.subscribe([(topic, qos) for topic in batch])
-    return codes
+    """Subscribe, and return for each topic the QoS that is granted, or why it is refused.
+
+    One packet does not wait for the answer to another: on a busy machine each takes its time.
+    """
+    option = SubscribeOptions(qos=qos, retainAsPublished=True) if client.version_5 else qos
+    packets = [
+        client.subscribe([(topic, option) for topic in topics[first : first + AT_ONCE]])
+        for first in range(0, len(topics), AT_ONCE)
+    ]
+    return list(chain.from_iterable(await asyncio.gather(*packets)))

@@ -25,6 +25,7 @@ from tests.daemon.conftest import (
     WatchedBridge,
     comes_true,
     data_of,
+    happens,
     is_connected,
     is_lost,
     listening,
@@ -283,6 +284,37 @@ async def test_a_stop_is_served_while_another_client_has_the_daemons_name(
         assert (await observer.ask("motiond/arm/request/stop", b""))["status"] == "ok"
     assert robots.verbs() == ["stop"]
     bridge.may_return.set()
+    await is_connected(bridge)
+
+
+@pytest.mark.parametrize("held_up", ["motiond/arm/request/stop", "motiond/arm/state"])
+async def test_a_stop_is_served_while_the_main_connection_is_still_subscribing(
+    broker: AnyBroker,
+    bridge: WatchedBridge,
+    robots: Robots,
+    held_up: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With many robots on a busy machine, that takes many seconds."""
+    subscribe = MqttConnection.subscribe
+    is_held_up, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def slowly(client: MqttConnection, topics: Any, *args: Any, **options: Any) -> Any:
+        if client.identifier == "motiond-d1" and held_up in dict(topics):
+            is_held_up.set()
+            await may_go_on.wait()
+        return await subscribe(client, topics, *args, **options)
+
+    monkeypatch.setattr(MqttConnection, "subscribe", slowly)
+    await broker.kill()
+    await is_lost(bridge)
+    await broker.start()
+    await happens(is_held_up, "the main connection subscribes")
+    await happens(bridge._others.ready, "the other connection has subscribed")
+    async with listening(broker.settings) as observer:
+        assert (await observer.ask("motiond/arm/request/stop", b""))["status"] == "ok"
+    assert robots.verbs() == ["stop"]
+    may_go_on.set()
     await is_connected(bridge)
 
 

@@ -73,7 +73,7 @@ def order() -> StopOrder:
 @pytest.fixture
 def main() -> Any:
     """The session of the main connection, which is there."""
-    return SimpleNamespace(is_connected=True, may_begin=True)
+    return SimpleNamespace(takes_stops=True, may_begin=True)
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ async def test_while_the_main_connection_is_away_a_stop_is_served_here(
         session.take(request("stop"))
         await settled()
         assert (robots.verbs(), wire.answers) == ([], [])
-        main.is_connected = main.may_begin = False
+        main.takes_stops = main.may_begin = False
         session.take(request("stop"))
     assert robots.verbs() == ["stop"]
     assert [topic for topic, _ in wire.answers] == ["motiond/arm/response/stop"]
@@ -176,7 +176,7 @@ async def test_while_the_main_connection_is_away_nothing_begins(
     session: RequestsSession, main: Any, robots: Robots, wire: Any
 ) -> None:
     async with serving(session, wire):
-        main.is_connected = main.may_begin = False
+        main.takes_stops = main.may_begin = False
         for verb in ("play", "status"):
             session.take(request(verb, BODIES.get(verb, b"{}")))
         await settled()
@@ -187,7 +187,7 @@ async def test_while_the_main_connection_is_away_nothing_begins(
             "arm/play: not begun; the daemon's connection for stops is not there; "
             "send it again once the robot is online"
         )
-        main.is_connected = main.may_begin = True
+        main.takes_stops = main.may_begin = True
         session.take(request("play", BODIES["play"]))
     assert robots.verbs() == ["status", "play"]
 
