@@ -29,9 +29,9 @@ class Limits:
     """Of a topic, or who publishes is disconnected; of a filter, or the subscription is refused."""
     topic_levels: int = 32
     """Likewise."""
-    subscriptions: int = 200
+    subscriptions: int = 3_000
     """Of one client; another is refused in the SUBACK."""
-    subscriptions_in_all: int = 5_000
+    subscriptions_in_all: int = 10_000
     """Of all clients; likewise."""
     retained: int = 5_000
     """Retained messages; one on another topic is delivered, but not kept."""

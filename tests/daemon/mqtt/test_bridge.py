@@ -14,7 +14,9 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from motiond.daemon.api import Dispatcher, Report, ReportHub
+from motiond.daemon.broker import EmbeddedBroker
 from motiond.daemon.config.mqtt import MqttSettings
+from motiond.daemon.config.settings import MOST_ROBOTS
 from motiond.daemon.mqtt.bridge import MqttBridge
 from motiond.daemon.mqtt.bridge.main_session import FORMER_S
 from motiond.daemon.mqtt.client import MqttConnection
@@ -501,3 +503,18 @@ async def test_a_daemon_that_shares_its_id_clears_nothing(
             await asyncio.sleep(FORMER_S + 1.0)
             assert await kept_of(settings, {"leg"}) == {"leg": set(KEPT)}
             second.may_return.set()
+
+
+async def test_a_daemon_of_as_many_robots_as_there_may_be_is_served_by_its_own_broker(
+    hub: ReportHub, caplog: pytest.LogCaptureFixture
+) -> None:
+    robots = Robots()
+    robots.robots = tuple(f"arm-{number}" for number in range(MOST_ROBOTS))
+    async with EmbeddedBroker("127.0.0.1:0") as broker:
+        bridge = WatchedBridge(
+            MqttSettings(broker=f"mqtt://127.0.0.1:{broker.port}", protocol="3.1.1"), robots, hub
+        )
+        async with running(bridge):
+            pass
+        assert bridge.losses == 0
+    assert caplog.messages == []
