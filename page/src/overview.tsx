@@ -14,11 +14,12 @@ import type { Robot } from "./store";
 export function Overview() {
   const wanted = useSignal("");
   const shown = robots.value.filter((robot) => fits(robot, wanted.value));
+  const many = robots.value.length > MANY;
   return (
-    <main class={`all${robots.value.length > MANY ? " many" : ""}${heard.value ? "" : " stale"}`}>
+    <main class={`all${many ? " many" : ""}${heard.value ? "" : " stale"}`}>
       {heard.value && robotName.value !== "" && <p class="unknown" role="alert">No robot here is called {robotName.value}. {robots.value.length > 0 && "These are:"}</p>}
       <Groups />
-      {fleet.value && <Filter wanted={wanted} shown={shown.length} />}
+      {(fleet.value || many) && <Filter wanted={wanted} shown={shown.length} />}
       <div class="overview">{shown.map((robot) => <Tile key={robot.name} robot={robot} />)}</div>
       {fleet.value && robots.value.length === 0 && <p class="empty">The broker knows no robot. A daemon that is configured for it brings its own.</p>}
     </main>

@@ -1,7 +1,7 @@
 /** What plays, or is looked at in advance, on a timeline. */
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { namesThatFit } from "./markers";
 import { clock, count, fixed, timeOfDay } from "./format";
 import { now } from "./header";
@@ -62,6 +62,7 @@ function PlayBar({ robot }: { robot: Robot }) {
   const duration = state.duration ?? motion?.duration ?? 0;
   const progress = progressOf(robot);
   const able = refusal(robot, "command") === "";
+  const markers = useMemo(() => scaled(motion?.markers ?? [], motion?.duration, duration), [motion, duration]);
   const loops = state.loops === null ? "∞" : state.loops;
   return (
     <section class="player" aria-label="Player">
@@ -83,7 +84,7 @@ function PlayBar({ robot }: { robot: Robot }) {
         </label>
       </div>
       <Timeline
-        progress={progress} duration={duration} markers={scaled(motion?.markers ?? [], motion?.duration, duration)} able={able}
+        progress={progress} duration={duration} markers={markers} able={able}
         seek={(share) => void command(robot, "seek", { time: share * duration })}
         seekMarker={(marker) => void command(robot, "seek", { marker })}
       />
@@ -134,6 +135,7 @@ function Timeline({ progress, duration, markers, able, seek, seekMarker }: Timel
     event.preventDefault();
     event.stopPropagation();
   };
+  const named = useMemo(() => <Markers markers={markers} duration={duration} able={able} go={({ name }) => seekMarker(name)} />, [markers, duration, able]);
   return (
     <div class="timeline">
       <div
@@ -148,12 +150,12 @@ function Timeline({ progress, duration, markers, able, seek, seekMarker }: Timel
           <div class="cursor" style={{ left: `${100 * chosen.value}%` }}><span class="num">{clock(chosen.value * duration)}</span></div>
         )}
       </div>
-      <Markers markers={markers} duration={duration} able={able} go={({ name }) => seekMarker(name)} />
+      {named}
     </div>
   );
 }
 
-/** Each marker has a tick; its name stands there where it does not run into the next one's, and else where one points. */
+/** Drawn anew only where they change, not with each place of the robot: there may be a thousand. Each marker has a tick; its name stands there where it does not run into the next one's, and else where one points. */
 function Markers({ markers, duration, able, go }: { markers: Marker[]; duration: number; able: boolean; go(marker: Marker): void }) {
   const bar = useRef<HTMLDivElement>(null);
   const width = useSignal(0);
@@ -177,6 +179,7 @@ function Markers({ markers, duration, able, go }: { markers: Marker[]; duration:
 
 function PreviewBar({ robot }: { robot: Robot }) {
   const { plan } = preview.value!;
+  const named = useMemo(() => <Markers markers={plan.markers} duration={plan.duration} able go={(marker) => { run(false); scrubbed.value = marker.time; }} />, [plan]);
   return (
     <section class="player preview" aria-label="Preview">
       <div class="line">
@@ -194,7 +197,7 @@ function PreviewBar({ robot }: { robot: Robot }) {
           aria-valuetext={clock(scrubbed.value)} onInput={(event) => { run(false); scrubbed.value = Number(event.currentTarget.value); }}
         />
         {plan.near.map((near) => <div class="near" style={{ left: `${(100 * near.time) / plan.duration}%` }} />)}
-        <Markers markers={plan.markers} duration={plan.duration} able go={(marker) => { run(false); scrubbed.value = marker.time; }} />
+        {named}
       </div>
       {plan.near.length > 0 && <Nears near={plan.near} />}
     </section>
