@@ -1,9 +1,9 @@
 """A process that reads motions for another one, whose threads go on meanwhile, whatever is in the files.
 
-It takes requests on a socket (SOCK_SEQPACKET): a packet is a path. It answers with a packet of one byte and a
-descriptor of memory: `MOTIONS` with the motions, or `REFUSED` with `(problems, errno or None)`, each as `put`
-writes it. What takes more memory than there is, or makes a reader fail, is refused as well; the time is
-bounded by the requesting process.
+It takes requests on a socket (SOCK_SEQPACKET). Each packet, either way, is one byte and a descriptor of
+memory that `put` has written: `READ` with `(path, options)` is answered by `MOTIONS` with the motions, or by
+`REFUSED` with `(problems, errno or None)`. What takes more memory than there is, or makes a reader fail, is
+refused as well; the time is bounded by the requesting process.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ import sys
 from array import array
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from motiond.text import printable, shortened
 
 from .errors import FormatError, Problem
 from .reading import load_motions
 
-MOTIONS, REFUSED = b"m", b"r"
-LONGEST_PATH = 4096
+if TYPE_CHECKING:
+    from .io.source import ReadOptions
+
+READ, MOTIONS, REFUSED = b"q", b"m", b"r"
 LEAST_MEMORY_BYTES = 2 << 30
 NICENESS = 5
 """Others, a stop among them, come first."""
@@ -74,17 +76,24 @@ def taken(memory: int) -> Any:
 def serve(requests: socket.socket) -> None:
     """Read motions until the other end is closed, or has gone while one is read."""
     with suppress(ConnectionError):
-        while path := requests.recv(LONGEST_PATH):
-            kind, memory = _read(Path(os.fsdecode(path)))
+        while memories := socket.recv_fds(requests, len(READ), 1)[1]:
+            kind, memory = _read(*_taken_once(memories[0]))
             try:
                 socket.send_fds(requests, [kind], [memory])
             finally:
                 os.close(memory)
 
 
-def _read(path: Path) -> tuple[bytes, int]:
+def _taken_once(memory: int) -> Any:
     try:
-        return MOTIONS, put(load_motions(path))
+        return taken(memory)
+    finally:
+        os.close(memory)
+
+
+def _read(path: Path, options: ReadOptions) -> tuple[bytes, int]:
+    try:
+        return MOTIONS, put(load_motions(path, options=options))
     except FormatError as error:
         number = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
         return REFUSED, put((error.problems, number))

@@ -284,6 +284,8 @@ class RobotSettings(Section):
     """Motion files (.seq, XMDI), and folders of them: paths, or `{folder: …, upload: true, watch: true}`."""
     motion_joints: Annotated[list[Text], Field(min_length=1)] | None = None
     """The joints of motions that carry no names, in their order."""
+    motion_map: FilePath | None = None
+    """A file that maps the columns of motions to joints, with signs, offsets and units (`.map.yaml`)."""
     allow_short_files: bool = False
     """Play also files with fewer rows than they state, as an interrupted copy leaves them."""
     interpolation: Literal["hold", "linear", "cubic", "smooth"] = "cubic"

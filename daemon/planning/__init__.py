@@ -2,6 +2,8 @@
 
 - `library`: every configured motion, read and planned, playable or not
 - `reader`: the files in the configured places; motions of files, large ones from a process of their own
+- `robot_map`: the motion map by which a robot's motions are read
+- `stamps`: whether a file has changed
 - `planner`: a motion as a row of setpoints for each tick
 - `columns`: a motion's rows in the robot's columns, and at the rate of the ticks
 - `curve`: what lies between the ticks
@@ -17,13 +19,14 @@
 
 from .approach import ApproachError, farthest, plan_approach
 from .columns import FREE_RATE_HZ
-from .library import Entry, MotionLibrary, Stamp, stamp_of
+from .library import Entry, MotionLibrary
 from .markers import Marker, marker_file, read_markers
 from .plan_preview import curves, preview
 from .planner import Plan, plan_pose
 from .playback import Playback, PlaybackError, plan_playback, whole
 from .reader import MOST_FILES, MotionReader
 from .speed_limits import clock_acceleration
+from .stamps import Stamp, stamp_of
 from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
 from .violations import PlanError, Violation
 

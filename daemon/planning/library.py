@@ -8,22 +8,23 @@ and `problems` says so.
 
 from __future__ import annotations
 
-import errno
 import logging
 import math
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from motiond.formats import MOST_PROBLEMS, FormatError
+from motiond.formats import MOST_PROBLEMS, FormatError, ReadOptions
 from motiond.text import listed, nearest, printable, quoted_briefly, shortened
 
 from ..joints import ROUNDING, JointMapError
 from .markers import SUFFIX, marker_file, read_markers
 from .planner import Plan, plan
 from .reader import MotionReader, list_places
+from .robot_map import RobotMap
+from .stamps import AGAIN, is_passing, stamp_of
 from .violations import PlanError
 
 if TYPE_CHECKING:
@@ -36,30 +37,15 @@ if TYPE_CHECKING:
     from ..joints import JointMap
     from .markers import Marker
     from .reader import Listing
+    from .robot_map import Reading
+    from .stamps import Stamp
     from .violations import Violation
 
 log = logging.getLogger(__name__)
 
-Stamp: TypeAlias = tuple[float, ...]
-
+DEFAULTS = ReadOptions()
 # What is published of the library; a message of many megabytes would serve nobody.
 MOST_LISTED, MOST_LISTED_BYTES = 1_000, 1_000_000
-PASSING = frozenset(
-    {
-        errno.EMFILE,
-        errno.ENFILE,
-        errno.ENOMEM,
-        errno.ENOBUFS,
-        errno.EAGAIN,
-        errno.EINTR,
-        errno.EIO,
-        errno.ESTALE,
-        errno.ETIMEDOUT,
-        errno.EHOSTDOWN,
-        errno.EHOSTUNREACH,
-    }
-)
-"""Why a file could not be read that can be another time, and says nothing of what is in it."""
 MOST_JOINTS_LISTED, LONGEST_JOINT_LISTED, LONGEST_REASON = 1_000, 200, 3_500
 
 
@@ -124,6 +110,7 @@ class _File:
 
     stamps: Mapping[Path, Stamp]
     joint_map: JointMap  # what it was planned for
+    reading: Reading  # how it was read
     entries: tuple[Entry, ...]
     kept: bool = False  # whether it is what the file held before it became what cannot be played
 
@@ -133,8 +120,6 @@ class _PassingError(Exception):
 
 
 STAYS = "what it held before stays"
-AGAIN: Stamp = (-1.0,)
-"""In place of a file's own: it is to be read again."""
 
 
 class MotionLibrary:
@@ -150,6 +135,8 @@ class MotionLibrary:
         Reads motion files; by default each here, whatever its size. It rests when no more are to be read.
     min_rate_hz : float
         The lowest rate, below which its actuators would release between two setpoints.
+    options : ReadOptions, optional
+        For what the files leave open, where the robot has no motion map.
 
     Attributes
     ----------
@@ -169,12 +156,14 @@ class MotionLibrary:
         *,
         reader: MotionReader | None = None,
         min_rate_hz: float = 0.0,
+        options: ReadOptions = DEFAULTS,
     ) -> None:
         self.joint_map = joint_map
         self._settings = settings
         self.max_rate_hz = max_rate_hz
         self._min_rate_hz = min_rate_hz
         self._reader = reader or MotionReader(small_bytes=math.inf)
+        self._map = RobotMap(settings.motion_map, options)
         self.files_read = 0
         self.problems: tuple[str, ...] = ()
         self._files: dict[Path, _File] = {}
@@ -214,6 +203,7 @@ class MotionLibrary:
         self._reader.kill()
 
     def _load_all(self, stopped: Callable[[], bool], may_read: Callable[[Path], bool] | None) -> bool:
+        unread_map = self._map.refresh(may_read)
         found = list_places(self._settings.motion_places)
         unread = {place: found.unlisted.get(place, "") for place in self._unlisted(found, may_read)}
         files = {
@@ -223,6 +213,7 @@ class MotionLibrary:
             f"{unread[place] or printable(str(place)) + ': is no folder at the moment'}; {STAYS}"
             for place in {path.parent: None for path in files}
         ]
+        problems += [f"{unread_map}; {STAYS}"] if unread_map else []
         for path in found.motions:
             if stopped():
                 return False
@@ -249,7 +240,7 @@ class MotionLibrary:
     def is_incomplete(self) -> bool:
         """Whether something could not be read for a reason that will pass."""
         is_unread = any(file.stamps[path] == AGAIN for path, file in self._files.items())
-        return is_unread or self._has_unlisted or bool(self.problems)
+        return is_unread or self._map.is_unread or self._has_unlisted or bool(self.problems)
 
     def _unlisted(self, found: Listing, may_read: Callable[[Path], bool] | None) -> Iterator[Path]:
         """Yield the places that cannot be listed now; where nobody asked, folders that have gone as well."""
@@ -265,7 +256,8 @@ class MotionLibrary:
     def check(self, path: Path) -> tuple[Entry, ...]:
         """Read and plan a file that is not in the library, and return what its entries would be."""
         try:
-            return self._read_whole(path, {})
+            self._map.refresh(lambda _: False)
+            return self._read_whole(path, {}, self._map.reading)
         finally:
             self._reader.rest()
 
@@ -315,15 +307,17 @@ class MotionLibrary:
             return known
         self.files_read += 1
         stamps, joint_map = {path: stamp_of(path)}, self.joint_map  # which may change while it is read
-        read = _File(stamps, joint_map, self._read_whole(path, stamps))
+        reading = self._map.reading
+        read = _File(stamps, joint_map, reading, self._read_whole(path, stamps, reading))
         if known is None or stamps[path] != AGAIN or not self._may_stay(known):
             return read
         problems.append(f"{read.entries[0].reason}; {STAYS}")
         return replace(known, stamps=stamps, kept=True)
 
     def _may_stay(self, known: _File) -> bool:
-        """Whether a file holds what can be played within the limits of now."""
-        return known.joint_map is self.joint_map and any(entry.plan for entry in known.entries)
+        """Whether a file holds what can be played within the limits, and by the map, of now."""
+        is_of_now = known.joint_map is self.joint_map and known.reading is self._map.reading
+        return is_of_now and any(entry.plan for entry in known.entries)
 
     def _watched(self, path: Path, may_read: Callable[[Path], bool], problems: list[str]) -> _File | None:
         """Return what a file holds that nobody asked for; None of a new one that is being written."""
@@ -341,17 +335,17 @@ class MotionLibrary:
             f"the file has changed and cannot be played as it is now; {broken}", LONGEST_REASON
         )
         log.warning("%s: %s; what it held before stays", printable(str(path)), reason)
-        return _File(read.stamps, known.joint_map, known.entries, kept=True)
+        return _File(read.stamps, known.joint_map, read.reading, known.entries, kept=True)
 
     def _is_as_before(self, known: _File) -> bool:
-        is_planned = known.joint_map is self.joint_map
-        return is_planned and all(stamp_of(path) == stamp for path, stamp in known.stamps.items())
+        is_of_now = known.joint_map is self.joint_map and known.reading is self._map.reading
+        return is_of_now and all(stamp_of(path) == stamp for path, stamp in known.stamps.items())
 
-    def _read_whole(self, path: Path, stamps: dict[Path, Stamp]) -> tuple[Entry, ...]:
+    def _read_whole(self, path: Path, stamps: dict[Path, Stamp], reading: Reading) -> tuple[Entry, ...]:
         """Return the entries of a file; one that fails unforeseen must not take the others with it."""
         file = printable(str(path))
         try:
-            return tuple(self._read(path, stamps))
+            return tuple(self._read(path, stamps, reading))
         except _PassingError as error:
             stamps[path] = AGAIN
             reason = str(error)
@@ -365,15 +359,18 @@ class MotionLibrary:
             )
         return (Entry(printable(path.stem), path, reason=reason),)
 
-    def _read(self, path: Path, stamps: dict[Path, Stamp]) -> Iterator[Entry]:
+    def _read(self, path: Path, stamps: dict[Path, Stamp], reading: Reading) -> Iterator[Entry]:
         """Yield the entries of a file, and note how each marker file looks before it is read or missed."""
         try:
-            motions = self._reader.load_motions(path)
+            motions = [] if reading.problem else self._reader.load_motions(path, reading.options)
         except FormatError as error:
             _refuse_passing(error)
+            motions, problem = [], str(error)
+        else:
+            problem = reading.problem
+        if problem:
             stamps[marker_file(path)] = stamp_of(marker_file(path))
-            yield Entry(printable(path.stem), path, reason=str(error))
-            return
+            yield Entry(printable(path.stem), path, reason=problem)
         for motion in motions:
             markers = marker_file(path, motion.name if len(motions) > 1 else None)
             stamps[markers] = stamp_of(markers)
@@ -422,8 +419,7 @@ class MotionLibrary:
 
 def _refuse_passing(error: FormatError) -> None:
     """Raise `_PassingError` for what says nothing of a file, but that it could not be read now."""
-    cause = error.__cause__
-    if isinstance(cause, OSError) and cause.errno in PASSING:
+    if is_passing(error):
         raise _PassingError(str(error)) from error
 
 
@@ -472,15 +468,6 @@ def _broken(before: Iterable[Entry], now: Sequence[Entry]) -> str:
     if not playable or not (playable & {entry.name for entry in faults} or len(faults) == len(now)):
         return ""
     return "\n".join(entry.reason for entry in faults)
-
-
-def stamp_of(path: Path) -> Stamp:
-    """Return a file's state without reading it; another file in its place has another inode."""
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return ()
-    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:

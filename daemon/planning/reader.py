@@ -16,10 +16,10 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from motiond.formats import FormatError, Problem, load_motions
+from motiond.formats import FormatError, Problem, ReadOptions, load_motions
 from motiond.formats.registry import MOTIONS
-from motiond.formats.worker import LONGEST_PATH, taken
 from motiond.formats.worker import MOTIONS as HOLDS_MOTIONS
+from motiond.formats.worker import READ, put, taken
 from motiond.text import printable
 
 from ..ipc.stream_forks import start_beside
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 SMALL_BYTES = 250_000
 PATIENCE_S, BYTES_A_SECOND = 30.0, 1_000_000
 END_WITHIN_S = 2.0
+DEFAULTS = ReadOptions()
 
 
 class MotionReader:
@@ -57,17 +58,17 @@ class MotionReader:
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket | None = None
 
-    def load_motions(self, path: Path) -> list[Motion]:
+    def load_motions(self, path: Path, options: ReadOptions = DEFAULTS) -> list[Motion]:
         """Return every motion in a file, as `motiond.formats.load_motions` does.
 
         Raises FormatError also if the file takes more time or memory than there is.
         """
         size = _size_of(path)
-        if size <= self._small_bytes or len(os.fsencode(path)) > LONGEST_PATH:
-            return load_motions(path)
+        if size <= self._small_bytes:
+            return load_motions(path, options=options)
         with self._one_at_a_time:
             try:
-                return self._ask(path, self._patience_s + size / BYTES_A_SECOND)
+                return self._ask(path, options, self._patience_s + size / BYTES_A_SECOND)
             except OSError as error:
                 raise _unread(path, os.strerror(error.errno or 0), "see the system's limits") from error
 
@@ -84,11 +85,12 @@ class MotionReader:
         if (process := self._process) is not None:
             process.kill()
 
-    def _ask(self, path: Path, patience_s: float) -> list[Motion]:
+    def _ask(self, path: Path, options: ReadOptions, patience_s: float) -> list[Motion]:
         requests = self._running()
         requests.settimeout(patience_s)
+        request = put((path, options))
         try:
-            requests.send(os.fsencode(path))
+            socket.send_fds(requests, [READ], [request])
             kind, memories, _, _ = socket.recv_fds(requests, 1, 1)
         except TimeoutError as error:
             self.kill()
@@ -96,6 +98,8 @@ class MotionReader:
             raise _unread(path, f"it takes longer than {patience_s:.0f} s", "split the motion") from error
         except (BrokenPipeError, ConnectionResetError):
             kind, memories = b"", []
+        finally:
+            os.close(request)
         if not kind:
             raise _unread(
                 path, f"its reader was ended ({self._end()}), as by want of memory", "split the motion"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .motion import Motion
 
 Unit = Literal["rad", "deg", "m", "cm", "mm"]
+MOST_PROBLEMS = 100  # are worded: each may take milliseconds
 UNITS: tuple[Unit, ...] = get_args(Unit)
 IN_SI: Mapping[Unit, float] = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "cm": 1e-2, "mm": 1e-3}
 
@@ -112,17 +113,20 @@ class MotionMap:
             names that stand twice.
         """
         labels: tuple[Column, ...] = motion.joint_names or tuple(range(motion.positions.shape[1]))
-        has_any = not self.joints or any(joint.column in labels for joint in self.joints.values())
+        has_any = not self.joints or not {joint.column for joint in self.joints.values()}.isdisjoint(labels)
         if not labels or not (has_any or self.must_fit):
             return motion
         fitting = _Fitting(self, motion, labels)
         taken = [*fitting.of_joints(), *fitting.of_others()]
         components = fitting.components(taken)
         fitting.raise_if_any(taken)
+        positions = motion.positions[:, _columns(taken)]
+        positions *= _factors(taken)
+        positions += [one.offset for one in taken]
         return replace(
             motion,
             joint_names=tuple(one.name for one in taken if isinstance(one.name, str)),
-            positions=motion.positions[:, _columns(taken)] * _factors(taken) + [one.offset for one in taken],
+            positions=positions,
             components=components,
             metadata=_metadata(motion, taken),
             warnings=(*motion.warnings, *(f"{motion.name}: {warning}" for warning in fitting.warnings)),
@@ -146,6 +150,8 @@ class _Fitting:
     def __init__(self, map_: MotionMap, motion: Motion, labels: Sequence[Column]) -> None:
         self._map, self._motion, self._labels = map_, motion, labels
         self._stated: Mapping[str, Unit] = motion.metadata.get("units", {})
+        self._times = Counter(labels)
+        self._places = {label: number for number, label in enumerate(labels)}
         self._users = Counter(joint.column for joint in map_.joints.values())
         self._left = [
             (number, label)
@@ -153,10 +159,9 @@ class _Fitting:
             if not map_.ignores_others and label not in self._users and label not in map_.ignored
         ]
         # A column may be missing where every one that is there is accounted for by its name.
-        is_complete = (
-            not self._left and not map_.ignores_others and any(label in self._users for label in labels)
-        )
-        self._may_lack = bool(motion.joint_names) and is_complete
+        has_any = not self._users.keys().isdisjoint(labels)
+        is_accounted = has_any and not self._left and not map_.ignores_others
+        self._may_lack = bool(motion.joint_names) and is_accounted
         self._problems: list[str] = []
         self.warnings: list[str] = []
 
@@ -169,13 +174,14 @@ class _Fitting:
 
     def of_joints(self) -> Iterator[_Taken]:
         """Yield the columns of the map's joints."""
-        times = Counter(self._labels)
         for name, joint in self._map.joints.items():
-            if joint.column not in times:
+            if len(self._problems) >= MOST_PROBLEMS:
+                return
+            if joint.column not in self._times:
                 self._lack(name, joint)
                 continue
-            if times[joint.column] > 1:
-                what = f"{times[joint.column]} columns are called {_shown(joint)}"
+            if self._times[joint.column] > 1:
+                what = f"{self._times[joint.column]} columns are called {_shown(joint)}"
                 self._problems.append(f"{what}; joint '{name}' takes one{_place(joint)}; rename the others")
             if self._map.ignores_others and self._users[joint.column] > 1:
                 what = f"joint '{name}' takes column {_shown(joint)}{_place(joint)}"
@@ -183,8 +189,7 @@ class _Fitting:
             unit = self._unit_of(name, joint)
             in_si = IN_SI[unit] if unit else 1.0
             scale = 1.0 if str(joint.column) in self._stated else in_si
-            column = self._labels.index(joint.column)
-            yield _Taken(name, column, unit, joint.sign, scale, joint.offset * in_si)
+            yield _Taken(name, self._places[joint.column], unit, joint.sign, scale, joint.offset * in_si)
 
     def of_others(self) -> Iterator[_Taken]:
         """Yield the columns that the map neither uses nor ignores."""
@@ -194,7 +199,7 @@ class _Fitting:
                 self._problems.append(
                     f"column {label} is left over; {reason}; map it, or list it under `ignore`"
                 )
-            elif (other := self._map.joints.get(str(label))) and other.column in self._labels:
+            elif (other := self._map.joints.get(str(label))) and other.column in self._times:
                 reason = f"the joint of this name takes column {_shown(other)}{_place(other)}"
                 self._problems.append(
                     f"column '{label}' is left over; {reason}; map it, or list it under `ignore`"

@@ -12,9 +12,9 @@ import pytest
 
 from motiond.daemon.planning import library, reader
 from motiond.daemon.planning.library import Entry, MotionLibrary
-from motiond.daemon.planning.reader import MotionReader
+from motiond.daemon.planning.reader import DEFAULTS, MotionReader
 from motiond.drivers.limits import ActuatorLimits
-from motiond.formats import dump_motion, load_motion, load_motions
+from motiond.formats import ReadOptions, dump_motion, load_motion, load_motions
 from motiond.formats.io import open_regular, source
 from tests.daemon.rig import write_seq
 from tests.robots import map_of, settings_of
@@ -38,8 +38,8 @@ class Reader(MotionReader):
         super().__init__()
         self._load = load
 
-    def load_motions(self, path: Path) -> list[Motion]:
-        return self._load(path)
+    def load_motions(self, path: Path, options: ReadOptions = DEFAULTS) -> list[Motion]:
+        return load_motions(path, options=options) if options.map else self._load(path)
 
 
 def library_of(*places: Path, load: Callable[[Path], list[Motion]] = load_motions) -> MotionLibrary:
@@ -226,6 +226,101 @@ def test_markers_that_come_change_and_go_are_read_anew(tmp_path: Path) -> None:
         motions.load_all()
         names.append([marker.name for entry in motions for marker in entry.markers])
     assert names == [["one"], ["two"], [], []]
+
+
+def mapped_library(folder: Path, text: str) -> tuple[MotionLibrary, Path]:
+    file = folder / "arm.map.yaml"
+    file.write_text(text)
+    motions = MotionLibrary(map_of(ELBOW), settings_of(ELBOW, motions=[folder], motion_map=file))
+    motions.load_all()
+    return motions, file
+
+
+def goes_to(motions: MotionLibrary, name: str = "wave") -> float:
+    """Return where a motion ends, in rad."""
+    planned = entry_of(motions, name).plan
+    assert planned is not None
+    return float(planned.positions[-1, 0])
+
+
+def test_a_robots_map_applies_to_its_motions_but_to_those_of_its_own_joints(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01, label="J2")
+    write(tmp_path / "own.seq", 0.0, 0.01)
+    write(tmp_path / "strange.seq", 0.0, 0.01, label="J3")
+    motions, _ = mapped_library(tmp_path, "joints: {elbow: {from: J2, sign: -1}}")
+    assert (goes_to(motions), goes_to(motions, "own")) == (-0.01, 0.01)
+    assert entry_of(motions, "strange").reason == "strange: the robot has no joint 'J3'; it has elbow"
+    assert [entry.name for entry in motions.check(write(tmp_path / "new.seq", 0.0, 0.01, label="J2"))] == [
+        "new"
+    ]
+
+
+def test_a_map_that_changes_has_all_motions_read_again_and_only_then(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01, label="J2")
+    motions, file = mapped_library(tmp_path, "joints: {elbow: {from: J2, sign: -1}}")
+    motions.load_all()
+    assert motions.files_read == 1
+    file.write_text("joints: {elbow: J2}")
+    motions.load_all()
+    assert (goes_to(motions), motions.files_read) == (0.01, 2)
+
+
+def test_with_a_wrong_map_no_motion_is_played_and_each_says_why(tmp_path: Path) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01, label="J2")
+    motions, file = mapped_library(tmp_path, "joints: {elbow: {from: J2, sing: -1}}")
+    entry = entry_of(motions, "wave")
+    assert entry.plan is None
+    assert entry.reason == (
+        f"{file}:1: unknown key 'sing'; known are from, sign, offset, unit; did you mean 'sign'?"
+    )
+    assert [entry.reason for entry in motions.check(tmp_path / "wave.seq")] == [entry.reason]
+    file.unlink()
+    motions.load_all()
+    assert entry_of(motions, "wave").reason == f"{file}: cannot be read; no such file; check the path"
+
+
+def test_in_a_watched_folder_a_map_counts_once_it_is_written_and_a_broken_one_leaves_what_was(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01, label="J2")
+    motions, file = mapped_library(tmp_path, "joints: {elbow: {from: J2, sign: -1}}")
+    file.write_text("joints: {elbow: J2}")
+    motions.load_all(may_read=lambda path: path != file)
+    assert goes_to(motions) == -0.01
+    motions.load_all(may_read=lambda _: True)
+    assert goes_to(motions) == 0.01
+    file.write_text("joints: {elbow: }")
+    motions.load_all(may_read=lambda _: True)
+    assert goes_to(motions) == 0.01
+    (message,) = caplog.messages
+    assert message == (
+        f"{tmp_path}/wave.seq: the file has changed and cannot be played as it is now; "
+        f"{file}:1: joint 'elbow' is empty; it is a name; write it, a number in quotes; "
+        "what it held before stays"
+    )
+    motions.load_all()
+    assert entry_of(motions, "wave").plan is None
+
+
+def test_a_map_that_cannot_be_read_for_a_moment_stays_and_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "wave.seq", 0.0, 0.01, label="J2")
+    motions, file = mapped_library(tmp_path, "joints: {elbow: {from: J2, sign: -1}}")
+    file.write_text("joints: {elbow: J2}")
+
+    def fail(path: Path) -> Any:
+        if path == file:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return open_regular(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(source, "open_regular", fail)
+        motions.load_all()
+        assert motions.problems == (f"{file}: cannot be read; Too many open files; check the path; {STAYS}",)
+        assert (goes_to(motions), motions.is_incomplete()) == (-0.01, True)
+    motions.load_all(may_read=lambda path: path != file)
+    assert (goes_to(motions), motions.is_incomplete()) == (0.01, False)
 
 
 LOST = (
