@@ -1,14 +1,16 @@
 """Robot descriptions and motion files: read into neutral types, changed, and written.
 
-    from motiond.formats import dump_motion, load_motion, load_robot, trim
+    from motiond.formats import dump_motion, dump_robot, load_motion, load_robot, trim
 
     robot = load_robot("arm.hrdf")
+    dump_robot(robot, "arm.urdf")
     dump_motion(trim(load_motion("wave.seq"), 1.0, 2.0), "short.seq")
 
 Whatever is wrong with a file comes as one `FormatError` with a line for each problem. Public are the names
 listed here; the daemon also uses those of `model`, `io`, `registry`, `worker` and `arrays`.
 
-- `hrdf`, `skel`, `sdf`: formats of robots; `seq`, `webots_motion`, `xmdi`: formats of motions
+- `hrdf`, `skel`, `sdf`, `urdf`, `mjcf`: formats of robots
+- `seq`, `webots_motion`, `xmdi`: formats of motions
 - `reading`, `writing`: files by their paths; `mapping`: files that map motions to a robot's joints
 - `registry`: which format reads or writes a file; each is imported when a file needs it
 - `worker`: a process that reads motions for another one
@@ -48,7 +50,7 @@ from .model import (
     without,
 )
 from .reading import load_motion, load_motions, load_robot, load_robots
-from .writing import dump_motion
+from .writing import dump_motion, dump_robot
 
 __all__ = [
     "MOST_PROBLEMS",
@@ -76,6 +78,7 @@ __all__ = [
     "Source",
     "concatenate",
     "dump_motion",
+    "dump_robot",
     "load_map",
     "load_motion",
     "load_motions",

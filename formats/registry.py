@@ -17,7 +17,7 @@ from .io.source import MOTION_SIZE, OTHER_SIZE, SizeBound
 from .model.motion import MotionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from .io.source import Source
@@ -46,6 +46,21 @@ class Format(Protocol[T]):
 
     def load(self, data: bytes, source: Source) -> list[T]:
         """Read everything in the file, or raise `FormatError`."""
+
+
+class RobotWriter(Protocol):
+    """What a robot format that writes offers."""
+
+    @property
+    def NAME(self) -> str:  # noqa: N802 - a module's constant
+        """What people call the format."""
+
+    @property
+    def SUFFIXES(self) -> tuple[str, ...]:  # noqa: N802 - a module's constant
+        """The suffixes that settle it, in lower case."""
+
+    def dump(self, model: RobotModel, path: Path, *, drop: Collection[str] = ()) -> tuple[str, ...]:
+        """Write a robot, or raise `FormatError`; return a line for what is called otherwise in the file."""
 
 
 class MotionWriter(Format["Motion"], Protocol):
@@ -125,6 +140,14 @@ MOTIONS: Kind[Motion] = Kind(
 )
 
 
+# MJCF is only written.
+ROBOT_WRITERS = {
+    "urdf": "motiond.formats.urdf",
+    "sdf": "motiond.formats.sdf",
+    "mjcf": "motiond.formats.mjcf",
+}
+
+
 def load_robots(source: Source) -> list[RobotModel]:
     """Read every robot in a file."""
     return _load(ROBOTS, MOTIONS, source)
@@ -163,6 +186,11 @@ def _mapped(motion: Motion, map_: MotionMap) -> Motion:
 def motion_writers() -> Iterator[MotionWriter]:
     """Return the motion formats that write one by one, each imported when its turn comes."""
     return (cast("MotionWriter", format_) for format_ in MOTIONS.formats() if hasattr(format_, "dump"))
+
+
+def robot_writers() -> Iterator[RobotWriter]:
+    """Return the formats in which robots are written one by one, each imported when its turn comes."""
+    return (cast("RobotWriter", import_module(module)) for module in ROBOT_WRITERS.values())
 
 
 def refuse_foreign(data: bytes, source: Source) -> None:

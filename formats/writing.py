@@ -1,22 +1,24 @@
-"""Writes a motion in the format that is named, or that the path's suffix names, by that format's options."""
+"""Writes a motion or a robot in the format that is named, or that the path's suffix names."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from motiond.text import nearest
 
 from .errors import FormatError, Problem
 from .io.digits import ALL_DIGITS
-from .registry import motion_writers
+from .registry import MotionWriter, RobotWriter, motion_writers, robot_writers
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from .model.motion import Motion
-    from .registry import MotionWriter
+    from .model.robot import RobotModel
+
+W = TypeVar("W", MotionWriter, RobotWriter)
 
 
 def dump_motion(
@@ -56,7 +58,7 @@ def dump_motion(
         If an option has no such value, or the format no such option.
     """
     target = Path(path)
-    writer = _writer(target, format)
+    writer = _writer(target, format, "motion", motion_writers())
     given = {"version": version, "tolerance": tolerance, "frame_period_s": frame_period_s}
     for name, value in given.items():
         if name not in writer.OPTIONS and value is not None:
@@ -65,15 +67,47 @@ def dump_motion(
     writer.dump(motion, target, precision=precision, drop=drop, **options)
 
 
-def _writer(path: Path, name: str | None) -> MotionWriter:
-    suffix = path.suffix.lower()
-    for writer in motion_writers():
+def dump_robot(
+    model: RobotModel,
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 - what everyone calls it
+    *,
+    drop: Collection[str] = (),
+) -> tuple[str, ...]:
+    """Write a robot; an existing file is replaced once all is written.
+
+    Joints that the format does not have become a row of ones that it has, with the same coordinates.
+
+    Parameters
+    ----------
+    format : {'urdf', 'sdf', 'mjcf'}, optional
+        By the path's suffix unless given.
+    drop : collection of str
+        What may be lost, by the names that a refusal has.
+
+    Returns
+    -------
+    tuple of str
+        `file: problem; reason`, one for each kind of part that the file calls by another name.
+
+    Raises
+    ------
+    FormatError
+        If the format cannot hold something, each thing named, or the file cannot be written.
+    """
+    target = Path(path)
+    return _writer(target, format, "robot", robot_writers()).dump(model, target, drop=drop)
+
+
+def _writer(path: Path, name: str | None, kind: str, writers: Iterable[W]) -> W:
+    suffix, known = path.suffix.lower(), []
+    for writer in writers:
         if name == writer.NAME or (name is None and suffix in writer.SUFFIXES):
             return writer
-    known = [writer.NAME for writer in motion_writers()]
+        known.append(writer.NAME)
     written = f"written are {', '.join(known)}"
     if name is not None:
-        what = f"no motion format is called '{name}'"
+        what = f"no {kind} format is called '{name}'"
         raise FormatError([Problem(str(path), 0, what, written, nearest(name, known))])
-    what = f"its suffix '{path.suffix}' names no motion format"
+    what = f"its suffix '{path.suffix}' names no {kind} format"
     raise FormatError([Problem(str(path), 0, what, written, "name the format")])

@@ -1,4 +1,4 @@
-"""Refusal to write a motion that holds what the format cannot, unless the caller agrees to lose it.
+"""Refusal to write what a format cannot hold of a motion or a robot, unless the caller agrees to lose it.
 
 FormatError
 └── NothingToDropError   what may be lost is not there
@@ -42,7 +42,7 @@ class NothingToDropError(FormatError):
 def refuse_losses(
     path: Path, losses: Mapping[str, str], drop: Collection[str], held: Collection[str]
 ) -> None:
-    """Refuse to write if something would be lost that may not be dropped.
+    """Refuse to write a motion if something would be lost that may not be dropped.
 
     `losses`: what would be lost, and why.
     `drop`: what may be lost.
@@ -50,22 +50,26 @@ def refuse_losses(
     Raises `FormatError` with everything that would be lost, and every name in `drop` that is a mistake.
     Raises `NothingToDropError` if the latter is all.
     """
-    lost: list[Problem] = [
-        Loss(str(path), 0, f"{name} would be lost", reason, f"to lose it, name it in drop: '{name}'", name)
-        for name, reason in losses.items()
-        if name not in drop
-    ]
-    known = {*held, *losses}
+    lost = [loss(path, name, f"{name} would be lost", reason) for name, reason in losses.items()]
+    refuse(path, lost, drop, {*held, *losses}, "motion")
+
+
+def loss(path: Path, name: str, problem: str, reason: str) -> Loss:
+    """Return something that would be lost, by the name that permits it."""
+    return Loss(str(path), 0, problem, reason, f"to lose it, name it in drop: '{name}'", name)
+
+
+def refuse(
+    path: Path, losses: Sequence[Loss], drop: Collection[str], known: Collection[str], holder: str
+) -> None:
+    """Refuse as `refuse_losses` does; the `holder` of what is `known` is a motion or a robot."""
+    lost: list[Problem] = [one for one in losses if one.name not in drop]
     unknown = [name for name in drop if name not in known]
+    held = f"the {holder} holds {listed(sorted(known)) if known else 'nothing to drop'}"
     problems = [
-        Problem(str(path), 0, f"there is no '{name}' to drop", _list(known), nearest(name, known))
-        for name in unknown
+        Problem(str(path), 0, f"there is no '{name}' to drop", held, nearest(name, known)) for name in unknown
     ]
     if lost:
         raise FormatError(lost + problems)
     if unknown:
         raise NothingToDropError(problems, unknown)
-
-
-def _list(known: Collection[str]) -> str:
-    return f"the motion holds {listed(sorted(known))}" if known else "the motion holds nothing to drop"

@@ -3,6 +3,7 @@
 - `robot`: a robot; `structure`: the links, joints and frames that it consists of
 - `shapes`: what links look like; `outline`: shapes derived where a file describes none
 - `kinematics`: where these are for given positions
+- `splitting`: the same robot of simpler joints
 - `motion`: joint positions over time; `timing`: the rate that times show; `interpolation`: between rows
 - `editing`: new motions of one motion; `joining`: one motion of several
 - `mapping`: the columns of a motion as the joints of a robot

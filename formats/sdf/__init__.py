@@ -1,4 +1,4 @@
-"""SDFormat, Gazebo's robot descriptions, versions 1.4 to 1.12, read.
+"""SDFormat, Gazebo's robot descriptions, versions 1.4 to 1.12, read and written.
 
 - `reader`: models to robots
 - `document`: a file and those it includes to checked elements
@@ -10,10 +10,12 @@
 - `include`: what an `<include>` means
 - `names`: siblings with names of their own
 - `frames`: where everything is, and what it moves with
+- `writer`: a robot to a file
 """
 
 from __future__ import annotations
 
 from .reader import NAME, SUFFIXES, load, sniff
+from .writer import dump
 
-__all__ = ["NAME", "SUFFIXES", "load", "sniff"]
+__all__ = ["NAME", "SUFFIXES", "dump", "load", "sniff"]
