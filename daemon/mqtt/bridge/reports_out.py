@@ -123,9 +123,12 @@ class ReportsOut:
         """Publish the latest of what lasts; the first of a robot is its availability, by which it is ours."""
         for robot in sorted(robots):
             await self._clear_outdated(client, robot)
+        unconfirmed = deque[int]()
         for report in self._hub.latest():
             if report.robot in robots and report.subject in subjects:
-                await self._publish(client, report)
+                await self._publish_ahead(client, report, unconfirmed)
+        for number in unconfirmed:
+            await client.delivered(number, PUBLISH_TIMEOUT_S)
 
     async def publish_to_home_assistant(self, client: MqttConnection) -> None:
         """Publish all robots to it, as it has started and may not keep what it received."""
@@ -150,15 +153,19 @@ class ReportsOut:
         heed_cancellation()
 
     async def publish_reports(self, client: MqttConnection) -> NoReturn:
-        """Publish reports in order, a few ahead of what the broker has confirmed: it may be slow at it."""
+        """Publish reports in order."""
         unconfirmed = deque[int]()
         while True:
-            number = self._hand_over(client, await self._reports.get())
-            if number is not None:
-                unconfirmed.append(number)
-            if len(unconfirmed) > MOST_UNCONFIRMED:
-                await client.delivered(unconfirmed.popleft(), PUBLISH_TIMEOUT_S)
+            await self._publish_ahead(client, await self._reports.get(), unconfirmed)
             heed_cancellation()
+
+    async def _publish_ahead(self, client: MqttConnection, report: Report, unconfirmed: deque[int]) -> None:
+        """Publish a report, a few ahead of what the broker has confirmed: it may be slow at it."""
+        number = self._hand_over(client, report)
+        if number is not None:
+            unconfirmed.append(number)
+        if len(unconfirmed) > MOST_UNCONFIRMED:
+            await client.delivered(unconfirmed.popleft(), PUBLISH_TIMEOUT_S)
 
     async def publish_streams(self, client: MqttConnection) -> None:
         """Publish what only the moment matters of; nothing of it waits for a new connection."""
