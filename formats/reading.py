@@ -61,7 +61,7 @@ def load_robot(
 def load_motions(path: str | os.PathLike[str], *, options: ReadOptions = DEFAULTS) -> list[Motion]:
     """Read every motion in a file, in document order.
 
-    `path`: choreonoid .seq or XMDI.
+    `path`: of any format of motions.
     `options`: for what the file leaves open.
     Raises `FormatError` if the file cannot be read or is invalid, with every problem found in it.
     """

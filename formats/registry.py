@@ -135,6 +135,7 @@ MOTIONS: Kind[Motion] = Kind(
         "seq": Entry("motiond.formats.seq", (".seq",)),
         "webots_motion": Entry("motiond.formats.webots_motion", (".motion",)),
         "xmdi": Entry("motiond.formats.xmdi", (".xmdi",)),
+        "npz": Entry("motiond.formats.npz", (".npz", ".npy"), has_units=False),
     },
     MOTION_SIZE,
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats import FormatError, Motion, RobotModel, hrdf, sdf, seq, skel, webots_motion, xmdi
+from motiond.formats import FormatError, Motion, RobotModel, hrdf, npz, sdf, seq, skel, webots_motion, xmdi
 from motiond.formats.io import Source
 
 if TYPE_CHECKING:
@@ -37,10 +37,13 @@ class Reader:
     most_bytes : int
         The memory that reading may take besides twenty times the file: for the parser, and for what a few
         words of the format can stand for.
+    binary : bool
+        Whether its files have no lines that a refusal could name.
     """
 
     format: Format[Any]
     most_bytes: int = 2_000_000
+    binary: bool = False
 
     @property
     def name(self) -> str:
@@ -70,7 +73,7 @@ class Reader:
         try:
             found = self.format.load(data, source)
         except FormatError as error:
-            _check_refusal(error, data, source)
+            _check_refusal(error, data, source, binary=self.binary)
         else:
             _check_result(found)
 
@@ -85,14 +88,16 @@ READERS = {
         Reader(webots_motion),
         # Two key frames may stand for ten million positions.
         Reader(xmdi, most_bytes=350_000_000),
+        # A few bytes may be packed zeros.
+        Reader(npz, most_bytes=150_000_000, binary=True),
     )
 }
 
 
-def _check_refusal(error: FormatError, data: bytes, source: Source) -> None:
+def _check_refusal(error: FormatError, data: bytes, source: Source, *, binary: bool) -> None:
     assert error.problems
     lines = len(data.splitlines()) + 1
-    first_line = 0 if _NOTHING.fullmatch(data) else 1
+    first_line = 0 if binary or _NOTHING.fullmatch(data) else 1
     for problem in error.problems:
         assert problem.problem, problem
         assert problem.file.startswith(str(FILES)), problem

@@ -45,3 +45,10 @@ def first_tag(head: bytes) -> bytes:
     """Return the name of the element that a file begins with, or b'' where it begins with anything else."""
     found = _FIRST_TAG.match(_NOT_AN_ELEMENT.sub(b"", head))
     return found[1] if found else b""
+
+
+def first_member(data: bytes) -> bytes:
+    """Return the name of a ZIP archive's first member, or b'' where it begins with none."""
+    if not data.startswith(b"PK\x03\x04"):
+        return b""
+    return data[30 : 30 + int.from_bytes(data[26:28], "little")]

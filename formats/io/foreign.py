@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from motiond.text import quoted
 
-from .beginning import beginning, first_tag
+from .beginning import beginning, first_member, first_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ class Foreign(NamedTuple):
 
 ROBOT_FORMATS, MOTION_FORMATS = (
     "robots are read from HRDF, SKEL and SDFormat",
-    "motions are read from .seq and XMDI",
+    "motions of that kind are not read",
 )
 
 HEBI_CONFIG = Foreign(
@@ -51,6 +51,8 @@ _ARCHIVES = {
     b"\xfd7zXZ\0": ("xz", "xz -d"),
     b"\x28\xb5\x2f\xfd": ("Zstandard", "zstd -d"),
 }
+# Of files that are read, and are no text.
+_BINARY = (b"\x93NUMPY",)
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _LINE_END = re.compile(rb"\r\n?")
 _OF_PAGES = {b"html", b"head", b"title", b"body", b"meta", b"center", b"h1", b"pre"}
@@ -80,7 +82,6 @@ _BEGINNINGS = (
         MOTION_FORMATS,
         f"read it and {_WRITE_SEQ}",
     ),
-    (rb"\x93NUMPY", "is an array of NumPy", MOTION_FORMATS, f"load it and {_WRITE_SEQ}"),
 )
 _ROOTS = {
     b"mujoco": ("is MJCF", ROBOT_FORMATS, "convert it: `mjcf2sdf arm.xml arm.sdf`"),
@@ -137,6 +138,8 @@ def foreign_format(data: bytes) -> Foreign | None:
 
     It goes by looks: ask it of files only that no reader could read.
     """
+    if data.startswith(_BINARY) or first_member(data).endswith(b".npy"):
+        return None
     if found := _archive(data):
         return found
     text = _LINE_END.sub(b"\n", beginning(data, _HEAD_BYTES))

@@ -87,11 +87,11 @@ def test_a_file_that_nothing_reads_is_refused_with_the_reason() -> None:
         assert str(caught.value) == f"{name}: {problem}; give the right file"
     with pytest.raises(FormatError) as caught:
         load_motions("tea.txt")
-    assert str(caught.value) == (
-        "tea.txt: no motion format fits; seq: not its suffix nor content; "
-        "webots_motion: not its suffix nor content; xmdi: not its suffix nor content; "
-        "name it .seq or .motion or .xmdi if it is one"
-    )
+    nor = "; ".join(f"{name}: not its suffix nor content" for name in registry.MOTIONS.names)
+    suffixes = " or ".join(suffix for one in registry.MOTIONS.formats() for suffix in one.SUFFIXES)
+    assert str(caught.value) == f"tea.txt: no motion format fits; {nor}; name it {suffixes} if it is one"
+    assert nor.startswith("seq: not its suffix nor content; ")
+    assert suffixes.startswith(".seq or ")
 
 
 URDF = '<?xml version="1.0"?>\n<!-- <sdf> -->\n<robot name="arm">\n  <link name="base"/>\n</robot>\n'
@@ -105,7 +105,7 @@ POSES: dict[str, object] = {
 }
 READ_ROBOTS, READ_MOTIONS = (
     "robots are read from HRDF, SKEL and SDFormat",
-    "motions are read from .seq and XMDI",
+    "motions of that kind are not read",
 )
 IS_URDF = f"is URDF; {READ_ROBOTS}; convert it: `gz sdf -p IN.urdf > OUT.sdf`"
 IS_CSV = (
