@@ -12,7 +12,7 @@ import typer
 from .output import DONE, FAILED, AsJson, ConfigFile, Force, config_of, print_json, report
 
 if TYPE_CHECKING:
-    from motiond.formats import Motion
+    from motiond.formats import Motion, RobotModel
 
     from ..tools.check import Finding
 
@@ -128,7 +128,7 @@ def _print_findings(findings: "list[Finding]") -> None:
             typer.echo(f"{finding.robot}: {line}")
 
 
-SourceFile = Annotated[Path, typer.Argument(metavar="IN", help="A motion file.")]
+SourceFile = Annotated[Path, typer.Argument(metavar="IN", help="A motion or a robot description.")]
 TargetFile = Annotated[
     Path, typer.Argument(metavar="OUT", help="The file to write; its suffix names the format.")
 ]
@@ -168,9 +168,11 @@ AllowShort = Annotated[
 
 @app.command()
 def convert(
+    context: typer.Context,
     source: SourceFile,
     target: TargetFile,
     *,
+    name: RobotOfFile = None,
     motion: MotionOfFile = None,
     joints: KeptJoints = None,
     rename: Renamed = None,
@@ -187,17 +189,18 @@ def convert(
     allow_short: AllowShort = False,
     force: Force = False,
 ) -> None:
-    """Convert a motion file.
+    """Convert a motion file or a robot description.
 
     Nothing is lost that --drop does not name.
     """
     from rich.console import Console
 
     from ..tools.batch import progress_if_slow
-    from ..tools.convert import Conversion, convert_file
+    from ..tools.convert import Conversion, convert_file, convert_robot, holds_robot
 
     wanted = Conversion(
         motion=motion,
+        robot=name,
         joint_names=_names(joint_names),
         joints=_names(joints),
         renamed=_pairs(rename or ()),
@@ -213,8 +216,25 @@ def convert(
         overwrite=force,
     )
     with _hints_for_options(), progress_if_slow(Console(stderr=True), f"converting {source.name}", None):
-        written = convert_file(source, target, wanted)
-    _report_written(target, written)
+        if holds_robot(source):
+            _refuse_others(context, "a motion", {*_OF_ALL, "name"})
+            _report_robot(target, *convert_robot(source, target, wanted))
+        else:
+            _refuse_others(context, "a robot", {*context.params} - {"name"})
+            _report_written(target, convert_file(source, target, wanted))
+
+
+# The options of `convert` that are for whatever is converted.
+_OF_ALL = ("written_as", "drop", "force")
+
+
+def _refuse_others(context: typer.Context, kind: str, taken: set[str]) -> None:
+    """Refuse options of the command line that are for another kind of content."""
+    for one in context.command.params:
+        source = context.get_parameter_source(one.name or "")
+        is_given = source is not None and source.name == "COMMANDLINE"
+        if is_given and one.param_type_name == "option" and one.name not in taken:
+            raise typer.BadParameter(f"it is for {kind}; remove it", param_hint=one.opts[0])
 
 
 @contextmanager
@@ -232,6 +252,15 @@ def _hints_for_options() -> Iterator[None]:
                 for one in error.problems
             ]
         ) from error
+
+
+def _report_robot(target: Path, written: "RobotModel", warnings: Iterable[str]) -> None:
+    from motiond.text import printable
+
+    for warning in warnings:
+        report(f"warning: {warning}", DONE)
+    parts = f"{sum(bool(joint.coordinates) for joint in written.joints)} joints, {len(written.links)} links"
+    typer.echo(f"{printable(str(target))}: {written.name}; {parts}")
 
 
 def _report_written(target: Path, written: "Motion") -> None:

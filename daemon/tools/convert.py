@@ -1,4 +1,4 @@
-"""From one motion file to another: joints picked and renamed, frames at another rate, another format.
+"""From one file to another: a robot, or a motion with joints picked and renamed, at another rate.
 
 A file is written whole or not at all, and only what was named is lost.
 
@@ -16,20 +16,24 @@ from motiond.formats import (
     NothingToDropError,
     Problem,
     ReadOptions,
+    Source,
     dump_motion,
+    dump_robot,
     load_motion,
+    load_robot,
     name_joints,
     rename,
     select,
     without,
 )
+from motiond.formats.registry import MOTIONS, ROBOTS, SHARED_SUFFIXES
 from motiond.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from motiond.formats import Interpolation, Motion
+    from motiond.formats import Interpolation, Motion, RobotModel
 
 KEY_FRAMED = "xmdi"
 """The format of motions that are key frames."""
@@ -43,9 +47,10 @@ class ConversionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What becomes of a motion between one file and another; None and empty leave it as it is."""
+    """What becomes of a motion or a robot between one file and another; None and empty leave it as it is."""
 
     motion: str | None = None  # which one, where the file holds several
+    robot: str | None = None  # which one, where the file holds several
     joint_names: Sequence[str] = ()  # for a motion that has none
     joints: Sequence[str] = ()  # to keep, by their names in the file
     renamed: Mapping[str, str] = field(default_factory=dict)  # old name to new
@@ -95,6 +100,30 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
         _write(motion, target, wanted, [name for name in others if name not in error.names])
         return replace(motion, warnings=(*motion.warnings, *str(error).splitlines()))
     return motion
+
+
+def holds_robot(source: Path) -> bool:
+    """Whether a file is a robot's description, by its suffix or else by how it looks."""
+    suffix = source.suffix.lower()
+    if suffix not in SHARED_SUFFIXES and suffix in (*ROBOTS.suffixes, *MOTIONS.suffixes):
+        return suffix in ROBOTS.suffixes
+    file = Source(source)
+    return ROBOTS.fitting(file.read(MOTIONS.size), file) is not None
+
+
+def convert_robot(source: Path, target: Path, wanted: Conversion) -> tuple[RobotModel, tuple[str, ...]]:
+    """Read a robot, write it, and give it with what is odd about either; of `wanted`, what is said of robots.
+
+    Raises `FormatError` if the file cannot be read or is there already, or something would be lost.
+    """
+    refuse_overwriting(target, forced=wanted.overwrite)
+    model = load_robot(source, wanted.robot)
+    try:
+        lines = dump_robot(model, target, wanted.format, drop=wanted.drop)
+    except NothingToDropError as error:
+        drop = [name for name in wanted.drop if name not in error.names]
+        lines = (*str(error).splitlines(), *dump_robot(model, target, wanted.format, drop=drop))
+    return model, (*model.warnings, *lines)
 
 
 def _refuse_short(source: Path, motion: Motion) -> None:

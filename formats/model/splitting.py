@@ -78,13 +78,28 @@ def split(model: RobotModel, kept: Collection[JointType]) -> Split:
     """
     tree = _on_links(model)
     splitter = _Splitter(tree, frozenset({"fixed", "revolute", "continuous", "prismatic", *kept}))
-    joints = [one for joint in tree.joints for one in splitter.split(joint)]
+    joints = _with_direct_mimics([one for joint in tree.joints for one in splitter.split(joint)])
     links = (*tree.links, *(Link(name) for name in splitter.added))
     return Split(
         replace(tree, joints=tuple(joints), links=links),
         frozenset(splitter.between),
         tuple(splitter.renamed),
     )
+
+
+def _with_direct_mimics(joints: list[Joint]) -> list[Joint]:
+    """Return joints that follow those that follow nothing: not every program looks further."""
+    mimics = {joint.name: joint.mimic for joint in joints if joint.mimic}
+
+    def direct(mimic: Mimic) -> Mimic:
+        passed = set()
+        while (before := mimics.get(mimic.of)) and mimic.of not in passed:
+            passed.add(mimic.of)
+            offset = mimic.multiplier * before.offset + mimic.offset
+            mimic = Mimic(before.of, mimic.multiplier * before.multiplier, offset)
+        return mimic
+
+    return [replace(joint, mimic=direct(joint.mimic)) if joint.mimic else joint for joint in joints]
 
 
 def without_joints(model: RobotModel, names: Collection[str]) -> RobotModel:

@@ -49,7 +49,7 @@ def dump(model: RobotModel, path: Path, *, drop: Collection[str] = ()) -> tuple[
     found = prepared(model, path, TARGET, drop)
     ready, new = _with_own_names(_without_free_joints(with_least_masses(found.model)))
     write_xml(path, lambda: _document(ready, path))
-    reason = "names of links, joints and frames are unique, without '::', and some are reserved"
+    reason = "links, joints and frames need names of their own, without '::', and some are reserved"
     warnings = [line for kind, names in new.items() for line in renamed(path, kind, names.items(), reason)]
     return (*warnings_of(path, found), *warnings, *_coordinates(found.model, path))
 
@@ -104,7 +104,7 @@ def _coordinates(model: RobotModel, path: Path) -> tuple[str, ...]:
     names = [
         (coordinate.name, f"{joint.name}_{suffix}")
         for joint in model.joints
-        if len(joint.coordinates) > 1
+        if joint.type in {"ball", "universal", "revolute2"}
         for suffix, coordinate in zip("xyz" if joint.type == "ball" else "12", joint.coordinates, strict=True)
         if coordinate.name != f"{joint.name}_{suffix}"
     ]

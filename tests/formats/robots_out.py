@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, TypeAlias
 
 import mujoco
@@ -43,7 +44,9 @@ def seen_by_motiond(path: Path, values: Values) -> Places:
 
 
 def seen_by_yourdfpy(path: Path, values: Values) -> Places:
-    robot = yourdfpy.URDF.load(str(path), load_meshes=False, load_collision_meshes=False)
+    # It counts a floating joint as one number when it looks up what another joint follows.
+    held = path.read_text().replace('type="floating"', 'type="fixed"').encode()
+    robot = yourdfpy.URDF.load(io.BytesIO(held), load_meshes=False, load_collision_meshes=False)
     robot.update_cfg({name: values[name] for name in robot.actuated_joint_names})
     return {name: robot.get_transform(name, robot.base_link) for name in robot.link_map}
 

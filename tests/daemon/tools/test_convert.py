@@ -283,3 +283,87 @@ def test_what_cannot_be_done_is_refused(
     monkeypatch.chdir(tmp_path)
     assert run_here(capsys, "convert", *arguments) == (2, "", message + "\n")
     assert list(tmp_path.iterdir()) == []
+
+
+ARM = FILES.parents[1] / "config" / "robots" / "six_axis.hrdf"
+SHOP = FILES / "good" / "workshop.skel"
+
+
+def test_a_robot_is_written_in_the_format_that_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "arm.urdf"
+    assert run_here(capsys, "convert", ARM, out) == (0, f"{out}: six_axis; 6 joints, 18 links\n", "")
+    assert out.read_text().splitlines()[1] == '<robot name="six_axis">'
+    assert run_here(capsys, "convert", ARM, tmp_path / "arm.xml", "--format", "mjcf")[0] == 0
+    assert "<mujoco" in (tmp_path / "arm.xml").read_text()
+
+
+def test_a_robot_is_known_by_its_content_where_the_suffix_says_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "arm.txt").write_bytes(ARM.read_bytes())
+    out = tmp_path / "arm.mjcf"
+    assert run_here(capsys, "convert", tmp_path / "arm.txt", out) == (
+        0,
+        f"{out}: arm; 6 joints, 18 links\n",
+        "",
+    )
+
+
+def test_what_a_robot_would_lose_is_dropped_by_name_and_renaming_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "arm.sdf"
+    refusal = (
+        f"{out}: initial values would be lost; 'wrist_1' has them, and SDFormat has no initial positions "
+        "and velocities; to lose it, add --drop 'initial'\n"
+    )
+    assert run_here(capsys, "convert", SHOP, out, "--name", "arm") == (2, "", refusal)
+    assert not out.exists()
+    code, said, warned = run_here(
+        capsys, "convert", SHOP, out, "--name", "arm", "--drop", "initial", "--drop", "plane"
+    )
+    assert (code, said) == (0, f"{out}: arm; 3 joints, 3 links\n")
+    assert warned.splitlines()[-2:] == [
+        f"warning: {out}: there is no 'plane' to drop; the robot holds initial, root, springs",
+        f"warning: {out}: written is coordinate 'wrist_turn' as 'wrist_2'; SDFormat names joints alone",
+    ]
+    assert f"warning: {SHOP}:65: <axis2> of universal joint 'wrist' has length 2" in warned
+
+
+@pytest.mark.parametrize(
+    "options", [("--rate", "50"), ("--exact",), ("--precision", "3"), ("--allow-short",)]
+)
+def test_a_robot_takes_no_options_of_motions(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    out = tmp_path / "arm.urdf"
+    refusal = (
+        f"motiond: invalid value for {options[0]}: it is for a motion; remove it; see `motiond --help`\n"
+    )
+    assert run_here(capsys, "convert", ARM, out, *options) == (2, "", refusal)
+    assert not out.exists()
+
+
+def test_a_motion_takes_no_name_of_a_robot_and_no_format_of_one(
+    capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
+) -> None:
+    refusal = "motiond: invalid value for --name: it is for a robot; remove it; see `motiond --help`\n"
+    assert run_here(capsys, "convert", walk, tmp_path / "a.seq", "--name", "a") == (2, "", refusal)
+    code, _, refused = run_here(capsys, "convert", walk, tmp_path / "a.urdf")
+    assert code == 2
+    assert refused.startswith(
+        f"{tmp_path / 'a.urdf'}: its suffix '.urdf' names no motion format; written are "
+    )
+
+
+def test_a_robot_that_is_there_is_replaced_only_with_force(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "arm.urdf"
+    out.write_text("mine")
+    refusal = f"{out}: exists already; it would be overwritten; name another file, or --force it\n"
+    assert run_here(capsys, "convert", ARM, out) == (2, "", refusal)
+    assert out.read_text() == "mine"
+    assert run_here(capsys, "convert", ARM, out, "--force")[0] == 0
