@@ -11,7 +11,7 @@ from motiond.formats.registry import MOTIONS, ROBOTS
 
 TESTS = Path(__file__).parent
 PAGES = TESTS.parents[1] / "docs" / "formats"
-FORMATS = {format_.NAME for kind in (ROBOTS, MOTIONS) for format_ in kind.formats()}
+FORMATS = {format_.NAME for kind in (ROBOTS, MOTIONS) for format_ in kind.formats()} | {"mjcf"}
 CLAUSES = "\n## The specification's clauses and their tests\n"
 NAMED = re.compile(r"`[\w.:]*?(test_\w+)`")
 
