@@ -136,6 +136,8 @@ MOTIONS: Kind[Motion] = Kind(
         "webots_motion": Entry("motiond.formats.webots_motion", (".motion",)),
         "xmdi": Entry("motiond.formats.xmdi", (".xmdi",)),
         "npz": Entry("motiond.formats.npz", (".npz", ".npy"), has_units=False),
+        # A table is known by its looks alone, and so comes last.
+        "csv": Entry("motiond.formats.csv", (".csv", ".tsv", ".pos", ".mot", ".sto"), has_units=False),
     },
     MOTION_SIZE,
 )

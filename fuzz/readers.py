@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats import FormatError, Motion, RobotModel, hrdf, npz, sdf, seq, skel, webots_motion, xmdi
+from motiond.formats import (
+    FormatError,
+    Motion,
+    RobotModel,
+    csv,
+    hrdf,
+    npz,
+    sdf,
+    seq,
+    skel,
+    webots_motion,
+    xmdi,
+)
 from motiond.formats.io import Source
 
 if TYPE_CHECKING:
@@ -90,6 +102,7 @@ READERS = {
         Reader(xmdi, most_bytes=350_000_000),
         # A few bytes may be packed zeros.
         Reader(npz, most_bytes=150_000_000, binary=True),
+        Reader(csv),
     )
 }
 

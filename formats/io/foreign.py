@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from motiond.text import quoted
-
 from .beginning import beginning, first_member, first_tag
 
 if TYPE_CHECKING:
@@ -114,22 +112,7 @@ _KEYED = (
         _WRITE_SEQ,
     ),
 )
-_SEPARATORS = (b";", b"\t", b",", None)
-_TIME = re.compile(
-    rb"""["'\s]*((?:\S*[_. ])?(?:time|t|timestamp|stamp|secs?|seconds)(?:[\s_:([].*?)?)["'\s]*""",
-    re.IGNORECASE,
-)
-_DEGREES = re.compile(rb"(?<![a-z])deg(?:rees?)?(?![a-z])|inDegrees\s*=\s*yes|\xc2\xb0", re.IGNORECASE)
-_NUMBER = re.compile(rb"""["']?[-+]?(?:(?:\d+[.,]?\d*|[.,]\d+)(?:e[-+]?\d+)?|nan|inf)["']?""", re.IGNORECASE)
-_CSV_COMMENT = (b"#", b"%", b"//")
-# How lines of YAML and XML begin.
-_STRUCTURE = re.compile(rb"\s*(?:[\[{<]|-\s|---|[^,;\t]*:(?:\Z|\s+(?:[^,;\t]*\Z|[\[{|>])))")
-_LONGEST_KEY = 200
-# Titles and units may stand before the rows.
-_MOST_LINES = 60
-_LONGEST_NUMBER = 64
-_LONGEST_TITLE = 100
-# A licence may come first, or a header of thousands of columns.
+# A licence may come first.
 _HEAD_BYTES = 1 << 20
 
 
@@ -227,55 +210,6 @@ def _pose_seq(head: bytes) -> Foreign | None:
     return Foreign("is a PoseSeq, the key poses of Choreonoid's editor", MOTION_FORMATS, hint)
 
 
-def _csv(head: bytes) -> Foreign | None:
-    if head.startswith(b"#WEBOTS_MOTION,"):
-        return None
-    lines = [
-        line for line in head.split(b"\n") if line.strip() and not line.lstrip().startswith(_CSV_COMMENT)
-    ]
-    tables = (_table(lines[:_MOST_LINES], separator) for separator in _SEPARATORS)
-    table = next(filter(None, tables), None)
-    if table is None:
-        return None
-    columns = len(table[-1])
-    titles = (cell for cells in table[:-1] if len(cells) == columns for cell in cells)
-    short = (title for title in titles if len(title) < _LONGEST_TITLE)
-    time = next(filter(None, map(_TIME.fullmatch, short)), None)
-    what = "is CSV, a table"
-    if time:
-        what += f", with times in its column {quoted(time[1].decode(errors='replace'))}"
-    if any(map(_DEGREES.search, lines[: len(table)])):
-        what += ", in degrees"
-    return Foreign(what, MOTION_FORMATS, _WRITE_SEQ)
-
-
-def _table(lines: list[bytes], separator: bytes | None) -> list[list[bytes]] | None:
-    """Return the cells of a table's lines down to its first rows; None where it is none.
-
-    Two of them have as many columns and the second has numbers; what stands before them is text. Without a
-    separator, both are numbers side by side; a single column takes a third line.
-    """
-    table: list[list[bytes]] = []
-    columns = rows = 0
-    for line in lines:
-        if _STRUCTURE.match(line[:_LONGEST_KEY]):
-            return None
-        cells = line.split(separator)
-        numbers = sum(map(_is_number, cells))
-        alike = len(cells) == columns
-        rows = (rows if alike else 0) + 1 if separator or numbers == len(cells) else 0
-        table.append(cells)
-        if rows > 1 and numbers and (columns > 1 or (not separator and len(table) > 2)):
-            return table
-        columns = len(cells)
-    return None
-
-
-def _is_number(cell: bytes) -> bool:
-    found = len(cell) < _LONGEST_NUMBER and _NUMBER.fullmatch(cell.strip())
-    return bool(found)
-
-
 _KNOWN: tuple[Callable[[bytes], Foreign | None], ...] = (
     lfs_pointer,
     _beginning,
@@ -286,5 +220,4 @@ _KNOWN: tuple[Callable[[bytes], Foreign | None], ...] = (
     _old_skel,
     _keyed,
     _pose_seq,
-    _csv,
 )

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from .rows import BETWEEN_BRACKETS, CHUNK_BYTES, IN_ROWS, as_json, length_of
+from ..io.numbers import IN_NUMBERS, as_json, read_numbers
+from .rows import CHUNK_BYTES, IN_ROWS, length_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -233,7 +232,7 @@ def _plain(chunk: bytes) -> bytes:
 
 def _in_brackets(rows: bytes, shape: bytes, between: bytes) -> tuple[bytes, int]:
     """Return rows in brackets, with a sign between them, as JSON, and their number; each has the shape."""
-    shapes = rows.translate(None, BETWEEN_BRACKETS + b"\n")
+    shapes = rows.translate(None, IN_NUMBERS + b"\n")
     count, rest = divmod(len(shapes) + 1, len(shape) + 1)
     if rest or shapes != between.join([shape] * count):
         raise NotRows
@@ -259,7 +258,7 @@ def _in_dashes(plain: bytes, indent: bytes, layout: Layout) -> tuple[bytes, int]
         marked = marked.replace(pose, b"\n" + _POSE)
     wanted = layout.in_dashes_and_brackets if mixed else layout.in_dashes
     marked = marked.replace(item, b"\n" + _ITEM)
-    shapes = marked.translate(None, BETWEEN_BRACKETS + b"\n")
+    shapes = marked.translate(None, IN_NUMBERS + b"\n")
     count, rest = divmod(len(shapes), len(wanted))
     if rest or shapes != wanted * count or _has_empty_dash(marked):
         raise NotRows
@@ -307,11 +306,7 @@ def _dash_at(column: int) -> bytes:
 
 
 def _numbers(json: bytes, rows: int, width: int, parser: simdjson.Parser) -> Floats:
-    try:
-        numbers = cast("simdjson.Array", parser.parse(json)).as_buffer(of_type="d")
-    except (ValueError, TypeError, RuntimeError) as error:
-        raise NotRows from error
-    array: Floats = np.frombuffer(numbers, np.float64)
-    if array.size != rows * width:  # `[ ]` looks like `[ 1 ]`
+    array = read_numbers(json, parser)
+    if array is None or array.size != rows * width:  # `[ ]` looks like `[ 1 ]`
         raise NotRows
     return array.reshape(rows, width)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-import numpy as np
+from ..io.numbers import IN_NUMBERS, as_json, read_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,15 +32,7 @@ _BLOCK_START = re.compile(
     re.MULTILINE,
 )
 _ONE_ROW = re.compile(_ROW)
-# What YAML has for numbers and rows and JSON has not, each with what JSON has in its place; in this order.
-_AS_JSON = (
-    (b"+", re.compile(rb"\+(?<=[\[, \t\n]\+)(?=[0-9.])"), b""),
-    (b".", re.compile(rb"\.(?<=[\[, \t\n-]\.)(?=[0-9])"), b"0."),
-    (b".", re.compile(rb"\.(?=[\],eE \t\r\n])"), b".0"),
-    (b",", re.compile(rb",(?=[ \t\r\n]*\])"), b""),
-)
-BETWEEN_BRACKETS = b"0123456789+-.eE \t\r"
-IN_ROWS = BETWEEN_BRACKETS + b"[],\n"
+IN_ROWS = IN_NUMBERS + b"[],\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,29 +116,17 @@ def read_chunk(chunk: bytes, prefix: bytes, shape: bytes, parser: simdjson.Parse
     return _read_json(as_json(chunk), prefix, shape, parser) if array is None else array
 
 
-def as_json(rows: bytes) -> bytes:
-    """Return rows with `+1`, `.5`, `1.` and a comma behind the last number as JSON writes them."""
-    for sign, pattern, instead in _AS_JSON:
-        if sign in rows:
-            rows = pattern.sub(instead, rows)
-    return rows
-
-
 def _read_json(chunk: bytes, prefix: bytes, shape: bytes, parser: simdjson.Parser) -> Floats | None:
     rows = chunk.count(b"\n")
-    shapes = chunk.translate(None, BETWEEN_BRACKETS)
+    shapes = chunk.translate(None, IN_NUMBERS)
     # The length first, as many short rows times a long shape would take much memory.
     if len(shapes) != (len(shape) + 1) * rows or shapes != (shape + b"\n") * rows:
         return None
     json = b"[" + chunk[len(prefix) :].replace(b"\n" + prefix, b",") + b"]"
-    try:
-        numbers = cast("simdjson.Array", parser.parse(json)).as_buffer(of_type="d")
-    except (ValueError, TypeError, RuntimeError):
-        return None
-    array: Floats = np.frombuffer(numbers, np.float64)
+    array = read_numbers(json, parser)
     # An empty row has the brackets and commas of a row of one number.
     width = max(1, len(shape.translate(None, b"[]")) + 1)
-    return array.reshape(rows, width) if array.size == rows * width else None
+    return array.reshape(rows, width) if array is not None and array.size == rows * width else None
 
 
 def length_of(text: bytes) -> int:

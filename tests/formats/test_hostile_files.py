@@ -28,7 +28,7 @@ ROOTS = {
     "sdf": ('<sdf version="1.11">', "</sdf>"),
     "xmdi": ("<xmdi>", "</xmdi>"),
 }
-FORMATS = [*ROOTS, "seq", "motion"]
+FORMATS = [*ROOTS, "seq", "motion", "csv"]
 DOCTYPE = "a document type is not allowed; it could pull in other files; remove <!DOCTYPE …>"
 # Messages of libxml2 itself, which change with its version.
 NOT_WELL_FORMED = re.compile(r"this is no well-formed XML; \S[^\n]*\S")
@@ -235,10 +235,13 @@ def test_a_file_that_was_cut_short_is_refused_or_gives_its_first_rows(path: Path
         except FormatError:
             continue
         # Only files of rows can end early: a .seq after a whole row, with whole components before it.
+        # Of a table, the last number may be cut, too, which is told.
         (motion,) = found
         assert isinstance(motion, Motion)
+        cut = any("may have been cut short" in warning for warning in motion.warnings)
         for name, rows in series(motion).items():
-            assert np.array_equal(rows, series(whole[0])[name][: len(rows)])
+            kept = rows[: len(rows) - cut]
+            assert np.array_equal(kept.ravel(), series(whole[0])[name][: len(kept)].ravel())
 
 
 def series(motion: Motion) -> dict[str, Any]:

@@ -108,10 +108,6 @@ READ_ROBOTS, READ_MOTIONS = (
     "motions of that kind are not read",
 )
 IS_URDF = f"is URDF; {READ_ROBOTS}; convert it: `gz sdf -p IN.urdf > OUT.sdf`"
-IS_CSV = (
-    f"is CSV, a table; {READ_MOTIONS}; write it as .seq, in rad and m: "
-    "`dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
-)
 IS_POSE_SEQ = (
     f"is a PoseSeq, the key poses of Choreonoid's editor; {READ_MOTIONS}; "
     "generate a body motion from it in Choreonoid and save that as .seq"
@@ -123,8 +119,6 @@ IS_POSE_SEQ = (
     (URDF.replace("<robot", LICENCE + "<robot"), IS_URDF),
     (URDF.replace("  <link", MATERIALS + "  <link"), IS_URDF),
     (URDF.replace("<robot", LICENCE * 10 + "<robot"), IS_URDF),
-    (",".join(f"joint_{number}" for number in range(5_000)) + "\n0.5" + ",0.5" * 4_999 + "\n", IS_CSV),
-    (",".join(f"joint_{number}" for number in range(2_000)) + "\n0.5" + ",0.5" * 1_999 + "\n", IS_CSV),
     (json.dumps(POSES), IS_POSE_SEQ),
     (json.dumps(POSES, indent=2, sort_keys=True), IS_POSE_SEQ),
     (json.dumps(POSES, sort_keys=True), IS_POSE_SEQ),
@@ -175,11 +169,6 @@ def test_no_file_of_ours_is_taken_for_a_foreign_one() -> None:
     assert len(ours) > 20
     assert [file.name for file in ours if foreign_format(file.read_bytes())] == ["arm.cfg.yaml"]
     assert foreign_format(bytes(range(256))) is None
-
-
-@table("text")
-def test_a_text_that_is_no_table_is_not_taken_for_csv(text: str) -> None:
-    assert foreign_format(text.encode()) is None
 
 
 @pytest.mark.parametrize(

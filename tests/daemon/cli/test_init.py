@@ -461,13 +461,13 @@ def test_what_is_there_instead_of_a_description_is_named_with_a_way_on(
     Path("models").mkdir()
     Path("models", "arm.urdf").write_text(URDF)
     for name in ("walk", "wave"):
-        Path(f"{name}.csv").write_text("time,hip\n0,0.5\n")
+        Path(f"{name}.bag").write_text("#ROSBAG V2.0\n")
     answer(monkeypatch)
     code, out, err = run_here(capsys, "init", *options, *CLOSED)
     assert out.splitlines()[:3] == [
         (
-            "walk.csv and 1 more: is CSV, a table, with times in its column 'time'; motions are read from "
-            ".seq and XMDI; write it as .seq, in rad and m: "
+            "walk.bag and 1 more: is a bag of ROS; motions of that kind are not read; "
+            "read it and write it as .seq, in rad and m: "
             "`dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
         ),
         (

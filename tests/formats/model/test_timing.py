@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from motiond.formats.model.timing import frames_at
+from motiond.formats.model.timing import frames_at, unrounded
 
 
 @pytest.mark.parametrize("rate_hz", [0.5, 1.0, 24.0, 30.0, 31.25, 50.0, 120.0, 250.0, 1000.0, 1e6 / 33_367])
@@ -36,3 +36,20 @@ def test_a_single_row_has_a_rate_too() -> None:
 def test_rows_too_close_for_any_rate_keep_their_times() -> None:
     times = np.array([0.0, 5e-324])
     assert frames_at(times)[0] is times
+
+
+@pytest.mark.parametrize("rate_hz", [24.0, 25.0, 29.97, 30.0, 50.0, 60.0, 90.0, 120.0])
+def test_times_that_were_rounded_to_milliseconds_lose_the_rounding(rate_hz: float) -> None:
+    frames = np.arange(500) / rate_hz
+    found, rate = unrounded(np.round(frames, 3))
+    assert rate == rate_hz
+    assert found.tobytes() == frames.tobytes()
+
+
+def test_times_that_are_no_rounded_frames_stay() -> None:
+    for times in (np.array([0.0, 0.033, 0.07, 0.1]), np.array([0.0, 1.0, 1.5]), np.array([0.0, 0.1, 0.5])):
+        assert unrounded(times)[0] is times
+
+
+def test_a_period_of_whole_milliseconds_is_no_rounding() -> None:
+    assert unrounded(np.array([0.0, 0.033, 0.066]))[1] == 1000 / 33

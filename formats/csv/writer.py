@@ -1,0 +1,169 @@
+"""A motion to a table: a line of titles, then a row for each time, in SI with all digits."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import orjson
+
+from motiond.text import quoted
+
+from ..errors import FormatError, Problem, Problems
+from ..io.digits import ALL_DIGITS, check_digits, rounded_within
+from ..io.losses import refuse_losses
+from ..io.output import replacing
+from .header import read_header
+from .reader import COMPONENTS
+from .titles import LITERAL, Title, read_title, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
+
+    from ..arrays import Floats
+    from ..model.motion import Motion
+    from .titles import Role
+
+OPTIONS: frozenset[str] = frozenset()
+TSV = ".tsv"
+TIME = "time"
+# What other formats hold besides series.
+ASIDE = ("attributes", "servos", "unknown")
+# How many numbers are turned into text at a time; so many stay in the processor's cache.
+CHUNK_NUMBERS = 1 << 14
+# A spreadsheet takes what begins like this for a formula.
+_FORMULA = ("=", "+", "-", "@")
+_IN_SI = {"deg": "rad", "mm": "m", "cm": "m"}
+
+
+def dump(
+    motion: Motion, path: Path, *, precision: int | None = ALL_DIGITS, drop: Collection[str] = ()
+) -> None:
+    """Write a motion, as `dump_motion` does: `.tsv` with tabs, all others with commas."""
+    check_digits(precision)
+    held = [*motion.components, *(name for name in ASIDE if motion.metadata.get(name))]
+    standing = {name for name in COMPONENTS.values() if name not in drop and _can_stand(motion, name)}
+    reason = "a table has columns of joints alone, a value for each row"
+    refuse_losses(path, {name: reason for name in held if name not in standing}, drop, held)
+    parts = _parts(motion, standing)
+    separator = b"\t" if path.suffix.lower() == TSV else b","
+    titles = [TIME, *(title for part in parts for title in part.titles)]
+    line = _line(titles, separator.decode())
+    _refuse_what_cannot_stand(path, parts, line + separator.join([b"0.5"] * len(titles)))
+    with replacing(path) as out:
+        out.write(line)
+        out.writelines(_rows(motion.times, parts, precision, separator))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Columns of one kind, one for each joint."""
+
+    name: str  # the component's
+    role: Role
+    joints: Sequence[str]
+    titles: Sequence[str]
+    values: Floats  # shape (rows, joints)
+
+
+def _can_stand(motion: Motion, name: str) -> bool:
+    """Whether a component has a number for each joint in each row."""
+    values = motion.components.get(name)
+    return (
+        isinstance(values, np.ndarray)
+        and values.shape == motion.positions.shape
+        and "times" not in motion.about(name)
+    )
+
+
+def _parts(motion: Motion, standing: Collection[str]) -> list[_Part]:
+    joints = motion.joint_names or tuple(f"joint{number}" for number in range(motion.positions.shape[1]))
+    units = motion.metadata.get("units", {})
+    titles = [_title(name, units.get(name, "")) for name in joints]
+    return [
+        _Part("JointDisplacement", "position", joints, titles, motion.positions),
+        *(
+            _Part(name, role, joints, [f"{joint}.{role}" for joint in joints], motion.components[name])
+            for role, name in COMPONENTS.items()
+            if name in standing
+        ),
+    ]
+
+
+def _title(name: str, unit: str) -> str:
+    """Return the title of a joint's positions, marked where its name would be read as saying more."""
+    if read_title(name) != Title(name, name):
+        return f"{name} [{LITERAL}]"
+    return f"{name} [{_IN_SI.get(unit, unit)}]" if unit else name
+
+
+def _line(titles: Sequence[str], separator: str) -> bytes:
+    """Return the line of titles."""
+    out = io.StringIO()
+    by_need, always = (
+        csv.writer(out, delimiter=separator, lineterminator="", quoting=quoting)
+        for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+    )
+    for index, title in enumerate(titles):
+        out.write(separator if index else "")
+        (always if title.startswith(_FORMULA) else by_need).writerow([title])
+    return out.getvalue().encode("utf-8", "surrogateescape") + b"\n"
+
+
+def _refuse_what_cannot_stand(path: Path, parts: Sequence[_Part], beginning: bytes) -> None:
+    """Refuse numbers and names that would not come back from a file that begins with these two lines."""
+    problems = [
+        Problem(
+            str(path), 0, f"{part.name} holds {bad[0]} in row {row}", "numbers are finite", "fix the motion"
+        )
+        for part in parts
+        for row, bad in _not_finite(part.values)
+    ]
+    if not parts[0].joints:
+        problem, reason = "nothing is left to write", "a table has a column for each joint"
+        problems.append(Problem(str(path), 0, problem, reason, "write a motion of joints"))
+    elif wrong := _names_that_change(parts, beginning):
+        problem, reason = f"joint name {quoted(wrong[0])} cannot stand", "it would not be read back"
+        problems.append(Problem(str(path), 0, problem, reason, "rename the joint"))
+    if problems:
+        raise FormatError(problems)
+
+
+def _not_finite(values: Floats) -> Iterator[tuple[int, Floats]]:
+    """Return the number of the first row with values that are not finite, and these values."""
+    finite = np.isfinite(values).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        yield row, values[row][~np.isfinite(values[row])]
+
+
+def _names_that_change(parts: Sequence[_Part], beginning: bytes) -> list[str]:
+    """Return the joints whose titles are not read as they are meant."""
+    meant = [(name, part.role) for part in parts for name in part.joints]
+    try:
+        titles = read_header(beginning, Problems("")).titles[1:]
+    except FormatError:
+        titles = ()
+    read = [(one.name, one.role) for one in resolve([read_title(title) for title in titles])]
+    if len(read) != len(meant):
+        return [name for name, _ in meant if not name.isprintable()] or [meant[0][0]]
+    return [name for (name, role), found in zip(meant, read, strict=True) if found != (name, role)]
+
+
+def _rows(times: Floats, parts: Sequence[_Part], precision: int | None, separator: bytes) -> Iterator[bytes]:
+    """Return the lines of the rows, in pieces; times stay exact, as rounding could make two of them equal."""
+    step = max(1, CHUNK_NUMBERS // (1 + sum(len(part.joints) for part in parts)))
+    ends = [(part.values.min(axis=0), part.values.max(axis=0)) for part in parts]
+    for start in range(0, len(times), step):
+        piece = slice(start, start + step)
+        columns = [
+            rounded_within(part.values[piece], precision, *of) for part, of in zip(parts, ends, strict=True)
+        ]
+        numbers = np.column_stack([times[piece], *columns])
+        listed = orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2]
+        lines = listed.replace(b"],[", b"\n") + b"\n"
+        yield lines if separator == b"," else lines.replace(b",", separator)
