@@ -1,5 +1,6 @@
 """The subcommands for files, which need no daemon: what is in them, whether they fit, converted, drawn."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+from motiond.text import printable
 
 from .output import DONE, FAILED, AsJson, ConfigFile, Force, config_of, print_json, report
 
@@ -120,12 +123,17 @@ def _refuse_without(needed: str, options: Mapping[str, object]) -> None:
 
 
 def _print_findings(findings: "list[Finding]") -> None:
+    files = {(one.robot, one.motion, one.file) for one in findings}
+    of_name = Counter((robot, motion) for robot, motion, _ in files)
     for finding in findings:
-        where = f"{finding.robot}: {finding.motion}"
+        motion = finding.motion
+        if of_name[finding.robot, motion] > 1:
+            motion += f" ({printable(finding.file)})"
         if finding.max_speed is not None:
-            typer.echo(f"{where}: ok; {finding.duration_s:g} s, speed up to {finding.max_speed:.3g}")
+            speed = f"speed up to {finding.max_speed:.3g}"
+            typer.echo(f"{finding.robot}: {motion}: ok; {finding.duration_s:g} s, {speed}")
         for line in (*finding.problems, *(f"warning: {warning}" for warning in finding.warnings)):
-            typer.echo(f"{finding.robot}: {line}")
+            typer.echo(f"{finding.robot}: {line.replace(f'{finding.motion}: ', f'{motion}: ', 1)}")
 
 
 SourceFile = Annotated[Path, typer.Argument(metavar="IN", help="A motion or a robot description.")]

@@ -267,7 +267,14 @@ class MotionLibrary:
     def unknown(self, name: str) -> tuple[str, str, str]:
         """Return that there is no such motion, what there is, and a hint, which may be empty."""
         entries = self._entries
-        known = f"there are {listed(entries)}" if entries else "there are no motions at all"
+        playable, others = (
+            [one for one, entry in entries.items() if (entry.plan is None) == is_refused]
+            for is_refused in (False, True)
+        )
+        known = f"there are {listed(playable)}" if playable else "there are no motions at all"
+        if others:
+            known = known if playable else "there are none to play"
+            known += f" ({listed(others)} cannot be played)"
         return quoted_briefly(f"no motion '{name}'"), known, nearest(name, entries)
 
     def payload(self) -> dict[str, Any]:

@@ -237,7 +237,7 @@ def test_check_fails_on_a_motion_beyond_the_limits(
         "its velocity limit is 3 rad/s; let `on_violation: slow` slow it to 0.584 of its speed "
         "or raise `joints.elbow.limits.velocity`"
     )
-    unknown = "arm: no motion 'shrot'; there are fast, long, short; did you mean 'short'?"
+    unknown = "arm: no motion 'shrot'; there are long, short (fast cannot be played); did you mean 'short'?"
     unlimited = f"arm: warning: no acceleration limit for any joint; {UNLIMITED}"
     assert out.splitlines() == [beyond, too_fast, unlimited, unknown]
     code, out, _ = run_here(capsys, "check", "-c", rig.config, "fast", "--json")
@@ -357,6 +357,28 @@ def test_a_motion_is_checked_against_a_description_alone(
         "six_axis: nod: ok; 4 s, speed up to 10",
         "six_axis: none.seq: cannot be read; no such file; check the path",
     ]
+
+
+def test_files_that_hold_motions_of_one_name_are_told_apart(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    files = [tmp_path / folder / "dash.seq" for folder in ("a", "b", "c")]
+    for file, rate_hz in zip(files, (2, 4, 16), strict=True):
+        file.parent.mkdir()
+        write_seq(file, ramp(1.0, rows=2), ("wrist1",), rate_hz)
+    code, out, _ = run_here(capsys, "check", "--robot", CONFIG / "robots" / "six_axis.hrdf", *files)
+    assert code == 1
+    assert [line for line in out.splitlines() if ": warning: " not in line] == [
+        f"six_axis: dash ({files[0]}): ok; 0.5 s, speed up to 4.71",
+        f"six_axis: dash ({files[1]}): ok; 0.25 s, speed up to 2.36",
+        (
+            f"six_axis: dash ({files[2]}): joint 'wrist1' moves at 16 rad/s at 0.062 s (frame 1); "
+            "its velocity limit is 9.42 rad/s; "
+            "let `on_violation: slow` slow it to 0.512 of its speed or raise the model's limit"
+        ),
+    ]
+    for file, rate_hz in zip(files[:2], (2, 4), strict=True):
+        assert f"six_axis: warning: dash ({file}): {rate_hz} frames/s are few; each is a setpoint," in out
 
 
 @pytest.mark.parametrize("upper", ["1.05", "<!-- 60 deg -->1.05", "1.05<?unit rad?>", "<![CDATA[1.05]]>"])

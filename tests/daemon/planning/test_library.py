@@ -377,6 +377,13 @@ def test_an_unknown_motion_is_answered_with_those_there_are(tmp_path: Path) -> N
         "did you mean 'wave'?",
     )
     assert library_of().unknown("wafe") == ("no motion 'wafe'", "there are no motions at all", "")
+    write(tmp_path / "far.seq", 9.0)
+    assert library_of(tmp_path).unknown("wafe")[1] == "there are wave (far cannot be played)"
+    (tmp_path / "wave.seq").unlink()
+    assert library_of(tmp_path).unknown("fax")[1:] == (
+        "there are none to play (far cannot be played)",
+        "did you mean 'far'?",
+    )
 
 
 def named(folder: Path, name: bytes) -> Path:
