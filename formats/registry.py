@@ -11,8 +11,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from .errors import FormatError, Problem
-from .io.beginning import beginning
+from .io.beginning import HEAD_BYTES, beginning
 from .io.foreign import foreign_format
+from .io.regular_file import open_regular
 from .io.source import MOTION_SIZE, OTHER_SIZE, SizeBound
 from .model.motion import MotionError
 
@@ -136,6 +137,7 @@ MOTIONS: Kind[Motion] = Kind(
         "webots_motion": Entry("motiond.formats.webots_motion", (".motion",)),
         "xmdi": Entry("motiond.formats.xmdi", (".xmdi",)),
         "npz": Entry("motiond.formats.npz", (".npz", ".npy"), has_units=False),
+        "ros": Entry("motiond.formats.ros", (".yaml", ".yml")),
         # A table is known by its looks alone, and so comes last.
         "csv": Entry("motiond.formats.csv", (".csv", ".tsv", ".pos", ".mot", ".sto"), has_units=False),
     },
@@ -184,6 +186,19 @@ def _mapped(motion: Motion, map_: MotionMap) -> Motion:
         hint = "leave them out, or give joints of the map a `unit`"
         raise MotionError(f"{motion.name}: the map's units, {map_.units}, cannot apply; {reason}; {hint}")
     return replace(map_, units=None).apply(motion)
+
+
+def is_motion_file(path: Path) -> bool:
+    """Whether a file in a folder is a motion: by its suffix, and where that says little, by its content."""
+    suffix = path.suffix.lower()
+    if suffix not in MOTIONS.suffixes or suffix not in SHARED_SUFFIXES:
+        return suffix in MOTIONS.suffixes
+    try:
+        with open_regular(path) as file:
+            head = beginning(file.read(HEAD_BYTES))
+    except (OSError, ValueError):
+        return True
+    return any(format_.sniff(head) for format_ in MOTIONS.formats())
 
 
 def motion_writers() -> Iterator[MotionWriter]:

@@ -17,6 +17,7 @@ from motiond.formats import (
     csv,
     hrdf,
     npz,
+    ros,
     sdf,
     seq,
     skel,
@@ -100,6 +101,8 @@ READERS = {
         Reader(webots_motion),
         # Two key frames may stand for ten million positions.
         Reader(xmdi, most_bytes=350_000_000),
+        # Each value of YAML takes more than its text.
+        Reader(ros, most_bytes=10_000_000),
         # A few bytes may be packed zeros.
         Reader(npz, most_bytes=150_000_000, binary=True),
         Reader(csv),

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from motiond.formats import FormatError, Problem, ReadOptions, load_motions
-from motiond.formats.registry import MOTIONS
+from motiond.formats.registry import is_motion_file
 from motiond.formats.worker import MOTIONS as HOLDS_MOTIONS
 from motiond.formats.worker import READ, put, taken
 from motiond.text import printable
@@ -166,7 +166,6 @@ class Listing:
 
 def list_places(places: Iterable[Path]) -> Listing:
     """List files and folders, in their order; what is in a folder is sorted, hidden files are left out."""
-    suffixes = {suffix for kind in MOTIONS.formats() for suffix in kind.SUFFIXES}
     found = Listing()
     for place in places:
         try:
@@ -182,7 +181,7 @@ def list_places(places: Iterable[Path]) -> Listing:
             found.markers.append(marker_file(place))
             continue
         seen = [path for path in inside if not path.name.startswith(".")]
-        found.motions.extend(path for path in seen if path.suffix.lower() in suffixes)
+        found.motions.extend(path for path in seen if not path.name.endswith(SUFFIX) and is_motion_file(path))
         found.markers.extend(path for path in seen if path.name.endswith(SUFFIX))
     return found
 

@@ -105,12 +105,6 @@ _KEYED = (
         "describe its links and joints in SDFormat",
     ),
     ((rb"""^["']?families["']?\s*:""", rb"""^["']?names["']?\s*:"""), *HEBI_CONFIG),
-    (
-        (rb"""[\s{,]["']?positions["']?\s*:""", rb"""[\s{,]["']?times?_from_start["']?\s*:"""),
-        "is a joint trajectory of ROS",
-        MOTION_FORMATS,
-        _WRITE_SEQ,
-    ),
 )
 # A licence may come first.
 _HEAD_BYTES = 1 << 20

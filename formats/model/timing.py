@@ -76,3 +76,13 @@ def _step_of(times: Floats) -> float:
         if np.abs(steps - np.rint(steps)).max() < _NO_ROUNDING:
             return 10.0**-decimals
     return 0.0
+
+
+def way_points_at(times: Floats) -> tuple[Floats, float]:
+    """Return the times of way-points, and a frame rate, at which they are rows only where they lie densely.
+
+    Between way-points a motion is interpolated, also where they lie evenly: one each second is no row that
+    joints could jump to.
+    """
+    frames, rate = frames_at(times)
+    return (frames, rate) if rate >= DEFAULT_RATE_HZ else (times, DEFAULT_RATE_HZ)

@@ -182,6 +182,21 @@ def test_what_a_file_is_takes_no_longer_than_its_length(part: str) -> None:
         foreign_format(text.encode())
 
 
+def test_a_file_in_a_folder_whose_suffix_says_little_is_a_motion_by_its_content(tmp_path: Path) -> None:
+    files = {
+        "wave.seq": b"",
+        "home.yaml": b"joint_names: [a]\npoints: [{positions: [0], time_from_start: 0}]\n",
+        "body.yaml": WAVE.encode(),
+        "motiond.yaml": b"robots: {arm: {motions: [.]}}\n",
+        "empty.yml": b"",
+        "notes.txt": WAVE.encode(),
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    found = [name for name in files if registry.is_motion_file(tmp_path / name)]
+    assert found == ["wave.seq", "home.yaml", "body.yaml"]
+
+
 def test_a_motion_that_is_not_there_gets_the_nearest_name() -> None:
     Path("wave.seq").write_text(WAVE)
     assert load_motion("wave.seq", "wave").name == "wave"

@@ -15,7 +15,7 @@ import typer
 
 from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
 from motiond.formats.io import foreign_format, open_regular
-from motiond.formats.registry import MOTIONS, ROBOTS
+from motiond.formats.registry import ROBOTS, is_motion_file
 from motiond.text import printable
 
 from ...config.secrets import has_password
@@ -98,9 +98,7 @@ class Folder(NamedTuple):
 
 def look_into(folder: Path) -> Folder:
     """Return what is in a folder; hidden files are left out."""
-    of_robots, of_motions = (
-        {suffix for one in kind.formats() for suffix in one.SUFFIXES} for kind in (ROBOTS, MOTIONS)
-    )
+    of_robots = {suffix for one in ROBOTS.formats() for suffix in one.SUFFIXES}
     files = [
         file
         for depth in range(DEEPEST + 1)
@@ -108,7 +106,7 @@ def look_into(folder: Path) -> Folder:
         if not any(part.startswith(".") or part != printable(part) for part in file.relative_to(folder).parts)
     ]
     models = [file for file in files if file.suffix.lower() in of_robots]
-    motions = [*dict.fromkeys(file.parent for file in files if file.suffix.lower() in of_motions)]
+    motions = [*dict.fromkeys(file.parent for file in files if is_motion_file(file))]
     foreign: dict[Foreign, list[Path]] = {}
     by_content: list[Path] = []
     others = (file for file in files if FOREIGN_SUFFIX.fullmatch(file.suffix))
