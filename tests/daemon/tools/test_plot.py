@@ -321,6 +321,7 @@ def fonts(monkeypatch: pytest.MonkeyPatch) -> list[FontEntry]:
     """Return the list of installed fonts, which are matplotlib's own here, whatever the machine has."""
     own = [font for font in fontManager.ttflist if "mpl-data" in font.fname]
     monkeypatch.setattr(fontManager, "ttflist", own)
+    monkeypatch.setattr("matplotlib.font_manager.findSystemFonts", list)
     return own
 
 
@@ -355,11 +356,9 @@ def test_letters_of_no_installed_font_become_numbers_in_a_png(
     assert caplog.messages == [f"{said}; numbers stand for them; {hint}"]
 
 
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("suffix", [".svg", ".png"])
-def test_an_installed_font_that_has_the_letters_is_used(
-    suffix: str, tmp_path: Path, fonts: list[FontEntry], caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.fixture
+def made_up(tmp_path: Path) -> str:
+    """Return a font of one weight, with the letters of these names."""
     builder = FontBuilder(1000)
     letters = sorted({*"手右肩持つ"})
     names = [".notdef", *(f"u{ord(letter):X}" for letter in letters)]
@@ -374,10 +373,18 @@ def test_an_installed_font_that_has_the_letters_is_used(
     builder.setupHorizontalMetrics(dict.fromkeys(names, (800, 0)))
     builder.setupHorizontalHeader(ascent=800, descent=-200)
     builder.setupNameTable({"familyName": "Made Up", "styleName": "Regular", "psName": "MadeUp"})
-    builder.setupOS2()
+    builder.setupOS2(usWeightClass=500)
     builder.setupPost()
     builder.save(tmp_path / "made.ttf")
-    fonts.append(FontEntry(fname=str(tmp_path / "made.ttf"), name="Made Up"))
+    return str(tmp_path / "made.ttf")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("suffix", [".svg", ".png"])
+def test_an_installed_font_that_has_the_letters_is_used(
+    suffix: str, tmp_path: Path, made_up: str, fonts: list[FontEntry], caplog: pytest.LogCaptureFixture
+) -> None:
+    fonts.append(FontEntry(fname=made_up, name="Made Up", weight=500))
     plot_motion(HAND, tmp_path / f"hand{suffix}", HOLD)
     assert caplog.messages == []
     if suffix == ".svg":
@@ -385,3 +392,16 @@ def test_an_installed_font_that_has_the_letters_is_used(
         assert "<text" not in svg
         assert "右肩 in rad or m" in TEXT.findall(svg)
         assert "MadeUp" in svg
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_font_that_was_installed_since_matplotlib_has_listed_them_is_used(
+    tmp_path: Path, made_up: str, fonts: list[FontEntry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fonts
+    (tmp_path / "broken.ttf").write_text("no font")
+    installed = [str(tmp_path / "broken.ttf"), made_up]
+    monkeypatch.setattr("matplotlib.font_manager.findSystemFonts", lambda: installed)
+    texts, paths = written(HAND, tmp_path / "hand.svg")
+    assert texts == []
+    assert "右肩 in rad or m" in paths
