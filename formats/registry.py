@@ -180,11 +180,9 @@ def _mapped(motion: Motion, map_: MotionMap) -> Motion:
     if map_.units is None or entry is None or not entry.has_units:
         return map_.apply(motion)
     if map_.must_fit:
-        reason = (
-            f"`units` are those of columns without, and numbers in {motion.metadata['format']} have theirs"
-        )
-        hint = "leave them out, or give joints of the map a `unit`"
-        raise MotionError(f"{motion.name}: the map's units, {map_.units}, cannot apply; {reason}; {hint}")
+        reason = f"numbers in {motion.metadata['format']} are in rad and m, or in what the file states"
+        hint = "leave them out, or give joints of a motion map their `unit`"
+        raise MotionError(f"{motion.name}: units cannot be {map_.units}; {reason}; {hint}")
     return replace(map_, units=None).apply(motion)
 
 

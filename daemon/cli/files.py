@@ -15,7 +15,7 @@ from motiond.text import printable
 from .output import DONE, FAILED, AsJson, ConfigFile, Force, config_of, print_json, report
 
 if TYPE_CHECKING:
-    from motiond.formats import Motion, RobotModel
+    from motiond.formats import Motion, ReadOptions, RobotModel
 
     from ..tools.check import Finding
 
@@ -28,6 +28,20 @@ MotionOfFile = Annotated[
     str | None, typer.Option("--motion", help="Which motion of the file, where it holds several.")
 ]
 InterpolationName = Literal["hold", "linear", "cubic", "smooth"]
+MapFile = Annotated[
+    Path | None,
+    typer.Option("--map", metavar="FILE", help="A motion map: columns to joints, with signs and units."),
+]
+Unit = Literal["rad", "deg", "m", "cm", "mm"]
+Units = Annotated[
+    Unit | None, typer.Option(help="Of columns for which neither the file nor the map states one.")
+]
+FileRate = Annotated[
+    float | None, typer.Option("--file-rate", metavar="HZ", help="Rows per second of a file without times.")
+]
+Topic = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Which topic of a recording that holds several.")
+]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many processes read files at once.")]
 
 
@@ -36,6 +50,10 @@ def inspect(
     files: Annotated[list[Path], typer.Argument(help="Robot descriptions and motions.")],
     jobs: Jobs = 1,
     *,
+    map_file: MapFile = None,
+    units: Units = None,
+    file_rate: FileRate = None,
+    topic: Topic = None,
     json: AsJson = False,
 ) -> int:
     """Show what is in robot descriptions and motion files.
@@ -51,7 +69,8 @@ def inspect(
     from ..tools.describe import describe_file
     from ..tools.describe_tables import show
 
-    each = for_each_file(describe_file, files, jobs, Console(stderr=True))
+    describe = partial(describe_file, options=_reading(map_file, units, file_rate, topic))
+    each = for_each_file(describe, files, jobs, Console(stderr=True))
     found = [description for descriptions in each for description in descriptions]
     for file, descriptions in zip(files, each, strict=True):
         if not descriptions:
@@ -83,6 +102,10 @@ def check(
         str | None,
         typer.Option(metavar="A,B,…", help="With --robot: the joints of motions that carry no names."),
     ] = None,
+    map_file: MapFile = None,
+    units: Units = None,
+    file_rate: FileRate = None,
+    topic: Topic = None,
     jobs: Jobs = 1,
     json: AsJson = False,
 ) -> int:
@@ -97,14 +120,16 @@ def check(
     from ..tools.check import Against, check_files, check_motions, nothing_to_check
 
     if robot is None:
-        _refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
+        of_files = {"--name": name, "--motion-joints": motion_joints, "--map": map_file, "--units": units}
+        _refuse_without("--robot", of_files | {"--file-rate": file_rate, "--topic": topic})
         settings = load_settings(config_of(config))
         with progress_if_slow(Console(stderr=True), "planning", None):
             findings = check_motions(settings, motions or (), partial(typer.echo, err=True))
         for line in nothing_to_check(settings, findings):
             report(line, DONE)
     elif motions:
-        against = Against(robot, name, list(_names(motion_joints)) or None)
+        reading = _reading(map_file, units, file_rate, topic)
+        against = Against(robot, name, list(_names(motion_joints)) or None, reading)
         findings = check_files(against, [Path(one) for one in motions], jobs, Console(stderr=True))
     else:
         raise typer.BadParameter("it needs motion files; name some", param_hint="--robot")
@@ -193,6 +218,10 @@ def convert(
     exact: Exact = False,
     tolerance: Tolerance = None,
     frame_period: FramePeriod = None,
+    map_file: MapFile = None,
+    units: Units = None,
+    file_rate: FileRate = None,
+    topic: Topic = None,
     drop: Dropped = None,
     allow_short: AllowShort = False,
     force: Force = False,
@@ -219,6 +248,7 @@ def convert(
         precision=None if exact else precision,
         tolerance=tolerance,
         frame_period_s=frame_period,
+        reading=_reading(map_file, units, file_rate, topic),
         drop=drop or (),
         allow_short=allow_short,
         overwrite=force,
@@ -303,6 +333,10 @@ def plot(
         Path | None, typer.Option(metavar="FILE", help="A description whose units and limits are drawn too.")
     ] = None,
     name: RobotOfFile = None,
+    map_file: MapFile = None,
+    units: Units = None,
+    file_rate: FileRate = None,
+    topic: Topic = None,
     force: Force = False,
 ) -> None:
     """Draw each joint's positions and velocities, and markers.
@@ -325,7 +359,7 @@ def plot(
     refuse_overwriting(target, forced=force)
     with progress_if_slow(Console(stderr=True), f"drawing {file.name}", None):
         model = read_robot(robot, name) if robot else None
-        drawn = load_motion(file, motion)
+        drawn = load_motion(file, motion, options=_reading(map_file, units, file_rate, topic))
         drawing = Drawing(_names(joints), interpolation, markers_beside(file, drawn), model)
         unknown = plot_motion(drawn, target, drawing)
     if unknown:
@@ -333,6 +367,21 @@ def plot(
         where, reason = printable(str(robot)), "no limits are drawn there"
         report(f"warning: {where}: has no joint {listed}; {reason}; check the names", DONE)
     typer.echo(f"{printable(str(target))}: drawn")
+
+
+def _reading(
+    map_file: Path | None, units: Unit | None, file_rate: float | None, topic: str | None
+) -> "ReadOptions":
+    """Return how motions are to be read; what is given comes before what the map says."""
+    from motiond.formats import MotionMap, ReadOptions, load_map
+
+    map_ = load_map(map_file) if map_file else None
+    if units:
+        map_ = replace(map_ or MotionMap(), units=units)
+    try:
+        return ReadOptions(rate_hz=file_rate, topic=topic, map=map_)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--file-rate") from error
 
 
 def _names(text: str | None) -> tuple[str, ...]:

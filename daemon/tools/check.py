@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from motiond.drivers import make_driver, refuse_shared_devices
-from motiond.formats import BadText
+from motiond.formats import BadText, ReadOptions
 from motiond.formats.io import refuse_damaged
 from motiond.text import listed, printable
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from ..planning import Entry, Violation
 
 log = logging.getLogger(__name__)
+
+DEFAULTS = ReadOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Against:
     robot: Path
     name: str | None = None
     motion_joints: list[str] | None = None
+    options: ReadOptions = DEFAULTS
 
 
 def check_motions(
@@ -167,7 +170,7 @@ def _check_file(file: Path, against: Against, joint_map: JointMap) -> list[Findi
     settings = RobotSettings(model=model, driver=DriverSettings(type="sim"), motions=[file])
     # Not checked here: the joint map reports joints that stand twice, or are none.
     settings = settings.model_copy(update={"motion_joints": against.motion_joints})
-    library = MotionLibrary(joint_map, settings, math.inf)
+    library = MotionLibrary(joint_map, settings, math.inf, options=against.options)
     library.load_all()
     findings = [_finding(joint_map.robot, entry) for entry in library]
     if findings:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from motiond.formats import Interpolation, Motion, RobotModel
 
+DEFAULTS = ReadOptions()
 KEY_FRAMED = "xmdi"
 """The format of motions that are key frames."""
 
@@ -61,6 +62,7 @@ class Conversion:
     precision: int | None = 17  # all digits
     tolerance: float | None = None
     frame_period_s: float | None = None  # of XMDI, read or written
+    reading: ReadOptions = DEFAULTS  # what the file leaves open, besides key frames
     drop: Sequence[str] = ()
     allow_short: bool = False
     overwrite: bool = False
@@ -146,10 +148,10 @@ def refuse_overwriting(target: Path, *, forced: bool) -> None:
 
 
 def _read_options(source: Path, wanted: Conversion) -> ReadOptions:
-    default = ReadOptions()
-    period_s = default.frame_period_s if wanted.frame_period_s is None else wanted.frame_period_s
+    period_s = DEFAULTS.frame_period_s if wanted.frame_period_s is None else wanted.frame_period_s
+    interpolation = wanted.interpolation or DEFAULTS.interpolation
     try:
-        return ReadOptions(period_s, wanted.interpolation or default.interpolation)
+        return replace(wanted.reading, frame_period_s=period_s, interpolation=interpolation)
     except ValueError as error:
         raise ConversionError(f"{source}: {error}") from error
 

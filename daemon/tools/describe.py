@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
+from motiond.formats import FormatError, Problem, ReadOptions, Source, load_motions, load_robots
 from motiond.formats.io import HEBI_CONFIG, foreign_format
 from motiond.formats.registry import MOTIONS, ROBOTS, refuse_foreign
 from motiond.text import printable
@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 
 Description = dict[str, Any]
 
+DEFAULTS = ReadOptions()
+
 # Peaks nearer than this are the same one: differences of rounded positions are never quite alike.
 SAME = 1e-9
 
 
-def describe_file(path: Path) -> list[Description]:
+def describe_file(path: Path, options: ReadOptions = DEFAULTS) -> list[Description]:
     """Describe every robot or motion in a file; one that cannot be read is described by its problems."""
     try:
-        return [{"file": printable(str(path)), **found} for found in _described(path)]
+        return [{"file": printable(str(path)), **found} for found in _described(path, options)]
     except FormatError as error:
         problems = [
             {name: getattr(problem, name) for name in Problem.__slots__} for problem in error.problems
@@ -44,13 +46,13 @@ def describe_file(path: Path) -> list[Description]:
         return [{"file": printable(str(path)), "kind": "unreadable", "problems": problems}]
 
 
-def _described(path: Path) -> Iterator[Description]:
+def _described(path: Path, options: ReadOptions) -> Iterator[Description]:
     source = Source(path)
     data = source.read(MOTIONS.size)  # the larger one; a description beyond its own is refused below
     if ROBOTS.fitting(data, source):
         yield from map(describe_robot, load_robots(path))
     elif MOTIONS.fitting(data, source):
-        motions = load_motions(path)
+        motions = load_motions(path, options=options)
         for motion in motions:
             markers = marker_file(path, motion.name if len(motions) > 1 else None)
             yield _with_markers(describe_motion(motion), markers, motion)
@@ -135,10 +137,11 @@ def _describe_frame(frame: Frame, place: Floats) -> Description:
 
 
 def describe_motion(motion: Motion) -> Description:
-    """Return a motion's timing, and each joint's range and greatest speed and acceleration."""
+    """Return a motion's timing, what became of its columns, and each joint's range and greatest speeds."""
     names = motion.joint_names or tuple(str(number) for number in range(motion.positions.shape[1]))
     velocities, accelerations = motion.derivatives()
-    lower, upper = motion.positions.min(axis=0), motion.positions.max(axis=0)
+    lower, upper = motion.positions.min(axis=0).tolist(), motion.positions.max(axis=0).tolist()
+    map_ = motion.metadata.get("map", {"columns": [], "ignored": []})
     return {
         "kind": "motion",
         "name": motion.name,
@@ -152,13 +155,18 @@ def describe_motion(motion: Motion) -> Description:
         "joints": [
             {
                 "name": name,
-                "lower": float(lower[column]),
-                "upper": float(upper[column]),
+                "lower": lower[column],
+                "upper": upper[column],
                 **_peak("velocity", velocities[:, column], motion.times),
                 **_peak("acceleration", accelerations[:, column], motion.times),
             }
             for column, name in enumerate(names)
         ],
+        "mapped": [
+            column | {"lower": lower[number], "upper": upper[number]}
+            for number, column in enumerate(map_["columns"])
+        ],
+        "ignored": list(map_["ignored"]),
         "components": [
             {"name": name, "shape": getattr(series, "shape", None)}
             for name, series in motion.components.items()

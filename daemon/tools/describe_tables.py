@@ -8,6 +8,8 @@ import numpy as np
 import orjson
 from rich.text import Text
 
+from motiond.text import listed
+
 from .tables import Column, print_rows
 
 if TYPE_CHECKING:
@@ -69,9 +71,18 @@ def _motion_parts(motion: Description) -> Iterator[Text | _Table]:
     change = {"acceleration": "acceleration /s²", "acceleration_at_s": "at s"}
     name = "joint" if motion["named"] else "joint, by number"
     yield _table({"name": name, "lower": "lower", "upper": "upper"} | speed | change, motion["joints"])
+    mapped = {"column": "column", "unit": "in", "sign": "sign", "offset": "offset", "joint": "joint"}
+    yield _table(mapped | {"lower": "lower", "upper": "upper", "si": "in"}, _with_si(motion["mapped"]))
+    if motion["ignored"]:
+        yield Text(f"left out: {listed([str(column) for column in motion['ignored']])}")
     yield _table({"name": "other series", "shape": "shape"}, motion["components"])
     places = {"name": "marker", "frame": "frame", "time_s": "at s", "payload": "payload"}
     yield _table(places, [one | {"payload": _json(one["payload"])} for one in motion["markers"]])
+
+
+def _with_si(mapped: list[Description]) -> list[Description]:
+    """Add what the joints are in to columns whose unit is known."""
+    return [row | {"si": row["unit"] and ("m" if row["unit"].endswith("m") else "rad")} for row in mapped]
 
 
 def _table(columns: dict[str, str], rows: list[Description]) -> _Table:

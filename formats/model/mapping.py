@@ -103,8 +103,8 @@ class MotionMap:
     def apply(self, motion: Motion) -> Motion:
         """Return the motion with the joints of the map, then the columns that it leaves as they are.
 
-        `JointVelocity`, `JointAcceleration` and `JointEffort` go along; `metadata["units"]` has the unit that
-        each joint's column was in, where one is known.
+        `JointVelocity`, `JointAcceleration` and `JointEffort` go along. `metadata["units"]` has the unit that
+        each joint's column was in, where one is known, and `metadata["map"]` what became of the columns.
 
         Raises
         ------
@@ -122,26 +122,26 @@ class MotionMap:
         fitting.raise_if_any(taken)
         positions = motion.positions[:, _columns(taken)]
         positions *= _factors(taken)
-        positions += [one.offset for one in taken]
+        positions += [one.offset * IN_SI[one.unit or "rad"] for one in taken]
         return replace(
             motion,
             joint_names=tuple(one.name for one in taken if isinstance(one.name, str)),
             positions=positions,
             components=components,
-            metadata=_metadata(motion, taken),
+            metadata=_metadata(motion, labels, taken),
             warnings=(*motion.warnings, *(f"{motion.name}: {warning}" for warning in fitting.warnings)),
         )
 
 
 class _Taken(NamedTuple):
-    """A column of the mapped motion: `sign * scale * column + offset`, in SI."""
+    """A column of the mapped motion: `sign * scale * column + offset`."""
 
     name: Column
     column: int  # of the motion as it was read
     unit: Unit | None  # that the column is, or was, in
     sign: float = 1.0
-    scale: float = 1.0
-    offset: float = 0.0
+    scale: float = 1.0  # to SI, of what has not been converted
+    offset: float = 0.0  # in `unit`
 
 
 class _Fitting:
@@ -187,9 +187,8 @@ class _Fitting:
                 what = f"joint '{name}' takes column {_shown(joint)}{_place(joint)}"
                 self.warnings.append(f"{what}; so does another one; check that it is meant")
             unit = self._unit_of(name, joint)
-            in_si = IN_SI[unit] if unit else 1.0
-            scale = 1.0 if str(joint.column) in self._stated else in_si
-            yield _Taken(name, self._places[joint.column], unit, joint.sign, scale, joint.offset * in_si)
+            scale = self._scale_of(joint.column, unit)
+            yield _Taken(name, self._places[joint.column], unit, joint.sign, scale, joint.offset)
 
     def of_others(self) -> Iterator[_Taken]:
         """Yield the columns that the map neither uses nor ignores."""
@@ -205,8 +204,11 @@ class _Fitting:
                     f"column '{label}' is left over; {reason}; map it, or list it under `ignore`"
                 )
             unit = self._stated.get(str(label), self._map.units)
-            scale = 1.0 if str(label) in self._stated or not unit else IN_SI[unit]
-            yield _Taken(label, number, unit, scale=scale)
+            yield _Taken(label, number, unit, scale=self._scale_of(label, unit))
+
+    def _scale_of(self, column: Column, unit: Unit | None) -> float:
+        """Return the factor to SI; what the file states has been converted."""
+        return 1.0 if str(column) in self._stated else IN_SI[unit or "rad"]
 
     def components(self, taken: Sequence[_Taken]) -> dict[str, Any]:
         """Return the motion's other series, those of joints mapped as the positions are."""
@@ -273,13 +275,27 @@ def _factors(taken: Sequence[_Taken]) -> Floats:
     return np.array([one.sign * one.scale for one in taken])
 
 
-def _metadata(motion: Motion, taken: Sequence[_Taken]) -> dict[str, Any]:
+def _metadata(motion: Motion, labels: Sequence[Column], taken: Sequence[_Taken]) -> dict[str, Any]:
+    """Return the metadata by the new names, with each column's unit and what became of the columns."""
     names = [(motion.joint_names[one.column], str(one.name)) for one in taken] if motion.joint_names else []
     metadata = metadata_for(motion, names)
     metadata.pop("units", None)
-    labels = [str(number if isinstance(one.name, int) else one.name) for number, one in enumerate(taken)]
-    units = {label: one.unit for label, one in zip(labels, taken, strict=True) if one.unit}
-    return metadata | {"units": units} if units else metadata
+    new_labels = [str(number if isinstance(one.name, int) else one.name) for number, one in enumerate(taken)]
+    if units := {label: one.unit for label, one in zip(new_labels, taken, strict=True) if one.unit}:
+        metadata["units"] = units
+    mapped = [
+        {
+            "column": labels[one.column],
+            "unit": one.unit,
+            "sign": int(one.sign),
+            "offset": one.offset,
+            "joint": label,
+        }
+        for label, one in zip(new_labels, taken, strict=True)
+    ]
+    used = {one.column for one in taken}
+    ignored = [label for number, label in enumerate(labels) if number not in used]
+    return metadata | {"map": {"columns": mapped, "ignored": ignored}}
 
 
 def _shown(joint: MappedJoint) -> str:

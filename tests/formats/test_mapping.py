@@ -106,6 +106,6 @@ def test_units_of_columns_without_do_not_apply_to_a_format_that_has_its_own() ->
     with pytest.raises(FormatError) as caught:
         load_motion("wave.seq", options=ReadOptions(map=MotionMap(units="deg")))
     assert str(caught.value) == (
-        "wave.seq: wave: the map's units, deg, cannot apply; `units` are those of columns without, "
-        "and numbers in seq have theirs; leave them out, or give joints of the map a `unit`"
+        "wave.seq: wave: units cannot be deg; numbers in seq are in rad and m, or in what the file states; "
+        "leave them out, or give joints of a motion map their `unit`"
     )

@@ -15,6 +15,7 @@ import yaml
 
 from motiond.daemon.broker import BrokerError
 from motiond.daemon.ipc.stream_forks import StreamForks
+from motiond.formats import load_motion
 from motiond.text import echoed
 from tests.daemon.cli.program import Daemon, daemon_of, motiond
 from tests.daemon.programs import run_here
@@ -431,6 +432,34 @@ def test_a_motion_without_names_is_checked_with_those_given(capsys: pytest.Captu
     assert run_here(capsys, *slow, "wrist1,wrist1") == (1, said, "")
 
 
+def test_files_are_read_by_the_map_that_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arm = CONFIG / "robots" / "six_axis.hrdf"
+    write_seq(
+        Path("wave.seq"), 15.0 - 5.0 * np.cos(np.linspace(0.0, np.pi, 101)).reshape(-1, 1), ("J4",), 100
+    )
+    Path("arm.map.yaml").write_text("joints: {wrist1: {from: J4, sign: -1, unit: deg}}\n")
+    by_map = ("--map", "arm.map.yaml")
+    ok = "six_axis: wave: ok; 1 s, speed up to 10\n"
+    assert run_here(capsys, "check", "--robot", arm, "wave.seq", *by_map)[:2] == (
+        0,
+        f"{ok}six_axis: warning: {ANYWHERE}\n",
+    )
+    assert run_here(capsys, "convert", "wave.seq", "mapped.seq", *by_map)[0] == 0
+    written = load_motion("mapped.seq")
+    assert (written.joint_names, written.positions[-1, 0]) == (("wrist1",), -20 * np.pi / 180)
+    assert run_here(capsys, "plot", "wave.seq", "--joints", "wrist1", *by_map)[0] == 0
+    refused = (
+        "mapped.seq: mapped: there is no column 'J4' for joint 'wrist1' (arm.map.yaml:1); it has wrist1; "
+        "joints stand on the left: `J4: wrist1`\n"
+    )
+    assert run_here(capsys, "inspect", "mapped.seq", *by_map) == (1, "", refused)
+    missing = "arm.yaml: cannot be read; no such file; did you mean 'arm.map.yaml'?\n"
+    assert run_here(capsys, "inspect", "wave.seq", "--map", "arm.yaml") == (2, "", missing)
+
+
 def test_a_robot_with_a_joint_of_several_coordinates_cannot_be_checked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -454,6 +483,15 @@ SEEN = (
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        ("check --map arm.map.yaml", "invalid value for --map: it has no effect without --robot; remove it"),
+        (
+            "inspect --file-rate 0 a",
+            "invalid value for --file-rate: rate is 0 rows/s; it is above 0; correct it",
+        ),
+        (
+            "inspect --units grad a",
+            "invalid value for '--units': 'grad' is not one of 'rad', 'deg', 'm', 'cm', 'mm'",
+        ),
         ("check --name arm", "invalid value for --name: it has no effect without --robot; remove it"),
         ("check --robot a.hrdf", "invalid value for --robot: it needs motion files; name some"),
         ("play arm", "missing argument 'motion'"),

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from motiond.daemon.tools.batch import for_each_file
 from motiond.daemon.tools.describe import describe_file
+from motiond.formats import MappedJoint, MotionMap, ReadOptions, load_map
 from motiond.formats.registry import MOTIONS, ROBOTS
 from tests.daemon.programs import run_here
 from tests.daemon.rig import write_seq
@@ -24,7 +25,7 @@ from tests.waiting import PATIENCE_S
 CHECKOUT = Path(__file__).parents[3]
 CONFIG, FILES = CHECKOUT / "config", CHECKOUT / "tests" / "files"
 GOLDEN = FILES / "good" / "inspected.json"
-LISTS = {"joints", "links", "frames", "components", "markers", "problems"}
+LISTS = {"joints", "mapped", "links", "frames", "components", "markers", "problems"}
 KNOWN = ", ".join(one.NAME for kind in (ROBOTS, MOTIONS) for one in kind.formats())
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def test_a_script_gets_the_keys_and_numbers_that_it_got_before(
 def test_every_key_is_documented_and_no_other() -> None:
     page = (CHECKOUT / "docs" / "cli.md").read_text().split("\n## JSON of `inspect`\n")[1].split("\n## ")[0]
     documented = set(re.findall(r"`([\w.]+)`(?=[^|\n]*\|.*\|$)", page, re.MULTILINE))
-    described = set().union(*(keys_of(one) for one in json.loads(GOLDEN.read_text())))
+    mapped = describe_file(FILES / "good" / "two_feet.seq", ReadOptions(map=MotionMap({"a": MappedJoint(0)})))
+    described = set().union(*(keys_of(one) for one in (*json.loads(GOLDEN.read_text()), *mapped)))
     assert described == documented
 
 
@@ -62,6 +64,47 @@ def keys_of(description: Any) -> Iterable[str]:
             yield from (f"{key}.{inner}" for item in value for inner in item)
         else:
             yield key
+
+
+MAP = """\
+joints:
+  elbow: {from: J2, sign: -1, offset: 90, unit: deg}
+  slide: {from: J7, unit: mm}
+  wrist: J1
+ignore: [led, fan]
+"""
+
+
+def test_what_a_map_makes_of_columns_is_shown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = np.array([[0.0, 0.0, 100.0, 1.0], [0.5, 45.0, 200.0, 2.0]])
+    write_seq(Path("wave.seq"), rows, ("J1", "J2", "J7", "led"), 10)
+    Path("arm.map.yaml").write_text(MAP)
+    _, out, _ = run_here(capsys, "inspect", "wave.seq", "--map", "arm.map.yaml")
+    assert [line.rstrip() for line in out.splitlines()[-7:]] == [
+        " column   in    sign   offset   joint      lower    upper   in",
+        " ──────────────────────────────────────────────────────────────",
+        " J2       deg   -1         90   elbow   0.785398   1.5708   rad",
+        " J7       mm    1           0   slide        0.1      0.2   m",
+        " J1             1           0   wrist          0      0.5",
+        "",
+        "left out: led",
+    ]
+    (described,) = describe_file(Path("wave.seq"), ReadOptions(map=load_map("arm.map.yaml")))
+    assert (described["mapped"][1], described["ignored"]) == (
+        {
+            "column": "J7",
+            "unit": "mm",
+            "sign": 1,
+            "offset": 0.0,
+            "joint": "slide",
+            "lower": 0.1,
+            "upper": 0.2,
+        },
+        ["led"],
+    )
 
 
 def test_markers_are_shown_and_mistakes_in_them_are_warnings(

@@ -32,7 +32,17 @@ def test_a_joint_is_its_column_by_sign_unit_and_offset_in_the_maps_order() -> No
     mapped = map_.apply(motion_of(("J1", "led", "J2"), [0.5, 7.0, 30.0]))
     assert mapped.joint_names == ("elbow", "shoulder")
     np.testing.assert_allclose(mapped.positions, [[90 * DEG, 0], [60 * DEG, 0.5]], rtol=1e-15)
-    assert mapped.metadata == {"format": "test", "units": {"elbow": "deg"}}
+    assert mapped.metadata == {
+        "format": "test",
+        "units": {"elbow": "deg"},
+        "map": {
+            "columns": [
+                {"column": "J2", "unit": "deg", "sign": -1, "offset": 90, "joint": "elbow"},
+                {"column": "J1", "unit": None, "sign": 1, "offset": 0, "joint": "shoulder"},
+            ],
+            "ignored": ["led"],
+        },
+    }
     assert mapped.warnings == ()
 
 
@@ -86,7 +96,8 @@ def test_velocity_acceleration_and_effort_go_along_without_the_offset() -> None:
         np.testing.assert_allclose(mapped.components[name][1], [-20 * DEG, 10], rtol=1e-15)
     assert mapped.components["JointEffort"][1].tolist() == [-20, 10]
     assert mapped.components["ZMP"] is motion.components["ZMP"]
-    assert mapped.metadata == {
+    assert {**mapped.metadata, "map": None} == {
+        "map": None,
         "components": {"JointEffort": {"part_labels": ("b", "a")}},
         "servos": {"a": {"id": "1"}},
         "units": {"b": "deg"},
