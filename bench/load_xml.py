@@ -24,6 +24,10 @@ SDF_JOINT = (
 SKEL_JOINT = (
     '<body name="b{0}"/><joint type="weld" name="j{0}"><parent>{1}</parent><child>b{0}</child></joint>\n'
 )
+URDF_JOINT = (
+    '<link name="l{0}"/><joint name="j{0}" type="continuous">'
+    '<parent link="{1}"/><child link="l{0}"/></joint>\n'
+)
 SERVO = '<servo name="s{0}"><position>0 1 2</position><frames>0 5 9</frames></servo>\n'
 
 
@@ -83,6 +87,29 @@ def _skel(inside: str) -> str:
     return f'<skel version="1.0">{world}</skel>'
 
 
+def urdf_chain(bodies: int) -> str:
+    """Return a robot of links, each on a joint of the one before."""
+    return _urdf("".join(URDF_JOINT.format(n, f"l{n - 1}" if n else "root") for n in range(bodies)))
+
+
+def urdf_materials(shapes: int) -> str:
+    """Return a robot of a link with shapes, each of a material that is defined after it."""
+    geometry = '<geometry><sphere radius="1"/></geometry>'
+    visuals = (f'<visual>{geometry}<material name="m{n}"/></visual>\n' for n in range(shapes))
+    colours = (f'<material name="m{n}"><color rgba="0 0 0 1"/></material>\n' for n in range(shapes))
+    return _urdf(f'<link name="l">{"".join(visuals)}</link>{"".join(colours)}', root="")
+
+
+def urdf_mimics(bodies: int) -> str:
+    """Return a robot of joints of which all but the first follow it."""
+    joints = urdf_chain(bodies).replace("</joint>", '<mimic joint="j0"/></joint>')
+    return joints.replace('<mimic joint="j0"/>', "", 1)
+
+
+def _urdf(inside: str, root: str = '<link name="root"/>') -> str:
+    return f'<robot name="r">{root}{inside}</robot>'
+
+
 def xmdi(bodies: int) -> str:
     """Return a motion of servos."""
     servos = "".join(SERVO.format(n) for n in range(bodies))
@@ -118,6 +145,9 @@ FILES = {
     "sdf, openings": ("sdf", sdf_openings, 50_000),
     "skel, a chain": ("skel", skel_chain, 4800),
     "skel, free bodies": ("skel", skel_bodies, 9600),
+    "urdf, a chain": ("urdf", urdf_chain, 4800),
+    "urdf, materials": ("urdf", urdf_materials, 9600),
+    "urdf, followers": ("urdf", urdf_mimics, 4800),
     "xmdi": ("xmdi", xmdi, 8000),
     "xmdi, key frames": ("xmdi", xmdi_keys, 160_000),
 }

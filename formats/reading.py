@@ -37,7 +37,7 @@ def load_robots(
 ) -> list[RobotModel]:
     """Read every robot in a file, in document order.
 
-    `path`: HRDF, SKEL or SDFormat.
+    `path`: HRDF, SKEL, SDFormat or URDF.
     `within`: the folders that included files must lie in, besides those where models are looked for; none
     means anywhere.
     `resource_paths`: folders that models and meshes are looked for in, before those of the environment.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
-from .errors import FormatError, Problem
+from .errors import MOST_NOTED, FormatError, Problem
 from .io.beginning import HEAD_BYTES, beginning
 from .io.foreign import foreign_format
 from .io.regular_file import open_regular
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
+    from .errors import Problems
     from .io.source import Source
     from .model.mapping import MotionMap
     from .model.motion import Motion
@@ -128,6 +129,7 @@ ROBOTS: Kind[RobotModel] = Kind(
         "hrdf": Entry("motiond.formats.hrdf", (".hrdf",)),
         "skel": Entry("motiond.formats.skel", (".skel",)),
         "sdf": Entry("motiond.formats.sdf", (".sdf", ".world")),
+        "urdf": Entry("motiond.formats.urdf", (".urdf",)),
     },
 )
 MOTIONS: Kind[Motion] = Kind(
@@ -156,6 +158,24 @@ ROBOT_WRITERS = {
 def load_robots(source: Source) -> list[RobotModel]:
     """Read every robot in a file."""
     return _load(ROBOTS, MOTIONS, source)
+
+
+def included_urdf(data: bytes, source: Source, problems: Problems) -> RobotModel | None:
+    """Return the robot of a file that one of another format includes, if it is URDF; None if it is not.
+
+    `problems`: what is wrong with the file or odd in it is noted there; then `FormatError` is raised for the
+    former.
+    """
+    urdf = next(format_ for format_ in ROBOTS.formats() if format_.NAME == "urdf")
+    if source.path.suffix.lower() not in urdf.SUFFIXES and not urdf.sniff(beginning(data)):
+        return None
+    try:
+        (robot,) = urdf.load(data, source)
+    except FormatError as error:
+        problems.found.extend(error.problems[: MOST_NOTED - len(problems.found)])
+        raise
+    problems.warnings.extend(robot.warnings[: MOST_NOTED - len(problems.warnings)])
+    return robot
 
 
 def load_motions(source: Source) -> list[Motion]:
@@ -218,6 +238,16 @@ def refuse_foreign(data: bytes, source: Source) -> None:
         raise FormatError([Problem(source.name, 0, *foreign)])
 
 
+def _refuse_misnamed(kind: Kind[T], fitting: Format[T], data: bytes, source: Source) -> None:
+    """Refuse a file that could not be read as its suffix asks, if it looks like another format alone."""
+    head = beginning(data)
+    if fitting.sniff(head):
+        return
+    if looks := next((format_ for format_ in kind.formats() if format_.sniff(head)), None):
+        problem, reason = f"is a {kind.name} ({looks.NAME})", f"its suffix is that of {fitting.NAME}"
+        raise FormatError([Problem(source.name, 0, problem, reason, f"name it {looks.SUFFIXES[0]}")])
+
+
 def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
     data = source.read(kind.size)
     if fitting := kind.fitting(data, source):
@@ -226,6 +256,7 @@ def _load(kind: Kind[T], other: Kind[Any], source: Source) -> list[T]:
         except FormatError:
             # Only now: a good file may well look like something else, by a comment or a name, say.
             refuse_foreign(data, source)
+            _refuse_misnamed(kind, fitting, data, source)
             raise
     refuse_foreign(data, source)
     if elsewhere := other.fitting(data, source):

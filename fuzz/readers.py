@@ -21,6 +21,7 @@ from motiond.formats import (
     sdf,
     seq,
     skel,
+    urdf,
     webots_motion,
     xmdi,
 )
@@ -97,6 +98,7 @@ READERS = {
         Reader(hrdf),
         Reader(skel),
         Reader(sdf),
+        Reader(urdf),
         Reader(seq),
         Reader(webots_motion),
         # Two key frames may stand for ten million positions.

@@ -79,7 +79,7 @@ class ModelSettings(Section):
     """The robot description."""
 
     file: FilePath
-    """The file: HRDF, SKEL or SDFormat (`.sdf`)."""
+    """The file: HRDF, SKEL, SDFormat (`.sdf`) or URDF."""
     name: Text | None = None
     """Which robot of the file, where it holds several."""
     joint_names: Annotated[list[Text], Field(min_length=1)] | None = None

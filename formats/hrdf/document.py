@@ -7,6 +7,7 @@ includes; `attributes` checks what stands in an element. Follows the HEBI Robot 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from motiond.text import nearest, quoted
@@ -15,6 +16,7 @@ from ..io.mesh_file import mesh_of
 from ..io.xml.element import Element as XmlElement
 from ..io.xml.file import XmlFile
 from ..io.xml.tree import parse_root
+from ..registry import included_urdf
 from .attributes import AttributeReader, is_known_to_version
 from .elements import EITHER_OR, RULES, VERSIONS
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..errors import Problems, Where
+    from ..model.robot import RobotModel
     from ..model.shapes import Mesh
 
 
@@ -43,6 +46,7 @@ class Element:
     values: Mapping[str, Any] = field(default_factory=dict)
     outputs: tuple[Output, ...] = ()  # empty where the file has no `<output>` in it
     mesh: Mesh | None = None  # the file that its `mesh_path` names
+    robot: RobotModel | None = None  # what an `<include>` of URDF means
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,16 @@ class File(XmlFile):
         self.attributes = AttributeReader(self.version)
         values = self.attributes.read(root, RULES["robot"])
         return Document(self.version, values, tuple(self._chain(root)), self.problems)
+
+    def read_included(self, data: bytes, including: XmlElement) -> Document:
+        """Read a file for its chain; URDF is one element, to which nothing can be attached."""
+        robot = included_urdf(data, self.source, self.problems)
+        if robot is None:
+            return self.read(data)
+        for _ in (*robot.links, *robot.joints):
+            self.spend(including)
+        chain = (Element(including.tag, including.where, robot=robot),)
+        return Document(self.version, {}, chain, self.problems)
 
     def _chain(self, parent: XmlElement) -> Iterator[Element]:
         """Return the elements in a `<robot>` or an `<output>`, with included files in their places."""
@@ -139,7 +153,8 @@ class File(XmlFile):
         """Read an included file and return its chain."""
         list(self._children(element))
         path: str = self.attributes.read(element, RULES["include"]).get("path", "")
-        document = self.include(element, self.source.beside(path), path, File.read) if path else None
+        read = partial(File.read_included, including=element)
+        document = self.include(element, self.source.beside(path), path, read) if path else None
         if document is None:
             return ()
         if document.version != self.version:

@@ -21,7 +21,7 @@ from motiond.text import quoted
 
 from ..arrays import Floats, frozen
 from ..errors import Where
-from ..io.beginning import first_tag
+from ..io.robot_tag import is_hrdf
 from ..model.robot import RobotModel
 from ..model.shapes import Shape
 from ..model.structure import Coordinate, Frame, Joint, Link, inertia_fault
@@ -43,8 +43,8 @@ _RESERVED = ("world",)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file that begins like this may be HRDF: its first element is `<robot>`."""
-    return first_tag(head) == b"robot"
+    """Whether a file that begins like this may be HRDF: its first element is `<robot>`, of no URDF."""
+    return is_hrdf(head)
 
 
 def load(data: bytes, source: Source) -> list[RobotModel]:
@@ -82,19 +82,27 @@ def _tags(chain: Iterable[Element]) -> dict[str, Where]:
     """Return every tag with its place; tags that are no names or not unique are noted as problems."""
     tags: dict[str, Where] = {}
     for element in _all_elements(chain):
-        tag = element.values.get("tag")
-        if tag is None:
-            continue
-        if tag in tags:
-            element.where.add(
-                f"tag {quoted(tag)} is taken", f"{tags[tag]} has it", "tags are unique in all included files"
-            )
-        elif not tag.strip() or tag in _RESERVED:
-            element.where.add(
-                f"tag {quoted(tag)} is no name", "a tag names a part", "choose another or leave it out"
-            )
-        tags.setdefault(tag, element.where)
+        for tag in _own_tags(element):
+            if tag in tags:
+                element.where.add(
+                    f"tag {quoted(tag)} is taken",
+                    f"{tags[tag]} has it",
+                    "tags are unique in all included files",
+                )
+            elif not tag.strip() or tag in _RESERVED:
+                element.where.add(
+                    f"tag {quoted(tag)} is no name", "a tag names a part", "choose another or leave it out"
+                )
+            tags.setdefault(tag, element.where)
     return tags
+
+
+def _own_tags(element: Element) -> Iterable[str]:
+    """Return an element's tag, if it has one; of URDF, the names of links and joints count as tags."""
+    if element.robot is None:
+        return [tag] if (tag := element.values.get("tag")) is not None else []
+    robot = element.robot
+    return {link.name: None for link in robot.links} | {joint.name: None for joint in robot.joints}
 
 
 def _all_elements(chain: Iterable[Element]) -> Iterable[Element]:
@@ -143,6 +151,8 @@ class _Robot:
             mount = self._attach(element, part, mount)
 
     def _attach(self, element: Element, part: Part, mount: _Mount) -> _Mount:
+        if element.robot is not None:
+            return self._add_robot(element, element.robot, mount)
         name = self._name(element)
         if element.kind == "joint":
             return self._add_free_joint(name, element, mount)
@@ -181,6 +191,15 @@ class _Robot:
             element.where.warn(f"{_named(element)} has an inertia that no body has", *fault)
         self.links.append(Link(name, mass, com, inertia, mount.link, frozen(mount.pose), shapes))
         self._add_frame(f"{name}/com", "com", name, com, element)
+
+    def _add_robot(self, element: Element, robot: RobotModel, mount: _Mount) -> _Mount:
+        """Attach the root of a robot as it is; its file does not say where anything could be attached."""
+        root = robot.canonical_link
+        for link in robot.links:
+            fixed = replace(link, attached_to=mount.link, pose=frozen(mount.pose))
+            self.links.append(fixed if link.name == root else link)
+        self.joints.extend(robot.joints)
+        return _Mount(owner=element, closed="is of URDF, which ends the chain")
 
     def _add_actuator_joint(self, name: str, element: Element, part: Part) -> _Mount:
         coordinate = Coordinate(name, velocity_limit=part.velocity_limit, effort_limit=part.effort_limit)

@@ -29,10 +29,15 @@ class Foreign(NamedTuple):
 
 
 ROBOT_FORMATS, MOTION_FORMATS = (
-    "robots are read from HRDF, SKEL and SDFormat",
+    "robots are read from HRDF, SKEL, SDFormat and URDF",
     "motions of that kind are not read",
 )
 
+XACRO = Foreign(
+    "is xacro, of which URDF is made",
+    ROBOT_FORMATS,
+    "expand it: `xacro IN.urdf.xacro > OUT.urdf`",
+)
 HEBI_CONFIG = Foreign(
     "is a robot configuration of HEBI's",
     "it names modules, and a description by `hrdf`",
@@ -54,13 +59,8 @@ _BINARY = (b"\x93NUMPY",)
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _LINE_END = re.compile(rb"\r\n?")
 _OF_PAGES = {b"html", b"head", b"title", b"body", b"meta", b"center", b"h1", b"pre"}
-# HRDF's root is <robot> too, but its links have types, no names, and it knows no materials.
-_URDF = re.compile(
-    rb"<(?:visual|collision|inertial|material|transmission|parent\s+link|child\s+link)\b"
-    rb"|<(?:link|joint)\s+name\s*=\s*(?:\"[^\"]*\"|'[^']*')\s*(?:/?>|type\s*=\s*[\"'][a-z])"
-)
-_HRDF = re.compile(rb"<(?:actuator|link|bracket|end-effector)\s[^<>]*\btype\s*=")
-_XACRO = re.compile(rb"xmlns:xacro|<xacro:|<(?:property|macro)\s+name\s*=")
+# What is expanded may still name its namespace.
+_XACRO = re.compile(rb"<xacro:|<(?:property|macro)\s+name\s*=")
 _OLD_SKEL = re.compile(rb"\s*(?:dofs|mass|node|handles|markers|units)\b[^{:<]{0,80}\{")
 _OLD_SKEL_COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)|(?:#|//)[^\n]*", re.DOTALL)
 _POSE_SEQ = re.compile(rb"""(?:^|[{,])[ \t]*["']?type["']?\s*:\s*["']?PoseSeq\b""", re.MULTILINE)
@@ -72,7 +72,7 @@ _BODY_MOTION = re.compile(rb"\b(?:CompositeSeq|BodyMotion)\b")
 # Each with what its file is, which files are read instead, and a way on.
 _BEGINNINGS = (
     (rb"#VRML V", "is VRML", ROBOT_FORMATS, "convert a model of OpenHRP: `simtrans -i arm.wrl -o arm.sdf`"),
-    (rb"#usda |PXR-USDC", "is USD", ROBOT_FORMATS, "describe the robot in SDFormat"),
+    (rb"#usda |PXR-USDC", "is USD", ROBOT_FORMATS, "describe the robot in URDF"),
     (rb"\s*HIERARCHY\s", "is BVH", MOTION_FORMATS, f"retarget it to the robot's joints and {_WRITE_SEQ}"),
     (
         rb"#ROSBAG V|SQLite format 3\0|\x89MCAP",
@@ -88,7 +88,11 @@ _ROOTS = {
         ROBOT_FORMATS,
         "convert what includes it: `mjcf2sdf arm.xml arm.sdf`",
     ),
-    b"COLLADA": ("is COLLADA", "it has shapes, and no joints that are read", "name it as a mesh in SDFormat"),
+    b"COLLADA": (
+        "is COLLADA",
+        "it has shapes, and no joints that are read",
+        "name it as a mesh in URDF",
+    ),
 }
 _REMARK = re.compile(rb"<!--.*?(?:-->|\Z)|^[ \t]*#[^\n]*", re.DOTALL | re.MULTILINE)
 _JINJA_LINE = re.compile(rb"^[ \t]*\{[%{#]", re.MULTILINE)
@@ -102,7 +106,7 @@ _KEYED = (
         (rb"""^["']?format["']?\s*:\s*["']?ChoreonoidBody\b""",),
         "is a body of Choreonoid (.body)",
         ROBOT_FORMATS,
-        "describe its links and joints in SDFormat",
+        "describe its links and joints in URDF",
     ),
     ((rb"""^["']?families["']?\s*:""", rb"""^["']?names["']?\s*:"""), *HEBI_CONFIG),
 )
@@ -145,16 +149,9 @@ def _html(head: bytes) -> Foreign | None:
     return Foreign("is an HTML page", reason, "download the file itself (on GitHub: `Raw`)")
 
 
-def _urdf(head: bytes) -> Foreign | None:
+def _xacro(head: bytes) -> Foreign | None:
     text = _COMMENT.sub(b"", head)
-    if first_tag(text) != b"robot":
-        return None
-    if _XACRO.search(text):
-        hint = "expand it with `xacro`, then convert that: `gz sdf -p IN.urdf > OUT.sdf`"
-        return Foreign("is xacro, of which URDF is made", ROBOT_FORMATS, hint)
-    if _URDF.search(text) and not _HRDF.search(text):
-        return Foreign("is URDF", ROBOT_FORMATS, "convert it: `gz sdf -p IN.urdf > OUT.sdf`")
-    return None
+    return XACRO if first_tag(text) == b"robot" and _XACRO.search(text) else None
 
 
 def _root(head: bytes) -> Foreign | None:
@@ -192,7 +189,7 @@ def _old_skel(head: bytes) -> Foreign | None:
     if not _OLD_SKEL.match(_OLD_SKEL_COMMENT.sub(b"", head)):
         return None
     reason = "of SKEL, its XML is read"
-    return Foreign("is DART's old text format of skeletons", reason, "describe the robot in SKEL or SDFormat")
+    return Foreign("is DART's old text format of skeletons", reason, "describe the robot in SKEL")
 
 
 def _pose_seq(head: bytes) -> Foreign | None:
@@ -210,7 +207,7 @@ _KNOWN: tuple[Callable[[bytes], Foreign | None], ...] = (
     _html,
     _root,
     _template,
-    _urdf,
+    _xacro,
     _old_skel,
     _keyed,
     _pose_seq,

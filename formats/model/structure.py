@@ -30,6 +30,8 @@ _SLIDING: dict[JointType, frozenset[int]] = {
     "free": frozenset({3, 4, 5}),
 }
 
+# What is added to the name of a free joint to name its coordinates.
+FREE_COORDINATES = ("_rot_x", "_rot_y", "_rot_z", "_pos_x", "_pos_y", "_pos_z")
 
 # Relative to the largest moment: the error of inertias written with six digits.
 INERTIA_TOLERANCE = 1e-6

@@ -7,7 +7,7 @@
 - `pose`: the text of a `<pose>`
 - `link`, `joint`: `<link>` and `<joint>`
 - `shape`: `<visual>` and `<collision>`
-- `include`: what an `<include>` means
+- `include`: what an `<include>` means; `urdf`: a robot of URDF as a model
 - `names`: siblings with names of their own
 - `frames`: where everything is, and what it moves with
 - `writer`: a robot to a file

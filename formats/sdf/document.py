@@ -16,6 +16,7 @@ from motiond.text import echoed, listed, quoted
 from ..errors import BadText
 from ..io.xml.file import XmlFile
 from ..io.xml.tree import line_of, parse_root
+from ..registry import included_urdf
 from .elements import (
     MODEL,
     WORLD,
@@ -31,6 +32,7 @@ from .joint import read_joint
 from .link import read_link
 from .names import Names, with_own_frame_in_axes, with_own_names, world_with_own_names
 from .node import Node, is_reserved
+from .urdf import model_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,8 +69,12 @@ class File(XmlFile):
         outside = WorldElement("", root.where, models=tuple(models[:1]))
         return Document(root.attribute("version"), (*worlds, outside), self.problems)
 
-    def read_included(self, data: bytes) -> ModelElement | None:
+    def read_included(self, data: bytes, including: Node) -> ModelElement | None:
         """Read a file for its one model; return None if it holds a light or an actor."""
+        if robot := included_urdf(data, self.source, self.problems):
+            for _ in (*robot.links, *robot.joints):
+                self.spend(including)
+            return model_of(robot, including)
         root = self._root(data)
         tops = list(root.all("model", "include", "actor", "light", "world"))
         if len(tops) != 1 or tops[0].tag == "world":
@@ -208,7 +214,7 @@ class File(XmlFile):
         except BadText as error:
             node.where.add(error.problem, error.reason, error.hint)
             return None
-        return self.include(node, source, uri, File.read_included)
+        return self.include(node, source, uri, partial(File.read_included, including=node))
 
 
 def holds_the_world(where: Where, joint: str, child: str) -> bool:

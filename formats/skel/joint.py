@@ -16,7 +16,7 @@ from motiond.text import echoed, nearest, quoted
 
 from ..arrays import Floats, frozen
 from ..io.xml.values import parse_numbers, parse_vector
-from ..model.structure import Coordinate, Joint
+from ..model.structure import FREE_COORDINATES, Coordinate, Joint
 
 if TYPE_CHECKING:
     from ..model.structure import JointType
@@ -44,7 +44,7 @@ KINDS: dict[str, Kind] = {
     "euler": Kind("euler", ("_x", "_y", "_z")),
     "translational": Kind("translational", ("_x", "_y", "_z")),
     "planar": Kind("planar", ("_x", "_y", "_angle")),
-    "free": Kind("free", ("_rot_x", "_rot_y", "_rot_z", "_pos_x", "_pos_y", "_pos_z"), has_axes=False),
+    "free": Kind("free", FREE_COORDINATES, has_axes=False),
 }
 ACTUATORS = ("torque", "force", "passive", "servo", "acceleration", "velocity", "locked")
 AXES = ("axis", "axis2", "axis3")

@@ -26,6 +26,7 @@ ROOTS = {
     "hrdf": ('<robot version="1.6.0">', "</robot>"),
     "skel": ('<skel version="1.0">', "</skel>"),
     "sdf": ('<sdf version="1.11">', "</sdf>"),
+    "urdf": ('<robot name="r">', "</robot>"),
     "xmdi": ("<xmdi>", "</xmdi>"),
 }
 FORMATS = [*ROOTS, "seq", "motion", "csv"]

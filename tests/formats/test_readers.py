@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BAD = Path(__file__).parents[1] / "files" / "bad"
 PAGES = Path(__file__).parents[2] / "docs" / "formats"
-FORMATS = ("hrdf", "sdf", "skel", "xmdi", "seq", "motion", "csv")
+FORMATS = ("hrdf", "sdf", "skel", "urdf", "xmdi", "seq", "motion", "csv")
 LARGE = "counted with all included files; no real robot is that large"
 
 
@@ -38,7 +38,9 @@ def test_all_problems_of_a_file_come_at_once(name: str) -> None:
     assert refusal(file) + "\n" == file.with_name(f"many_faults_{name}.txt").read_text()
 
 
-@pytest.mark.parametrize(("name", "shown_as"), [("hrdf", "arm.hrdf"), ("sdf", "crane.sdf")])
+@pytest.mark.parametrize(
+    ("name", "shown_as"), [("hrdf", "arm.hrdf"), ("sdf", "crane.sdf"), ("urdf", "arm.urdf")]
+)
 def test_messages_on_a_page_are_real(name: str, shown_as: str) -> None:
     page = (PAGES / f"{name}.md").read_text(encoding="utf-8").splitlines()
     (file,) = BAD.rglob(f"page.{name}")
@@ -62,6 +64,7 @@ def robot(name: str, inside: str) -> str:
     return {
         "hrdf": f'<robot version="1.6.0">\n{inside}</robot>',
         "sdf": f'<sdf version="1.9"><model name="m"><link name="L"/>\n{inside}</model></sdf>',
+        "urdf": f'<robot name="r"><link name="L"/>\n{inside}</robot>',
         "skel": f'<skel><world><skeleton name="s">\n{inside}</skeleton></world></skel>',
     }[name]
 

@@ -446,7 +446,7 @@ def test_hidden_folders_and_names_that_cannot_be_written_are_not_looked_into(tmp
     assert (found.models, found.motions) == ([tmp_path / "fine" / "arm.hrdf"], [tmp_path / "fine"])
 
 
-URDF = "<robot name='arm'><link name='base'/></robot>"
+MJCF = "<mujoco model='arm'/>"
 NO_ROBOT = "name --model or --joints; `motiond config example` lays down a robot to try"
 
 
@@ -459,7 +459,7 @@ def test_what_is_there_instead_of_a_description_is_named_with_a_way_on(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("models").mkdir()
-    Path("models", "arm.urdf").write_text(URDF)
+    Path("models", "arm.xml").write_text(MJCF)
     for name in ("walk", "wave"):
         Path(f"{name}.bag").write_text("#ROSBAG V2.0\n")
     answer(monkeypatch)
@@ -471,8 +471,8 @@ def test_what_is_there_instead_of_a_description_is_named_with_a_way_on(
             "`dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
         ),
         (
-            "models/arm.urdf: is URDF; robots are read from HRDF, SKEL and SDFormat; "
-            "convert it: `gz sdf -p IN.urdf > OUT.sdf`"
+            "models/arm.xml: is MJCF; robots are read from HRDF, SKEL, SDFormat and URDF; "
+            "convert it: `mjcf2sdf arm.xml arm.sdf`"
         ),
         "no robot description is in .; joints are listed instead",
     ]
@@ -498,7 +498,7 @@ def test_no_robot_is_invented_where_another_format_describes_it(
     named: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
     """Limits would be invented, though joints are named by a motion."""
-    (tmp_path / "arm.urdf").write_text(URDF)
+    (tmp_path / "arm.xml").write_text(MJCF)
     if named:
         write_seq(tmp_path / "nod.seq", sweep(0.5), ("shoulder",), 200)
     code, _, err = run_here(capsys, "init", tmp_path, "--yes", *CLOSED)
