@@ -14,7 +14,7 @@ from motiond.text import listed
 
 from ..errors import FormatError, Problem
 from ..model.splitting import moving_links, split, without_joints
-from ..model.structure import Coordinate
+from ..model.structure import Coordinate, inertia_fault
 from .losses import loss, refuse
 from .output import replacing
 
@@ -38,7 +38,7 @@ _ROWS: frozenset[JointType] = frozenset(
 _WHOLE: frozenset[JointType] = frozenset({"ball", "free"})
 # Where a format needs a number for what has no limit, it is SDFormat's.
 NO_LIMIT = 1e16
-INITIAL, SPRINGS, LIMITS = "initial", "springs", "limits"
+INITIAL, SPRINGS, LIMITS, INERTIA = "initial", "springs", "limits", "inertia"
 _NOT_EVERYWHERE = frozenset({"plane", "ellipsoid", "dae", "gltf", "glb"})
 _KINDS = {"plane": "planes", "ellipsoid": "ellipsoids"}
 
@@ -63,6 +63,8 @@ class Target:
         Whether joints have springs.
     only_free_of_world : bool
         Whether only a link that hangs on the world may be free.
+    any_inertia : bool
+        Whether a file is read with an inertia that no body has.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Target:
     loops: bool = False
     springs: bool = True
     only_free_of_world: bool = True
+    any_inertia: bool = True
 
 
 def prepared(model: RobotModel, path: Path, target: Target, drop: Collection[str]) -> Split:
@@ -81,7 +84,11 @@ def prepared(model: RobotModel, path: Path, target: Target, drop: Collection[str
     """
     _check(model, path)
     names = [joint.name for joint in model.joints if _unwritable(joint, target)]
-    losses = [*_lost_joints(model, path, target), *_lost_values(model, path, target)]
+    losses = [
+        *_lost_joints(model, path, target),
+        *_lost_values(model, path, target),
+        *([] if target.any_inertia else _lost_inertias(model, path, target)),
+    ]
     kept = without_joints(model, names)
     found = split(kept, target.joints)
     losses += _lost_shapes(found.model, path, target)
@@ -210,7 +217,7 @@ def _lost_joints(model: RobotModel, path: Path, target: Target) -> Iterator[Loss
             continue
         problem = f"joint '{joint.name}' of type {joint.type} cannot be written"
         reason = f"{target.name} has {target.words}"
-        if joint.closes_loop or joint.parent == joint.child:
+        if (joint.closes_loop and not target.loops) or joint.parent == joint.child:
             problem = f"joint '{joint.name}' cannot be written"
             reason = f"it closes a loop, and {target.name} has trees alone"
             if joint.parent == joint.child:
@@ -236,6 +243,20 @@ def _lost_values(model: RobotModel, path: Path, target: Target) -> Iterator[Loss
         yield loss(
             path, name, f"{what} would be lost", f"'{coordinate}' has them, and {target.name} {reason}"
         )
+
+
+def _lost_inertias(model: RobotModel, path: Path, target: Target) -> Iterator[Loss]:
+    for link, reason in _impossible(model):
+        what, why = f"the inertia of link '{link}' would be changed", f"in {target.name} {reason}"
+        yield loss(path, INERTIA, what, why)
+        return
+
+
+def _impossible(model: RobotModel) -> Iterator[tuple[str, str]]:
+    """Return the links whose inertia no body has, each with the rule."""
+    for link in model.links:
+        if fault := inertia_fault(link.inertia):
+            yield link.name, fault[0]
 
 
 def _bare(coordinate: Coordinate) -> Coordinate:
@@ -267,6 +288,7 @@ def _droppable(model: RobotModel) -> Iterator[str]:
                 yield SPRINGS
             if joint.type in _WHOLE and _bare(one) != Coordinate(one.name):
                 yield LIMITS
+    yield from (INERTIA for _ in _impossible(model))
     for link in model.links:
         yield from _NOT_EVERYWHERE.intersection(map(kind_of, link.shapes))
 

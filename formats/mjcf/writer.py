@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from lxml import etree
 
-from ..errors import Problem
 from ..io.robot_writing import (
     NO_LIMIT,
     Target,
@@ -28,10 +27,9 @@ from ..io.robot_writing import (
 )
 from ..model.poses import inverse_pose
 from ..model.splitting import WORLD, Names, with_least_masses, with_names
-from ..model.structure import inertia_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
     from ..arrays import Floats
@@ -45,6 +43,7 @@ SUFFIXES = (".mjcf",)
 
 # Below this, MuJoCo takes a moment of inertia for none; it then needs a bound for all of them, in kg·m².
 NO_INERTIA, BOUND_INERTIA = 1e-15, 1e-9
+ROUNDING = 1e-15
 
 
 def dump(model: RobotModel, path: Path, *, drop: Collection[str] = ()) -> tuple[str, ...]:
@@ -55,15 +54,7 @@ def dump(model: RobotModel, path: Path, *, drop: Collection[str] = ()) -> tuple[
     return (
         *warnings_of(path, found),
         *renamed(path, "link", new, "MuJoCo's world has its name"),
-        *_impossible(ready, path),
     )
-
-
-def _impossible(model: RobotModel, path: Path) -> Iterator[str]:
-    for link in model.links:
-        if fault := inertia_fault(link.inertia):
-            problem = f"link '{link.name}' has an inertia with which MuJoCo does not load it"
-            yield str(Problem(str(path), 0, problem, *fault))
 
 
 def _lost_shape(shape: Shape, moves: bool) -> str | None:  # noqa: FBT001 - as `Target` asks
@@ -77,6 +68,7 @@ TARGET = Target(
     ("fixed", "revolute", "continuous", "prismatic", "ball", "free"),
     "hinges, slides, balls and free joints",
     _lost_shape,
+    any_inertia=False,
 )
 
 
@@ -114,7 +106,7 @@ class _Document:
     def _add_settings(self) -> None:
         compiler = add(self.root, "compiler", angle="radian", autolimits="true", inertiafromgeom="false")
         heavy = [link.inertia for link in self._model.links if link.mass > 0]
-        if any(np.linalg.eigvalsh(inertia)[0] < NO_INERTIA for inertia in heavy):
+        if any(min(_principal(inertia)[0]) < NO_INERTIA for inertia in heavy):
             compiler.set("boundinertia", numbers(BOUND_INERTIA))
         default = add(self.root, "default")
         for role, settings in _ROLES.items():
@@ -150,14 +142,13 @@ class _Document:
             pose = self._model.base_pose @ pose
         body = self._bodies[link.name] = add(self._bodies[parent], "body", name=link.name, **_placed(pose))
         if link.mass or link.inertia.any():
-            turn = link.com[:3, :3]
-            (xx, xy, xz), (_, yy, yz), (_, _, zz) = turn @ link.inertia @ turn.T
+            moments, axes = _principal(link.inertia)
             add(
                 body,
                 "inertial",
-                pos=numbers(*link.com[:3, 3]),
+                **_placed(link.com @ axes),
                 mass=numbers(link.mass),
-                fullinertia=numbers(xx, yy, zz, xy, xz, yz),
+                diaginertia=numbers(*moments),
             )
         for joint in row:
             self._add_joint(body, joint, inverse_pose(row[-1].child_pose))
@@ -246,6 +237,24 @@ _SIZES: dict[str, Callable[[Shape], tuple[str, tuple[float, ...]]]] = {
 
 def _placed(pose: Floats) -> dict[str, str]:
     return {"pos": numbers(*pose[:3, 3]), "quat": numbers(*_quaternion(pose))}
+
+
+def _principal(inertia: Floats) -> tuple[list[float], Floats]:
+    """Return the principal moments of an inertia (3, 3), and the pose (4, 4) of their axes.
+
+    MuJoCo loads no body with a moment above the sum of the two others, be it by rounding alone, as of a plate
+    without thickness. The two are then as large as they have to be.
+    """
+    axes = np.eye(4)
+    moments = np.diag(inertia).copy()
+    if np.count_nonzero(inertia) > np.count_nonzero(moments):
+        moments, turn = np.linalg.eigh(inertia)
+        axes[:3, :3] = turn * np.linalg.det(turn)
+    moments = np.maximum(moments, 0.0)
+    *others, largest = np.argsort(moments)
+    if moments[others].sum() < moments[largest]:
+        moments[others] += (moments[largest] - moments[others].sum()) / 2 + moments[largest] * ROUNDING
+    return moments.tolist(), axes
 
 
 def _quaternion(pose: Floats) -> tuple[float, float, float, float]:

@@ -316,6 +316,32 @@ def test_mjcf_bounds_inertias_where_a_part_with_mass_has_none(tmp_path: Path) ->
     assert "boundinertia" not in path.read_text()
 
 
+def heavy(inertia: Floats) -> RobotModel:
+    """Return a robot whose arm has an inertia."""
+    base, arm, hand = robot_of().links
+    return robot_of(joint_of("revolute"), links=(base, replace(arm, inertia=inertia), hand))
+
+
+@pytest.mark.parametrize(
+    "moments", [(1.0, 1.3, 2.3), (1.0, 1.0, 2.0000005), (0.0, 1.0, 1.0), (0.2, 0.2, 0.2)]
+)
+def test_mjcf_is_loaded_with_the_inertia_of_a_plate_or_a_rod_however_it_is_rounded(
+    moments: tuple[float, ...], tmp_path: Path
+) -> None:
+    random = np.random.default_rng(1)
+    for number in range(20):
+        turn, _ = np.linalg.qr(random.normal(size=(3, 3)))
+        inertia = turn @ np.diag(moments) @ turn.T
+        path = tmp_path / f"{number}.mjcf"
+        dump_robot(heavy(inertia), path)
+        arm = mujoco.MjModel.from_xml_path(str(path)).body("arm")
+        axes = np.empty(9)
+        mujoco.mju_quat2Mat(axes, arm.iquat)
+        com = heavy(inertia).links[1].com[:3, :3]
+        read = axes.reshape(3, 3) @ np.diag(arm.inertia) @ axes.reshape(3, 3).T
+        np.testing.assert_allclose(read, com @ inertia @ com.T, atol=1e-6)
+
+
 def document(path: Path) -> Any:
     return etree.parse(path).getroot()
 
@@ -462,6 +488,7 @@ LOSSES = {
     ),
     "plane": drawn_robot(Shape("plane", (1.0, 1.0))),
     "ellipsoid": drawn_robot(ellipsoid((0.1, 0.2, 0.3))),
+    "inertia": heavy(np.diag([1.0, 1.0, 3.0])),
     "dae": drawn_robot(Shape("mesh", mesh=Mesh(Path("arm.dae"), "dae"))),
 }
 
