@@ -162,7 +162,7 @@ holds "kill: the robot plays" shows StatusText "1 robot, arm plays wave"
 before=$(unit MainPID)
 inside systemctl kill --signal KILL --kill-whom main motiond
 holds "kill: the service is started again" differs "$before"
-holds "kill: the stream process stopped by itself" says "arm: the daemon has gone; stopping softly, then leaving"
+holds "kill: the stream process stopped by itself" says "arm: the daemon has gone; stopping softly, then ending"
 holds "kill: systemd had to kill nothing in mid-motion" fails says "with signal SIGKILL"
 holds "kill: the robot is idle again" is state idle
 
