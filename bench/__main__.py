@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 NAMES = (
     "load_seq",
     "dump_seq",
+    "load_csv",
     "load_robot",
     "load_xml",
     "kinematics",

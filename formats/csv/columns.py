@@ -35,8 +35,9 @@ def read_columns(header: Header, problems: Problems) -> list[Title]:
         texts = listed([titles[index].text for index in sorted(header.texts)], QUOTE)
         where.warn(f"left out {texts}", "joints have numbers")
     titles = [one for index, one in enumerate(titles) if index not in header.texts]
+    titles = _marked_alone(titles, where)
     _check(titles, where)
-    return _marked_alone(titles, where)
+    return titles
 
 
 def _of_opensim(titles: list[Title], header: Header, where: Where) -> list[Title]:
@@ -59,7 +60,7 @@ def _of_opensim(titles: list[Title], header: Header, where: Where) -> list[Title
 
 def _check(titles: list[Title], where: Where) -> None:
     for one in titles:
-        if one.unknown_unit:
+        if one.unknown_unit and one.role != "other":
             problem = f"column '{echoed(one.text)}' is in '{echoed(one.unknown_unit)}'"
             reason = "positions are in rad, deg, m, mm or cm, times in s, ms, us or ns"
             where.add(problem, reason, "correct its title, or remove it")

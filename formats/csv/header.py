@@ -198,7 +198,7 @@ class _Reader:
             line,
             tuple(self._title(cell) for cell in titles),
             self.titles_line,
-            tuple(map(_text, self.units)),
+            tuple(map(_text, self.units[:columns])),
             self.rate_hz,
             frozenset(index for index, cell in enumerate(cells[:columns]) if _WORD.match(cell)),
             self.keys,

@@ -41,8 +41,8 @@ UNIX_TIMES = ((1e17, "ns", 1e9), (1e14, "us", 1e6), (1e11, "ms", 1e3))
 # No actuator's encoder counts turns on; angles beyond are degrees, more likely.
 TWO_TURNS = 4 * np.pi
 FEWEST_EVEN_ROWS, EVENLY = 3, 2e-3
-# Whole times so far apart may as well be ms.
-LONG_STEP_S = 2.0
+# Whole times so far apart, or so many of them, may as well be ms.
+LONG_STEP_S, MANY_ROWS = 2.0, 50
 GIVE_A_RATE = "give `--file-rate 30`, a line `# rate: 30`, or a column `time`"
 COMPONENTS: dict[Role, str] = {
     "velocity": "JointVelocity",
@@ -186,7 +186,8 @@ class _Reader:
                 )
                 return per_si
         steps = np.diff(raw)
-        if len(raw) >= FEWEST_EVEN_ROWS and np.median(steps) >= LONG_STEP_S and (raw == np.rint(raw)).all():
+        slow = len(raw) >= FEWEST_EVEN_ROWS and np.median(steps) >= LONG_STEP_S
+        if (slow or len(raw) >= MANY_ROWS) and (raw == np.rint(raw)).all():
             what = f"times are whole numbers, {np.median(steps):g} apart"
             self._warn(what, "they are read as s", "call the column `time_ms` if they are ms")
         return 1.0
@@ -232,7 +233,8 @@ class _Reader:
 
     def _values(self, columns: list[tuple[int, Title]]) -> Floats:
         """Return columns in SI, shape (rows, columns)."""
-        values = self.rows.values[:, [index for index, _ in columns]]
+        # By rows, as the motion keeps them; indexing would give columns one after another.
+        values: Floats = np.take(self.rows.values, [index for index, _ in columns], axis=1)
         for at, (_, one) in enumerate(columns):
             if one.unit.startswith("deg"):
                 values[:, at] = np.deg2rad(values[:, at])
@@ -241,7 +243,7 @@ class _Reader:
         return values
 
     def _suspect_degrees(self, columns: list[tuple[int, Title]], values: Floats) -> None:
-        greatest = np.abs(values).max(axis=0)
+        greatest = np.maximum(values.max(axis=0), -values.min(axis=0))
         far = [at for at, (_, one) in enumerate(columns) if not one.unit and greatest[at] > TWO_TURNS]
         if far:
             names = [columns[at][1].text or f"column {columns[at][0] + 1}" for at in far]

@@ -42,8 +42,7 @@ def read_rows(text: bytes, header: Header, problems: Problems, skipped: frozense
     reader = _Reader(header, problems, skipped)
     line = header.line
     for chunk in _chunks(text, header.start):
-        reader.chunk(chunk, line)
-        line += chunk.count(b"\n")
+        line += reader.chunk(chunk, line)
         if len(problems.found) > MOST_PROBLEMS:
             break
     return reader.rows()
@@ -71,13 +70,15 @@ class _Reader:
     def width(self) -> int:
         return self.header.columns - len(self.skipped)
 
-    def chunk(self, chunk: bytes, line: int) -> None:
-        """Read some lines, the first of which has that number."""
+    def chunk(self, chunk: bytes, line: int) -> int:
+        """Read some lines, the first of which has that number, and return how many they are."""
         array = None if self.skipped else self._plain(chunk)
         if array is None:
-            self._one_by_one(chunk, line)
-        else:
-            self._keep(array, np.arange(line, line + len(array)))
+            texts = chunk.split(b"\n")[:-1]
+            self._one_by_one(texts, line)
+            return len(texts)
+        self._keep(array, np.arange(line, line + len(array)))
+        return len(array)
 
     def rows(self) -> Rows:
         """Return all rows that were read."""
@@ -115,16 +116,19 @@ class _Reader:
         # The length first, as many short rows times many columns would take much memory.
         if len(marks) != self.width * rows or marks != (b"," * (self.width - 1) + b"\n") * rows:
             return None
-        array = read_numbers(b"[" + lines[:-1].replace(b"\n", b",") + b"]", self.parser)
-        # A single number between two line ends may be none.
+        json = b"[" + lines[:-1].replace(b"\n", b",") + b"]"
+        array = read_numbers(json, self.parser)
+        if array is None:
+            array = read_numbers(as_json(json), self.parser)
+        # Where a cell is empty, there may be fewer.
         return (
             array.reshape(rows, self.width) if array is not None and array.size == rows * self.width else None
         )
 
-    def _one_by_one(self, chunk: bytes, line: int) -> None:
+    def _one_by_one(self, texts: list[bytes], line: int) -> None:
         rows: list[list[bytes]] = []
         numbers: list[int] = []
-        for number, text in enumerate(chunk.split(b"\n")[:-1], line):
+        for number, text in enumerate(texts, line):
             if not text.strip() or text.lstrip().startswith(COMMENT):
                 continue
             if cells := self._cells(text, number):
@@ -132,8 +136,7 @@ class _Reader:
                 numbers.append(number)
         if not rows:
             return
-        # Behind a line end, as the first of a text no sign is known for a number's.
-        array = self._json(as_json(b"\n" + b"\n".join(map(b",".join, rows)) + b"\n")[1:])
+        array = self._json(b"\n".join(map(b",".join, rows)) + b"\n")
         if array is None:
             values = [self._numbers(cells, number) for cells, number in zip(rows, numbers, strict=True)]
             array = np.array(values).reshape(len(rows), self.width)
@@ -151,7 +154,8 @@ class _Reader:
 
     def _ragged(self, cells: list[bytes], line: int) -> None:
         columns = self.header.columns
-        if len(cells) in {2 * columns, 2 * columns - 1} and self.header.separator == b",":
+        halves = len(cells) in {2 * columns, 2 * columns - 1} and self.header.separator == b","
+        if halves and all(cell.lstrip(b"+-").isdigit() for cell in cells):
             self.problems.add(line, f"a row has {len(cells)} cells", *DECIMAL_POINTS)
             return
         where = f"line {self.header.titles_line or self.header.line}"
