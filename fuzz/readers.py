@@ -14,6 +14,7 @@ from motiond.formats import (
     FormatError,
     Motion,
     RobotModel,
+    bvh,
     csv,
     hrdf,
     npz,
@@ -101,6 +102,7 @@ READERS = {
         Reader(urdf),
         Reader(seq),
         Reader(webots_motion),
+        Reader(bvh),
         # Two key frames may stand for ten million positions.
         Reader(xmdi, most_bytes=350_000_000),
         # Each value of YAML takes more than its text.

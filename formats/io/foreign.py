@@ -73,7 +73,6 @@ _BODY_MOTION = re.compile(rb"\b(?:CompositeSeq|BodyMotion)\b")
 _BEGINNINGS = (
     (rb"#VRML V", "is VRML", ROBOT_FORMATS, "convert a model of OpenHRP: `simtrans -i arm.wrl -o arm.sdf`"),
     (rb"#usda |PXR-USDC", "is USD", ROBOT_FORMATS, "describe the robot in URDF"),
-    (rb"\s*HIERARCHY\s", "is BVH", MOTION_FORMATS, f"retarget it to the robot's joints and {_WRITE_SEQ}"),
     (
         rb"#ROSBAG V|SQLite format 3\0|\x89MCAP",
         "is a bag of ROS",
