@@ -51,7 +51,9 @@ def test_messages_on_a_page_are_real(name: str, shown_as: str) -> None:
 @table("name, joints")
 def test_the_examples_of_a_page_are_read_without_a_warning(name: str, joints: tuple[str, ...]) -> None:
     page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
-    examples = re.findall(r"```(?:xml|yaml|text)\n((?:<|type:|#WEBOTS|HIERARCHY|time,).*?)```", page, re.DOTALL)
+    examples = re.findall(
+        r"```(?:xml|yaml|text)\n((?:<|type:|#WEBOTS|HIERARCHY|time,).*?)```", page, re.DOTALL
+    )
     assert examples
     for example in examples:
         (found,) = load(Path("arm").with_suffix(suffix_of(name)), text=example)
