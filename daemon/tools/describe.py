@@ -18,7 +18,7 @@ from ..joints import read_robot
 from ..planning import marker_file, read_markers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from motiond.formats import Frame, Joint, Link, Motion, RobotModel
@@ -91,14 +91,18 @@ def describe_robot(robot: RobotModel) -> Description:
         "version": robot.version,
         "dof": robot.dof,
         "mass_kg": sum(link.mass for link in robot.links),
-        "joints": [coordinate for joint in robot.joints for coordinate in _describe_joint(joint)],
+        "joints": [
+            coordinate
+            for joint in robot.joints
+            for coordinate in _describe_joint(joint, robot.metadata.get("reductions", {}))
+        ],
         "links": [_describe_link(link) for link in robot.links],
         "frames": [_describe_frame(frame, places[frame.name]) for frame in robot.frames],
         "warnings": list(robot.warnings),
     }
 
 
-def _describe_joint(joint: Joint) -> Iterator[Description]:
+def _describe_joint(joint: Joint, reductions: Mapping[str, float]) -> Iterator[Description]:
     """Describe each coordinate; a joint that moves nothing has none."""
     for number, coordinate in enumerate(joint.coordinates):
         yield {
@@ -114,6 +118,7 @@ def _describe_joint(joint: Joint) -> Iterator[Description]:
             "effort_limit": coordinate.effort_limit,
             "initial": coordinate.initial,
             "follows": joint.mimic.of if joint.mimic else None,
+            "reduction": reductions.get(joint.name),
         }
 
 

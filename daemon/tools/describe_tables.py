@@ -48,8 +48,8 @@ def _robot_parts(robot: Description) -> Iterator[Text | _Table]:
         style="bold",
     )
     limits = {"lower": "lower", "upper": "upper", "velocity_limit": "velocity /s", "effort_limit": "effort"}
-    follows = {"follows": "follows"} if any(joint["follows"] for joint in robot["joints"]) else {}
-    yield _table({"name": "joint", "type": "type"} | limits | {"unit": "unit"} | follows, robot["joints"])
+    some = {key: key for key in ("follows", "reduction") if any(joint[key] for joint in robot["joints"])}
+    yield _table({"name": "joint", "type": "type"} | limits | {"unit": "unit"} | some, robot["joints"])
     coms = {axis: f"com {axis} in m" for axis in "xyz"}
     links = [_with_axes(link, "com_m") for link in robot["links"]]
     yield _table({"name": "link", "mass_kg": "mass in kg"} | coms, links)

@@ -14,7 +14,7 @@ from ..model.shapes import Mesh
 from .foreign import lfs_pointer
 from .regular_file import open_regular
 from .resources import find_resource
-from .source import SizeBound
+from .source import MOVE_IT, SizeBound
 
 if TYPE_CHECKING:
     from ..errors import Where
@@ -131,7 +131,7 @@ def _refuse_outside(name: str, file: BinaryIO, within: tuple[Path, ...]) -> None
 
 
 def _outside(name: str, within: tuple[Path, ...]) -> BadText:
-    return BadText(name, f"it lies outside of {', '.join(map(str, within))}", "move it there")
+    return BadText(name, f"it lies outside of {', '.join(map(str, within))}", MOVE_IT)
 
 
 def _refuse_large(name: str, size: int) -> None:

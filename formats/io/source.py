@@ -32,6 +32,8 @@ class SizeBound(NamedTuple):
 
 
 PIECE_BYTES = 1 << 20
+# What to do about a file that lies where none may be read.
+MOVE_IT = "move it there, or name its folder in `resource_paths`"
 MOTION_SIZE = SizeBound(1_000_000_000, "a motion file", "split the motion")
 OTHER_SIZE = SizeBound(100_000_000, "a file of this kind", "check that it is the right file")
 

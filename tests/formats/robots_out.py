@@ -51,6 +51,16 @@ def seen_by_yourdfpy(path: Path, values: Values) -> Places:
     return {name: robot.get_transform(name, robot.base_link) for name in robot.link_map}
 
 
+def seen_by_yourdfpy_and_motiond(path: Path, values: Values) -> Places:
+    """Return where both have every link; a floating one stands where it does with all coordinates at 0."""
+    found, model = seen_by_yourdfpy(path, values), load_robot(path)
+    floating = {one.name: 0.0 for joint in model.joints if joint.type == "free" for one in joint.coordinates}
+    places = places_of(model, values | floating)
+    for name, place in found.items():
+        np.testing.assert_allclose(places[name], place, rtol=0, atol=1e-9, err_msg=name)
+    return found
+
+
 def seen_by_mujoco(path: Path, values: Values) -> Places:
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)

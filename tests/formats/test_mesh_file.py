@@ -78,7 +78,9 @@ def test_a_link_that_took_the_place_of_a_mesh_is_not_followed_out_of_the_folders
     (tmp_path / "secret").touch()
     (folder / "a.stl").unlink()
     (folder / "a.stl").symlink_to(tmp_path / "secret")
-    assert opened(mesh) == f"mesh 'a.stl'; it lies outside of {folder}; move it there"
+    assert opened(mesh) == (
+        f"mesh 'a.stl'; it lies outside of {folder}; move it there, or name its folder in `resource_paths`"
+    )
 
 
 def test_a_mesh_that_has_gone_is_told(tmp_path: Path) -> None:

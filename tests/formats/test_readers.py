@@ -125,7 +125,7 @@ def test_includes_stay_within_the_folders_that_may_be_read(including: Including)
     path = including.write("models/arm", ["../secret", "link"])
     (models / f"link.{name}").symlink_to(secret)
     assert load(path)
-    outside = f"it lies outside of {models}; move it there"
+    outside = f"it lies outside of {models}; move it there, or name its folder in `resource_paths`"
     assert refusal(path, (models,)).splitlines() == [
         f"arm.{name}:{line}: may not include '{uri}.{name}'; {outside}"
         for line, uri in ((2, "../secret"), (3, "link"))

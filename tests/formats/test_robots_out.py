@@ -30,7 +30,14 @@ from motiond.formats import (
     load_robots,
 )
 from motiond.formats.model.shapes import ellipsoid
-from tests.formats.robots_out import places_of, positions, seen_by_motiond, seen_by_mujoco, seen_by_yourdfpy
+from tests.formats.robots_out import (
+    places_of,
+    positions,
+    seen_by_motiond,
+    seen_by_mujoco,
+    seen_by_yourdfpy,
+    seen_by_yourdfpy_and_motiond,
+)
 from tests.tables import table
 
 if TYPE_CHECKING:
@@ -42,7 +49,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 GOOD = ROOT / "tests" / "files" / "good"
 READERS: dict[str, Callable[[Path, Values], Places]] = {
-    "urdf": seen_by_yourdfpy,
+    "urdf": seen_by_yourdfpy_and_motiond,
     "sdf": seen_by_motiond,
     "mjcf": seen_by_mujoco,
 }
@@ -195,7 +202,7 @@ def test_a_free_robot_stands_where_it_did(format_: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", [
     "config/robots/six_axis.hrdf", "tests/files/good/crane.sdf", "tests/files/good/scale.hrdf",
     "tests/files/good/sdf/gripper/gripper.sdf", "tests/files/good/sdf/rover.sdf",
-    "tests/files/good/walker.hrdf", "tests/files/good/workshop.skel",
+    "tests/files/good/walker.hrdf", "tests/files/good/workshop.skel", "tests/files/good/urdf/picker.urdf",
 ])  # fmt: skip
 def test_robots_of_every_format_are_written_in_each(file: str, format_: str, tmp_path: Path) -> None:
     for model in load_robots(ROOT / file):
@@ -204,12 +211,13 @@ def test_robots_of_every_format_are_written_in_each(file: str, format_: str, tmp
             drop.append("springs")
         if any(one.initial or one.initial_velocity for one in coordinates(model)):
             drop.append("initial")
-        check(model, format_, tmp_path, names_in_sdf(model) if format_ == "sdf" else None, drop=drop)
+        names = {"sdf": names_in_sdf(model), "mjcf": {"world": "world_2"}}
+        check(model, format_, tmp_path, names.get(format_), drop=drop)
 
 
 def names_in_sdf(model: RobotModel) -> dict[str, str]:
     """Return what links are called in SDFormat."""
-    joints = {joint.name for joint in model.joints}
+    joints = {"world", *(joint.name for joint in model.joints)}
     names = [link.name for link in model.links]
     return {name: f"{name}_link" if name in joints else name.replace("::", "__") for name in names}
 

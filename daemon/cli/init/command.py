@@ -86,7 +86,7 @@ def init(
     assigned, are_guessed = hardware.assign(questions, kind, found, pairs, moving)
     options["driver"] = hardware.driver_options(kind, assigned)
     options["motions"] = about.ask_motions(questions, folder, files.motions, motions)
-    options["approach"] = {"velocity": 0.5, "acceleration": 1.0}
+    options["approach"] = about.approach(described.units if described else frozenset({"rad"}))
     if described:
         options["joints"] = {joint: {"actuator": "none"} for joint in described.followers if assigned}
     else:
@@ -95,8 +95,17 @@ def init(
     page = questions.ask("address of its page, or none", "127.0.0.1:8080", str, "--http", http)
     if are_guessed:
         typer.echo("which actuator moves which joint was taken by their order; the file says how to check it")
+    text = document(
+        name,
+        options,
+        url,
+        page,
+        are_actuators_guessed=are_guessed,
+        reductions=described.reductions if described else {},
+        resource_paths=described.resource_paths if described else [],
+    )
     with replacing(target) as stream:
-        stream.write(document(name, options, url, page, are_actuators_guessed=are_guessed).encode())
+        stream.write(text.encode())
         stream.flush()
         try:
             load_settings(Path(stream.name))

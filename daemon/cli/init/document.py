@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -10,10 +10,17 @@ from motiond.text import printable
 
 from ...tools.example import example_config
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 GUESSED = """\
     # NOBODY HAS SAID WHICH ACTUATOR MOVES WHICH JOINT: what stands above is their order. Turn each joint by
     # hand, look which one changes in `motiond monitor`, and correct this before a motion plays.
 """
+REDUCTIONS = """\
+    # The description's transmissions: turns of the actuator for one of the joint. A joint needs this where
+    # its actuator counts the turns of its motor; most servos count those of their output.
+{joints}"""
 TEMPLATE = """\
 # yaml-language-server: $schema={schema}
 # A configuration of motiond, as `motiond init` has written it.
@@ -30,7 +37,7 @@ TEMPLATE = """\
 {http}\
   # token_file: token                # its first line is the token that others than this machine need
 
-{robots}{guessed}\
+{paths}{robots}{guessed}{reductions}\
     # motion_joints: [base, elbow]   # for motions that carry no names, in their order
     # on_end: hold                   # after a motion: hold, release, or park (the pose of that name)
     # poses: {{park: {{elbow: 1.0}}}}    # postures by name, in rad or m, for `motiond goto`
@@ -41,16 +48,35 @@ TEMPLATE = """\
 
 
 def document(
-    robot: str, options: dict[str, Any], broker: str, page: str, *, are_actuators_guessed: bool
+    robot: str,
+    options: dict[str, Any],
+    broker: str,
+    page: str,
+    *,
+    are_actuators_guessed: bool,
+    reductions: Mapping[str, float],
+    resource_paths: Sequence[str],
 ) -> str:
-    """Return the configuration of one robot; editors check it by the schema."""
+    """Return the configuration of one robot; editors check it by the schema.
+
+    `reductions`: those that its description states, by joint; they are offered, not applied.
+    `resource_paths`: further folders of its meshes.
+    """
     return TEMPLATE.format(
         schema=printable(str(example_config().with_name("schema.json"))),
         mqtt=_yaml({"mqtt": {"broker": broker}}, flow=False),
         http=_yaml({"http": None if page == "none" else {"listen": page}}, flow=False),
+        paths=_yaml({"resource_paths": list(resource_paths)}) + "\n" if resource_paths else "",
         robots=_yaml({"robots": {robot: {key: value for key, value in options.items() if value != {}}}}),
         guessed=GUESSED * are_actuators_guessed,
+        reductions=_offered(reductions) if reductions else "",
     )
+
+
+def _offered(reductions: Mapping[str, float]) -> str:
+    """Return comments with the reductions as the configuration would have them."""
+    text = _yaml({"joints": {joint: {"reduction": value} for joint, value in reductions.items()}})
+    return REDUCTIONS.format(joints="".join(f"    # {line}\n" for line in text.splitlines()))
 
 
 def _yaml(value: dict[str, Any], *, flow: bool | None = None) -> str:

@@ -22,8 +22,9 @@ from ...config.secrets import has_password
 from ...joints import build_joint_map
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
+    from motiond.formats import RobotModel
     from motiond.formats.io import Foreign
 
 NONE = "none"
@@ -37,6 +38,7 @@ FOREIGN_SUFFIX = re.compile(
 )
 MOST_LOOKED_INTO = 1000
 HEAD_BYTES = 1 << 16
+OUTSIDE = "it lies outside of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +81,19 @@ class Questions:
 
 
 class Described(NamedTuple):
-    """One robot of a description, as the configuration names it; `joints` need an actuator each."""
+    """One robot of a description, as the configuration names it.
+
+    `joints` need an actuator each; `reductions` are those that the description states, by joint; `units` are
+    those of its joints, rad, m or both; `resource_paths` hold its meshes that are not in its own folder.
+    """
 
     name: str
     model: str | dict[str, str]
     joints: list[str]
     followers: list[str]
+    reductions: dict[str, float]
+    units: frozenset[str]
+    resource_paths: list[str]
 
 
 class Folder(NamedTuple):
@@ -143,7 +152,29 @@ def describe(questions: Questions, folder: Folder, file: str | None) -> Describe
     followers = [columns.joints[mimic.joint] for mimic in columns.mimics]
     joints = [joint for joint in columns.joints if joint not in followers]
     model = {"file": os.path.relpath(path, folder.path.resolve()), "name": name}
-    return Described(name, model["file"] if len(names) == 1 else model, joints, followers)
+    stated = robots[name].metadata.get("reductions", {})
+    reductions = {joint: stated[joint] for joint in joints if stated.get(joint, 1.0) != 1.0}
+    return Described(
+        name,
+        model["file"] if len(names) == 1 else model,
+        joints,
+        followers,
+        reductions,
+        frozenset(columns.units),
+        _folders_of_meshes(path, robots[name], folder.path),
+    )
+
+
+def _folders_of_meshes(path: Path, robot: RobotModel, start: Path) -> list[str]:
+    """Return the folder of meshes that lie outside of a description's own, as seen from `start`."""
+    if not any(OUTSIDE in warning for warning in robot.warnings):
+        return []
+    whole = next(one for one in load_robots(path) if one.name == robot.name)
+    meshes = (shape.mesh.path for link in whole.links for shape in link.shapes if shape.mesh)
+    folders = {mesh.resolve().parent for mesh in meshes}
+    outer = [folder for folder in folders if not folder.is_relative_to(path.parent.resolve())]
+    common = Path(os.path.commonpath(outer)) if outer else Path("/")
+    return [] if common == Path("/") else [os.path.relpath(common, start.resolve())]
 
 
 def ask_joints(
@@ -176,6 +207,14 @@ def ask_limits(questions: Questions, joints: Sequence[str]) -> dict[str, dict[st
     }
     limits = {key: questions.ask(*question, float) for key, question in asked.items()}
     return {joint: {"limits": dict(limits)} for joint in joints}
+
+
+def approach(units: Collection[str]) -> dict[str, float | dict[str, float]]:
+    """Return how fast a robot is brought to a motion's first row, by the units of its joints."""
+    slow = {"velocity": {"rad": 0.5, "m": 0.25}, "acceleration": {"rad": 1.0, "m": 0.5}}
+    if len(units) > 1:
+        return dict(slow)
+    return {kind: values["m" if "m" in units else "rad"] for kind, values in slow.items()}
 
 
 def ask_motions(

@@ -11,7 +11,7 @@ from motiond.text import quoted
 
 from ...errors import FormatError, Problem, Problems
 from ..foreign import foreign_format
-from ..source import OTHER_SIZE
+from ..source import MOVE_IT, OTHER_SIZE
 from .tree import MOST_MARKS, marks_in
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class XmlFile:
     def _may_include(self, where: Where, source: Source, name: str) -> bool:
         if not source.allowed():
             folders = ", ".join(str(folder) for folder in source.within)
-            where.add(f"may not include {quoted(name)}", f"it lies outside of {folders}", "move it there")
+            where.add(f"may not include {quoted(name)}", f"it lies outside of {folders}", MOVE_IT)
             return False
         if source.identity() in self._trail:
             start = list(self._trail).index(source.identity())

@@ -36,6 +36,7 @@ THERE = (
     "exists already; it would be replaced; "
     "name another folder, or --force it; docs/init.md says how to add a robot"
 )
+PICKER = CONFIG.parent / "tests" / "files" / "good" / "urdf" / "picker.urdf"
 MODEL = CONFIG / "robots" / "six_axis.hrdf"
 
 WRITTEN = """\
@@ -444,6 +445,31 @@ def test_hidden_folders_and_names_that_cannot_be_written_are_not_looked_into(tmp
     (tmp_path / "fine" / "li\u2028ne.seq").touch()
     found = look_into(tmp_path)
     assert (found.models, found.motions) == ([tmp_path / "fine" / "arm.hrdf"], [tmp_path / "fine"])
+
+
+def test_urdf_brings_units_reductions_and_the_folder_of_its_meshes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Reductions are offered alone: an actuator may count the turns of its output."""
+    (tmp_path / "picker" / "urdf").mkdir(parents=True)
+    shutil.copy(PICKER, tmp_path / "picker" / "urdf")
+    (tmp_path / "picker" / "upper.stl").write_bytes(bytes(80) + b"\1\0\0\0" + bytes(50))
+    code, out, err = run_here(capsys, "init", tmp_path, "--yes", *CLOSED)
+    config = tmp_path / "motiond.yaml"
+    settings = load_settings(config)
+    picker = settings.robots["picker"]
+    assert (code, "written; the check of it follows" in out) == (0, True)
+    assert "is not shown" not in err
+    assert settings.resource_paths == [tmp_path / "picker"]
+    assert picker.model is not None
+    assert picker.model.file == tmp_path / "picker" / "urdf" / "picker.urdf"
+    assert picker.joints == {}
+    offered = "    # joints:\n    #   shoulder: {reduction: -100.5}\n"
+    text = config.read_text()
+    assert offered in text
+    assert "velocity: {rad: 0.5, m: 0.25}" in text
+    config.write_text(text.replace(offered, offered.replace("# ", "")))
+    assert load_settings(config).robots["picker"].joints["shoulder"].reduction == -100.5
 
 
 MJCF = "<mujoco model='arm'/>"

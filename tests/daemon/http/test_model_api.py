@@ -294,7 +294,8 @@ async def test_a_link_that_takes_a_meshs_place_does_not_lead_out_of_the_folder(
     mesh = tmp_path / "meshes" / "mast.stl"
     mesh.unlink()
     mesh.symlink_to("/etc/passwd")
-    error = f"arm: mesh 'mast.stl'; it lies outside of {tmp_path}; move it there"
+    error = f"arm: mesh 'mast.stl'; it lies outside of {tmp_path}; move it there, or "
+    error += "name its folder in `resource_paths`"
     assert await refusal(site, "arm/meshes/0") == (404, "UNKNOWN_MODEL", error)
 
 

@@ -135,6 +135,18 @@ def test_people_see_a_robots_joints_and_a_motions_peaks(capsys: pytest.CaptureFi
     assert ["elbow", "1.7", "1.7", "0", "0", "0", "0"] in lines
 
 
+def test_the_reduction_that_a_description_states_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    picker = FILES / "good" / "urdf" / "picker.urdf"
+    code, out, _ = run_here(capsys, "inspect", picker)
+    lines = [line.split() for line in out.splitlines()]
+    assert code == 0
+    assert ["joint", "type", "lower", "upper", "/s", "effort", "unit", "follows", "reduction"] in lines
+    assert ["shoulder", "revolute", "-1.5", "1.5", "2", "40", "rad", "-100.5"] in lines
+    _, out, _ = run_here(capsys, "inspect", picker, "--json")
+    (robot,) = json.loads(out)
+    assert [joint["reduction"] for joint in robot["joints"]] == [-100.5, None, None, None, None]
+
+
 def test_a_warning_stays_in_one_line_and_an_empty_table_is_left_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -198,7 +210,7 @@ def test_a_file_of_another_format_is_named_for_what_it_is_also_under_its_own_suf
     code, out, err = run_here(capsys, "inspect", file)
     assert (code, out) == (1, "")
     assert err == (
-        f"{file}: is USD; robots are read from HRDF, SKEL and SDFormat; describe the robot in SDFormat\n"
+        f"{file}: is USD; robots are read from HRDF, SKEL, SDFormat and URDF; describe the robot in URDF\n"
     )
 
 

@@ -6,7 +6,8 @@ import asyncio
 import hashlib
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -21,9 +22,6 @@ from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.programs import run_here
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, write_seq
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = pytest.mark.slow
 
 GOLDEN = "4d90cabb78f2153cfd019e59fa27a30326c65444c5cf11160f35aeda123ec97e"
@@ -33,6 +31,7 @@ Another way to plan approaches, ramps or interpolation changes it; another machi
 """
 
 
+PICKER = Path(__file__).parents[2] / "files" / "good" / "urdf" / "picker.urdf"
 PER_JOINT = (
     "reference_position",
     "reference_velocity",
@@ -367,3 +366,27 @@ def test_a_joint_whose_range_holds_no_0_begins_within_it(
     assert (dry_run.result["code"], setpoints[0]) == ("SUCCESSFUL", pytest.approx(begins, abs=1e-4))
     assert setpoints.min() >= 0.262
     assert setpoints.max() <= 2.62
+
+
+def test_a_robot_of_urdf_plays_within_its_limits(rig: Rig, tmp_path: Path) -> None:
+    del rig.robot["joints"], rig.robot["approach"]
+    rig.robot |= {"model": str(PICKER), "motions": ["picked"]}
+    rig.robot["approach"] = {"velocity": {"rad": 1.0, "m": 0.1}, "acceleration": {"rad": 5.0, "m": 1.0}}
+    rows = np.linspace(0, 1, 401)[:, np.newaxis] * [1.2, 0.15, 7.0, 0.03]
+    (tmp_path / "picked").mkdir()
+    for name, factor in (("pick", 1.0), ("far", 2.0)):
+        names = ("shoulder", "lift", "spin", "left_finger")
+        write_seq(tmp_path / "picked" / f"{name}.seq", factor * rows, names, RATE_HZ)
+    dry_run = play(rig, "pick")
+    trace = traced(dry_run)
+    assert dry_run.result["code"] == "SUCCESSFUL"
+    assert trace["joints"].tolist() == ["shoulder", "lift", "spin", "left_finger", "right_finger"]
+    assert trace["units"].tolist() == ["rad", "m", "rad", "m", "m"]
+    np.testing.assert_allclose(trace["reference_position"][-1], [1.2, 0.15, 7.0, 0.03, -0.03])
+    with pytest.raises(RequestError) as caught:
+        play(rig, "far")
+    assert {"'shoulder' reaches 2.4 rad", "'lift' reaches 0.3 m", "'left_finger' reaches 0.06 m"} <= {
+        f"'{joint}' reaches {value} {unit}"
+        for joint, value, unit in re.findall(r"joint '(\w+)' reaches (\S+) (\w+)", str(caught.value))
+    }
+    assert "'spin' reaches" not in str(caught.value)

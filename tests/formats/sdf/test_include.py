@@ -292,7 +292,7 @@ def test_includes_stay_within_the_folders_that_may_be_read(uri: str) -> None:
     assert load_robots("models/yard.sdf") if uri != "model://../outside.sdf" else True
     said = refusal("models/yard.sdf", within=("models",))
     assert said.startswith(f"models/yard.sdf:2: may not include '{uri}'; ")
-    assert said.endswith("lies outside of models; move it there")
+    assert said.endswith("lies outside of models; move it there, or name its folder in `resource_paths`")
 
 
 def test_folders_of_models_may_be_read_from_and_what_lies_beside_them_may_not(
@@ -305,5 +305,6 @@ def test_folders_of_models_may_be_read_from_and_what_lies_beside_them_may_not(
     assert load_robot("models/yard.sdf", within=("models",)).name == "wheel"
     write("models/yard.sdf", world("<uri>../secret.sdf</uri>"))
     assert refusal("models/yard.sdf", within=("models",)) == (
-        "models/yard.sdf:2: may not include '../secret.sdf'; it lies outside of models; move it there"
+        "models/yard.sdf:2: may not include '../secret.sdf'; it lies outside of models; "
+        "move it there, or name its folder in `resource_paths`"
     )
