@@ -40,6 +40,12 @@ _WHOLE: frozenset[JointType] = frozenset({"ball", "free"})
 NO_LIMIT = 1e16
 INITIAL, SPRINGS, LIMITS, INERTIA = "initial", "springs", "limits", "inertia"
 _NOT_EVERYWHERE = frozenset({"plane", "ellipsoid", "dae", "gltf", "glb"})
+# What a reader of URDF notes by the joint and applies to nothing.
+_NOTED = {
+    "reductions": "reductions of transmissions",
+    "soft_limits": "soft limits",
+    "calibration": "calibrations",
+}
 _KINDS = {"plane": "planes", "ellipsoid": "ellipsoids"}
 
 
@@ -197,6 +203,20 @@ def _check(model: RobotModel, path: Path) -> None:
         raise FormatError([Problem(str(path), 0, "cannot be written", str(error))]) from error
     if not model.links:
         raise FormatError([Problem(str(path), 0, "there is nothing to write", "the robot has no links")])
+    crossed = [
+        Problem(
+            str(path),
+            0,
+            f"'{one.name}' has lower limit {one.lower:g} and upper limit {one.upper:g}",
+            "nothing lies between them",
+            "swap them in the file that is read",
+        )
+        for joint in model.joints
+        for one in joint.coordinates
+        if one.lower > one.upper
+    ]
+    if crossed:
+        raise FormatError(crossed)
 
 
 def _unwritable(joint: Joint, target: Target) -> bool:
@@ -204,7 +224,7 @@ def _unwritable(joint: Joint, target: Target) -> bool:
         return True
     if joint.parent == joint.child:
         return True
-    if joint.type in _WHOLE and abs(joint.gear_ratio) != 1:
+    if joint.type in _WHOLE and joint.gear_ratio != 1:
         return True
     if joint.type == "free" and target.only_free_of_world and joint.parent not in {"", "world"}:
         return True
@@ -238,6 +258,11 @@ def _lost_values(model: RobotModel, path: Path, target: Target) -> Iterator[Loss
                 found.setdefault(SPRINGS, (one.name, "has none"))
             if joint.type in _WHOLE and _bare(one) != Coordinate(one.name):
                 found.setdefault(LIMITS, (one.name, f"has none for a joint of type {joint.type}"))
+    for name, what in _NOTED.items():
+        if of := model.metadata.get(name):
+            yield loss(
+                path, name, f"{what} would be lost", f"{listed(list(of))} has one, and none is written"
+            )
     for name, (coordinate, reason) in found.items():
         what = {INITIAL: "initial values", SPRINGS: "springs", LIMITS: "limits and dynamics"}[name]
         yield loss(
@@ -288,6 +313,7 @@ def _droppable(model: RobotModel) -> Iterator[str]:
                 yield SPRINGS
             if joint.type in _WHOLE and _bare(one) != Coordinate(one.name):
                 yield LIMITS
+    yield from _NOTED.keys() & model.metadata.keys()
     yield from (INERTIA for _ in _impossible(model))
     for link in model.links:
         yield from _NOT_EVERYWHERE.intersection(map(kind_of, link.shapes))

@@ -143,7 +143,8 @@ def with_one_root(model: RobotModel) -> RobotModel:
 
     That is the link `world`, unless one link alone is a root and stands at the origin.
     """
-    roots = [link for link in model.links if link.name not in {joint.child for joint in model.joints}]
+    carried = {joint.child for joint in model.joints}
+    roots = [link for link in model.links if link.name not in carried]
     on_world = [*(joint for joint in model.joints if not joint.parent)]
     frames = [frame for frame in model.frames if not frame.attached_to]
     if len(roots) == 1 and not on_world and not frames and _is_identity(model.base_pose @ roots[0].pose):
@@ -182,8 +183,8 @@ def with_one_root(model: RobotModel) -> RobotModel:
 
 def moving_links(model: RobotModel) -> set[str]:
     """Return the links that a joint moves, of a robot that has been split."""
-    carriers = {joint.child: joint for joint in model.joints if not joint.closes_loop}
-    return {link.name for link in model.links if _holder(link.name, carriers) in carriers}
+    moved = {joint.child for joint in model.joints if joint.type != "fixed" and not joint.closes_loop}
+    return {link for link, holder in _holders(model).items() if holder in moved}
 
 
 def with_least_masses(model: RobotModel) -> RobotModel:
@@ -191,19 +192,35 @@ def with_least_masses(model: RobotModel) -> RobotModel:
 
     Where a joint moves links none of which has mass, the first has a very small one.
     """
-    carriers = {joint.child: joint for joint in model.joints if not joint.closes_loop}
-    holders = {link.name: _holder(link.name, carriers) for link in model.links}
+    holders = _holders(model)
+    moving = moving_links(model)
     heavy = {holders[link.name] for link in model.links if link.mass > 0}
     inertia = frozen(np.eye(3) * LEAST_INERTIA_KG_M2)
     return replace(
         model,
         links=tuple(
             replace(link, mass=LEAST_MASS_KG, inertia=inertia)
-            if holders[link.name] == link.name and link.name in carriers and link.name not in heavy
+            if link.name in moving and holders[link.name] == link.name and link.name not in heavy
             else link
             for link in model.links
         ),
     )
+
+
+def _holders(model: RobotModel) -> dict[str, str]:
+    """Return for each link the one that moves with it and is carried by a joint that moves, or by none."""
+    fixed = {
+        joint.child: joint.parent
+        for joint in model.joints
+        if joint.type == "fixed" and joint.parent and not joint.closes_loop
+    }
+    holders: dict[str, str] = {}
+    for link in model.links:
+        way = [link.name]
+        while way[-1] in fixed and way[-1] not in holders:
+            way.append(fixed[way[-1]])
+        holders.update(dict.fromkeys(way, holders.get(way[-1], way[-1])))
+    return holders
 
 
 def with_names(
@@ -237,13 +254,6 @@ def with_names(
         ),
         canonical_link=links.get(model.canonical_link, model.canonical_link),
     )
-
-
-def _holder(link: str, carriers: dict[str, Joint]) -> str:
-    """Return the link that moves with a link and is carried by a joint that moves, or by none."""
-    while link in carriers and carriers[link].type == "fixed":
-        link = carriers[link].parent
-    return link
 
 
 def _is_identity(pose: Floats) -> bool:
@@ -289,6 +299,7 @@ class _Places:
         self._links = {link.name for link in model.links}
         self._joints = {joint.name: joint for joint in model.joints}
         self._frames = {frame.name: frame for frame in model.frames}
+        self._ends = {*self._links, *self._joints, "", WORLD}
         self.carriers: dict[str, Joint] = {}
         for joint in model.joints:
             if not joint.closes_loop:
@@ -296,16 +307,14 @@ class _Places:
 
     def on_link(self, name: str) -> tuple[str, Floats]:
         """Return a link, '' for the world, and the pose (4, 4) on it."""
-        if name in self._links:
-            return name, identity_pose()
-        if name in self._joints:
+        pose = identity_pose()
+        while name not in self._ends:
+            frame = self._frames[name]
+            name, pose = frame.attached_to, frame.pose @ pose
+        if name in self._joints and name not in self._links:
             joint = self._joints[name]
-            return joint.child, inverse_pose(joint.child_pose)
-        if name in {"", WORLD}:
-            return "", identity_pose()
-        frame = self._frames[name]
-        link, pose = self.on_link(frame.attached_to)
-        return link, pose @ frame.pose
+            return joint.child, inverse_pose(joint.child_pose) @ pose
+        return name if name in self._links else "", pose
 
     def moved(self, frame: Frame) -> Frame:
         """Return a frame that is attached to a link."""
@@ -347,7 +356,7 @@ class _Splitter:
         """Return the joints that a joint becomes, from the parent to the child."""
         if joint.gear_ratio == -1:
             joint = replace(joint, axes=frozen(-joint.axes), gear_ratio=1.0)
-        if joint.type in self._kept and joint.gear_ratio == 1:
+        if not joint.coordinates or (joint.type in self._kept and joint.gear_ratio == 1):
             yield joint
             return
         coordinates = [replace(one, name=self._own(one.name, joint)) for one in joint.coordinates]

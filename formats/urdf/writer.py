@@ -27,7 +27,7 @@ from ..io.robot_writing import (
     warnings_of,
     write_xml,
 )
-from ..model.splitting import with_children_at_joints, with_one_root
+from ..model.splitting import names_of, with_children_at_joints, with_one_root
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -68,9 +68,10 @@ def _document(model: RobotModel, path: Path) -> Xml:
         _add_link(root, link, path)
     for joint in model.joints:
         _add_joint(root, joint)
+    names = names_of(model)
     for frame in named_frames(model):
         add(root, "link", name=frame.name)
-        _add_fixed(root, f"{frame.name}_fixed", frame)
+        _add_fixed(root, names.fresh(f"{frame.name}_fixed"), frame)
     return root
 
 

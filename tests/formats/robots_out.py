@@ -31,8 +31,9 @@ def positions(model: RobotModel, values: Mapping[str, float]) -> Floats:
         if joint.mimic and joint.mimic.of in found:
             found[joint.name] = joint.mimic.multiplier * found[joint.mimic.of] + joint.mimic.offset
     named = {joint.coordinates[0].name: joint.name for joint in model.joints if len(joint.coordinates) == 1}
+    free = {one.name: 0.0 for joint in model.joints if joint.type == "free" for one in joint.coordinates}
     names = [one.name for joint in model.joints for one in joint.coordinates]
-    return np.array([found[named.get(name, name)] for name in names])
+    return np.array([free[name] if name in free else found[named.get(name, name)] for name in names])
 
 
 def places_of(model: RobotModel, values: Mapping[str, float]) -> Places:

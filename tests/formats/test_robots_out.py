@@ -123,6 +123,11 @@ def robot_of(*joints: Joint, **changes: Any) -> RobotModel:
     return replace(model, **changes)
 
 
+def somewhere(random: np.random.Generator) -> Floats:
+    x, y, z, *angles = random.uniform(-3, 3, 6)
+    return placed(x, y, z, (angles[0], angles[1], angles[2]))
+
+
 def drawn(model: RobotModel, seed: int = 1) -> Values:
     """Return values of a robot's coordinates, by the names that its joints have when they are written."""
     random = np.random.default_rng(seed)
@@ -152,7 +157,7 @@ def check(
     after = READERS[format_](path, values)
     for link in model.links:
         name = (links or {}).get(link.name, link.name)
-        np.testing.assert_allclose(after[name], before[link.name], rtol=0, atol=1e-9, err_msg=link.name)
+        np.testing.assert_allclose(after[name], before[link.name], rtol=0, atol=1e-9, err_msg=name)
     return path
 
 
@@ -206,7 +211,7 @@ def test_a_free_robot_stands_where_it_did(format_: str, tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_robots_of_every_format_are_written_in_each(file: str, format_: str, tmp_path: Path) -> None:
     for model in load_robots(ROOT / file):
-        drop = []
+        drop = [name for name in ("reductions", "soft_limits", "calibration") if model.metadata.get(name)]
         if any(one.spring_stiffness for one in coordinates(model)) and format_ == "urdf":
             drop.append("springs")
         if any(one.initial or one.initial_velocity for one in coordinates(model)):
@@ -222,8 +227,46 @@ def names_in_sdf(model: RobotModel) -> dict[str, str]:
     return {name: f"{name}_link" if name in joints else name.replace("::", "__") for name in names}
 
 
+@FORMATS
+@pytest.mark.parametrize("seed", range(6))
+def test_any_robot_moves_in_every_format_as_it_did(seed: int, format_: str, tmp_path: Path) -> None:
+    """Joints of all types in any order, on links, on the world, and on what is part of a link."""
+    random = np.random.default_rng(seed)
+    links, joints = [Link("l0")], list[Joint]()
+    for number in range(1, 12):
+        parent = f"l{random.integers(number)}"
+        pose, child_pose = somewhere(random), somewhere(random)
+        if random.random() < 0.3:
+            links.append(Link(f"l{number}", random.random(), attached_to=parent, pose=pose))
+            continue
+        links.append(Link(f"l{number}", random.random(), inertia=np.eye(3)))
+        single = [joint.name for joint in joints if len(joint.coordinates) == 1]
+        type_ = random.choice([one for one in AXES if one != "ball"])
+        mimic = None
+        if single and len(AXES[type_]) == 1 and random.random() < 0.4:
+            mimic = Mimic(random.choice(single), random.normal(), random.normal())
+        ratio = random.choice([1.0, 1.0, -1.0, random.normal()])
+        end = "world" if random.random() < 0.1 else parent
+        more: dict[str, Any] = {"parent": end, "child": f"l{number}", "parent_pose": pose, "mimic": mimic}
+        joints.append(joint_of(type_, f"j{number}", gear_ratio=ratio, child_pose=child_pose, **more))
+    model = RobotModel("any", "test", "1", tuple(joints), tuple(links), (), "l0", placed(1, 2, 3, (1, 1, 1)))
+    check(model, format_, tmp_path)
+
+
 def coordinates(model: RobotModel) -> list[Coordinate]:
     return [one for joint in model.joints for one in joint.coordinates]
+
+
+def test_what_a_reader_of_urdf_has_noted_is_dropped_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "crane.mjcf"
+    model = robot_of(joint_of("revolute"), metadata={"reductions": {"hip": 50.0}, "soft_limits": {}})
+    with pytest.raises(FormatError) as caught:
+        dump_robot(model, path)
+    assert str(caught.value) == (
+        f"{path}: reductions of transmissions would be lost; hip has one, and none is written; "
+        "to lose it, name it in drop: 'reductions'"
+    )
+    dump_robot(model, path, drop=["reductions"])
 
 
 LIMITED = Coordinate("hip", -0.5, 1.5, 2.5, 30.0, damping=0.7, friction=0.2)
@@ -549,6 +592,13 @@ def test_sdf_has_loops(tmp_path: Path) -> None:
         (
             {"links": (Link("base", attached_to="base"),), "frames": ()},
             "cannot be written; crane: links hang on each other in a loop: base -> base",
+        ),
+        (
+            {"joints": (joint_of("revolute", coordinates=(Coordinate("hip", 2, 1),)),)},
+            (
+                "'hip' has lower limit 2 and upper limit 1; nothing lies between them; "
+                "swap them in the file that is read"
+            ),
         ),
         ({"name": "a\0b"}, "a name cannot stand in XML; it holds a control character; rename it"),
     ],
