@@ -21,7 +21,7 @@ listed here; the daemon also uses those of `model`, `io`, `registry`, `worker` a
 
 from .errors import MOST_PROBLEMS, BadText, FormatError, Problem
 from .io import NothingToDropError, ReadOptions, Source
-from .mapping import load_map
+from .mapping import MAP_SUFFIX, load_map
 from .model import (
     Coordinate,
     Frame,
@@ -53,6 +53,7 @@ from .reading import load_motion, load_motions, load_robot, load_robots
 from .writing import dump_motion, dump_robot
 
 __all__ = [
+    "MAP_SUFFIX",
     "MOST_PROBLEMS",
     "BadText",
     "Coordinate",

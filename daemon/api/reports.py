@@ -128,6 +128,8 @@ class DescriptionReport(TypedDict):
     """The temperature beyond which a motion is stopped, in °C; null where none is checked."""
     upload: bool
     """Whether motions may be uploaded and deleted."""
+    motion_suffixes: list[str]
+    """What the names of motion files end in."""
     formats: dict[str, list[str]]
     rates: Rates
     version: str

@@ -24,7 +24,7 @@ from .markers import Marker, marker_file, read_markers
 from .plan_preview import curves, preview
 from .planner import Plan, plan_pose
 from .playback import Playback, PlaybackError, plan_playback, whole
-from .reader import MOST_FILES, MotionReader
+from .reader import MOST_FILES, MotionReader, is_beside_motions, is_motion
 from .speed_limits import clock_acceleration
 from .stamps import Stamp, stamp_of
 from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
@@ -49,6 +49,8 @@ __all__ = [
     "clock_acceleration",
     "curves",
     "farthest",
+    "is_beside_motions",
+    "is_motion",
     "join_tolerances",
     "marker_file",
     "plan_approach",

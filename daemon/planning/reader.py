@@ -16,7 +16,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from motiond.formats import FormatError, Problem, ReadOptions, load_motions
+from motiond.formats import MAP_SUFFIX, FormatError, Problem, ReadOptions, load_motions
 from motiond.formats.registry import is_motion_file
 from motiond.formats.worker import MOTIONS as HOLDS_MOTIONS
 from motiond.formats.worker import READ, put, taken
@@ -181,9 +181,19 @@ def list_places(places: Iterable[Path]) -> Listing:
             found.markers.append(marker_file(place))
             continue
         seen = [path for path in inside if not path.name.startswith(".")]
-        found.motions.extend(path for path in seen if not path.name.endswith(SUFFIX) and is_motion_file(path))
+        found.motions.extend(path for path in seen if is_motion(path))
         found.markers.extend(path for path in seen if path.name.endswith(SUFFIX))
     return found
+
+
+def is_motion(path: Path) -> bool:
+    """Whether a file in a folder is a motion, by its name and, where that says little, by its content."""
+    return not is_beside_motions(path) and is_motion_file(path)
+
+
+def is_beside_motions(path: Path) -> bool:
+    """Whether a file, by its name, is no motion but says something of motions."""
+    return path.name.lower().endswith((SUFFIX, MAP_SUFFIX))
 
 
 def _inside(folder: Path) -> list[Path]:

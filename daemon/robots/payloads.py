@@ -80,6 +80,7 @@ def description_payload(
         "tolerances": {"path": tolerances["path"], "goal": tolerances["goal"]},
         "hottest_c": settings.checks.temperature_c,
         "upload": settings.upload_folder is not None,
+        "motion_suffixes": list(MOTIONS.suffixes),
         "formats": {kind.name: kind.names for kind in (ROBOTS, MOTIONS)},
         "rates": {"idle_hz": settings.idle_rate_hz, "max_hz": max_rate_hz},
         "version": version("motiond"),

@@ -117,6 +117,8 @@ export interface DescriptionReport {
   hottest_c: number | null;
   /** Whether motions may be uploaded and deleted. */
   upload: boolean;
+  /** What the names of motion files end in. */
+  motion_suffixes: string[];
   formats: Record<string, string[]>;
   rates: Rates;
   version: string;

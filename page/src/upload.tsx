@@ -69,7 +69,7 @@ export function Upload({ robot }: { robot: Robot }) {
     <div class="upload">
       <label>
         <span>{busy ? "Being checked…" : "Drop motion files anywhere, or choose"}</span>
-        <input type="file" multiple accept=".seq,.xmdi,.xml,.yaml,.gz" disabled={busy} onChange={(event) => choose(robot, event.currentTarget)} />
+        <input type="file" multiple accept={robot.description.value?.motion_suffixes?.join()} disabled={busy} onChange={(event) => choose(robot, event.currentTarget)} />
       </label>
       {robot.uploads.value.map((one) => (
         <div class="report" role="status">

@@ -17,6 +17,7 @@ DESCRIPTION: dict[str, Any] = {
     "tolerances": {"path": {"elbow": None}, "goal": {"elbow": 0.1}},
     "hottest_c": None,
     "upload": False,
+    "motion_suffixes": [".seq"],
     "formats": {},
     "rates": {"idle_hz": 100.0, "max_hz": None},
     "version": "0.1.0",

@@ -175,6 +175,8 @@ def test_a_description_names_the_formats_that_there_are() -> None:
     assert orjson.loads(named) == {
         kind.name: [one.NAME for one in kind.formats()] for kind in (ROBOTS, MOTIONS)
     }
+    (named,) = re.findall(r'^motiond/arm/description .*"motion_suffixes":(\[.*?\])', page, re.MULTILINE)
+    assert orjson.loads(named) == [*MOTIONS.suffixes]
 
 
 def test_a_result_on_the_page_has_the_keys_of_one(tmp_path: Path) -> None:

@@ -15,11 +15,12 @@ import typer
 
 from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
 from motiond.formats.io import foreign_format, open_regular
-from motiond.formats.registry import ROBOTS, is_motion_file
+from motiond.formats.registry import ROBOTS
 from motiond.text import printable
 
 from ...config.secrets import has_password
 from ...joints import build_joint_map
+from ...planning import is_motion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -107,15 +108,14 @@ class Folder(NamedTuple):
 
 def look_into(folder: Path) -> Folder:
     """Return what is in a folder; hidden files are left out."""
-    of_robots = {suffix for one in ROBOTS.formats() for suffix in one.SUFFIXES}
     files = [
         file
         for depth in range(DEEPEST + 1)
         for file in sorted(folder.glob("*/" * depth + "*"))
         if not any(part.startswith(".") or part != printable(part) for part in file.relative_to(folder).parts)
     ]
-    models = [file for file in files if file.suffix.lower() in of_robots]
-    motions = [*dict.fromkeys(file.parent for file in files if is_motion_file(file))]
+    models = [file for file in files if file.suffix.lower() in ROBOTS.suffixes]
+    motions = [*dict.fromkeys(file.parent for file in files if is_motion(file))]
     foreign: dict[Foreign, list[Path]] = {}
     by_content: list[Path] = []
     others = (file for file in files if FOREIGN_SUFFIX.fullmatch(file.suffix))
@@ -186,7 +186,7 @@ def ask_joints(
     another format describes the robot, FormatError is raised.
     """
     named: Sequence[str] = ()
-    for file in (file for place in folder.motions for file in sorted(place.iterdir())):
+    for file in (file for place in folder.motions for file in sorted(place.iterdir()) if is_motion(file)):
         with suppress(FormatError):  # also for what is no motion; the check of the configuration reports it
             named = named or load_motions(file)[0].joint_names or ()
     default = named if named and len(named) == len(actuated or named) else actuated

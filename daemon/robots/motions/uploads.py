@@ -16,7 +16,7 @@ from motiond.formats.registry import MOTIONS
 from motiond.text import listed, shortened
 
 from ...api import RequestError
-from ...planning import marker_file
+from ...planning import is_beside_motions, is_motion, marker_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,10 +109,11 @@ class Uploads:
         return self._folder
 
     def _check_name(self, folder: Path, name: str) -> None:
-        suffixes = [suffix for kind in MOTIONS.formats() for suffix in kind.SUFFIXES]
-        if not NAME.fullmatch(name) or Path(name).suffix.lower() not in suffixes:
+        is_named = NAME.fullmatch(name) and Path(name).suffix.lower() in MOTIONS.suffixes
+        if not is_named or is_beside_motions(Path(name)):
             problem = f"'{shortened(name, 60)}' is no name for a motion's file"
-            reason = f"letters, digits, blanks and . _ - can stand in it, and it ends in {listed(suffixes)}"
+            ends = listed(MOTIONS.suffixes)
+            reason = f"letters, digits, blanks and . _ - can stand in it, and it ends in {ends}"
             raise RequestError("INVALID_REQUEST", self._robot, problem, reason, "rename it")
         alike = next((one.name for one in folder.iterdir() if one.name.casefold() == name.casefold()), None)
         if alike is not None:
@@ -153,6 +154,9 @@ class Uploads:
         reasons = [motion["reason"] for motion in motions if "reason" in motion]
         known = {one.name.casefold(): one.name for one in self._library}
         taken = [known[one.name.casefold()] for one in entries if one.name.casefold() in known]
+        if entries and not reasons and not is_motion(file):
+            reason = "neither its suffix nor its beginning shows a motion"
+            reasons.append(f"{file.name}: would be passed over in a folder; {reason}; convert it first")
         reasons += [f"{name}: there is a motion of this name; rename the file" for name in taken]
         if reasons or not entries:
             message = shortened("\n".join(reasons), LONGEST_REASON) or f"{file.name}: no motion is in it"

@@ -245,7 +245,7 @@ BAD = (
 @pytest.mark.parametrize(
     "name",
     ["", ".seq", "../wave.seq", "/etc/wave.seq", "a\\b.seq", ".hidden.seq", "wave.sh", "wave.markers.yaml",
-     "wave.seq\x00.sh", "wäve.seq", "a\n.seq", "-rf.seq"],
+     "arm.map.yaml", "wave.seq\x00.sh", "wäve.seq", "a\n.seq", "-rf.seq"],
 )  # fmt: skip
 async def test_names_that_lead_elsewhere_are_refused(arm: Site, rig: Rig, name: str) -> None:
     status, told = await upload(arm, name, seq(rig.folder))
@@ -280,6 +280,28 @@ async def test_motions_that_were_not_uploaded_are_not_deleted(arm: Site, rig: Ri
     assert (rig.folder / "motions" / "short.seq").exists()
     status, told = await arm.post("/api/robots/arm/motions/delete", {"motion": "nod"})
     assert (status, told["code"]) == (404, "UNKNOWN_MOTION")
+
+
+TRAJECTORY = b"""{joint_names: [%s],
+points: [{positions: [0], time_from_start: 0}, {positions: [0.01], time_from_start: 1}]}""" % JOINTS[
+    0
+].encode()
+PASSED_OVER = (
+    "would be passed over in a folder; neither its suffix nor its beginning shows a motion; convert it first"
+)
+
+
+async def test_a_file_that_would_be_passed_over_in_its_folder_is_refused(arm: Site, rig: Rig) -> None:
+    """A suffix that configurations have too is a motion's only where the content shows it."""
+    assert (await upload(arm, "nod.yaml", TRAJECTORY))[0] == 200
+    status, told = await upload(arm, "hidden.yaml", b"#" * 100_000 + b"\n" + TRAJECTORY)
+    assert (status, told["error"]) == (409, f"hidden.yaml: {PASSED_OVER}")
+    assert kept(rig) == ["nod.yaml"]
+
+
+async def test_clients_are_told_what_the_names_of_motion_files_end_in(arm: Site) -> None:
+    _, description = await arm.get("/api/robots/arm/description")
+    assert description["motion_suffixes"] == [*MOTIONS.suffixes]
 
 
 async def test_without_a_folder_for_it_nothing_is_taken_or_deleted(rig: Rig, settings: HttpSettings) -> None:

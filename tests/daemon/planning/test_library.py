@@ -243,6 +243,17 @@ def goes_to(motions: MotionLibrary, name: str = "wave") -> float:
     return float(planned.positions[-1, 0])
 
 
+def test_in_a_folder_what_only_says_something_of_motions_is_none(tmp_path: Path) -> None:
+    """A file of these names is no motion, whatever is in it; of other YAML, what is a trajectory is one."""
+    write(tmp_path / "wave.seq", 0.0, 0.01)
+    trajectory = "{joint_names: [elbow], points: [{positions: [0], time_from_start: 0}]}"
+    for name in ("arm.map.yaml", "wave.markers.yaml", "ARM.MAP.YAML", "nod.yaml", "bow.yml"):
+        (tmp_path / name).write_text(trajectory)
+    (tmp_path / "arm.cfg.yaml").write_text("version: 1.0\nfamilies: [Arm]\nnames: [elbow]\n")
+    (tmp_path / "motiond.yaml").write_text("robots: {}\n")
+    assert [entry.file.name for entry in library_of(tmp_path)] == ["bow.yml", "nod.yaml", "wave.seq"]
+
+
 def test_a_robots_map_applies_to_its_motions_but_to_those_of_its_own_joints(tmp_path: Path) -> None:
     write(tmp_path / "wave.seq", 0.0, 0.01, label="J2")
     write(tmp_path / "own.seq", 0.0, 0.01)

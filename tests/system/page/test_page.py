@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from motiond.daemon.planning.reader import MOST_FILES
+from motiond.formats.registry import MOTIONS
 from tests.daemon.rig import sweep, write_seq
 from tests.system.page.browser import JOINTS, browsing, on_the_page, part
 
@@ -242,6 +243,8 @@ async def test_motions_are_uploaded_checked_drawn_and_deleted(rig: ManyRobots, d
         await desk.until(f"{drawn} === document.querySelectorAll('li.motion:not(.refused)').length")
         assert await page.locator("li.refused .thumbnail").count() == 0
     with part("a motion is uploaded, checked and played"):
+        accepted = await page.get_attribute(".upload input", "accept")
+        assert accepted == ",".join(MOTIONS.suffixes)
         await page.set_input_files(".upload input", [rig.folder / "fine.seq", rig.folder / "far.seq"])
         await desk.until_says("fine.seq: taken")
         await desk.until_says("far.seq: refused")
