@@ -140,6 +140,7 @@ MOTIONS: Kind[Motion] = Kind(
         "webots_motion": Entry("motiond.formats.webots_motion", (".motion",)),
         "xmdi": Entry("motiond.formats.xmdi", (".xmdi",)),
         "npz": Entry("motiond.formats.npz", (".npz", ".npy"), has_units=False),
+        "mcap": Entry("motiond.formats.mcap", (".mcap",)),
         "ros": Entry("motiond.formats.ros", (".yaml", ".yml")),
         # A table is known by its looks alone, and so comes last.
         "csv": Entry("motiond.formats.csv", (".csv", ".tsv", ".pos", ".mot", ".sto"), has_units=False),

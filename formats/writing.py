@@ -36,7 +36,7 @@ def dump_motion(
 
     Parameters
     ----------
-    format : {'seq', 'webots_motion', 'xmdi', 'npz', 'ros', 'csv'}, optional
+    format : {'seq', 'webots_motion', 'xmdi', 'npz', 'mcap', 'ros', 'csv'}, optional
         By the path's suffix unless given.
     precision : int, optional
         Significant digits; from 13 on all that a number has. A value that fewer would carry beyond the range

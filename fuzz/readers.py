@@ -17,6 +17,7 @@ from motiond.formats import (
     bvh,
     csv,
     hrdf,
+    mcap,
     npz,
     ros,
     sdf,
@@ -108,6 +109,7 @@ READERS = {
         # Each value of YAML takes more than its text.
         Reader(ros, most_bytes=10_000_000),
         # A few bytes may be packed zeros.
+        Reader(mcap, most_bytes=350_000_000, binary=True),
         Reader(npz, most_bytes=150_000_000, binary=True),
         Reader(csv),
     )

@@ -47,6 +47,11 @@ _WRITE_SEQ = (
     "write it as .seq, in rad and m: `dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
 )
 
+_PARQUET_TO_NPZ = (
+    "save it as .npz: `t = pandas.read_parquet('in.parquet')`, then `numpy.savez('out.npz', "
+    "positions=numpy.stack(t['action']), t=t['timestamp'].astype(float), names=[…])`"
+)
+
 _ARCHIVES = {
     b"\x1f\x8b": ("gzip", "gzip -d"),
     b"PK\x03\x04": ("ZIP", "unzip"),
@@ -55,7 +60,7 @@ _ARCHIVES = {
     b"\x28\xb5\x2f\xfd": ("Zstandard", "zstd -d"),
 }
 # Of files that are read, and are no text.
-_BINARY = (b"\x93NUMPY",)
+_BINARY = (b"\x93NUMPY", b"\x89MCAP")
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _LINE_END = re.compile(rb"\r\n?")
 _OF_PAGES = {b"html", b"head", b"title", b"body", b"meta", b"center", b"h1", b"pre"}
@@ -74,10 +79,22 @@ _BEGINNINGS = (
     (rb"#VRML V", "is VRML", ROBOT_FORMATS, "convert a model of OpenHRP: `simtrans -i arm.wrl -o arm.sdf`"),
     (rb"#usda |PXR-USDC", "is USD", ROBOT_FORMATS, "describe the robot in URDF"),
     (
-        rb"#ROSBAG V|SQLite format 3\0|\x89MCAP",
-        "is a bag of ROS",
+        rb"#ROSBAG V",
+        "is a bag of ROS 1",
         MOTION_FORMATS,
-        f"read it and {_WRITE_SEQ}",
+        "convert it: `mcap convert in.bag out.mcap`, or `rosbags-convert`",
+    ),
+    (
+        rb"SQLite format 3\0",
+        "is an SQLite database, as bags of ROS 2 are",
+        MOTION_FORMATS,
+        "convert a bag: `mcap convert in.db3 out.mcap`, or `ros2 bag convert` to mcap",
+    ),
+    (
+        rb"PAR1",
+        "is Parquet, as episodes of LeRobot are",
+        MOTION_FORMATS,
+        _PARQUET_TO_NPZ,
     ),
 )
 _ROOTS = {

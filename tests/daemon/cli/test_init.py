@@ -492,9 +492,8 @@ def test_what_is_there_instead_of_a_description_is_named_with_a_way_on(
     code, out, err = run_here(capsys, "init", *options, *CLOSED)
     assert out.splitlines()[:3] == [
         (
-            "walk.bag and 1 more: is a bag of ROS; motions of that kind are not read; "
-            "read it and write it as .seq, in rad and m: "
-            "`dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
+            "walk.bag and 1 more: is a bag of ROS 1; motions of that kind are not read; "
+            "convert it: `mcap convert in.bag out.mcap`, or `rosbags-convert`"
         ),
         (
             "models/arm.xml: is MJCF; robots are read from HRDF, SKEL, SDFormat and URDF; "

@@ -1,0 +1,198 @@
+"""The messages in an MCAP file (https://mcap.dev/spec, version 0), of the topics that are asked for.
+
+A file is read from its beginning, without its index, so that one cut short gives what is whole.
+The library `mcap` does so too, but takes sizes on trust; here each is checked before memory is spent.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from motiond.text import quoted
+
+from ..errors import BadText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..errors import Problems
+
+MAGIC = b"\x89MCAP0\r\n"
+FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK = 0x02, 0x03, 0x04, 0x05, 0x06
+# What a file's chunks may unpack to in all, and each of them; and what is kept of it.
+FEW_BYTES, MOST_TIMES, MOST_CHUNK_BYTES, MOST_TIMES_KEPT = 32_000_000, 50, 256_000_000, 10
+MESSAGE_BYTES = 200  # besides its data
+MOST_CHANNELS = 10_000
+_COPY = "copy the file again"
+_RECORD, _U16, _U32, _U64 = (struct.Struct(f"<{kind}") for kind in ("BQ", "H", "I", "Q"))
+_MESSAGE, _CHUNK = struct.Struct("<HIQQ"), struct.Struct("<QQQI")
+_DAMAGED = (struct.error, ValueError, IndexError)
+
+
+class Channel(NamedTuple):
+    """What is published under a topic."""
+
+    topic: str
+    encoding: str
+    schema: str
+
+
+class Message(NamedTuple):
+    """One message; `log_time` in ns."""
+
+    channel: Channel
+    log_time: int
+    data: bytes
+
+
+@dataclass(slots=True)
+class Recording:
+    """What is read of a file.
+
+    `wanted`: which channels' messages are kept.
+    `counts`: how many messages each channel has.
+    """
+
+    wanted: Callable[[Channel], bool]
+    size: int
+    schemas: dict[int, str] = field(default_factory=lambda: {0: ""})
+    channels: dict[int, Channel] = field(default_factory=dict)
+    counts: dict[Channel, int] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
+    last_time: int = 0
+    unpacked: int = 0
+    kept: int = 0
+    is_whole: bool = False
+
+    def read(self, data: memoryview) -> None:
+        """Read a file's records, to its footer or as far as they go. Raises `BadText` if it is damaged."""
+        for opcode, content in _records(data[len(MAGIC) :]):
+            if opcode == FOOTER:
+                self.is_whole = True
+                return
+            if opcode == CHUNK:
+                chunk = memoryview(self._unpacked(content))
+                end = 0
+                for inner, part in _records(chunk):
+                    self._take(inner, part)
+                    end += _RECORD.size + len(part)
+                if end != len(chunk):
+                    raise BadText("has a chunk that ends within a record", "it is damaged", _COPY)
+            else:
+                self._take(opcode, content)
+
+    def _take(self, opcode: int, content: memoryview) -> None:
+        if opcode == SCHEMA:
+            (number,) = _U16.unpack_from(content)
+            self.schemas[number] = _text(content, 2)[0]
+        elif opcode == CHANNEL:
+            number, schema = struct.unpack_from("<HH", content)
+            topic, end = _text(content, 4)
+            encoding, _ = _text(content, end)
+            self.channels[number] = Channel(topic, encoding, self.schemas.get(schema, ""))
+        elif opcode == MESSAGE:
+            number, _, log_time, _ = _MESSAGE.unpack_from(content)
+            self.last_time = max(self.last_time, log_time)
+            if number not in self.channels:
+                raise BadText(f"has a message of channel {number}", "there is no such channel", _COPY)
+            channel = self.channels[number]
+            self.counts[channel] = self.counts.get(channel, 0) + 1
+            if self.wanted(channel):
+                self._keep(Message(channel, log_time, bytes(content[_MESSAGE.size :])))
+        if len(self.schemas) + len(self.counts) > MOST_CHANNELS:
+            raise BadText("holds too many topics", f"{MOST_CHANNELS} are read", "filter it: `mcap filter`")
+
+    def _keep(self, message: Message) -> None:
+        self.kept += len(message.data) + MESSAGE_BYTES
+        most = max(FEW_BYTES, MOST_TIMES_KEPT * self.size)
+        if self.kept > most:
+            reason = f"a file of {self.size} bytes may hold {most} bytes of them"
+            raise BadText("holds too many messages of joints", reason, "split it: `mcap filter`")
+        self.messages.append(message)
+
+    def _unpacked(self, content: memoryview) -> bytes | memoryview:
+        _, _, size, checksum = _CHUNK.unpack_from(content)
+        compression, end = _text(content, _CHUNK.size)
+        (length,) = _U64.unpack_from(content, end)
+        packed = content[end + 8 :]
+        if length > len(packed):
+            raise BadText("has a chunk that states more than it holds", "it is damaged", _COPY)
+        packed = packed[:length]
+        self.unpacked += size
+        most = max(FEW_BYTES, MOST_TIMES * self.size)
+        if size > MOST_CHUNK_BYTES or self.unpacked > most:
+            reason = f"one may have {MOST_CHUNK_BYTES}, and all of this file {most}"
+            raise BadText(f"has a chunk of {size} bytes", reason, "write it anew: `mcap compress`")
+        data = _decompressed(packed, compression, size)
+        if len(data) != size or (checksum and zlib.crc32(data) != checksum):
+            raise BadText("has a damaged chunk", "its checksum or size is another", _COPY)
+        return data
+
+
+def _records(data: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Return the opcode and the content of each record that is whole."""
+    start = 0
+    while start + _RECORD.size <= len(data):
+        opcode, length = _RECORD.unpack_from(data, start)
+        end = start + _RECORD.size + length
+        if end > len(data):
+            return
+        yield opcode, data[start + _RECORD.size : end]
+        start = end
+
+
+def _text(content: memoryview, start: int) -> tuple[str, int]:
+    """Return a text that stands behind its length, and where it ends."""
+    (length,) = _U32.unpack_from(content, start)
+    end = start + 4 + length
+    if end > len(content):
+        raise ValueError("a text is longer than its record")
+    return str(content[start + 4 : end], "utf-8"), end
+
+
+def _decompressed(packed: memoryview, compression: str, size: int) -> bytes | memoryview:
+    if not compression:
+        return packed
+    if compression == "zstd":
+        return _by_zstd(packed, size)
+    if compression == "lz4":
+        from lz4.frame import LZ4FrameDecompressor  # noqa: PLC0415 - costly, and not every file needs it
+
+        try:
+            data: bytes = LZ4FrameDecompressor().decompress(bytes(packed), max_length=size + 1)
+        except RuntimeError as error:
+            raise BadText("has a chunk that cannot be unpacked", str(error), _COPY) from error
+        return data
+    reason, hint = "chunks are packed by zstd, lz4 or not at all", "write it anew: `mcap compress`"
+    raise BadText(f"is packed by {quoted(compression)}", reason, hint)
+
+
+def _by_zstd(packed: memoryview, size: int) -> bytes:
+    import zstandard  # noqa: PLC0415 - as above
+
+    try:
+        # What its own header states is allocated, whatever bound is asked for.
+        stated = zstandard.frame_content_size(packed)
+        if stated not in {-1, size}:
+            raise BadText("has a damaged chunk", f"it states {size} bytes, its content {stated}", _COPY)
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=size) if size else b""
+    except zstandard.ZstdError as error:
+        raise BadText("has a chunk that cannot be unpacked", str(error), _COPY) from error
+
+
+def read_recording(data: bytes, wanted: Callable[[Channel], bool], problems: Problems) -> Recording:
+    """Read a file. Raises `FormatError` if it is none, or damaged."""
+    if not data.startswith(MAGIC):
+        problem = "is no MCAP file" if data else "is empty"
+        raise problems.fail(0, problem, "it begins with the bytes 89 'MCAP0'", "check what wrote it")
+    recording = Recording(wanted, len(data))
+    try:
+        recording.read(memoryview(data))
+    except BadText as bad:
+        raise problems.fail(0, bad.problem, bad.reason, bad.hint) from bad
+    except _DAMAGED as error:
+        raise problems.fail(0, "is damaged", f"a record cannot be read ({error})", _COPY) from error
+    return recording
