@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ..errors import Problems
 
 MOST_COLUMNS, LONGEST_TITLE = 10_000, 200
+# More than so many columns take; a line is cut into cells at once.
+LONGEST_LINE = 4_000_000
+TOO_LONG = f"a line has at most {LONGEST_LINE:,}", "check that it is the right file"
 # A licence may stand above the titles.
 MOST_LINES = 1000
 # So many may well have the values 0, 1, 2, … in a first row.
@@ -74,10 +77,15 @@ def read_header(text: bytes, problems: Problems) -> Header:
     reader = _Reader(problems)
     reader.opensim(text)
     for line, start, content in _lines(text, reader.start, reader.line):
+        if len(content) > LONGEST_LINE:
+            raise problems.fail(line, f"a line has {len(content):,} bytes", *TOO_LONG)
         if header := reader.take(line, start, content):
             return header
     line = max(reader.titles_line, 1)
-    raise problems.fail(line, "has no rows of numbers", "a table has a row for each time", "check the file")
+    hint = (
+        f"the first stands within {MOST_LINES} lines" if text.count(b"\n") > MOST_LINES else "check the file"
+    )
+    raise problems.fail(line, "has no rows of numbers", "a table has a row for each time", hint)
 
 
 def split_cells(line: bytes, separator: bytes) -> list[bytes]:
@@ -138,6 +146,10 @@ class _Reader:
             return None
         self.separator = self.separator or _separator(content)
         cells = split_cells(content, self.separator)
+        if len(cells) > MOST_COLUMNS:
+            raise self.problems.fail(
+                line, f"has {len(cells)} columns", f"{MOST_COLUMNS} are read", "remove some"
+            )
         if not self.titles and _count_up(cells):
             what = f"counts its {len(cells)} columns"
             self.problems.warn(line, what, "it is taken for titles, not for a row", "remove it")
@@ -188,9 +200,6 @@ class _Reader:
         if titles and not titles[-1] and (has_trailing or len(titles) == columns + 1):
             titles = titles[:-1]
         columns = len(titles) or columns - has_trailing
-        if columns > MOST_COLUMNS:
-            problem, reason = f"has {columns} columns", f"{MOST_COLUMNS} are read"
-            raise self.problems.fail(self.titles_line or line, problem, reason, "remove some")
         return Header(
             self.separator,
             columns,

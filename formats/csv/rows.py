@@ -16,7 +16,7 @@ from motiond.text import echoed
 
 from ..errors import MOST_PROBLEMS
 from ..io.numbers import IN_NUMBERS, as_json, read_numbers
-from .header import BLANKS, COMMENT, DECIMAL_POINTS, NUMBER, split_cells
+from .header import BLANKS, COMMENT, DECIMAL_POINTS, LONGEST_LINE, NUMBER, TOO_LONG, split_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +42,9 @@ def read_rows(text: bytes, header: Header, problems: Problems, skipped: frozense
     reader = _Reader(header, problems, skipped)
     line = header.line
     for chunk in _chunks(text, header.start):
+        if len(chunk) > LONGEST_LINE:
+            problems.add(line, f"a line has {len(chunk):,} bytes", *TOO_LONG)
+            break
         line += reader.chunk(chunk, line)
         if len(problems.found) > MOST_PROBLEMS:
             break

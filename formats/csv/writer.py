@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .titles import Role
 
 OPTIONS: frozenset[str] = frozenset()
-TSV = ".tsv"
+TSV, OF_OTHERS = ".tsv", (".pos", ".mot", ".sto")
 TIME = "time"
 # What other formats hold besides series.
 ASIDE = ("attributes", "servos", "unknown")
@@ -45,12 +45,15 @@ def dump(
 ) -> None:
     """Write a motion, as `dump_motion` does: `.tsv` with tabs, all others with commas."""
     check_digits(precision)
+    if (suffix := path.suffix.lower()) in OF_OTHERS:
+        problem, hint = f"{suffix} is another program's", "name it .csv or .tsv"
+        raise FormatError([Problem(str(path), 0, problem, "such files are read, not written", hint)])
     held = [*motion.components, *(name for name in ASIDE if motion.metadata.get(name))]
     standing = {name for name in COMPONENTS.values() if name not in drop and _can_stand(motion, name)}
     reason = "a table has columns of joints alone, a value for each row"
     refuse_losses(path, {name: reason for name in held if name not in standing}, drop, held)
     parts = _parts(motion, standing)
-    separator = b"\t" if path.suffix.lower() == TSV else b","
+    separator = b"\t" if suffix == TSV else b","
     titles = [TIME, *(title for part in parts for title in part.titles)]
     line = _line(titles, separator.decode())
     _refuse_what_cannot_stand(path, parts, line + separator.join([b"0.5"] * len(titles)))

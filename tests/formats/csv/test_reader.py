@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import tracemalloc
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,9 @@ from hypothesis import strategies as st
 from motiond.formats import FormatError, Motion, ReadOptions, Source, csv
 from motiond.formats.csv import rows
 from tests.tables import table
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 GOOD = Path(__file__).parents[2] / "files" / "good" / "tables"
 SHARP = 1e-12
@@ -183,6 +188,25 @@ def test_of_opensim_the_header_says_whether_angles_are_in_degrees(degrees: str, 
     assert motion.metadata["units"]["pelvis_tx"] == "m"
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "inDegrees=yes\n",
+            "",
+            (
+                "the header has no inDegrees; angles are in degrees or in rad; "
+                "write inDegrees=yes or inDegrees=no above endheader"
+            ),
+        ),
+        ("Coordinates", "Speeds", "holds 'speeds'; a motion has positions; give the file of coordinates"),
+    ],
+)
+def test_of_opensim_only_positions_in_a_known_unit_are_read(old: str, new: str, message: str) -> None:
+    text = (GOOD / "gait.csv").read_text().replace(old, new)
+    assert refusal(text, "gait.mot") == f"gait.mot:1: {message}"
+
+
 def test_rows_that_opensim_states_and_that_are_missing_are_known() -> None:
     motion = load((GOOD / "gait.csv").read_text().replace("nRows=3", "nRows=5"), "gait.mot")
     assert motion.missing_frames() == {"JointDisplacement": (3, 5)}
@@ -249,3 +273,43 @@ def test_a_bad_file_is_refused(text: Any, message: str) -> None:
 def test_many_bad_rows_are_told_up_to_a_bound() -> None:
     message = refusal("time,hip\n" + "".join(f"{row},x\n" for row in range(50_000)))
     assert len(message.splitlines()) < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("," * 5_000_000, "walk.csv:1: a line has 5,000,000 bytes; "),
+        ("time,hip\n0,1\n" + "," * 5_000_000, "walk.csv:3: a line has 5,000,001 bytes; "),
+        ("," * 3_000_000 + "\n0,1\n", "walk.csv:1: has 3000001 columns; "),
+        ("#\n" * 2_000_000, "walk.csv:1: has no rows of numbers; "),
+        ("time," * 10_000 + "hip\n" + "0," * 10_000 + "1\n", "walk.csv:1: has 10001 columns; "),
+    ],
+)
+def test_what_no_table_has_is_refused_in_little_memory(text: str, message: str) -> None:
+    data = text.encode()
+    tracemalloc.start()
+    try:
+        assert refusal(data).startswith(message)
+        assert tracemalloc.get_traced_memory()[1] < 20 * len(data) + 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("line", ["{},0.5\n", "{},.5\n", "{},0.5\n# a remark\n", '{},"0.5"\n'])
+def test_eight_times_the_rows_take_about_eight_times_the_calls(line: str) -> None:
+    def calls_of_loading(count: int) -> int:
+        data, calls = ("time,hip\n" + "".join(line.format(row) for row in range(count))).encode(), 0
+
+        def counted(_frame: FrameType, event: str, _function: object) -> None:
+            nonlocal calls
+            calls += event.endswith("call")
+
+        sys.setprofile(counted)
+        try:
+            load(data)
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    calls_of_loading(1)  # imports, and what is made once
+    assert calls_of_loading(16_000) < 12 * calls_of_loading(2_000)

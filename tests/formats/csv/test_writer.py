@@ -173,3 +173,11 @@ def test_what_would_not_come_back_is_refused(one: Motion, message: str, tmp_path
         csv.dump(one, tmp_path / "walk.csv")
     assert str(caught.value) == f"{tmp_path}/walk.csv: {message}"
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".pos", ".mot", ".sto"])
+def test_what_other_programs_read_in_their_own_way_is_not_written(suffix: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError) as caught:
+        dump_motion(motion(), tmp_path / f"walk{suffix}")
+    problem = f"{suffix} is another program's; such files are read, not written; name it .csv or .tsv"
+    assert str(caught.value) == f"{tmp_path}/walk{suffix}: {problem}"
