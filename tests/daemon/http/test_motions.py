@@ -214,6 +214,18 @@ async def test_a_motion_is_checked_kept_listed_played_and_deleted(arm: Site, rig
     assert await listed(arm) == ["long", "short"]
 
 
+async def test_a_table_is_uploaded_and_played_as_any_motion(arm: Site, rig: Rig) -> None:
+    rows = enumerate(np.rad2deg(sweep(0.5)).tolist())
+    lines = [f"time,{JOINTS[0]} [deg],{JOINTS[1]} [deg]"]
+    lines += [f"{row / RATE_HZ:.3f},{first:.12g},{second:.12g}" for row, (first, second) in rows]
+    status, told = await upload(arm, "wave.csv", "\n".join([*lines, ""]).encode())
+    (motion,) = told["data"]["motions"]
+    assert (status, motion["name"], motion["ok"], motion["duration"]) == (200, "wave", True, 0.5)
+    assert kept(rig) == ["wave.csv"]
+    _, accepted = await arm.post("/api/robots/arm/play", {"motion": "wave"})
+    assert (await rig.rest_after(accepted["data"]["goal_id"]))["code"] == "SUCCESSFUL"
+
+
 async def listed(site: Site) -> list[str]:
     _, motions = await site.get("/api/robots/arm/motions")
     return [one["name"] for one in motions["motions"]]

@@ -367,3 +367,39 @@ def test_a_robot_that_is_there_is_replaced_only_with_force(
     assert run_here(capsys, "convert", ARM, out) == (2, "", refusal)
     assert out.read_text() == "mine"
     assert run_here(capsys, "convert", ARM, out, "--force")[0] == 0
+
+
+def test_a_table_is_inspected_checked_converted_and_drawn_as_any_motion(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table, robot = tmp_path / "nod.csv", Path(__file__).parents[3] / "config" / "robots" / "six_axis.hrdf"
+    joints = ("base", "shoulder", "elbow", "wrist1", "wrist2", "wrist3")
+    degrees = 10 * (1 - np.cos(np.linspace(0, 2 * np.pi, 61)))
+    lines = [",".join(["time", *(f"{joint} [deg]" for joint in joints)])]
+    lines += [",".join([f"{row / 30:.3f}", *[f"{angle:.6f}"] * 6]) for row, angle in enumerate(degrees)]
+    table.write_text("\n".join([*lines, ""]))
+    code, out, err = run_here(capsys, "inspect", table)
+    assert (code, out.splitlines()[0], err) == (0, "nod: motion, csv; 2 s, 61 frames at 30/s", "")
+    assert run_here(capsys, "check", "--robot", robot, table)[0] == 0
+    said = f"{tmp_path}/out.seq: out; 2 s, 61 frames at 30/s, 6 joints\n"
+    assert run_here(capsys, "convert", table, tmp_path / "out.seq") == (0, said, "")
+    for name in ("out.tsv", "again.csv"):
+        assert run_here(capsys, "convert", tmp_path / "out.seq", tmp_path / name)[0] == 0
+        again, motion = load_motion(tmp_path / name), load_motion(tmp_path / "out.seq")
+        assert (again.joint_names, again.frame_rate) == (joints, 30)
+        assert again.positions.tobytes() == motion.positions.tobytes()
+    assert motion.positions == pytest.approx(np.deg2rad(degrees)[:, None].repeat(6, axis=1), abs=1e-8)
+    assert run_here(capsys, "plot", table, "-o", tmp_path / "nod.svg")[0] == 0
+
+
+def test_a_table_that_leaves_rate_and_units_open_is_converted_with_what_is_given(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table, out = tmp_path / "walk.csv", tmp_path / "out.seq"
+    table.write_text("hip,knee\n0,90\n1,90\n")
+    code, _, err = run_here(capsys, "convert", table, out)
+    hint = "give `--file-rate 30`, a line `# rate: 30`, or a column `time`"
+    assert (code, err) == (2, f"{table}:1: has no column of times; nor a rate; {hint}\n")
+    assert run_here(capsys, "convert", table, out, "--file-rate", "30", "--units", "deg")[0] == 0
+    motion = load_motion(out)
+    assert (motion.frame_rate, motion.positions[0].tolist()) == (30, [0, pytest.approx(np.pi / 2)])
