@@ -84,7 +84,7 @@ def test_motions_are_named_by_file_and_listed_by_name(tmp_path: Path) -> None:
 def test_a_table_in_degrees_is_a_motion_as_any(tmp_path: Path) -> None:
     (tmp_path / "nod.csv").write_text("time,elbow [deg]\n0.000,0\n0.033,1\n0.067,2\n0.100,0\n")
     nod = entry_of(library_of(tmp_path), "nod")
-    assert (nod.reason, nod.duration_s, nod.frame_rate) == ("", pytest.approx(0.1), 30.0)
+    assert (nod.reason, nod.frames, nod.frame_rate) == ("", 4, 30.0)
 
 
 def test_what_cannot_be_played_is_listed_with_the_reason(tmp_path: Path) -> None:
