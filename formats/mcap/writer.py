@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,14 +63,14 @@ def dump(
     names = motion.joint_names or tuple(f"joint{number}" for number in range(positions.shape[1]))
     before = _packed_names(names)
     with replacing(path) as stream:
-        writer = Writer(stream)
+        writer: Any = Writer(stream)  # some of its methods have no types
         writer.start(profile="ros2", library="motiond")
         schema = writer.register_schema(SCHEMA_NAME, "ros2msg", SCHEMA.encode())
         channel = writer.register_channel(TOPIC, "cdr", schema)
         for row, stamp in enumerate(stamps.tolist()):
             data = _packed(stamp, before, [values[row] for values in series])
             writer.add_message(channel, log_time=stamp, publish_time=stamp, sequence=row, data=data)
-        writer.finish()  # type: ignore[no-untyped-call]
+        writer.finish()
 
 
 def _loss(motion: Motion, name: str) -> str:

@@ -96,7 +96,7 @@ def recording(
 ) -> bytes:
     """Return a file with these messages."""
     stream = io.BytesIO()
-    writer = Writer(stream, chunk_size, compression, use_chunking=is_chunked)
+    writer: Any = Writer(stream, chunk_size, compression, use_chunking=is_chunked)
     writer.start(profile="ros2", library="tests")
     channels: dict[tuple[str, str, str], int] = {}
     for topic, schema, encoding, log_time, data in messages:
@@ -105,5 +105,5 @@ def recording(
             number = writer.register_schema(schema, "ros2msg", b"")
             channels[key] = writer.register_channel(topic, encoding, number)
         writer.add_message(channels[key], log_time, data, log_time)
-    writer.finish()  # type: ignore[no-untyped-call]
+    writer.finish()
     return stream.getvalue()
