@@ -3,6 +3,7 @@
 - `regular_file`: opening of what may be no file at all
 - `source`: where a file's bytes come from, and how files that it refers to are found
 - `resources`: where models and meshes are that a URI names
+- `resource_folders`: where the environment has them
 - `mesh_file`: files of meshes, which nobody reads before they are to be seen
 - `beginning`: the beginning of a file, whichever UTF it is in
 - `foreign`: files of other formats, known by how they begin

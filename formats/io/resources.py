@@ -2,32 +2,27 @@
 
 Looked through are, in this order: the folder of the file; for `model://` and `package://` the folder above it
 and any further one that has the package's name; the configured folders; those of the environment variables in
-`_FOLDERS`, `AMENT_PREFIX_PATH` and `ROS_PACKAGE_PATH`; and what Gazebo has downloaded from Fuel.
+`resource_folders`; and what Gazebo has downloaded from Fuel.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from glob import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from motiond.text import nearest_file, quoted
 
 from ..errors import BadText
+from .resource_folders import FOLDERS, PREFIXES, WORKSPACES, folders_in, fuel_caches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from .source import Source
 
-_FOLDERS = ("GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH", "SDF_PATH")
-_PREFIXES, _WORKSPACES = "AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"
-VARIABLES = (*_FOLDERS, _PREFIXES, _WORKSPACES)
-_FUEL_CACHE = "GZ_FUEL_CACHE_PATH"
-_FUEL_CACHES = ("~/.gz/fuel", "~/.ignition/fuel")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 # A model on a server: fuel.gazebosim.org/1.0/OpenRobotics/models/Ambulance, its version, and a file of it.
 _ON_FUEL = re.compile(
@@ -55,14 +50,8 @@ def find_resource(uri: str, source: Source, verb: str = "find") -> Source:
         return candidates[0]
     places = ", ".join(dict.fromkeys(candidate.name for candidate in allowed))
     near = next(filter(None, (nearest_file(candidate.path) for candidate in allowed)), "")
-    hint = near or f"check the name, or name its folder in `resource_paths` or {_FOLDERS[0]}"
+    hint = near or f"check the name, or name its folder in `resource_paths` or {FOLDERS[0]}"
     raise BadText(failed, f"there is no {places}", hint)
-
-
-def resource_folders() -> tuple[Path, ...]:
-    """Return the folders that the environment names, and Fuel's caches."""
-    named = (folder for variable in VARIABLES for folder in _folders_in(variable))
-    return (*named, *(cache for cache in _fuel_caches() if cache.is_dir()))
 
 
 def _candidates(uri: str, source: Source, failed: str) -> Iterator[Source]:
@@ -89,12 +78,12 @@ def _places(path: str, source: Source, *, by_name: bool) -> Iterator[Path]:
         if folder.resolve().name == name:
             yield folder / rest
     yield from (other / path for other in source.resource_paths)
-    yield from (other / path for variable in _FOLDERS for other in _folders_in(variable))
+    yield from (other / path for variable in FOLDERS for other in folders_in(variable))
     if by_name:
-        yield from (prefix / "share" / path for prefix in _folders_in(_PREFIXES))
-        yield from (place / rest for space in _folders_in(_WORKSPACES) for place in _packages(space, name))
+        yield from (prefix / "share" / path for prefix in folders_in(PREFIXES))
+        yield from (place / rest for space in folders_in(WORKSPACES) for place in _packages(space, name))
         models = (
-            model for cache in _fuel_caches() for model in cache.glob(f"*/*/models/{escape(name.lower())}")
+            model for cache in fuel_caches() for model in cache.glob(f"*/*/models/{escape(name.lower())}")
         )
         yield from (newest / rest for model in models if (newest := _newest(model)))
 
@@ -107,21 +96,11 @@ def _packages(space: Path, name: str) -> Iterator[Path]:
     yield from sorted(space.glob(f"*/{escape(name)}"))
 
 
-def _folders_in(variable: str) -> Iterator[Path]:
-    return (Path(folder) for folder in os.environ.get(variable, "").split(os.pathsep) if folder)
-
-
-def _fuel_caches() -> list[Path]:
-    named = os.environ.get(_FUEL_CACHE)
-    # Without a home, Path's own would raise.
-    return [Path(os.path.expanduser(one)) for one in ([named] if named else _FUEL_CACHES)]  # noqa: PTH111
-
-
 def _downloaded(uri: str, names: re.Match[str], failed: str) -> Path:
     """Return where a model of a server is in a cache, which has its owner and name in lower case."""
     folders = [
         cache / names["server"] / names["owner"].lower() / "models" / names["model"].lower()
-        for cache in _fuel_caches()
+        for cache in fuel_caches()
     ]
     for folder in folders:
         version = names["version"] or "tip"

@@ -14,7 +14,7 @@ from motiond.text import nearest_file, printable
 
 from ..errors import FormatError, Problem
 from .regular_file import open_regular
-from .resources import resource_folders
+from .resource_folders import resource_folders
 
 if TYPE_CHECKING:
     from pathlib import Path

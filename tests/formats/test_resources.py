@@ -8,7 +8,8 @@ import pytest
 
 from motiond.formats import Source
 from motiond.formats.errors import BadText
-from motiond.formats.io.resources import VARIABLES, find_resource
+from motiond.formats.io.resource_folders import VARIABLES
+from motiond.formats.io.resources import find_resource
 from tests.tables import table
 
 FUEL = "fuel/fuel.gazebosim.org/openrobotics/models/wheel"
