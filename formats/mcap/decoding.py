@@ -48,6 +48,14 @@ class Point(NamedTuple):
     effort: Floats
 
 
+class Trajectory(NamedTuple):
+    """A JointTrajectory; its stamp in ns, 0 where it is not set."""
+
+    stamp: int
+    joints: tuple[str, ...]
+    points: list[Point]
+
+
 def kind_of(schema: str) -> str:
     """Return which kind of message a schema's name stands for, `STATE` or `TRAJECTORY`; '' if none."""
     name = schema.replace("/msg/", "/")
@@ -178,13 +186,12 @@ class StateDecoder:
         return State(stamp, self._names, cursor.doubles(), cursor.doubles(), cursor.doubles())
 
 
-def decode_trajectory(data: bytes, encoding: str) -> tuple[tuple[str, ...], list[Point]]:
-    """Return the joints and the points of a JointTrajectory. Raises `BadText` if it has none."""
+def decode_trajectory(data: bytes, encoding: str) -> Trajectory:
+    """Return the values of a JointTrajectory. Raises `BadText` if it has none."""
     if encoding == "json":
         return _trajectory_of_json(data)
     cursor = _Cursor.of(data, encoding)
-    cursor.header()
-    return cursor.texts(), cursor.points()
+    return Trajectory(cursor.header(), cursor.texts(), cursor.points())
 
 
 def _json(data: bytes) -> dict[str, Any]:
@@ -236,6 +243,10 @@ def _time_of_json(value: Any) -> int:
     return seconds * NS + rest
 
 
+def _stamp_of_json(message: dict[str, Any]) -> int:
+    return _time_of_json(_mapping(message.get("header") or {}).get("stamp"))
+
+
 def _state_of_json(data: bytes) -> State:
     found = _json(data)
     if "joints" in found:
@@ -246,12 +257,11 @@ def _state_of_json(data: bytes) -> State:
             _numbers(column) if any(value is not None for value in column) else _NONE for column in columns
         ]
         return State(_time_of_json(found.get("timestamp")), names, *arrays)
-    stamp = _time_of_json(_mapping(found.get("header") or {}).get("stamp"))
     arrays = [_numbers(found.get(key)) for key in ("position", "velocity", "effort")]
-    return State(stamp, _names(found.get("name")), *arrays)
+    return State(_stamp_of_json(found), _names(found.get("name")), *arrays)
 
 
-def _trajectory_of_json(data: bytes) -> tuple[tuple[str, ...], list[Point]]:
+def _trajectory_of_json(data: bytes) -> Trajectory:
     found = _json(data)
     points = []
     for item in _sequence(found.get("points") or []):
@@ -259,4 +269,4 @@ def _trajectory_of_json(data: bytes) -> tuple[tuple[str, ...], list[Point]]:
         keys = ("positions", "velocities", "accelerations", "effort")
         arrays = [_numbers(point.get(key)) for key in keys]
         points.append(Point(_time_of_json(point.get("time_from_start")), *arrays))
-    return _names(found.get("joint_names")), points
+    return Trajectory(_stamp_of_json(found), _names(found.get("joint_names")), points)

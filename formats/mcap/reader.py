@@ -13,7 +13,17 @@ from ..io.joint_names import check_joint_names
 from ..model.motion import Motion
 from ..model.timing import frames_at, way_points_at
 from .container import MAGIC, read_recording
-from .decoding import ENCODINGS, NS, STATE, Point, State, StateDecoder, decode_trajectory, kind_of
+from .decoding import (
+    ENCODINGS,
+    NS,
+    STATE,
+    Point,
+    State,
+    StateDecoder,
+    Trajectory,
+    decode_trajectory,
+    kind_of,
+)
 from .joining import join
 
 if TYPE_CHECKING:
@@ -25,6 +35,8 @@ if TYPE_CHECKING:
 
 NAME, SUFFIXES = "mcap", (".mcap",)
 
+# The number of a message in its topic, its time in ns, and what it says.
+Stamped = tuple[int, int, State]
 MOST_TRAJECTORIES, LATEST_S = 1_000, 1e12
 COMPONENTS = {"velocities": "JointVelocity", "accelerations": "JointAcceleration", "effort": "JointEffort"}
 
@@ -52,7 +64,7 @@ def load(data: bytes, source: Source) -> list[Motion]:
         raise problems.fail(0, f"topic {quoted(topic)} is ambiguous", reason, "filter it: `mcap filter`")
     stem = printable(source.path.stem)
     if kinds == {STATE}:
-        return [_motion_of_states(messages, topic, stem, problems)]
+        return [_motion_of_states(_stamped(messages, problems), topic, stem, problems)]
     return _motions_of_trajectories(messages, topic, stem, problems)
 
 
@@ -98,8 +110,8 @@ def _warn_cut(recording: Recording, problems: Problems) -> None:
     problems.warn(0, "was cut short", reason, "`mcap recover` makes a whole file of it")
 
 
-def _motion_of_states(messages: list[Message], topic: str, stem: str, problems: Problems) -> Motion:
-    joined = join(_stamped(messages, problems), problems)
+def _motion_of_states(states: Iterator[Stamped], topic: str, stem: str, problems: Problems) -> Motion:
+    joined = join(states, problems)
     times, frame_rate = frames_at(joined.times)
     return Motion(
         name=stem,
@@ -113,10 +125,10 @@ def _motion_of_states(messages: list[Message], topic: str, stem: str, problems: 
     )
 
 
-def _stamped(messages: list[Message], problems: Problems) -> Iterator[tuple[int, int, State]]:
+def _stamped(messages: list[Message], problems: Problems) -> Iterator[Stamped]:
     """Return every state with its number and time: its stamp, or when it was logged where none is stamped."""
     decoders = {encoding: StateDecoder(encoding) for encoding in ENCODINGS}
-    states: list[tuple[int, int, State]] = []
+    states: list[Stamped] = []
     for number, message in enumerate(messages):
         try:
             state = decoders[message.channel.encoding](message.data)
@@ -133,14 +145,16 @@ def _stamped(messages: list[Message], problems: Problems) -> Iterator[tuple[int,
 def _motions_of_trajectories(
     messages: list[Message], topic: str, stem: str, problems: Problems
 ) -> list[Motion]:
-    if len(messages) > MOST_TRAJECTORIES:
-        what = f"has {len(messages)} trajectories in topic {quoted(topic)}"
+    trajectories = _decoded(messages, problems)
+    if len(trajectories) > 1 and all(len(one.points) == 1 for _, _, one in trajectories):
+        return [_motion_of_states(_commands(trajectories), topic, stem, problems)]
+    if len(trajectories) > MOST_TRAJECTORIES:
+        what = f"has {len(trajectories)} trajectories in topic {quoted(topic)}"
         raise problems.fail(0, what, f"{MOST_TRAJECTORIES} are read", "filter it: `mcap filter`")
     found = []
-    for number, message in enumerate(messages):
+    for number, _, (_, joints, points) in trajectories:
         try:
-            joints, points = decode_trajectory(message.data, message.channel.encoding)
-            if points and check_joint_names(joints, Where(problems, 0)):
+            if check_joint_names(joints, Where(problems, 0)):
                 found.append((joints, *_arrays(joints, points)))
         except BadText as bad:
             problems.add(0, f"message {number} {bad.problem}", bad.reason, bad.hint)
@@ -164,6 +178,32 @@ def _motions_of_trajectories(
             )
         )
     return motions
+
+
+def _decoded(messages: list[Message], problems: Problems) -> list[tuple[int, int, Trajectory]]:
+    """Return every trajectory that has points, with its number and when it was logged."""
+    trajectories: list[tuple[int, int, Trajectory]] = []
+    for number, message in enumerate(messages):
+        try:
+            trajectory = decode_trajectory(message.data, message.channel.encoding)
+        except BadText as bad:
+            problems.add(0, f"message {number} {bad.problem}", bad.reason, bad.hint)
+            continue
+        if trajectory.points:
+            trajectories.append((number, message.log_time, trajectory))
+    problems.raise_if_any()
+    return trajectories
+
+
+def _commands(trajectories: list[tuple[int, int, Trajectory]]) -> Iterator[Stamped]:
+    """Return trajectories of one point each as where the joints shall be, and when.
+
+    So are robots commanded that follow another one, or a hand.
+    """
+    has_stamps = any(trajectory.stamp for _, _, trajectory in trajectories)
+    for number, logged, (stamp, joints, (point,)) in trajectories:
+        at = (stamp if has_stamps else logged) + point.time
+        yield number, at, State(at, joints, point.positions, point.velocities, point.effort)
 
 
 def _arrays(joints: tuple[str, ...], points: list[Point]) -> tuple[Floats, Floats, dict[str, Floats]]:

@@ -59,6 +59,7 @@ def trajectory(
     names: Iterable[str],
     points: Iterable[tuple[float, list[float]]],
     *,
+    stamp: int = 0,
     log_time: int = 0,
     encoding: str = "cdr",
     velocities: Iterable[float] = (),
@@ -77,7 +78,7 @@ def trajectory(
         )
         for seconds, positions in points
     ]
-    built = store.types[TRAJECTORY](_header(0, store), [*names], built_points)
+    built = store.types[TRAJECTORY](_header(stamp, store), [*names], built_points)
     return "/plan", TRAJECTORY, encoding, log_time, _packed(built, TRAJECTORY, store, big_endian=big_endian)
 
 

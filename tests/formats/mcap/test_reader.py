@@ -184,13 +184,25 @@ def test_a_trajectory_is_a_motion_of_way_points(encoding: str, big_endian: bool)
 
 
 def test_each_trajectory_is_a_motion_of_its_own() -> None:
-    messages = [trajectory(ARM, [(at, [at, 0.0])], log_time=at * NS) for at in (2, 1)]
+    messages = [trajectory(ARM, [(at, [at, 0.0]), (9, [9, 9])], log_time=at * NS) for at in (2, 1)]
     empty = trajectory(ARM, [], log_time=3 * NS)
     motions = load(recording([*messages, empty]))
     assert [(motion.name, motion.positions.tolist()) for motion in motions] == [
-        ("bag_1", [[1, 0]]),
-        ("bag_2", [[2, 0]]),
+        ("bag_1", [[1, 0], [9, 9]]),
+        ("bag_2", [[2, 0], [9, 9]]),
     ]
+
+
+@pytest.mark.parametrize("when", ["stamp", "log_time"])
+def test_trajectories_of_one_point_each_are_the_rows_of_one_motion(when: str) -> None:
+    """As a leader arm commands its follower, each with the time that the follower has for it."""
+    at = [START, START + 20 * MS, START + 40 * MS]
+    options: list[dict[str, Any]] = [{when: time} for time in at]
+    messages = [trajectory(ARM, [(0.1, row)], **one) for row, one in zip(ONE, options, strict=True)]
+    motion = read(messages)
+    assert (motion.name, motion.positions.tolist()) == ("bag", ONE)
+    assert (motion.times.tolist(), motion.frame_rate) == ([0, 0.02, 0.04], 50)
+    assert motion.metadata["start_ns"] == START + 100 * MS
 
 
 def test_a_trajectory_in_json_is_read() -> None:
