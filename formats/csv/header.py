@@ -26,7 +26,7 @@ MOST_LINES = 1000
 # So many may well have the values 0, 1, 2, … in a first row.
 FEW_COLUMNS = 3
 COMMENT = (b"#", b"%", b"//")
-BLANKS = b" "
+BLANKS, SEPARATORS = b" ", (b";", b"\t", b",")
 # Of a cell, as strict as JSON but for what `as_json` also knows.
 NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _DECIMAL_COMMA = re.compile(rb"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
@@ -49,7 +49,6 @@ _RATE = re.compile(
 )
 _END_OF_OPENSIM = re.compile(rb"^endheader\s*?$", re.MULTILINE | re.IGNORECASE)
 _OPENSIM_BYTES = 1 << 16
-_KEY = re.compile(rb"\s*(\w+)\s*[=\s]\s*(\S+)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +130,8 @@ class _Reader:
         if not found:
             return
         head = text[: found.start()]
-        pairs = (match for row in head.split(b"\n") if (match := _KEY.fullmatch(row)))
-        self.keys = {match[1].decode().lower(): match[2].decode().lower() for match in pairs}
+        pairs = (row.strip().partition(b"=" if b"=" in row else b" ") for row in head.split(b"\n"))
+        self.keys = {_text(key).strip().lower(): _text(value).strip().lower() for key, _, value in pairs}
         self.keys[""] = _text(head.split(b"\n", 1)[0].strip()).lower()
         self.start, self.line = found.end(), head.count(b"\n") + 1
 
@@ -142,7 +141,7 @@ class _Reader:
             self._comment(line, content)
             return None
         if content[:4].lower() == b"sep=" and not self.titles:
-            self.separator = content[4:5]
+            self.separator = content[4:5] if content[4:5] in SEPARATORS else b""
             return None
         self.separator = self.separator or _separator(content)
         cells = split_cells(content, self.separator)
@@ -171,7 +170,7 @@ class _Reader:
             raise self.problems.fail(line, problem, reason, hint)
 
     def _comment(self, line: int, content: bytes) -> None:
-        if found := _RATE.fullmatch(content):
+        if len(content) < LONGEST_TITLE and (found := _RATE.fullmatch(content.strip())):
             self._rate(line, found[1])
         else:
             self.comment = line, content.lstrip().lstrip(b"#%/").strip()
@@ -218,7 +217,7 @@ class _Reader:
         """Take the last comment for the titles if there is one for each column, and a time among them."""
         line, content = self.comment
         cells = split_cells(content, self.separator)
-        if len(cells) == columns > 1 and any(read_title(_text(cell)).role == "time" for cell in cells):
+        if len(cells) == columns > 1 and any(_is_time(cell) for cell in cells):
             self.titles, self.titles_line = cells, line
 
     def _title(self, cell: bytes) -> str:
@@ -234,10 +233,14 @@ def _text(cell: bytes) -> str:
     return printable(cell.decode(errors="replace"))
 
 
+def _is_time(cell: bytes) -> bool:
+    return len(cell) < LONGEST_TITLE and read_title(_text(cell)).role == "time"
+
+
 def _separator(line: bytes) -> bytes:
     """Return what stands between the cells of a line."""
     bare = re.sub(rb'"[^"]*"', b"", line).strip(b" \r")
-    return next((mark for mark in (b";", b"\t", b",") if mark in bare), BLANKS)
+    return next((mark for mark in SEPARATORS if mark in bare), BLANKS)
 
 
 def _is_number(cell: bytes) -> bool:

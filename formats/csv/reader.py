@@ -41,8 +41,10 @@ UNIX_TIMES = ((1e17, "ns", 1e9), (1e14, "us", 1e6), (1e11, "ms", 1e3))
 # No actuator's encoder counts turns on; angles beyond are degrees, more likely.
 TWO_TURNS = 4 * np.pi
 FEWEST_EVEN_ROWS, EVENLY = 3, 2e-3
-# Whole times so far apart, or so many of them, may as well be ms.
+# Times so far apart, or so many of whole numbers, may as well be ms.
 LONG_STEP_S, MANY_ROWS = 2.0, 50
+# Of a number of rows.
+MOST_DIGITS = 12
 GIVE_A_RATE = "give `--file-rate 30`, a line `# rate: 30`, or a column `time`"
 COMPONENTS: dict[Role, str] = {
     "velocity": "JointVelocity",
@@ -133,9 +135,9 @@ class _Reader:
             return True
         first = self.rows.values[:, 0]
         steps = np.diff(first)
-        if self._stated_rate() or len(first) < FEWEST_EVEN_ROWS or not (steps > 0).all() or first.size == 1:
+        if self._stated_rate() or len(first) < FEWEST_EVEN_ROWS or self.rows.values.shape[1] < 2:
             return False
-        if self.rows.values.shape[1] < 2 or steps.max() > steps.min() * (1 + EVENLY):
+        if not (steps > 0).all() or steps.max() > steps.min() * (1 + EVENLY):
             return False
         self._warn(
             "column 1 has no title and increases evenly",
@@ -173,8 +175,9 @@ class _Reader:
         if not unit:
             per_si = self._guessed(raw)
         times: Floats = raw / per_si
-        if nanoseconds := self._columns("nanoseconds") if unit == "s" else []:
-            times = times + self.rows.values[:, nanoseconds[0][0]] / 1e9
+        for index, one in self._columns("nanoseconds"):
+            if title.is_joined_by(one):
+                return times + self.rows.values[:, index] / 1e9
         return times
 
     def _guessed(self, raw: Floats) -> float:
@@ -187,8 +190,8 @@ class _Reader:
                 return per_si
         steps = np.diff(raw)
         slow = len(raw) >= FEWEST_EVEN_ROWS and np.median(steps) >= LONG_STEP_S
-        if (slow or len(raw) >= MANY_ROWS) and (raw == np.rint(raw)).all():
-            what = f"times are whole numbers, {np.median(steps):g} apart"
+        if slow or (len(raw) >= MANY_ROWS and (raw == np.rint(raw)).all()):
+            what = f"times are {np.median(steps):g} apart"
             self._warn(what, "they are read as s", "call the column `time_ms` if they are ms")
         return 1.0
 
@@ -276,7 +279,7 @@ class _Reader:
     def _missing_frames(self) -> dict[str, Any]:
         """Return what the motion is to know of rows that the header states and the file has not."""
         stated, rows = self.header.keys.get("nrows", ""), len(self.rows.values)
-        if not stated.isdecimal() or int(stated) == rows:
+        if not stated.isdecimal() or len(stated) > MOST_DIGITS or int(stated) == rows:
             return {}
         problem = f"nRows is {stated}, and there are {rows} rows"
         self.problems.warn(1, problem, "the rows count", "correct nRows if none are missing")

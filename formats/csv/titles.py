@@ -82,6 +82,16 @@ class Title:
         """Whether the column says something of a joint."""
         return self.role in _OF_ROLES
 
+    def is_joined_by(self, other: Title) -> bool:
+        """Whether a column of nanoseconds is of these seconds, as `stamp.nsecs` is of `stamp.secs`."""
+        seconds, nanoseconds = self.text.lower(), other.text.lower()
+        return any(
+            seconds == nanoseconds.removesuffix(end) + of
+            for of in ("sec", "secs")
+            for end in _NANOSECONDS
+            if nanoseconds.endswith(end)
+        )
+
     def without_unit(self) -> Title:
         """Return the title with what looked like a unit as a part of its name."""
         return Title(self.text, *_role(self.text))

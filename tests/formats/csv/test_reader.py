@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tracemalloc
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -293,6 +294,23 @@ def test_what_no_table_has_is_refused_in_little_memory(text: str, message: str) 
         assert tracemalloc.get_traced_memory()[1] < 20 * len(data) + 1_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("part", "rest"),
+    [
+        *(
+            ("# rate: 5" + " " * 3_000_000 + "x", "\n0,1\n1,1\n"),
+            ("a" + " " * 60_000, "\nendheader\ntime\thip\n0\t1\n"),
+        ),
+        *(("# time," + "/pos." * 600_000, "\n0,1\n1,1\n"), ('"' * 3_000_000, "\n0,1\n")),
+        *(("time," + "_" * 3_000_000, "\n0,1\n"), ("time,hip\n0," + "1" * 3_000_000, "\n")),
+    ],
+)
+def test_a_line_takes_no_longer_than_its_length(part: str, rest: str) -> None:
+    """Where it took the square, each of these would take minutes."""
+    with suppress(FormatError):
+        load(part + rest)
 
 
 @pytest.mark.parametrize("line", ["{},0.5\n", "{},.5\n", "{},0.5\n# a remark\n", '{},"0.5"\n'])
