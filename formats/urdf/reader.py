@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from motiond.text import echoed, nearest, quoted
 
-from ..errors import MOST_PROBLEMS
+from ..errors import MOST_PROBLEMS, FormatError, Problem
 from ..io.foreign import XACRO
 from ..io.robot_tag import is_urdf
 from ..io.xml.file import XmlFile
@@ -53,6 +53,8 @@ def load(data: bytes, source: Source) -> list[RobotModel]:
     root = Node(parse_root(data, problems, "robot", "a URDF file", free_prefixes=True), problems)
     _refuse_xacro(root)
     robot = _Robot(file, root).model()
+    if problems.found and source.path.suffix.lower() == ".xacro":  # a part of a robot, without any macro
+        raise FormatError([Problem(source.name, 0, *XACRO)])
     problems.raise_if_any()
     return [replace(robot, warnings=problems.oddities)]
 
@@ -109,10 +111,10 @@ class _Robot:
             name = node.required("name")
             if name in self.nodes:
                 self._complain_of_twin(node, "link", name, self.nodes)
-            elif name:
-                self.nodes[name] = node
-            self.links.setdefault(name, read_link(node, name, self.file, materials))
-        if not self.links:
+            link = read_link(node, name, self.file, materials)
+            if name and name not in self.nodes:
+                self.nodes[name], self.links[name] = node, link
+        if "link" not in self.root.tags():
             self.root.where.add("<robot> has no <link>", "it needs one at least", "add one")
 
     def _read_joints(self) -> None:

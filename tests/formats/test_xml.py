@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 GOOD = Path(__file__).parents[1] / "files" / "good"
-XML_SUFFIXES = (".sdf", ".config", ".skel", ".hrdf", ".xmdi")
+XML_SUFFIXES = (".sdf", ".config", ".skel", ".hrdf", ".urdf", ".xmdi")
 # A good file of each format, on lines 2 and 3 where another line comes before.
 FILES = {
     "hrdf": '<robot version="1.6.0">\n<rigid-body mass="1"/></robot>',
@@ -31,6 +31,7 @@ FILES = {
         "</skeleton></world></skel>"
     ),
     "sdf": '<sdf version="1.9">\n<model name="m"><link name="l"/></model></sdf>',
+    "urdf": '<robot name="r">\n<link name="l"/></robot>',
     "xmdi": (
         "<xmdi><motions>\n<motion name='m'><servo name='s'><position>0 1</position>"
         "<frames>0 1</frames></servo></motion></motions></xmdi>"
@@ -206,7 +207,8 @@ def test_a_file_means_the_same_however_xml_writes_its_texts(
 ) -> None:
     """Of every format, with what it includes: limits, masses, poses, names and paths."""
     shutil.copytree(GOOD, tmp_path, dirs_exist_ok=True)
-    robots = [tmp_path / name for name in ("crane.sdf", "sdf/rover.sdf", "workshop.skel", "legs/leg.hrdf")]
+    files = ("crane.sdf", "sdf/rover.sdf", "workshop.skel", "legs/leg.hrdf", "urdf/picker.urdf")
+    robots = [tmp_path / name for name in files]
     motions = [tmp_path / name for name in ("gestures.xmdi", "written.xmdi")]
 
     def read() -> str:
@@ -225,8 +227,14 @@ def test_a_file_means_the_same_however_xml_writes_its_texts(
     assert read() == plain
 
 
-def test_a_default_namespace_means_nothing_to_sdf() -> None:
-    plain = '<sdf version="1.9"><model name="m"><link name="b"/><gz:system/></model></sdf>'
-    text = plain.replace("<sdf", '<sdf xmlns="http://sdformat.org"')
-    ((robot,), (other,)) = load("sdf", text), load("sdf", plain)
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("sdf", '<sdf version="1.9"><model name="m"><link name="b"/><gz:system/></model></sdf>'),
+        ("urdf", '<robot name="m"><link name="b"/><gz:system/></robot>'),
+    ],
+)
+def test_a_default_namespace_means_nothing_to_sdf_and_urdf(name: str, plain: str) -> None:
+    text = re.sub("<(sdf|robot)", r'<\1 xmlns="http://sdformat.org"', plain)
+    ((robot,), (other,)) = load(name, text), load(name, plain)
     assert (robot.links[0].name, robot.warnings) == (other.links[0].name, other.warnings) == ("b", ())

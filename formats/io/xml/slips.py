@@ -1,7 +1,7 @@
-"""Fixes two slips that XML forbids and that other readers of robot files let pass, each with a warning.
+"""Fixes slips that XML forbids and that other readers of robot files let pass, each with a warning.
 
-A comment may hold `--`, and the declaration `<?xml …?>` may follow comments and blank lines. Every line keeps
-its number.
+A comment may hold `--`, and the declaration `<?xml …?>` may follow comments and blank lines, and name the
+version 0.0, as Bullet's robots do. Every line keeps its number.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CLOSING = {b"<!--": b"-->", b"<![CDATA[": b"]]>", b"<?": b"?>"}
 _OPENING = re.compile(b"|".join(map(re.escape, _CLOSING)))
 _DECLARATION = re.compile(rb"<\?xml\s[^<>?]*\?>")
+_NO_VERSION = re.compile(rb"((?:\xef\xbb\xbf)?<\?xml\s+version\s*=\s*[\"'])0\.0(?=[\"'])")
 _BLANKS = re.compile(rb"\s*")
 _NOT_A_LINE_END = re.compile(rb"[^\n]")
 
 
 def repaired(data: bytes, problems: Problems) -> bytes:
-    """Return a file without the two slips; the same where it has none."""
-    return _with_declaration_first(_with_plain_comments(data, problems), problems)
+    """Return a file without the slips; the same where it has none."""
+    return _with_a_version(_with_declaration_first(_with_plain_comments(data, problems), problems), problems)
 
 
 def _with_plain_comments(data: bytes, problems: Problems) -> bytes:
@@ -62,6 +63,13 @@ def _with_declaration_first(data: bytes, problems: Problems) -> bytes:
     problems.warn(line, "<?xml …?> does not come first", "XML wants nothing before it", "move it to the top")
     moved, place = found[0].replace(b"\n", b" "), _NOT_A_LINE_END.sub(b" ", found[0])
     return b"".join([data[:begin], moved, data[begin:start], place, data[found.end() :]])
+
+
+def _with_a_version(data: bytes, problems: Problems) -> bytes:
+    if not (found := _NO_VERSION.match(data)):
+        return data
+    problems.warn(1, "version 0.0 of XML", "there is none", 'write <?xml version="1.0"?>')
+    return b"".join([found[1], b"1.0", data[found.end() :]])
 
 
 def _end_of_blanks(data: bytes, start: int) -> int:

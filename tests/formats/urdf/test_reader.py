@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 GOOD = Path(__file__).parents[2] / "files" / "good" / "urdf"
 LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
+XACRO = (
+    "is xacro, of which URDF is made; robots are read from HRDF, SKEL, SDFormat and URDF; "
+    "expand it: `xacro IN.urdf.xacro > OUT.urdf`"
+)
 
 
 def robot(inside: str, folder: Path = Path()) -> RobotModel:
@@ -233,11 +237,15 @@ def test_extensions_of_other_programs_are_skipped_without_a_word(extension: str)
     assert robot(f"{joint('fixed')}<{extension} name='x'>{content}</{extension}>").warnings == ()
 
 
+def test_a_part_of_a_robot_under_the_suffix_of_xacro_is_refused_as_such() -> None:
+    text = b'<robot><gazebo reference="a"/></robot>'
+    with pytest.raises(FormatError) as caught:
+        urdf.load(text, Source(Path("r.urdf.xacro")))
+    assert str(caught.value) == f"r.urdf.xacro: {XACRO}"
+
+
 @table("inside")
 def test_xacro_is_refused_with_the_command_that_expands_it(inside: str) -> None:
     with pytest.raises(FormatError) as caught:
         robot(f"{joint('fixed')}{inside}")
-    assert str(caught.value) == (
-        "r.urdf:2: is xacro, of which URDF is made; robots are read from HRDF, SKEL, SDFormat and URDF; "
-        "expand it: `xacro IN.urdf.xacro > OUT.urdf`"
-    )
+    assert str(caught.value) == f"r.urdf:2: {XACRO}"
