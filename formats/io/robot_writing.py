@@ -13,7 +13,7 @@ from lxml import etree
 from motiond.text import listed
 
 from ..errors import FormatError, Problem
-from ..model.splitting import moving_links, split, without_joints
+from ..model.splitting import moving_links, split, without_joints, without_world_link
 from ..model.structure import Coordinate, inertia_fault
 from .losses import loss, refuse
 from .output import replacing
@@ -69,6 +69,8 @@ class Target:
         Whether joints have springs.
     only_free_of_world : bool
         Whether only a link that hangs on the world may be free.
+    world_is_link : bool
+        Whether a link called `world` is one; elsewhere it is the world itself, unless it is more than a name.
     any_inertia : bool
         Whether a file is read with an inertia that no body has.
     """
@@ -80,6 +82,7 @@ class Target:
     loops: bool = False
     springs: bool = True
     only_free_of_world: bool = True
+    world_is_link: bool = False
     any_inertia: bool = True
 
 
@@ -89,9 +92,12 @@ def prepared(model: RobotModel, path: Path, target: Target, drop: Collection[str
     Raises `FormatError` with everything that the format cannot hold and `drop` does not name.
     """
     _check(model, path)
-    names = [joint.name for joint in model.joints if _unwritable(joint, target)]
+    if not target.world_is_link:
+        model = without_world_link(model)
+    links = {link.name for link in model.links}
+    names = [joint.name for joint in model.joints if _unwritable(joint, links, target)]
     losses = [
-        *_lost_joints(model, path, target),
+        *_lost_joints(model, names, path, target),
         *_lost_values(model, path, target),
         *([] if target.any_inertia else _lost_inertias(model, path, target)),
     ]
@@ -100,14 +106,14 @@ def prepared(model: RobotModel, path: Path, target: Target, drop: Collection[str
     losses += _lost_shapes(found.model, path, target)
     refuse(path, losses, drop, {*names, *_droppable(model)}, "robot")
     moving = moving_links(found.model)
-    links = tuple(
+    shown = tuple(
         replace(
             link,
             shapes=tuple(shape for shape in link.shapes if not target.lost_shape(shape, link.name in moving)),
         )
         for link in found.model.links
     )
-    return replace(found, model=replace(found.model, links=links))
+    return replace(found, model=replace(found.model, links=shown))
 
 
 def warnings_of(path: Path, found: Split) -> tuple[str, ...]:
@@ -219,21 +225,21 @@ def _check(model: RobotModel, path: Path) -> None:
         raise FormatError(crossed)
 
 
-def _unwritable(joint: Joint, target: Target) -> bool:
+def _unwritable(joint: Joint, links: Collection[str], target: Target) -> bool:
     if joint.closes_loop and not target.loops:
         return True
     if joint.parent == joint.child:
         return True
     if joint.type in _WHOLE and joint.gear_ratio != 1:
         return True
-    if joint.type == "free" and target.only_free_of_world and joint.parent not in {"", "world"}:
+    if joint.type == "free" and target.only_free_of_world and joint.parent in links:
         return True
     return joint.type not in {*target.joints, *_ROWS}
 
 
-def _lost_joints(model: RobotModel, path: Path, target: Target) -> Iterator[Loss]:
+def _lost_joints(model: RobotModel, names: Collection[str], path: Path, target: Target) -> Iterator[Loss]:
     for joint in model.joints:
-        if not _unwritable(joint, target):
+        if joint.name not in names:
             continue
         problem = f"joint '{joint.name}' of type {joint.type} cannot be written"
         reason = f"{target.name} has {target.words}"

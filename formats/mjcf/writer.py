@@ -215,7 +215,7 @@ class _Document:
         name = self._meshes.get((file, scale))
         if name is None:
             name = self._meshes[file, scale] = self._mesh_names.fresh(mesh.path.stem)
-            add(self._asset, "mesh", name=name, file=file, scale=numbers(*scale))
+            add(self._asset, "mesh", name=name, file=file, scale=numbers(*scale), inertia="shell")
         return name
 
 

@@ -102,6 +102,20 @@ def _with_direct_mimics(joints: list[Joint]) -> list[Joint]:
     return [replace(joint, mimic=direct(joint.mimic)) if joint.mimic else joint for joint in joints]
 
 
+def without_world_link(model: RobotModel) -> RobotModel:
+    """Return a robot in which a link called `world` that stands for the world alone is no link."""
+    bare = [
+        link
+        for link in model.links
+        if link.name == WORLD
+        and not (link.attached_to or link.mass or link.shapes or link.inertia.any())
+        and _is_identity(link.pose)
+    ]
+    if not bare or len(model.links) == 1 or WORLD in {joint.child for joint in model.joints}:
+        return model
+    return replace(model, links=tuple(link for link in model.links if link is not bare[0]))
+
+
 def without_joints(model: RobotModel, names: Collection[str]) -> RobotModel:
     """Return a robot whose joints of these names are fixed where they are at 0, or gone if they close a loop.
 

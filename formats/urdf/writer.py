@@ -59,6 +59,7 @@ TARGET = Target(
     _lost_shape,
     springs=False,
     only_free_of_world=False,
+    world_is_link=True,
 )
 
 
