@@ -15,8 +15,6 @@ from motiond.text import nearest, quoted
 from ..io.xml.values import parse_colour
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .elements import Node
 
     Colour: TypeAlias = tuple[float, float, float, float]
@@ -27,10 +25,10 @@ class Materials:
 
     def __init__(self, robot: Node) -> None:
         self._colours: dict[str, Colour | None] = {}
-        for material in _definitions(robot):
-            name = material.attribute("name")
-            if name and material.tags() & {"color", "texture"}:
-                self._colours.setdefault(name, _own_colour(material))
+        for xml in robot.xml.iter("material"):
+            if xml.get("name") and any(xml.find(tag) is not None for tag in ("color", "texture")):
+                material = robot.child(xml)
+                self._colours.setdefault(material.attribute("name"), _own_colour(material))
 
     def colour_of(self, visual: Node) -> Colour | None:
         """Return what a visual's material says of its colour; None without one."""
@@ -44,13 +42,6 @@ class Materials:
             what = f"material {quoted(name)} is not defined"
             material.where.warn(what, "it has no <color> anywhere", nearest(name, self._colours))
         return self._colours.get(name)
-
-
-def _definitions(robot: Node) -> Iterator[Node]:
-    yield from robot.all("material")
-    for link in robot.all("link"):
-        for visual in link.all("visual"):
-            yield from visual.all("material")
 
 
 def _own_colour(material: Node) -> Colour | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tracemalloc
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -14,7 +15,19 @@ import pytest
 from aiohttp import ClientPayloadError
 
 from motiond.daemon.http.routes.models import looks_of
-from motiond.formats import Coordinate, Frame, Joint, JointType, Link, Mimic, RobotModel, hrdf, sdf, skel
+from motiond.formats import (
+    Coordinate,
+    Frame,
+    Joint,
+    JointType,
+    Link,
+    Mimic,
+    RobotModel,
+    hrdf,
+    sdf,
+    skel,
+    urdf,
+)
 from motiond.formats.io import Source
 from motiond.formats.model import derived_shapes
 from tests.daemon.conftest import Robots, known_hub
@@ -40,6 +53,12 @@ def body_called_world() -> RobotModel:
         </body><body name="b"/><joint type="weld" name="j"><parent>world</parent><child>b</child></joint>
         </skeleton></world></skel>"""
     return skel.load(text.encode(), Source(Path("s.skel")))[0]
+
+
+def of_urdf(name: str) -> RobotModel:
+    """Return a robot of URDF; the root of `picker` is a link called `world`."""
+    path = SIX_AXIS.parents[2] / "tests" / "files" / "good" / "urdf" / f"{name}.urdf"
+    return urdf.load(path.read_bytes(), Source(path))[0]
 
 
 def six_axis() -> RobotModel:
@@ -80,7 +99,10 @@ def matrix(numbers: list[float]) -> Floats:
     return np.reshape(numbers, (4, 4))
 
 
-@pytest.mark.parametrize("make", [chain_of_all_types, body_called_world, six_axis])
+@pytest.mark.parametrize(
+    "make",
+    [chain_of_all_types, body_called_world, six_axis, partial(of_urdf, "picker"), partial(of_urdf, "float")],
+)
 def test_what_clients_get_holds_the_whole_kinematics(make: Callable[[], RobotModel]) -> None:
     robot = make()
     payload = looks_of(robot, ()).payload

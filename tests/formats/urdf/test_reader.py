@@ -231,6 +231,15 @@ def test_a_joint_at_rest_between_equal_limits_is_told_of() -> None:
     )
 
 
+def test_a_hundred_unknown_things_are_told_of() -> None:
+    many = "".join(f'\n<link name="l{number}"><a{number}/></link>' for number in range(98))
+    hung = "".join(
+        f'<joint name="j{number}" type="fixed"><parent link="a"/><child link="l{number}"/></joint>'
+        for number in range(98)
+    )
+    assert len(robot(f"{joint('fixed')}{many}{hung}").warnings) == 98
+
+
 @pytest.mark.parametrize("extension", ["gazebo", "ros2_control", "sensor", "mujoco"])
 def test_extensions_of_other_programs_are_skipped_without_a_word(extension: str) -> None:
     content = '<joint name="j"><limit/><velocity>2</velocity></joint>'
