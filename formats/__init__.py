@@ -10,7 +10,7 @@ Whatever is wrong with a file comes as one `FormatError` with a line for each pr
 listed here; the daemon also uses those of `model`, `io`, `registry`, `worker` and `arrays`.
 
 - `hrdf`, `skel`, `sdf`, `urdf`, `mjcf`: formats of robots
-- `seq`, `bvh`, `webots_motion`, `xmdi`, `npz`, `mcap`, `ros`, `csv`: formats of motions
+- `seq`, `pseq`, `bvh`, `webots_motion`, `xmdi`, `npz`, `mcap`, `ros`, `csv`: formats of motions
 - `reading`, `writing`: files by their paths; `mapping`: files that map motions to a robot's joints
 - `registry`: which format reads or writes a file; each is imported when a file needs it
 - `worker`: a process that reads motions for another one

@@ -136,6 +136,7 @@ MOTIONS: Kind[Motion] = Kind(
     "motion",
     {
         "seq": Entry("motiond.formats.seq", (".seq",)),
+        "pseq": Entry("motiond.formats.pseq", (".pseq",)),
         "bvh": Entry("motiond.formats.bvh", (".bvh",), has_units=False),
         "webots_motion": Entry("motiond.formats.webots_motion", (".motion",)),
         "xmdi": Entry("motiond.formats.xmdi", (".xmdi",)),

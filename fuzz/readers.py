@@ -19,6 +19,7 @@ from motiond.formats import (
     hrdf,
     mcap,
     npz,
+    pseq,
     ros,
     sdf,
     seq,
@@ -104,6 +105,8 @@ READERS = {
         Reader(seq),
         Reader(webots_motion),
         Reader(bvh),
+        # A few key poses may stand for many rows.
+        Reader(pseq, most_bytes=200_000_000),
         # Two key frames may stand for ten million positions.
         Reader(xmdi, most_bytes=350_000_000),
         # Each value of YAML takes more than its text.

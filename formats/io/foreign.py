@@ -68,10 +68,6 @@ _OF_PAGES = {b"html", b"head", b"title", b"body", b"meta", b"center", b"h1", b"p
 _XACRO = re.compile(rb"<xacro:|<(?:property|macro)\s+name\s*=")
 _OLD_SKEL = re.compile(rb"\s*(?:dofs|mass|node|handles|markers|units)\b[^{:<]{0,80}\{")
 _OLD_SKEL_COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)|(?:#|//)[^\n]*", re.DOTALL)
-_POSE_SEQ = re.compile(rb"""(?:^|[{,])[ \t]*["']?type["']?\s*:\s*["']?PoseSeq\b""", re.MULTILINE)
-# Where keys are sorted, the type comes last, after all poses.
-_POSES = re.compile(rb"""(?:^|[{,])[ \t]*["']?refs["']?\s*:""", re.MULTILINE)
-_POSE = re.compile(rb"""[\s{,-]["']?refer["']?\s*:""")
 # What a .seq file says of itself; it may have a component of any type.
 _BODY_MOTION = re.compile(rb"\b(?:CompositeSeq|BodyMotion)\b")
 # Each with what its file is, which files are read instead, and a way on.
@@ -208,15 +204,6 @@ def _old_skel(head: bytes) -> Foreign | None:
     return Foreign("is DART's old text format of skeletons", reason, "describe the robot in SKEL")
 
 
-def _pose_seq(head: bytes) -> Foreign | None:
-    if _BODY_MOTION.search(head):
-        return None
-    if not _POSE_SEQ.search(head) and not (_POSES.search(head) and _POSE.search(head)):
-        return None
-    hint = "generate a body motion from it in Choreonoid and save that as .seq"
-    return Foreign("is a PoseSeq, the key poses of Choreonoid's editor", MOTION_FORMATS, hint)
-
-
 _KNOWN: tuple[Callable[[bytes], Foreign | None], ...] = (
     lfs_pointer,
     _beginning,
@@ -226,5 +213,4 @@ _KNOWN: tuple[Callable[[bytes], Foreign | None], ...] = (
     _xacro,
     _old_skel,
     _keyed,
-    _pose_seq,
 )

@@ -29,7 +29,7 @@ ROOTS = {
     "urdf": ('<robot name="r">', "</robot>"),
     "xmdi": ("<xmdi>", "</xmdi>"),
 }
-FORMATS = [*ROOTS, "seq", "motion", "bvh", "csv"]
+FORMATS = [*ROOTS, "seq", "motion", "bvh", "pseq", "csv"]
 DOCTYPE = "a document type is not allowed; it could pull in other files; remove <!DOCTYPE …>"
 # Messages of libxml2 itself, which change with its version.
 NOT_WELL_FORMED = re.compile(r"this is no well-formed XML; \S[^\n]*\S")

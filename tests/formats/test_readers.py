@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BAD = Path(__file__).parents[1] / "files" / "bad"
 PAGES = Path(__file__).parents[2] / "docs" / "formats"
-FORMATS = ("hrdf", "sdf", "skel", "urdf", "xmdi", "seq", "motion", "bvh", "csv")
+FORMATS = ("hrdf", "sdf", "skel", "urdf", "xmdi", "seq", "motion", "bvh", "pseq", "csv")
 LARGE = "counted with all included files; no real robot is that large"
 
 

@@ -132,25 +132,11 @@ def test_a_file_that_nothing_reads_is_refused_with_the_reason() -> None:
     assert suffixes.startswith(".seq or ")
 
 
-POSES: dict[str, object] = {
-    "type": "PoseSeq",
-    "name": "wave",
-    "refs": [{"time": 0, "refer": {"type": "Pose", "joints": [0], "q": [0.5]}}] * 400,
-    "targetBody": "SR1",
-}
 READ_MOTIONS = "motions of that kind are not read"
-IS_POSE_SEQ = (
-    f"is a PoseSeq, the key poses of Choreonoid's editor; {READ_MOTIONS}; "
-    "generate a body motion from it in Choreonoid and save that as .seq"
-)
 
 
 @table(
     "content, message",
-    (json.dumps(POSES), IS_POSE_SEQ),
-    (json.dumps(POSES, indent=2, sort_keys=True), IS_POSE_SEQ),
-    (json.dumps(POSES, sort_keys=True), IS_POSE_SEQ),
-    (yaml.dump(POSES), IS_POSE_SEQ),
 )
 @pytest.mark.parametrize(
     ("load", "name"),

@@ -1,0 +1,100 @@
+"""Choreonoid's pose sequence (.pseq), version 1.0, to a motion of its joints.
+
+There is no specification but Choreonoid's PoseSeqPlugin, whose `PoseSeq.cpp` and `BodyKeyPose.cpp` read the
+file, and whose `PoseSeqInterpolator.cpp` makes a motion of it. What that takes besides joints, inverse
+kinematics and a balance filter, is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from motiond.text import echoed, nearest, printable
+
+from ..errors import MOST_PROBLEMS, Problems
+from ..io.text import utf8_text
+from ..io.yaml.tree import Mapping, Sequence, line_of, read_tree
+from ..model.interpolation import TooManyRows, rows_between
+from ..model.motion import Motion
+from ..model.timing import DEFAULT_RATE_HZ
+from .curve import sampled
+from .poses import Poses
+
+if TYPE_CHECKING:
+    from ..io.source import Source
+
+NAME, SUFFIXES = "pseq", (".pseq",)
+
+KIND = "a .pseq file"
+TOP_KEYS = {"type", "name", "targetBody", "refs"}
+# What the last pose's time may be beyond a row: decimals of times are rounded.
+SAME_ROW = 1e-6
+
+_TYPE = re.compile(rb"""(?:^|[{,])[ \t]*["']?type["']?\s*:\s*["']?PoseSeq\b""", re.MULTILINE)
+# Where keys are sorted, the type comes last, after all poses.
+_REFS = re.compile(rb"""(?:^|[{,])[ \t]*["']?refs["']?\s*:""", re.MULTILINE)
+_REFER = re.compile(rb"""[\s{,-]["']?refer["']?\s*:""")
+# What a .seq file says of itself; it may have a component of any type.
+_BODY_MOTION = re.compile(rb"\b(?:CompositeSeq|BodyMotion)\b")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file that begins like this states that it is a pose sequence, or begins with its poses."""
+    if _BODY_MOTION.search(head):
+        return False
+    return bool(_TYPE.search(head) or (_REFS.search(head) and _REFER.search(head)))
+
+
+def load(data: bytes, source: Source) -> list[Motion]:
+    """Read the motion in a file, in rows at `source.options.rate_hz`, or 100 to the second.
+
+    Raises `FormatError` with every problem found in it.
+    """
+    problems = Problems(source.name)
+    root, _ = read_tree(utf8_text(data, problems, KIND), problems, KIND)
+    if root is None:
+        raise problems.fail(0, "is empty", f"{KIND} holds a mapping", "copy the file again")
+    if not isinstance(root, Mapping):
+        hint = "begin with `type: PoseSeq`"
+        raise problems.fail(line_of(root, 1), "is no mapping", f"{KIND} is one", hint)
+    for key, entry in root.entries.items():
+        if key not in TOP_KEYS:
+            hint = nearest(key, TOP_KEYS) or "it is passed over"
+            problems.warn(entry.line, f"unknown key {echoed(key)}", "Choreonoid has none", hint)
+    refs = root.entries.get("refs")
+    if refs is None or not isinstance(refs.value, Sequence):
+        line = refs.line if refs else root.line
+        raise problems.fail(line, "refs is no sequence", "it lists the poses", "add them")
+    poses = Poses(problems)
+    for ref in refs.value.items:
+        poses.read(ref, refs.line)
+        if len(problems.found) > MOST_PROBLEMS:
+            break
+    problems.raise_if_any()
+    poses.finish()
+    problems.raise_if_any()
+    return [_motion(poses, source, refs.line)]
+
+
+def _motion(poses: Poses, source: Source, line: int) -> Motion:
+    """Return the rows from 0 s to the last pose."""
+    rate, columns = source.options.rate_hz or DEFAULT_RATE_HZ, len(poses.keys)
+    frames = sum(map(len, poses.keys.values()))
+    try:
+        count = rows_between(poses.end_s, rate, frames=frames, columns=columns, slack=SAME_ROW)
+    except TooManyRows as error:
+        problem, reason, hint = str(error).split("; ")
+        raise poses.problems.fail(line, problem, reason, hint) from error
+    times = np.arange(count) / rate
+    return Motion(
+        name=printable(source.path.stem),
+        joint_names=(),
+        frame_rate=rate,
+        times=times,
+        positions=np.stack([sampled(poses.keys[joint], times) for joint in range(columns)], axis=1),
+        metadata={"format": NAME},
+        warnings=tuple(poses.problems.warnings),
+    )
