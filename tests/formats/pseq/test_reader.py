@@ -146,7 +146,7 @@ def test_what_is_no_matter_of_joints_and_moves_none_is_left_out_with_a_warning()
     motion = read(
         sequence(
             "time: 0, { joints: [0], q: [0], ikLinks: [ { name: WAIST, isBaseLink: true } ] }",
-            "time: 1, { joints: [0], q: [1], a: 1, ikLinks: [ { name: WAIST }, { name: B, isSlave: true } ] }",
+            "time: 1, { joints: [0], q: [1], a: 1, ikLinks: [ { name: WAIST }, { isSlave: true } ] }",
         )
         + "- { time: 1, refer: { type: PronunSymbol, name: a } }\n"
     )
