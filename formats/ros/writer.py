@@ -11,6 +11,7 @@ from ..errors import FormatError, Problem
 from ..io.digits import ALL_DIGITS, check_digits, rounded_within
 from ..io.losses import refuse_losses
 from ..io.output import replacing
+from ..io.yaml.tree import MOST_VALUES
 from .trajectory import COMPONENTS, NS, TIME
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 OPTIONS: frozenset[str] = frozenset()
 # Seconds of a duration are 32 bits.
 LATEST_S = 2**31
+# Keys and times of a point are values too.
+VALUES_PER_POINT = 14
 
 
 def dump(
@@ -34,12 +37,12 @@ def dump(
     if motion.metadata.get("unknown"):
         losses["unknown"] = "it is of another format"
     refuse_losses(path, losses, drop, [*motion.components, *losses])
-    _check(motion, path)
     positions = motion.positions
     series = {"positions": rounded_within(positions, precision, positions.min(axis=0), positions.max(axis=0))}
     for key, component in COMPONENTS.items():
         if component in motion.components and component not in drop:
             series[key] = motion.components[component]
+    _check(motion, len(series), path)
     names = motion.joint_names or tuple(f"joint{number}" for number in range(positions.shape[1]))
     with replacing(path) as out:
         out.write(b"joint_names: [%s]\npoints:\n" % b", ".join(map(orjson.dumps, names)))
@@ -61,7 +64,8 @@ def _loss(motion: Motion, name: str) -> str:
     return "" if fits and "times" not in motion.about(name) else "it has not the rows of the positions"
 
 
-def _check(motion: Motion, path: Path) -> None:
+def _check(motion: Motion, series: int, path: Path) -> None:
+    values = motion.positions.size * series + VALUES_PER_POINT * len(motion.positions)
     if not motion.positions.size:
         problem, reason, hint = (
             "there is nothing to write",
@@ -75,6 +79,9 @@ def _check(motion: Motion, path: Path) -> None:
         reason, hint = f"a trajectory lies between 0 and {LATEST_S} s", "shift its times"
     elif not np.all(np.diff(_nanoseconds(motion)) > 0):
         problem, reason, hint = "two rows would have one time", "times are whole ns", "choose another rate"
+    elif values > MOST_VALUES:
+        problem, reason = f"it would have {values} values", f"{MOST_VALUES} are read of a file in YAML"
+        hint = "write it as MCAP or .npz, or with fewer rows"
     else:
         return
     raise FormatError([Problem(str(path), 0, problem, reason, hint)])

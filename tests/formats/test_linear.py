@@ -1,4 +1,4 @@
-"""Loading takes calls in proportion to what a file has many of, in every format that is XML.
+"""Loading takes calls in proportion to what a file has many of.
 
 Calls are the same on every machine; `python -m bench load_xml` measures time, with many more parts.
 """
@@ -6,15 +6,19 @@ Calls are the same on every machine; `python -m bench load_xml` measures time, w
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from bench.load_xml import FEWER, FILES, GOOD
 from motiond.formats.io.source import Source
+from tests.formats.mcap.recordings import recording, state
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
 
 pytestmark = pytest.mark.slow
@@ -28,8 +32,12 @@ SHARE = 32
 def calls_of_loading(what: str, parts: int) -> int:
     """Return how many functions are called, Python's and others, while a file of so many parts loads."""
     name, make, _ = FILES[what]
+    return calls_of(name, make(parts).encode(), Source(GOOD / f"many.{name}"))
+
+
+def calls_of(name: str, data: bytes, source: Source) -> int:
     module: Any = importlib.import_module(f"motiond.formats.{name}")
-    data, source, calls = make(parts).encode(), Source(GOOD / f"many.{name}"), 0
+    calls = 0
 
     def count(_frame: FrameType, event: str, _function: object) -> None:
         nonlocal calls
@@ -48,3 +56,28 @@ def test_eight_times_the_parts_take_about_eight_times_the_calls(what: str) -> No
     parts = max(LEAST_PARTS, FILES[what][2] // SHARE)
     calls_of_loading(what, 1)  # imports, and what is made once
     assert calls_of_loading(what, parts) < MOST * calls_of_loading(what, parts // FEWER)
+
+
+def arrays(rows: int) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, positions=np.zeros((rows, 2)), names=["a", "b"], t=np.arange(rows) / 50)
+    return stream.getvalue()
+
+
+MADE_OF_ROWS: dict[str, Callable[[int], bytes]] = {
+    "npz": arrays,
+    "mcap": lambda rows: recording(state(("a", "b"), [row, 0], stamp=row + 1) for row in range(rows)),
+    "ros": lambda rows: (
+        "joint_names: [a]\npoints:\n"
+        + "".join(f"- {{positions: [0], time_from_start: {row}}}\n" for row in range(rows))
+    ).encode(),
+}
+
+
+@pytest.mark.parametrize("name", MADE_OF_ROWS)
+def test_eight_times_the_rows_take_at_most_about_eight_times_the_calls(name: str) -> None:
+    def calls(rows: int) -> int:
+        return calls_of(name, MADE_OF_ROWS[name](rows), Source(GOOD / f"many.{name}"))
+
+    calls(1)
+    assert calls(200 * FEWER) < MOST * calls(200)

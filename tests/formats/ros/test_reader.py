@@ -9,6 +9,7 @@ import pytest
 
 from motiond.formats import FormatError, Motion, load_motion, load_motions, ros
 from motiond.formats.io.source import Source
+from motiond.formats.ros import reader
 from tests.tables import table
 
 GOOD = Path(__file__).parents[2] / "files" / "good" / "ros"
@@ -168,3 +169,20 @@ def test_the_examples_of_the_page_are_read_without_a_warning() -> None:
     names = [[motion.name for motion in read(example)] for example in examples]
     assert names == [["wave"], ["home"]]
     assert not any(motion.warnings for example in examples for motion in read(example))
+
+
+@pytest.mark.parametrize("damage", [b"\0", b"\xfc", "hüft".encode("utf-16")])
+def test_what_is_no_text_is_refused_on_a_line_of_it(damage: bytes) -> None:
+    data = TRAJECTORY.encode()
+    with pytest.raises(FormatError) as caught:
+        ros.load(data[:40] + damage + data[40:], Source(Path("wave.yaml")))
+    (problem,) = caught.value.problems
+    assert problem.line == 2 + 1
+
+
+def test_more_numbers_than_yaml_is_read_of_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "MOST_VALUES", 100)
+    many = ", ".join(["0.5"] * 102)
+    assert refusal(TRAJECTORY.replace("[0.0, 0.5]", f"[{many}]")) == (
+        "wave.yaml:1: holds too many numbers; 100 are read; save it as MCAP or .npz"
+    )

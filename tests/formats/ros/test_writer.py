@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from motiond.formats import FormatError, Motion, dump_motion, load_motion
+from motiond.formats.ros import writer
 from tests.tables import table
 
 if TYPE_CHECKING:
@@ -65,3 +66,13 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path, changed: dict[str, An
         dump_motion(motion(**arrays), tmp_path / "wave.yaml")
     assert str(caught.value) == f"{tmp_path}/wave.yaml: {message}"
     assert not list(tmp_path.iterdir())
+
+
+def test_what_would_not_be_read_again_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "MOST_VALUES", 50)
+    with pytest.raises(FormatError) as caught:
+        dump_motion(motion(), tmp_path / "wave.yaml")
+    assert str(caught.value) == (
+        f"{tmp_path}/wave.yaml: it would have 90 values; 50 are read of a file in YAML; "
+        "write it as MCAP or .npz, or with fewer rows"
+    )
