@@ -6,6 +6,7 @@
 - `stamps`: whether a file has changed
 - `planner`: a motion as a row of setpoints for each tick
 - `columns`: a motion's rows in the robot's columns, and at the rate of the ticks
+- `units`: whether its numbers are likely in others
 - `curve`: what lies between the ticks
 - `violations`: setpoints beyond a limit
 - `fitting`: slowed until nothing is beyond a limit, or by how much to slow it

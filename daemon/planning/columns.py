@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from motiond.formats.model import SAME_TIME_S, TooManyRows, interpolate, rows_between
 from motiond.text import listed
 
-from ..joints import ROUNDING
+from ..joints import ROUNDING, JointMapError
 from .curve import slopes_of
 from .violations import PlanError, position_violations
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Booleans, Floats
 
     from ..config.robot import RobotSettings
-    from ..joints import JointMap
+    from ..joints import JointMap, Unit
 
 FURTHEST = 1e6  # in rad or m, as in the configuration: sums and quotients of such numbers are still numbers
+
+OF_JOINTS: dict[Unit, tuple[str, ...]] = {"rad": ("rad", "deg"), "m": ("m", "cm", "mm")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,12 @@ def in_columns(motion: Motion, joint_map: JointMap, settings: RobotSettings) -> 
     """Put a motion's rows into the robot's columns.
 
     Raises PlanError if it has no rows that joints could follow. Raises JointMapError with every joint of the
-    motion that the robot does not have.
+    motion that the robot does not have, and every unit that its joints cannot have.
     """
     _refuse_unplayable(motion)
     count = motion.positions.shape[1]
     columns = joint_map.columns_of(motion.name, motion.joint_names, count, settings.motion_joints)
+    _refuse_units(motion, joint_map, columns)
     kept = columns >= 0
     driven = np.zeros(len(joint_map.joints), dtype=bool)
     driven[columns[kept]] = True
@@ -91,6 +94,27 @@ def _refuse_unplayable(motion: Motion) -> None:
         raise PlanError(
             f"{motion.name}: frame {back[0] + 1} is not after the one before; {reason}; correct the file"
         )
+
+
+def _refuse_units(motion: Motion, joint_map: JointMap, columns: NDArray[np.intp]) -> None:
+    """Raise JointMapError with every column in a unit that its joint cannot have.
+
+    `columns`: the joint of each column, -1 of those that are left out.
+    """
+    stated: dict[str, Any] = motion.metadata.get("units", {})
+    problems = []
+    for column, joint in enumerate(columns.tolist()):
+        unit = stated.get(motion.joint_names[column] if motion.joint_names else str(column))
+        own, name = joint_map.units[joint], joint_map.joints[joint]
+        if joint >= 0 and unit is not None and unit not in OF_JOINTS[own]:
+            does = "turns" if own == "rad" else "slides"
+            hint = "correct the unit that the file states, or `unit` and `units` of its motion map"
+            if joint_map.model is None:
+                hint += f", or `joints.{name}.unit`"
+            reason = f"that joint {does}, in {listed(OF_JOINTS[own])}"
+            problems.append(f"{motion.name}: joint '{name}' is in {unit}; {reason}; {hint}")
+    if problems:
+        raise JointMapError(problems)
 
 
 def _follow(joint_map: JointMap, positions: Floats, driven: Booleans) -> None:

@@ -21,6 +21,8 @@ from ..trajectory import Track
 from .columns import MotionRows, better_rate_hz, clipped, frames_per_row, in_columns
 from .fitting import fitted
 from .speed_limits import clock_acceleration, max_speed_of
+from .units import unit_doubts
+from .violations import PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,9 +114,14 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
     JointMapError with every joint of the motion that the robot does not have.
     """
     rows = in_columns(motion, joint_map, settings)
+    unit_warnings = tuple(unit_doubts(motion, rows, joint_map))
     if settings.on_violation == "clip":
         rows = clipped(rows, joint_map)
-    ticks, speed, warnings = fitted(rows, joint_map, settings, max_rate_hz)
+    try:
+        ticks, speed, warnings = fitted(rows, joint_map, settings, max_rate_hz)
+    except PlanError as error:
+        lines = (str(error), *(f"{motion.name}: {warning}" for warning in unit_warnings))
+        raise PlanError("\n".join(lines), error.violations) from error
     curve = ticks.positions, ticks.velocities, ticks.rate_hz
     max_speed, limiting_joint = max_speed_of(
         *curve, joint_map, rows.driven, interpolation=settings.interpolation
@@ -145,6 +152,7 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
         warnings=tuple(
             f"{motion.name}: {warning}"
             for warning in (
+                *unit_warnings,
                 *rows.warnings,
                 *_thinned(rows, max_rate_hz),
                 *_coarse(rows, max_rate_hz),
