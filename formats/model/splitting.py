@@ -370,7 +370,9 @@ class _Splitter:
         """Return the joints that a joint becomes, from the parent to the child."""
         if joint.gear_ratio == -1:
             joint = replace(joint, axes=frozen(-joint.axes), gear_ratio=1.0)
-        if not joint.coordinates or (joint.type in self._kept and joint.gear_ratio == 1):
+        slides_nowhere = joint.type == "screw" and not joint.pitch_m
+        is_kept = joint.type in self._kept and joint.gear_ratio == 1 and not slides_nowhere
+        if is_kept or not joint.coordinates:
             yield joint
             return
         coordinates = [replace(one, name=self._own(one.name, joint)) for one in joint.coordinates]

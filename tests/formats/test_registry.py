@@ -232,6 +232,13 @@ def test_a_robot_is_picked_only_where_one_is_meant(
     assert str(caught.value) == message
 
 
+def test_every_format_that_robots_are_written_in_keeps_the_contract() -> None:
+    for name, writer in zip(registry.ROBOT_WRITERS, registry.robot_writers(), strict=True):
+        assert name == writer.NAME
+        assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in writer.SUFFIXES)
+        assert callable(writer.dump)
+
+
 @pytest.mark.parametrize("kind", [registry.ROBOTS, registry.MOTIONS])
 def test_every_format_keeps_the_contract(kind: registry.Kind[object]) -> None:
     assert kind.names == [one.NAME for one in kind.formats()]

@@ -172,6 +172,12 @@ def test_every_joint_moves_in_every_format_as_in_the_robot(
     check(robot_of(joint_of(type_)), format_, tmp_path)
 
 
+@FORMATS
+def test_a_screw_without_pitch_turns(format_: str, tmp_path: Path) -> None:
+    path = check(robot_of(joint_of("screw", pitch_m=0.0)), format_, tmp_path)
+    assert "screw" not in path.read_text()
+
+
 @pytest.mark.parametrize("format_", ["sdf", "mjcf"])
 def test_a_ball_turns_where_a_format_has_balls(format_: str, tmp_path: Path) -> None:
     """Where it is turned to the joint, MuJoCo's quaternion is in the link's frame, and so are others."""
