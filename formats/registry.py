@@ -18,7 +18,7 @@ from .io.source import MOTION_SIZE, OTHER_SIZE, SizeBound
 from .model.motion import MotionError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
     from .errors import Problems
@@ -163,11 +163,14 @@ def load_robots(source: Source) -> list[RobotModel]:
     return _load(ROBOTS, MOTIONS, source)
 
 
-def included_urdf(data: bytes, source: Source, problems: Problems) -> RobotModel | None:
+def included_urdf(
+    data: bytes, source: Source, problems: Problems, spend: Callable[[], None]
+) -> RobotModel | None:
     """Return the robot of a file that one of another format includes, if it is URDF; None if it is not.
 
     `problems`: what is wrong with the file or odd in it is noted there; then `FormatError` is raised for the
     former.
+    `spend`: called for each of its links and joints, or for each problem: they count where it is included.
     """
     urdf = next(format_ for format_ in ROBOTS.formats() if format_.NAME == "urdf")
     if source.path.suffix.lower() not in urdf.SUFFIXES and not urdf.sniff(beginning(data)):
@@ -175,9 +178,13 @@ def included_urdf(data: bytes, source: Source, problems: Problems) -> RobotModel
     try:
         (robot,) = urdf.load(data, source)
     except FormatError as error:
-        problems.found.extend(error.problems[: MOST_NOTED - len(problems.found)])
+        for _ in error.problems:
+            spend()
+        problems.found.extend(error.problems[: max(0, MOST_NOTED - len(problems.found))])
         raise
-    problems.warnings.extend(robot.warnings[: MOST_NOTED - len(problems.warnings)])
+    for _ in (*robot.links, *robot.joints):
+        spend()
+    problems.warnings.extend(robot.warnings[: max(0, MOST_NOTED - len(problems.warnings))])
     return robot
 
 

@@ -78,11 +78,9 @@ class File(XmlFile):
 
     def read_included(self, data: bytes, including: XmlElement) -> Document:
         """Read a file for its chain; URDF is one element, to which nothing can be attached."""
-        robot = included_urdf(data, self.source, self.problems)
+        robot = included_urdf(data, self.source, self.problems, partial(self.spend, including))
         if robot is None:
             return self.read(data)
-        for _ in (*robot.links, *robot.joints):
-            self.spend(including)
         chain = (Element(including.tag, including.where, robot=robot),)
         return Document(self.version, {}, chain, self.problems)
 

@@ -71,9 +71,7 @@ class File(XmlFile):
 
     def read_included(self, data: bytes, including: Node) -> ModelElement | None:
         """Read a file for its one model; return None if it holds a light or an actor."""
-        if robot := included_urdf(data, self.source, self.problems):
-            for _ in (*robot.links, *robot.joints):
-                self.spend(including)
+        if robot := included_urdf(data, self.source, self.problems, partial(self.spend, including)):
             return model_of(robot, including)
         root = self._root(data)
         tops = list(root.all("model", "include", "actor", "light", "world"))
