@@ -134,7 +134,7 @@ class _Poses:
             self.problems.add(number, what, reason, "write * where a motor keeps its position")
             return None
         wrong = next((cell for cell in cells if cell != b"*" and not _NUMBER.fullmatch(cell)), None)
-        values = [] if wrong else [np.nan if cell == b"*" else float(cell) for cell in cells]
+        values = [] if wrong is not None else [np.nan if cell == b"*" else float(cell) for cell in cells]
         if wrong is None and np.isinf(values).any():
             wrong = cells[int(np.flatnonzero(np.isinf(values))[0])]
         if wrong is not None:

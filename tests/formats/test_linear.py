@@ -64,8 +64,26 @@ def arrays(rows: int) -> bytes:
     return stream.getvalue()
 
 
+def motors(poses: int) -> str:
+    rows = "".join(f"{pose},p,{pose},*\n" for pose in range(1, poses + 1))
+    return f"#WEBOTS_MOTION,V1.0,hip,knee\n0,p,0,0\n{rows}"
+
+
+def skeleton(joints: int) -> str:
+    chain = "".join(f"JOINT j{number} {{\nCHANNELS 1 Xrotation\n" for number in range(joints))
+    return f"HIERARCHY\n{chain}{'}' * joints}\nMOTION\nFrames: 1\nFrame Time: 1\n{'0 ' * joints}\n"
+
+
+def key_poses(count: int) -> str:
+    refs = (f"- {{ time: {n}, refer: {{ type: Pose, joints: [0], q: [{n}] }} }}\n" for n in range(count))
+    return f"type: PoseSeq\nrefs:\n{''.join(refs)}"
+
+
 MADE_OF_ROWS: dict[str, Callable[[int], bytes]] = {
     "npz": arrays,
+    "webots_motion": lambda poses: motors(poses).encode(),
+    "bvh": lambda joints: skeleton(joints).encode(),
+    "pseq": lambda poses: key_poses(poses).encode(),
     "mcap": lambda rows: recording(state(("a", "b"), [row, 0], stamp=row + 1) for row in range(rows)),
     "ros": lambda rows: (
         "joint_names: [a]\npoints:\n"
