@@ -281,7 +281,7 @@ class RobotSettings(Section):
     driver: DriverSettings
     """What moves the actuators."""
     motions: list[Motions] = Field(default=[])
-    """Motion files (.seq, XMDI), and folders of them: paths, or `{folder: …, upload: true, watch: true}`."""
+    """Motion files, and folders of them: paths, or `{folder: …, upload: true, watch: true}`."""
     motion_joints: Annotated[list[Text], Field(min_length=1)] | None = None
     """The joints of motions that carry no names, in their order."""
     motion_map: FilePath | None = None

@@ -88,7 +88,8 @@ class _Reader:
         self._leave_out_counters()
         positions = self._positions()
         values = self._values(positions)
-        self._suspect_degrees(positions, values)
+        if not (self.source.options.map and self.source.options.map.states_units):
+            self._suspect_degrees(positions, values)
         metadata: dict[str, Any] = {"format": NAME}
         if units := {one.name: one.unit for _, one in positions if one.unit}:
             metadata["units"] = units
@@ -229,8 +230,9 @@ class _Reader:
         if not positions and not self.problems.found:
             self._add("no column is a joint's", "a motion has a column of positions", "add one")
         self.problems.raise_if_any()
+        map_ = self.source.options.map
         plain = [one.text for _, one in positions if not one.unit]
-        if 0 < len(plain) < len(positions):
+        if not (map_ and map_.states_units) and 0 < len(plain) < len(positions):
             self._warn(f"no unit is stated for {listed(plain, QUOTE)}", "others have one", "read as rad or m")
         return positions
 

@@ -100,6 +100,11 @@ class MotionMap:
             if unit is not None and unit not in UNITS:
                 raise ValueError(f"unit is '{unit}'; it is one of {listed(UNITS)}; correct it")
 
+    @property
+    def states_units(self) -> bool:
+        """Whether it says what columns are in."""
+        return bool(self.units or any(joint.unit for joint in self.joints.values()))
+
     def apply(self, motion: Motion) -> Motion:
         """Return the motion with the joints of the map, then the columns that it leaves as they are.
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from motiond.formats import FormatError, MappedJoint, MotionMap, ReadOptions, load_map, load_motion
 from motiond.formats.mapping import SIZE
@@ -109,3 +112,16 @@ def test_units_of_columns_without_do_not_apply_to_a_format_that_has_its_own() ->
         "wave.seq: wave: units cannot be deg; numbers in seq are in rad and m, or in what the file states; "
         "leave them out, or give joints of a motion map their `unit`"
     )
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_whatever_is_in_a_map_nothing_but_a_format_error_comes_out(data: st.DataObject) -> None:
+    """Pieces of a map in any order, cut and joined anywhere, with any bytes between."""
+    pieces = st.sampled_from([line.encode() + b"\n" for line in ARM.splitlines()])
+    parts = data.draw(st.lists(pieces | st.binary(max_size=5), max_size=12))
+    content = b"".join(parts)[data.draw(st.integers(0, 9)) :]
+    path = Path("any.map.yaml")
+    path.write_bytes(content)
+    with suppress(FormatError):
+        assert load_map(path)

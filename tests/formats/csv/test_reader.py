@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motiond.formats import FormatError, Motion, ReadOptions, Source, csv
+from motiond.formats import FormatError, MappedJoint, Motion, MotionMap, ReadOptions, Source, csv
 from motiond.formats.csv import rows
 from tests.tables import table
 
@@ -178,6 +178,13 @@ def test_values_that_look_like_degrees_are_told_with_the_way_out() -> None:
         "walk.csv:1: 'hip' reach 120; no unit is stated, and rad or m is read; "
         "if they are degrees, give `--units deg`"
     )
+
+
+def test_nothing_is_told_of_units_that_a_map_states() -> None:
+    file, text = Path("walk.csv"), b"time,hip,slide [mm]\n0,90,500\n1,-120,500\n"
+    for map_ in (MotionMap(units="deg"), MotionMap({"hip": MappedJoint("hip", unit="deg")})):
+        (motion,) = csv.load(text, Source(file, options=ReadOptions(map=map_)))
+        assert motion.warnings == ()
 
 
 @table("degrees, hip")
