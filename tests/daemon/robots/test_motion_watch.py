@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import watchfiles
 from watchfiles._rust_notify import WatchfilesRustInternalError
 
 from motiond.daemon.robots.motions import motion_watch
@@ -17,6 +18,8 @@ from motiond.daemon.robots.motions.motion_watch import why_unwatched
 from motiond.formats.io import open_regular, source
 from motiond.text import printable
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
+from tests.daemon.robots.virtual_watch import virtual_awatch
+from tests.daemon.robots.watch_contract import FolderWatchContract
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -29,11 +32,24 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(autouse=True)
+def _on_virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchfiles, "awatch", virtual_awatch)
+
+
+class TestVirtualWatch(FolderWatchContract):
+    """On virtual time."""
+
+
 @pytest.fixture
 def rig(rig: Rig) -> Rig:
+    watch(rig)
+    return rig
+
+
+def watch(rig: Rig) -> None:
     del rig.driver["trace"]
     rig.robot["motions"] = [{"folder": "motions", "watch": True}]
-    return rig
 
 
 @asynccontextmanager
@@ -49,7 +65,7 @@ async def watching(rig: Rig) -> AsyncIterator[tuple[RobotRegistry, MotionLibrary
 
 async def until(holds: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while not holds():  # noqa: ASYNC110 - a thread of the library makes it hold
+        while not holds():  # noqa: ASYNC110 - the library tells nobody
             await asyncio.sleep(0.01)
 
 
@@ -104,36 +120,33 @@ async def test_a_broken_file_leaves_the_motion_of_before_and_a_warning_says_why(
 
 
 async def test_a_file_is_not_read_while_it_is_being_written(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(motion_watch, "QUIET_S", 5.0)
     async with watching(rig) as (_, library, folder):
         write_seq(rig.folder / "whole.seq", sweep(0.5), JOINTS, RATE_HZ)
         lines = (rig.folder / "whole.seq").read_text().splitlines(keepends=True)
         with (folder / "slow.seq").open("w") as file:
-            for place in range(0, len(lines), 20):
-                file.writelines(lines[place : place + 20])
+            for place in range(0, len(lines), 10):
+                file.writelines(lines[place : place + 10])
                 file.flush()
-                if place == 40:  # others are read meanwhile
+                if place == 20:  # others are read meanwhile
                     write_seq(folder / "other.seq", sweep(0.5), JOINTS, RATE_HZ)
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(0.25)
                 assert library.get("slow") is None
+            assert frames(library, "other") == 101
         await until(lambda: frames(library, "slow") == 101)
-        assert frames(library, "other") == 101
     assert [line for line in caplog.messages if "slow" in line] == []
 
 
 async def test_a_folder_that_is_exchanged_or_comes_later_is_watched_too(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.1)
-    monkeypatch.setattr(motion_watch, "IDLE_S", 0.2)
     async with watching(rig) as (_, library, folder):
         folder.rename(rig.folder / "before")
         lost = "No such file or directory; it is tried again"
         await until(lambda: any(lost in line for line in caplog.messages))
         folder.mkdir()
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(3.0 * motion_watch.IDLE_S)
         write_seq(folder / "later.seq", sweep(0.5), JOINTS, RATE_HZ)
         await until(lambda: library.get("later"))
         assert library.get("short") is None
@@ -143,9 +156,8 @@ async def test_a_folder_that_is_exchanged_or_comes_later_is_watched_too(
 
 
 async def test_names_that_are_no_utf8_end_nothing_and_the_folder_is_followed_on(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.1)
     async with watching(rig) as (registry, library, folder):
         goal = await ask(registry, "play", motion="long", loop="forever")
         for name in (b"b\xff.seq", b"note\xe9.txt", b"c\xff.seq"):
@@ -154,7 +166,7 @@ async def test_names_that_are_no_utf8_end_nothing_and_the_folder_is_followed_on(
             if file.suffix == ".seq":
                 await until(partial(library.get, printable(file.stem)))
             else:
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(3.0 * motion_watch.TRY_AGAIN_S)
         write_seq(folder / "after.seq", sweep(0.5), JOINTS, RATE_HZ)
         await until(lambda: library.get("after"))
         state = registry.members["arm"].robot.state_payload()
@@ -169,7 +181,6 @@ async def test_names_that_are_no_utf8_end_nothing_and_the_folder_is_followed_on(
 async def test_a_watch_that_fails_unforeseen_takes_no_robot_with_it_and_begins_again(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.1)
     defects = {"_identity": 3, "_settle": 3}
 
     def failing(name: str, good: Callable[..., object]) -> Callable[..., object]:
@@ -194,7 +205,6 @@ async def test_a_watch_that_fails_unforeseen_takes_no_robot_with_it_and_begins_a
 async def test_what_cannot_be_read_for_a_moment_stays_and_is_read_once_it_can_be(
     rig: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(motion_watch, "TRY_AGAIN_S", 0.05)
     exhausted = True
 
     def open_or_fail(path: Path) -> Any:
