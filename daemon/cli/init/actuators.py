@@ -16,7 +16,7 @@ from motiond.drivers.hebi import open_lookup, present
 from motiond.text import listed, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from .questions import Questions
 
@@ -105,6 +105,26 @@ def choose_driver(questions: Questions, found: Found, wanted: str | None, needed
         return wanted or questions.choose("what moves the joints", [*able, "sim"], "--driver")
     typer.echo("no actuators that fit were found; simulated ones are offered")
     return "sim"
+
+
+def configured_driver(
+    questions: Questions, wanted: str | None, config: str, joints: Sequence[str], pairs: Collection[str]
+) -> dict[str, Any]:
+    """Return the section `driver` of a robot that a configuration of HEBI's describes.
+
+    `joints`: as its modules are called; where these are not all there, simulated ones are offered.
+    `pairs`: joints for which an actuator is given.
+    """
+    if wanted == "dynamixel" or pairs:
+        problem = (
+            f"{config} says what moves each joint; name another description by --model, such as its HRDF"
+        )
+        raise typer.BadParameter(printable(problem), param_hint="--actuator" if pairs else "--driver")
+    found = find(questions, wanted or "hebi", (), None)
+    there = {name for one in found["hebi"].values() for name in (one.name, f"{one.place}/{one.name}")}
+    if not there.issuperset(joints):
+        found["hebi"] = {}
+    return {"type": choose_driver(questions, found, wanted, len(joints)), "config": config}
 
 
 def joint_names(found: Found, driver: str) -> list[str]:

@@ -57,10 +57,8 @@ def init(
     It looks for hardware and files and moves nothing.
     """
     from motiond.formats import FormatError, Problem
-    from motiond.formats.io import replacing
 
-    from ...config.section import ConfigError
-    from ...config.settings import load_settings, robot_name
+    from ...config.settings import robot_name
     from . import actuators as hardware
     from . import questions as about
     from .document import document
@@ -78,13 +76,20 @@ def init(
     name = questions.ask("its name, in topics and on the command line", default, robot_name, "--robot", robot)
     driver = driver or ("dynamixel" if port else None)
     pairs = {joint: label for joint, _, label in (text.partition("=") for text in actuator or ())}
-    found = hardware.find(questions, driver, port or (), baud)
-    kind = hardware.choose_driver(questions, found, driver, len(described.joints) if described else 1)
-    options: dict[str, Any] = {"model": described.model} if described else {}
-    named, given = hardware.joint_names(found, kind), joints or ",".join(pairs) or None
-    moving = described.joints if described else about.ask_joints(questions, files, named, model, given)
-    assigned, are_guessed = hardware.assign(questions, kind, found, pairs, moving)
-    options["driver"] = hardware.driver_options(kind, assigned)
+    options: dict[str, Any] = {}
+    assigned: dict[str, hardware.Actuator] = {}
+    are_guessed = False
+    if described and described.is_config:
+        config, moving = str(described.model), described.joints
+        options["driver"] = hardware.configured_driver(questions, driver, config, moving, pairs)
+    else:
+        found = hardware.find(questions, driver, port or (), baud)
+        kind = hardware.choose_driver(questions, found, driver, len(described.joints) if described else 1)
+        named, given = hardware.joint_names(found, kind), joints or ",".join(pairs) or None
+        moving = described.joints if described else about.ask_joints(questions, files, named, model, given)
+        assigned, are_guessed = hardware.assign(questions, kind, found, pairs, moving)
+        options |= {"model": described.model} if described else {}
+        options["driver"] = hardware.driver_options(kind, assigned)
     options["motions"] = about.ask_motions(questions, folder, files.motions, motions)
     options["approach"] = about.approach(described.units if described else frozenset({"rad"}))
     if described:
@@ -104,6 +109,20 @@ def init(
         reductions=described.reductions if described else {},
         resource_paths=described.resource_paths if described else [],
     )
+    _write(target, text)
+    typer.echo(f"{printable(str(target))}: written; the check of it follows")
+    code = check(config=target)
+    typer.echo(f"next: {shlex.quote(own_name())} run -c {shlex.quote(str(target))}")
+    return code
+
+
+def _write(target: Path, text: str) -> None:
+    """Write a configuration once it has been loaded as a daemon loads it."""
+    from motiond.formats.io import replacing
+
+    from ...config.section import ConfigError
+    from ...config.settings import load_settings
+
     with replacing(target) as stream:
         stream.write(text.encode())
         stream.flush()
@@ -111,7 +130,3 @@ def init(
             load_settings(Path(stream.name))
         except ConfigError as error:
             raise ConfigError([replace(one, file=str(target)) for one in error.problems]) from error
-    typer.echo(f"{printable(str(target))}: written; the check of it follows")
-    code = check(config=target)
-    typer.echo(f"next: {shlex.quote(own_name())} run -c {shlex.quote(str(target))}")
-    return code

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import typer
 
 from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
-from motiond.formats.io import foreign_format, open_regular
+from motiond.formats.io import HEBI_CONFIG, foreign_format, open_regular
 from motiond.formats.registry import ROBOTS
 from motiond.text import printable
 
 from ...config.secrets import has_password
-from ...joints import build_joint_map
+from ...joints import build_joint_map, read_robot
 from ...planning import is_motion
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ FOREIGN_SUFFIX = re.compile(
     r"\.(bag|body|bvh|db3|erb|jinja2?|json|mcap|motion|npy|txt|usda?|wrl|xacro|xml|ya?ml)",
     re.IGNORECASE,
 )
+NAMES_HRDF = re.compile(rb"""^["']?hrdf["']?\s*:""", re.MULTILINE)
 MOST_LOOKED_INTO = 1000
 HEAD_BYTES = 1 << 16
 OUTSIDE = "it lies outside of"
@@ -95,6 +96,7 @@ class Described(NamedTuple):
     reductions: dict[str, float]
     units: frozenset[str]
     resource_paths: list[str]
+    is_config: bool
 
 
 class Folder(NamedTuple):
@@ -114,7 +116,9 @@ def look_into(folder: Path) -> Folder:
         for file in sorted(folder.glob("*/" * depth + "*"))
         if not any(part.startswith(".") or part != printable(part) for part in file.relative_to(folder).parts)
     ]
-    models = [file for file in files if file.suffix.lower() in ROBOTS.suffixes]
+    texts = (file for file in files if file.suffix.lower() in {".yaml", ".yml"})
+    configs = [file for file in islice(texts, MOST_LOOKED_INTO) if _describes_by_hrdf(file)]
+    models = configs + [file for file in files if file.suffix.lower() in ROBOTS.suffixes]
     motions = [*dict.fromkeys(file.parent for file in files if is_motion(file))]
     foreign: dict[Foreign, list[Path]] = {}
     by_content: list[Path] = []
@@ -128,6 +132,14 @@ def look_into(folder: Path) -> Folder:
             elif not found and ROBOTS.fitting(head, Source(file)):
                 by_content.append(file)
     return Folder(folder, models or by_content, motions, foreign)
+
+
+def _describes_by_hrdf(file: Path) -> bool:
+    """Whether a file is a configuration of HEBI's that names a description."""
+    with suppress(OSError), open_regular(file) as stream:
+        head = stream.read(HEAD_BYTES)
+        return NAMES_HRDF.search(head) is not None and foreign_format(head) == HEBI_CONFIG
+    return False
 
 
 def describe(questions: Questions, folder: Folder, file: str | None) -> Described | None:
@@ -145,7 +157,9 @@ def describe(questions: Questions, folder: Folder, file: str | None) -> Describe
     if file == NONE:
         return None
     path = Path(file)
-    robots = {robot.name: robot for robot in load_robots(path, within=(path.parent,))}
+    is_config = _describes_by_hrdf(path)
+    read = [read_robot(path)] if is_config else load_robots(path, within=(path.parent,))
+    robots = {robot.name: robot for robot in read}
     names = list(robots)
     name = names[0] if len(names) == 1 else questions.choose(f"the robot of {path.name}", names, "--model")
     columns = build_joint_map(name, robots[name], {})
@@ -161,7 +175,8 @@ def describe(questions: Questions, folder: Folder, file: str | None) -> Describe
         followers,
         reductions,
         frozenset(columns.units),
-        _folders_of_meshes(path, robots[name], folder.path),
+        [] if is_config else _folders_of_meshes(path, robots[name], folder.path),
+        is_config,
     )
 
 

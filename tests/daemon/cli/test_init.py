@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 import typer
+import yaml
 
 from motiond.daemon.cli.init import actuators, questions
 from motiond.daemon.cli.init.actuators import usb_ports
@@ -190,6 +191,69 @@ def test_modules_that_are_called_as_the_joints_need_no_question_and_stand_in_the
     assert "found HEBI modules: base, elbow, gripper, shoulder, wrist1, wrist2, wrist3\n" in out
     driver = load_settings(folder / "motiond.yaml").robots["six_axis"].driver
     assert (driver.type, driver.options) == ("hebi", {"families": ["Bench"] * 6, "names": [*ARM]})
+
+
+CFG = f"""\
+version: 1.0
+families: Bench
+names: [{", ".join(ARM)}]
+hrdf: robots/six_axis.hrdf
+user_data: {{home_position: [0, 0.5, 0, 0, 0, 0]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("there", "options"),
+    [
+        (ARM[1:], {}),
+        (ARM, {}),
+        (ARM, {"--driver": "sim"}),
+        ((), {"--driver": "hebi"}),
+        (ARM, {"--model": "arm.cfg.yaml"}),
+    ],
+)
+def test_hebis_own_configuration_comes_before_the_description_that_it_names(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    there: tuple[str, ...],
+    options: dict[str, str],
+) -> None:
+    driver = options.get("--driver", "hebi" if there == ARM else "sim")
+    (folder / "arm.cfg.yaml").write_text(CFG)
+    modules(monkeypatch, *there, family="Bench")
+    monkeypatch.chdir(folder)
+    code, _, err = run_here(capsys, "init", "--yes", "--robot", "arm", *sum(options.items(), ()), *CLOSED)
+    assert (code, err) == (0, "")
+    written = yaml.safe_load((folder / "motiond.yaml").read_text())["robots"]["arm"]
+    approach = {"velocity": 0.5, "acceleration": 1.0}
+    named = {"type": driver, "config": "arm.cfg.yaml"}
+    assert written == {"driver": named, "motions": ["motions"], "approach": approach}
+    robot = load_settings(folder / "motiond.yaml").robots["arm"]
+    assert robot.model
+    assert robot.model.file == folder / "robots" / "six_axis.hrdf"
+    assert robot.poses["home"]["shoulder"] == 0.5
+
+
+def test_hebis_own_configuration_is_a_choice_and_the_description_that_it_names_is_another(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "arm.cfg.yaml").write_text(CFG)
+    (folder / "bare.cfg.yaml").write_text("families: Bench\nnames: [base]\n")
+    asked = answer(monkeypatch, "robots/six_axis.hrdf")
+    run_here(capsys, "init", folder, *CLOSED)
+    assert asked[0] == ("the robot's description (arm.cfg.yaml, robots/six_axis.hrdf, none) [arm.cfg.yaml]")
+
+
+@pytest.mark.parametrize("option", [("--driver", "dynamixel"), ("--actuator", "base=1")])
+def test_hebis_own_configuration_leaves_nothing_to_other_actuators(
+    folder: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, str]
+) -> None:
+    (folder / "arm.cfg.yaml").write_text(CFG)
+    code, _, err = run_here(capsys, "init", folder, "--yes", *option, *CLOSED)
+    problem = "arm.cfg.yaml says what moves each joint; name another description by --model, such as its HRDF"
+    assert (code, err) == (2, f"motiond: invalid value for {option[0]}: {problem}; see `motiond --help`\n")
+    assert of_this_test(folder) == ["arm.cfg.yaml"]
 
 
 def test_what_modules_are_called_stays_on_its_line(
