@@ -195,7 +195,9 @@ class JointMap:
         ]
         problems += [
             _joined(
-                f"{motion}: the robot has no joint '{name}'", _known(self.joints), nearest(name, self.joints)
+                f"{motion}: the robot has no joint '{name}'",
+                _known(self.joints),
+                nearest(name, self.joints) or "map it by `motion_map`",
             )
             for name in dict.fromkeys(names)
             if name not in self.joints

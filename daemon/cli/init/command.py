@@ -91,6 +91,7 @@ def init(
         options |= {"model": described.model} if described else {}
         options["driver"] = hardware.driver_options(kind, assigned)
     options["motions"] = about.ask_motions(questions, folder, files.motions, motions)
+    options |= about.ask_map(questions, files) if options["motions"] else {}
     options["approach"] = about.approach(described.units if described else frozenset({"rad"}))
     if described:
         options["joints"] = {joint: {"actuator": "none"} for joint in described.followers if assigned}

@@ -40,6 +40,7 @@ TEMPLATE = """\
 {paths}{robots}{guessed}{reductions}\
     # motion_joints: [base, elbow]   # for motions that carry no names, in their order
     # motion_map: arm.map.yaml       # columns of motions to joints, with signs, offsets and units
+    # interpolate_recordings: true   # rows between those of motions with few, as 30 a second
     # on_end: hold                   # after a motion: hold, release, or park (the pose of that name)
     # poses: {{park: {{elbow: 1.0}}}}    # postures by name, in rad or m, for `motiond goto`
     # lease: {{required: true}}        # one client at a time commands it; anybody stops it

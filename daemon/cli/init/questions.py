@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import typer
 
-from motiond.formats import FormatError, Problem, Source, load_motions, load_robots
+from motiond.formats import MAP_SUFFIX, FormatError, Problem, Source, load_motions, load_robots
 from motiond.formats.io import HEBI_CONFIG, foreign_format, open_regular
 from motiond.formats.registry import ROBOTS
 from motiond.text import printable
@@ -100,11 +100,15 @@ class Described(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """What is in a folder: descriptions, folders of motions, and where these lack, files of other formats."""
+    """What is in a folder: descriptions, motions and maps, and where these lack, files of other formats.
+
+    Of motions the folders that hold some.
+    """
 
     path: Path
     models: list[Path]
     motions: list[Path]
+    maps: list[Path]
     foreign: dict[Foreign, list[Path]]
 
 
@@ -120,6 +124,7 @@ def look_into(folder: Path) -> Folder:
     configs = [file for file in islice(texts, MOST_LOOKED_INTO) if _describes_by_hrdf(file)]
     models = configs + [file for file in files if file.suffix.lower() in ROBOTS.suffixes]
     motions = [*dict.fromkeys(file.parent for file in files if is_motion(file))]
+    maps = [file for file in files if file.name.endswith(MAP_SUFFIX)]
     foreign: dict[Foreign, list[Path]] = {}
     by_content: list[Path] = []
     others = (file for file in files if FOREIGN_SUFFIX.fullmatch(file.suffix))
@@ -131,7 +136,7 @@ def look_into(folder: Path) -> Folder:
                 foreign.setdefault(found, []).append(file)
             elif not found and ROBOTS.fitting(head, Source(file)):
                 by_content.append(file)
-    return Folder(folder, models or by_content, motions, foreign)
+    return Folder(folder, models or by_content, motions, maps, foreign)
 
 
 def _describes_by_hrdf(file: Path) -> bool:
@@ -241,6 +246,15 @@ def ask_motions(
     default = ",".join(str(one.relative_to(folder)) for one in folders) or NONE
     places = questions.ask("files and folders of motions", default, _names_of)
     return [] if places == [NONE] else places
+
+
+def ask_map(questions: Questions, folder: Folder) -> dict[str, str]:
+    """Return the map of motions' columns to joints as the configuration names it; nothing without one."""
+    if not folder.maps:
+        return {}
+    choices = [*(str(one.relative_to(folder.path)) for one in folder.maps), NONE]
+    chosen = questions.choose("the map from columns of motions to joints", choices, "")
+    return {} if chosen == NONE else {"motion_map": chosen}
 
 
 def ask_broker(questions: Questions, given: str | None) -> str:

@@ -540,6 +540,22 @@ MJCF = "<mujoco model='arm'/>"
 NO_ROBOT = "name --model or --joints; `motiond config example` lays down a robot to try"
 
 
+@pytest.mark.parametrize(("asked", "taken"), [([], "arm.map.yaml"), (["none"], None)])
+def test_a_map_of_columns_that_is_there_is_offered(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    asked: list[str],
+    taken: str | None,
+) -> None:
+    (folder / "arm.map.yaml").write_text("joints: {base: J1}\n")
+    if asked:
+        answer(monkeypatch, "", "", "", *asked, "", "")
+    run_here(capsys, "init", folder, *([] if asked else ["--yes"]), *CLOSED, "--driver", "sim")
+    found = load_settings(folder / "motiond.yaml").robots["six_axis"].motion_map
+    assert found == (taken and folder / taken)
+
+
 @pytest.mark.parametrize("options", [["--yes"], []])
 def test_what_is_there_instead_of_a_description_is_named_with_a_way_on(
     tmp_path: Path,
