@@ -250,7 +250,8 @@ class _Fitting:
         else:
             hint = nearest(str(joint.column), known) if is_named else ""
             if name in known and name not in self._users:
-                hint = f"joints stand on the left: `{joint.column}: {name}`"
+                swapped = f"`{joint.column}: {name}`"
+                hint = f"if these are the robot's joints, it needs no map; else write {swapped}"
             has = listed(known) if is_named else f"0 to {len(known) - 1}"
             self._problems.append(f"{what}; it has {has}; {hint or 'correct the map'}")
 

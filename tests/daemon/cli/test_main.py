@@ -453,7 +453,7 @@ def test_files_are_read_by_the_map_that_is_named(
     assert run_here(capsys, "plot", "wave.seq", "--joints", "wrist1", *by_map)[0] == 0
     refused = (
         "mapped.seq: mapped: there is no column 'J4' for joint 'wrist1' (arm.map.yaml:1); it has wrist1; "
-        "joints stand on the left: `J4: wrist1`\n"
+        "if these are the robot's joints, it needs no map; else write `J4: wrist1`\n"
     )
     assert run_here(capsys, "inspect", "mapped.seq", *by_map) == (1, "", refused)
     missing = "arm.yaml: cannot be read; no such file; did you mean 'arm.map.yaml'?\n"
