@@ -109,6 +109,7 @@ def init(
         are_actuators_guessed=are_guessed,
         reductions=described.reductions if described else {},
         resource_paths=described.resource_paths if described else [],
+        joints=moving,
     )
     _write(target, text)
     typer.echo(f"{printable(str(target))}: written; the check of it follows")

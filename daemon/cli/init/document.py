@@ -21,11 +21,15 @@ REDUCTIONS = """\
     # The description's transmissions: turns of the actuator for one of the joint. A joint needs this where
     # its actuator counts the turns of its motor; most servos count those of their output.
 {joints}"""
+LIMITS = """\
+    # Limits that the description lacks, or narrower ones.
+{joints}"""
+EXAMPLE_LIMITS = {"lower": -1.5, "upper": 1.5, "acceleration": 20}
 TEMPLATE = """\
 # yaml-language-server: $schema={schema}
 # A configuration of motiond, as `motiond init` has written it.
 # Paths are relative to this file. What is commented out is a default, or an example.
-# After a change: `motiond check` reports whether all is well and moves nothing.
+# After a change: `motiond check -c motiond.yaml` reports whether all is well and moves nothing.
 
 {mqtt}\
   # listen: 127.0.0.1:1883           # where an embedded broker listens
@@ -37,7 +41,7 @@ TEMPLATE = """\
 {http}\
   # token_file: token                # its first line is the token that others than this machine need
 
-{paths}{robots}{guessed}{reductions}\
+{paths}{robots}{guessed}{reductions}{limits}\
     # motion_joints: [base, elbow]   # for motions that carry no names, in their order
     # motion_map: arm.map.yaml       # columns of motions to joints, with signs, offsets and units
     # interpolate_recordings: true   # rows between those of motions with few, as 30 a second
@@ -58,11 +62,12 @@ def document(
     are_actuators_guessed: bool,
     reductions: Mapping[str, float],
     resource_paths: Sequence[str],
+    joints: Sequence[str],
 ) -> str:
     """Return the configuration of one robot; editors check it by the schema.
 
     `reductions`: those that its description states, by joint; they are offered, not applied.
-    `resource_paths`: further folders of its meshes.
+    `resource_paths`: further folders of its meshes. `joints`: those that move; the first is an example.
     """
     return TEMPLATE.format(
         schema=printable(str(example_config().with_name("schema.json"))),
@@ -72,13 +77,23 @@ def document(
         robots=_yaml({"robots": {robot: {key: value for key, value in options.items() if value != {}}}}),
         guessed=GUESSED * are_actuators_guessed,
         reductions=_offered(reductions) if reductions else "",
+        limits="" if reductions or options.get("joints") or not joints else _limits(joints[0]),
     )
+
+
+def _limits(joint: str) -> str:
+    """Return comments with limits of a joint, where the configuration has no `joints` yet."""
+    return LIMITS.format(joints=_commented({"joints": {joint: {"limits": EXAMPLE_LIMITS}}}))
 
 
 def _offered(reductions: Mapping[str, float]) -> str:
     """Return comments with the reductions as the configuration would have them."""
-    text = _yaml({"joints": {joint: {"reduction": value} for joint, value in reductions.items()}})
-    return REDUCTIONS.format(joints="".join(f"    # {line}\n" for line in text.splitlines()))
+    joints = {joint: {"reduction": value} for joint, value in reductions.items()}
+    return REDUCTIONS.format(joints=_commented({"joints": joints}))
+
+
+def _commented(value: dict[str, Any]) -> str:
+    return "".join(f"    # {line}\n" for line in _yaml(value).splitlines())
 
 
 def _yaml(value: dict[str, Any], *, flow: bool | None = None) -> str:

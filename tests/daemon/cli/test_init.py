@@ -586,6 +586,24 @@ def test_what_is_there_instead_of_a_description_is_named_with_a_way_on(
     assert (code, Path("motiond.yaml").exists()) == (2, False)
 
 
+def test_limits_that_a_description_lacks_are_offered(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_here(capsys, "init", folder, "--yes", *CLOSED)
+    config = folder / "motiond.yaml"
+    text = config.read_text()
+    offered = """\
+    # Limits that the description lacks, or narrower ones.
+    # joints:
+    #   base:
+    #     limits: {lower: -1.5, upper: 1.5, acceleration: 20}
+"""
+    assert offered in text
+    config.write_text(text.replace(offered, "".join(offered.replace("# ", "").splitlines(keepends=True)[1:])))
+    (robot,) = load_settings(config).robots.values()
+    assert robot.joints["base"].limits.acceleration == 20
+
+
 def test_a_description_of_another_suffix_is_found_by_its_content(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
