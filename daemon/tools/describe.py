@@ -51,13 +51,13 @@ def _described(path: Path, options: ReadOptions) -> Iterator[Description]:
     data = source.read(MOTIONS.size)  # the larger one; a description beyond its own is refused below
     if ROBOTS.fitting(data, source):
         yield from map(describe_robot, load_robots(path))
+    elif foreign_format(data) == HEBI_CONFIG:  # before what else has its suffix
+        yield describe_robot(read_robot(path))
     elif MOTIONS.fitting(data, source):
         motions = load_motions(path, options=options)
         for motion in motions:
             markers = marker_file(path, motion.name if len(motions) > 1 else None)
             yield _with_markers(describe_motion(motion), markers, motion)
-    elif foreign_format(data) == HEBI_CONFIG:
-        yield describe_robot(read_robot(path))
     else:
         refuse_foreign(data, source)
         known = ", ".join([*ROBOTS.names, *MOTIONS.names])
