@@ -29,12 +29,19 @@ MOST_ADVISED_VALUES = 8_000_000
 
 
 def fitted(
-    rows: MotionRows, joint_map: JointMap, settings: RobotSettings, max_rate_hz: float
+    rows: MotionRows,
+    joint_map: JointMap,
+    settings: RobotSettings,
+    max_rate_hz: float,
+    *,
+    is_cut: bool = False,
 ) -> tuple[Ticks, float, tuple[str, ...]]:
     """Return ticks that keep the limits, and at which share of the file's speed: less if that is allowed.
 
     Raises PlanError with every joint that would pass a limit; those that `on_violation: slow` helps against
     name the speed that it gives the motion.
+
+    `is_cut`: whether positions were clipped, which `slow` would refuse, so that it is no advice.
     """
     fitting = _Fitting(rows, joint_map, settings, max_rate_hz)
     ticks, found = fitting.compared(rows, 1.0)
@@ -42,7 +49,8 @@ def fitted(
         return ticks, 1.0, ()
     may_slow, factor = settings.on_violation == "slow", None
     try:
-        if slower := fitting.slowed(found, SLOWEST if may_slow else fitting.slowest_advised):
+        slowest = SLOWEST if may_slow else fitting.slowest_advised
+        if slower := None if is_cut else fitting.slowed(found, slowest):
             ticks, speed, left = slower
             if may_slow and not left:
                 return ticks, speed, _slowed(speed, found)

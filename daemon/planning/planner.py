@@ -115,12 +115,15 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
     """
     rows = in_columns(motion, joint_map, settings)
     unit_warnings = tuple(unit_doubts(motion, rows, joint_map))
+    cuts: tuple[str, ...] = ()
     if settings.on_violation == "clip":
+        told = len(rows.warnings)
         rows = clipped(rows, joint_map)
+        cuts = rows.warnings[told:]
     try:
-        ticks, speed, warnings = fitted(rows, joint_map, settings, max_rate_hz)
+        ticks, speed, warnings = fitted(rows, joint_map, settings, max_rate_hz, is_cut=bool(cuts))
     except PlanError as error:
-        lines = (str(error), *(f"{motion.name}: {warning}" for warning in unit_warnings))
+        lines = (str(error), *(f"{motion.name}: {warning}" for warning in (*cuts, *unit_warnings)))
         raise PlanError("\n".join(lines), error.violations) from error
     curve = ticks.positions, ticks.velocities, ticks.rate_hz
     max_speed, limiting_joint = max_speed_of(

@@ -190,6 +190,16 @@ def test_clip_cuts_positions_at_their_limits_and_says_so() -> None:
     )
 
 
+def test_what_a_cut_breaks_is_refused_with_the_cut_and_without_a_slowness_that_would_not_clip() -> None:
+    joints = {"elbow": {"limits": {"lower": -2, "upper": 0.5, "velocity": 9, "acceleration": 20}}}
+    with pytest.raises(PlanError) as caught:
+        planned(swing(1.0, 0.6), joints, on_violation="clip")
+    broken, cut = str(caught.value).splitlines()
+    assert broken.startswith("wave: joint 'elbow' accelerates at ")
+    assert broken.endswith("its acceleration limit is 20 rad/s²; raise `joints.elbow.limits.acceleration`")
+    assert cut.startswith("wave: clipped: joint 'elbow' reaches 0.6 rad at 0.500 s ")
+
+
 @pytest.mark.parametrize(
     ("max_rate_hz", "rate_hz", "ticks"),
     [(500, 500, 1001), (499, 250, 501), (120, 100, 201), (90, 500 / 6, 168)],
