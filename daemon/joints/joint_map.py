@@ -162,7 +162,13 @@ class JointMap:
         }
 
     def columns_of(
-        self, motion: str, names: Sequence[str], count: int, configured: Sequence[str] | None = None
+        self,
+        motion: str,
+        names: Sequence[str],
+        count: int,
+        configured: Sequence[str] | None = None,
+        *,
+        hint: str = "map it by `motion_map`",
     ) -> Indexes:
         """Return the joint of each column of a motion.
 
@@ -176,6 +182,8 @@ class JointMap:
             The number of its columns.
         configured : sequence of str, optional
             `motion_joints`: the names of the columns of motions that carry none.
+        hint : str
+            For names that the robot has nothing like.
 
         Returns
         -------
@@ -197,7 +205,7 @@ class JointMap:
             _joined(
                 f"{motion}: the robot has no joint '{name}'",
                 _known(self.joints),
-                nearest(name, self.joints) or "map it by `motion_map`",
+                nearest(name, self.joints) or hint,
             )
             for name in dict.fromkeys(names)
             if name not in self.joints

@@ -189,6 +189,7 @@ def plan_pose(
     PlanError, JointMapError
         As `plan` does; a posture beyond a limit is refused, whatever `on_violation` says.
     """
+    joint_map.columns_of(name, tuple(positions), len(positions), hint="")  # no map is for postures
     row = np.array([list(positions.values())], dtype=float)
     motion = Motion(name, tuple(positions), rate_hz, np.zeros(1), row)
     return plan(motion, joint_map, settings.model_copy(update={"on_violation": "reject"}), rate_hz)
