@@ -120,8 +120,9 @@ def check(
     from ..tools.check import Against, check_files, check_motions, nothing_to_check
 
     if robot is None:
-        of_files = {"--name": name, "--motion-joints": motion_joints, "--map": map_file, "--units": units}
-        _refuse_without("--robot", of_files | {"--file-rate": file_rate, "--topic": topic})
+        _refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
+        of_maps = {"--map": map_file, "--units": units, "--file-rate": file_rate, "--topic": topic}
+        _refuse_without("--robot", of_maps, "a robot's `motion_map` in the configuration says it")
         settings = load_settings(config_of(config))
         with progress_if_slow(Console(stderr=True), "planning", None):
             findings = check_motions(settings, motions or (), partial(typer.echo, err=True))
@@ -140,11 +141,11 @@ def check(
     return FAILED if any(finding.problems for finding in findings) else DONE
 
 
-def _refuse_without(needed: str, options: Mapping[str, object]) -> None:
+def _refuse_without(needed: str, options: Mapping[str, object], hint: str = "remove it") -> None:
     """Refuse options that say nothing without another one."""
     for option, value in options.items():
         if value is not None:
-            raise typer.BadParameter(f"it has no effect without {needed}; remove it", param_hint=option)
+            raise typer.BadParameter(f"it has no effect without {needed}; {hint}", param_hint=option)
 
 
 def _print_findings(findings: "list[Finding]") -> None:

@@ -483,7 +483,13 @@ SEEN = (
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("check --map arm.map.yaml", "invalid value for --map: it has no effect without --robot; remove it"),
+        (
+            "check --units deg",
+            (
+                "invalid value for --units: it has no effect without --robot; "
+                "a robot's `motion_map` in the configuration says it"
+            ),
+        ),
         (
             "inspect --file-rate 0 a",
             "invalid value for --file-rate: rate is 0 rows/s; it is above 0; correct it",
