@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 from dataclasses import replace
@@ -27,6 +28,7 @@ from ..joints import (
 from ..planning import MotionLibrary, MotionReader
 from ..trajectory import FULL_RAMP
 from .member import Member
+from .motions import AT_ONCE
 from .process import StreamProcess, StreamSupervisor
 from .registry import RobotRegistry
 from .robot import Robot
@@ -34,6 +36,7 @@ from .telemetry_reporter import TelemetryRates
 
 if TYPE_CHECKING:
     from motiond.drivers import ActuatorLimits, Driver
+    from motiond.formats import RobotModel
 
     from ..api import ReportHub
     from ..config.robot import RobotSettings
@@ -72,10 +75,15 @@ def make_registry(
     """
     clock = clock or ClockMonitor(settings.max_clock_error_s)
     rates = _telemetry_rates(settings)
+    turns = asyncio.Semaphore(AT_ONCE)
+    models: dict[str, RobotModel | None] = {}
     drivers: dict[str, Driver] = {}
     members = []
     for name, robot in settings.robots.items():
-        model = load_model(robot, settings)
+        described = robot.model.model_dump_json() if robot.model else ""
+        if described not in models:  # robots of one kind share what is read once
+            models[described] = load_model(robot, settings)
+        model = models[described]
         joint_map = build_joint_map(name, model, robot.joints)
         options = with_gravity(robot.driver.options, model, joint_map)
         options = with_stops(robot.driver.type, options, joint_map)
@@ -90,6 +98,7 @@ def make_registry(
             telemetry=rates,
             hub=hub,
             clock=clock,
+            turns=turns,
         )
         members.append(Member(member, model, joint_map))
     refuse_shared_devices(drivers)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ..telemetry import Drift, Observer, Sample, Timing
     from .session import Goal, RobotSession
 
+VERSION = version("motiond")
+"""It is asked of the file system: once, not for each robot."""
+
 
 def state_payload(session: RobotSession, observer: Observer | None, actuators: Sequence[str]) -> RobotStatus:
     """Return what a robot does now.
@@ -83,7 +86,7 @@ def description_payload(
         "motion_suffixes": list(MOTIONS.suffixes),
         "formats": {kind.name: kind.names for kind in (ROBOTS, MOTIONS)},
         "rates": {"idle_hz": settings.idle_rate_hz, "max_hz": max_rate_hz},
-        "version": version("motiond"),
+        "version": VERSION,
     }
 
 

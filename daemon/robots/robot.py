@@ -66,6 +66,8 @@ class Robot:
         Takes the reports.
     clock : ClockMonitor
         Of the machine.
+    turns : asyncio.Semaphore, optional
+        In which robots read their motions.
 
     Attributes
     ----------
@@ -92,6 +94,7 @@ class Robot:
         telemetry: TelemetryRates,
         hub: ReportHub,
         clock: ClockMonitor,
+        turns: asyncio.Semaphore | None = None,
     ) -> None:
         self.name = name
         self.settings = settings
@@ -108,7 +111,7 @@ class Robot:
         self._warnings: list[str] = []
         self._left_on: list[str] = []
         self._has_held = False
-        self.motions = MotionLoader(name, library, self._take_motions)
+        self.motions = MotionLoader(name, library, self._take_motions, turns)
         self.limits = LearnedLimits(joint_map, library, self.motions)
         self.telemetry = TelemetryReporter(self.report, telemetry, hub.has_listeners, clock)
 

@@ -7,8 +7,8 @@
 """
 
 from .learned_limits import LearnedLimits
-from .motion_loader import MotionLoader
+from .motion_loader import AT_ONCE, MotionLoader
 from .motion_watch import MotionWatch
 from .uploads import Uploads
 
-__all__ = ["LearnedLimits", "MotionLoader", "MotionWatch", "Uploads"]
+__all__ = ["AT_ONCE", "LearnedLimits", "MotionLoader", "MotionWatch", "Uploads"]

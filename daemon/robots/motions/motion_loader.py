@@ -23,6 +23,10 @@ log = logging.getLogger(__name__)
 
 FILES_AT_ONCE = 500
 """After so many files, what was read is taken out of the garbage collector's full passes."""
+AT_ONCE = 2
+"""So many robots' motions are read at once: a thread for each would keep the event loop from its turn."""
+TURN_S = 1.0
+"""Whoever reads for longer, as from a network drive that does not answer, no longer keeps others waiting."""
 
 
 class DaemonThread(Executor):
@@ -45,12 +49,21 @@ class MotionLoader:
     - `robot`: the robot's name, for messages
     - `on_loaded`: called in the event loop whenever the library has been read, also if nobody waits for it
       any more
+    - `turns`: of all robots that take turns in reading; by default it waits for no other
     """
 
-    def __init__(self, robot: str, library: MotionLibrary, on_loaded: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        robot: str,
+        library: MotionLibrary,
+        on_loaded: Callable[[], None],
+        turns: asyncio.Semaphore | None = None,
+    ) -> None:
         self._robot = robot
         self._library = library
         self._on_loaded = on_loaded
+        self._turns = turns or asyncio.Semaphore(AT_ONCE)
+        self._in_turn: asyncio.Task[None] | None = None
         self._done: asyncio.Future[None] | None = None
         self._reading = False
         self._leaving = Event()
@@ -67,14 +80,24 @@ class MotionLoader:
         if self._reading:
             problem, reason = "the motions are being read already", "one reading follows another"
             raise RequestError("BUSY", self._robot, problem, reason, "wait until they are published")
-        loop = asyncio.get_running_loop()
-        done = self._done = loop.create_future()
+        done = self._done = asyncio.get_running_loop().create_future()
         if self._leaving.is_set():
             self.leave()
         else:
-            loop.run_in_executor(DaemonThread(f"{self._robot}.motions"), self._work, loop, done, may_read)
             self._reading = True
+            name = f"{self._robot}.motions"
+            self._in_turn = asyncio.create_task(self._read_in_turn(name, done, may_read), name=name)
         await done
+
+    async def _read_in_turn(
+        self, name: str, done: asyncio.Future[None], may_read: Callable[[Path], bool] | None
+    ) -> None:
+        async with self._turns:
+            loop, ended = asyncio.get_running_loop(), asyncio.Event()
+            loop.run_in_executor(DaemonThread(name), self._work, loop, done, may_read, ended)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TURN_S):
+                    await ended.wait()
 
     async def load_again(self, may_read: Callable[[Path], bool] | None = None) -> None:
         """Read what has changed until now, after the reading that is under way, if any; else as `load`.
@@ -115,6 +138,7 @@ class MotionLoader:
         loop: asyncio.AbstractEventLoop,
         done: asyncio.Future[None],
         may_read: Callable[[Path], bool] | None,
+        ended: asyncio.Event,
     ) -> None:
         error: Exception | None = None
 
@@ -128,10 +152,11 @@ class MotionLoader:
         except Exception as failure:  # noqa: BLE001 - raised to whoever waits
             error = failure
         with suppress(RuntimeError):  # the loop is closed: the program ends
-            loop.call_soon_threadsafe(self._finish, done, error)
+            loop.call_soon_threadsafe(self._finish, done, error, ended)
 
-    def _finish(self, done: asyncio.Future[None], error: Exception | None) -> None:
+    def _finish(self, done: asyncio.Future[None], error: Exception | None, ended: asyncio.Event) -> None:
         self._reading = False
+        ended.set()
         if error is None and not self._leaving.is_set():
             try:
                 self._on_loaded()

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import time
 import weakref
+from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -15,6 +16,7 @@ from motiond.daemon.config.settings import load_settings
 from motiond.daemon.joints.description import make_joint_map
 from motiond.daemon.planning.library import Entry, MotionLibrary
 from motiond.daemon.planning.planner import Plan
+from motiond.daemon.robots.motions import motion_loader
 from motiond.daemon.robots.motions.motion_loader import MotionLoader
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, sweep, write_seq
 from tests.waiting import PATIENCE_S
@@ -49,11 +51,11 @@ class SlowLibrary:
 
 
 class Bench:
-    def __init__(self) -> None:
+    def __init__(self, turns: asyncio.Semaphore | None = None) -> None:
         self.library = SlowLibrary()
         self.loads: list[str] = []
         library = cast("MotionLibrary", self.library)
-        self.loader = MotionLoader("arm", library, lambda: self.loads.append("loaded"))
+        self.loader = MotionLoader("arm", library, lambda: self.loads.append("loaded"), turns)
 
     async def until_reading(self) -> None:
         await asyncio.wait_for(self.library.reading.wait(), PATIENCE_S)
@@ -81,6 +83,53 @@ async def test_one_reading_follows_another(bench: Bench) -> None:
     await asyncio.wait_for(loading, PATIENCE_S)
     await asyncio.wait_for(bench.loader.load(), PATIENCE_S)
     assert bench.loads == ["loaded", "loaded"]
+
+
+async def test_robots_read_in_turns_so_that_the_event_loop_has_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(motion_loader, "TURN_S", inf)
+    turns = asyncio.Semaphore(2)
+    benches = [Bench(turns) for _ in range(5)]
+    loading = [begin(bench) for bench in benches]
+    reading: list[Bench] = []
+    for _ in benches:
+        await asyncio.sleep(1.0)
+        began = [bench for bench in benches if bench.library.reading.is_set()]
+        assert len(began) == min(5, len(reading) + 2)
+        unfinished = [bench for bench in began if bench not in reading]
+        reading.append(unfinished[-1])  # it runs within the other, on virtual time
+        unfinished[-1].library.may_end.set()
+    await asyncio.gather(*loading)
+    assert [bench.loads for bench in benches] == [["loaded"]] * 5
+
+
+async def test_whoever_reads_for_long_keeps_no_other_robot_from_reading() -> None:
+    turns = asyncio.Semaphore(1)
+    slow, other = Bench(turns), Bench(turns)
+    loading = [begin(slow), begin(other)]
+    await slow.until_reading()
+    assert not other.library.reading.is_set()
+    await asyncio.sleep(2.0 * motion_loader.TURN_S)
+    assert other.library.reading.is_set()
+    assert not slow.library.has_ended.is_set()
+    for bench in (other, slow):
+        bench.library.may_end.set()
+    await asyncio.gather(*loading)
+
+
+async def test_whoever_leaves_waits_for_no_turn() -> None:
+    turns = asyncio.Semaphore(1)
+    slow, waits = Bench(turns), Bench(turns)
+    loading, waiting = begin(slow), begin(waits)
+    await slow.until_reading()
+    waits.loader.leave()
+    with pytest.raises(RequestError) as refused:
+        await waiting
+    assert (refused.value.code, str(refused.value)) == ("OFFLINE", LEFT)
+    for bench in (waits, slow):
+        bench.library.may_end.set()
+    await loading
 
 
 async def test_whoever_leaves_waits_for_no_file(bench: Bench) -> None:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from motiond.daemon.api import ReportHub
+from motiond.daemon.config.settings import load_settings
+from motiond.daemon.joints import description
+from motiond.daemon.robots.assembly import make_registry
 from motiond.daemon.robots.process.stream_supervisor import StreamSupervisor
 from motiond.daemon.robots.robot import Robot
-from tests.daemon.rig import ask
+from motiond.formats import load_robot
+from tests.daemon.rig import FORKS, ask, make_clock
 
 if TYPE_CHECKING:
     import pytest
 
+    from motiond.formats import RobotModel
     from tests.daemon.rig import Rig
+
+ARM = Path(__file__).parents[3] / "config" / "robots" / "six_axis.hrdf"
 
 
 async def test_a_robot_that_fails_is_offline_and_tried_again_while_the_others_go_on(
@@ -86,3 +95,24 @@ async def test_a_robot_that_failed_comes_back_and_plays(rig: Rig, monkeypatch: p
         await rig.until_state("idle", rig.place_of(offline))
         accepted = await ask(registry, "play", motion="short")
         assert (await rig.result_of(accepted["goal_id"]))["code"] == "SUCCESSFUL"
+
+
+def test_robots_of_one_kind_share_what_is_read_of_their_description(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+
+    def noted(path: Path, *given: Any, **options: Any) -> RobotModel:
+        read.append(path)
+        return load_robot(path, *given, **options)
+
+    monkeypatch.setattr(description, "load_robot", noted)
+    one = {"model": str(ARM), "driver": {"type": "sim"}}
+    other = {**one, "model": {"file": str(ARM), "joint_names": ["a", "b", "c", "d", "e", "f"]}}
+    rig.robot = one
+    rig.others = {"second": one, "other": other, "third": one}
+    registry = make_registry(load_settings(rig.config), ReportHub(), FORKS, make_clock())
+    assert read == [ARM, ARM]
+    arm, second, third = (registry.members[name] for name in ("arm", "second", "third"))
+    assert arm.model is second.model is third.model
+    assert registry.members["other"].joint_map.joints == ("a", "b", "c", "d", "e", "f")
