@@ -31,7 +31,7 @@ _VELOCITIES = {f"{unit}/s": (f"{name}/s", per_si) for unit, (name, per_si) in _P
 _EFFORTS = dict.fromkeys(("nm", "n·m", "n*m", "n.m", "n m"), ("Nm", 1.0)) | {"n": ("N", 1.0)}
 _OF_JOINTS = _POSITIONS | _VELOCITIES | _EFFORTS
 # What `dump` writes behind a name that would say something else: rad or m, and the name as it stands.
-LITERAL = "SI"
+LITERAL = " [SI]"
 
 _TIME_NAMES = frozenset(("time", "t", "timestamp", "timestamps", "time_stamp", "stamp", "rostime")) | {
     *("time_from_start", "elapsed", "elapsed_time"),
@@ -103,9 +103,9 @@ class Title:
 
 def read_title(text: str) -> Title:
     """Return what a title says by itself."""
+    if text.endswith(LITERAL):
+        return Title(text, text.removesuffix(LITERAL))
     base, unit, may_be_name = _split(text)
-    if unit == LITERAL.lower():
-        return Title(text, base)
     if found := _time(text, base, unit):
         return found
     if not unit and _last(base) in _COUNTERS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,15 +14,15 @@ import orjson
 from motiond.text import quoted
 
 from ..errors import FormatError, Problem, Problems
-from ..io.digits import ALL_DIGITS, check_digits, rounded_within
-from ..io.losses import refuse_losses
+from ..io.digits import ALL_DIGITS, CHUNK_NUMBERS, check_digits, rounded_within
+from ..io.motion_writing import joint_names, unwritable, written_series
 from ..io.output import replacing
 from .header import read_header
 from .reader import COMPONENTS
 from .titles import LITERAL, Title, read_title, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ..arrays import Floats
@@ -31,12 +32,8 @@ if TYPE_CHECKING:
 OPTIONS: frozenset[str] = frozenset()
 TSV, OF_OTHERS = ".tsv", (".pos", ".mot", ".sto")
 TIME = "time"
-# What other formats hold besides series.
-ASIDE = ("attributes", "servos", "unknown")
-# How many numbers are turned into text at a time; so many stay in the processor's cache.
-CHUNK_NUMBERS = 1 << 14
-# A spreadsheet takes what begins like this for a formula.
-_FORMULA = ("=", "+", "-", "@")
+# A spreadsheet takes what begins like this for a formula, and the others may be taken for separators.
+_QUOTED = re.compile(r"[=+@-]|.*[,;\t]", re.DOTALL)
 _IN_SI = {"deg": "rad", "mm": "m", "cm": "m"}
 
 
@@ -48,15 +45,15 @@ def dump(
     if (suffix := path.suffix.lower()) in OF_OTHERS:
         problem, hint = f"{suffix} is another program's", "name it .csv or .tsv"
         raise FormatError([Problem(str(path), 0, problem, "such files are read, not written", hint)])
-    held = [*motion.components, *(name for name in ASIDE if motion.metadata.get(name))]
-    standing = {name for name in COMPONENTS.values() if name not in drop and _can_stand(motion, name)}
     reason = "a table has columns of joints alone, a value for each row"
-    refuse_losses(path, {name: reason for name in held if name not in standing}, drop, held)
-    parts = _parts(motion, standing)
+    series = written_series(motion, COMPONENTS.values(), path, drop, reason=reason)
+    if problems := unwritable(motion, path, series):
+        raise FormatError(problems)
+    parts = _parts(motion, series)
     separator = b"\t" if suffix == TSV else b","
     titles = [TIME, *(title for part in parts for title in part.titles)]
     line = _line(titles, separator.decode())
-    _refuse_what_cannot_stand(path, parts, line + separator.join([b"0.5"] * len(titles)))
+    _refuse_names(path, parts, line + separator.join([b"0.5"] * len(titles)))
     with replacing(path) as out:
         out.write(line)
         out.writelines(_rows(motion.times, parts, precision, separator))
@@ -66,33 +63,22 @@ def dump(
 class _Part:
     """Columns of one kind, one for each joint."""
 
-    name: str  # the component's
     role: Role
     joints: Sequence[str]
     titles: Sequence[str]
     values: Floats  # shape (rows, joints)
 
 
-def _can_stand(motion: Motion, name: str) -> bool:
-    """Whether a component has a number for each joint in each row."""
-    values = motion.components.get(name)
-    return (
-        isinstance(values, np.ndarray)
-        and values.shape == motion.positions.shape
-        and "times" not in motion.about(name)
-    )
-
-
-def _parts(motion: Motion, standing: Collection[str]) -> list[_Part]:
-    joints = motion.joint_names or tuple(f"joint{number}" for number in range(motion.positions.shape[1]))
+def _parts(motion: Motion, series: Mapping[str, Floats]) -> list[_Part]:
+    joints = joint_names(motion)
     units = motion.metadata.get("units", {})
     titles = [_title(name, units.get(name, "")) for name in joints]
     return [
-        _Part("JointDisplacement", "position", joints, titles, motion.positions),
+        _Part("position", joints, titles, motion.positions),
         *(
-            _Part(name, role, joints, [f"{joint}.{role}" for joint in joints], motion.components[name])
+            _Part(role, joints, [f"{joint}.{role}" for joint in joints], series[name])
             for role, name in COMPONENTS.items()
-            if name in standing
+            if name in series
         ),
     ]
 
@@ -100,7 +86,7 @@ def _parts(motion: Motion, standing: Collection[str]) -> list[_Part]:
 def _title(name: str, unit: str) -> str:
     """Return the title of a joint's positions, marked where its name would be read as saying more."""
     if read_title(name) != Title(name, name):
-        return f"{name} [{LITERAL}]"
+        return f"{name}{LITERAL}"
     return f"{name} [{_IN_SI.get(unit, unit)}]" if unit else name
 
 
@@ -113,35 +99,15 @@ def _line(titles: Sequence[str], separator: str) -> bytes:
     )
     for index, title in enumerate(titles):
         out.write(separator if index else "")
-        (always if title.startswith(_FORMULA) else by_need).writerow([title])
+        (always if _QUOTED.match(title) else by_need).writerow([title])
     return out.getvalue().encode("utf-8", "surrogateescape") + b"\n"
 
 
-def _refuse_what_cannot_stand(path: Path, parts: Sequence[_Part], beginning: bytes) -> None:
-    """Refuse numbers and names that would not come back from a file that begins with these two lines."""
-    problems = [
-        Problem(
-            str(path), 0, f"{part.name} holds {bad[0]} in row {row}", "numbers are finite", "fix the motion"
-        )
-        for part in parts
-        for row, bad in _not_finite(part.values)
-    ]
-    if not parts[0].joints:
-        problem, reason = "nothing is left to write", "a table has a column for each joint"
-        problems.append(Problem(str(path), 0, problem, reason, "write a motion of joints"))
-    elif wrong := _names_that_change(parts, beginning):
+def _refuse_names(path: Path, parts: Sequence[_Part], beginning: bytes) -> None:
+    """Refuse names that would not come back from a file that begins with these two lines."""
+    if wrong := _names_that_change(parts, beginning):
         problem, reason = f"joint name {quoted(wrong[0])} cannot stand", "it would not be read back"
-        problems.append(Problem(str(path), 0, problem, reason, "rename the joint"))
-    if problems:
-        raise FormatError(problems)
-
-
-def _not_finite(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """Return the number of the first row with values that are not finite, and these values."""
-    finite = np.isfinite(values).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        yield row, values[row][~np.isfinite(values[row])]
+        raise FormatError([Problem(str(path), 0, problem, reason, "rename the joint")])
 
 
 def _names_that_change(parts: Sequence[_Part], beginning: bytes) -> list[str]:

@@ -12,6 +12,7 @@
 - `yaml`: YAML, read with the line of everything, and what libyaml's errors mean to who wrote the file
 - `digits`: rounding to significant digits
 - `losses`: refusal of what a format cannot hold
+- `motion_writing`: what writers of motions share
 - `robot_writing`: what writers of robots share
 - `output`: files that are replaced whole or not at all
 """

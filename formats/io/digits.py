@@ -13,6 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from ..arrays import Floats
 
+# How many numbers are turned into text at a time; so many stay in the processor's cache.
+CHUNK_NUMBERS = 1 << 14
 # All that a number has; written unless fewer are asked for, as rounding makes steps of what is smooth.
 ALL_DIGITS = 17
 # With more, the rounding of the multiplication itself would show; then all are written.
@@ -38,6 +40,11 @@ def rounded_within(values: Floats, digits: int | None, lowest: Floats, highest: 
     if digits is None or digits > MOST_DIGITS:
         return values
     return np.clip(rounded(values, digits), lowest, highest)
+
+
+def rounded_columns(values: Floats, digits: int | None) -> Floats:
+    """Round finite values to significant digits, none beyond the range of its column."""
+    return rounded_within(values, digits, values.min(axis=0), values.max(axis=0))
 
 
 def rounded(values: Floats, digits: int) -> Floats:

@@ -11,6 +11,9 @@ from .motion import FASTEST_FRAME_RATE, SAME_SPACING
 if TYPE_CHECKING:
     from ..arrays import Floats
 
+NS = 1_000_000_000
+# Rows may be stamped with Unix time; beyond this, doubles no longer distinguish milliseconds.
+LATEST_S = 1e12
 # Of a motion of one row, which shows none.
 DEFAULT_RATE_HZ = 100.0
 # Texts round times to so many decimals at most; a step of them is no more than this part of a row.

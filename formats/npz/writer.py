@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FormatError, Problem
-from ..io.digits import ALL_DIGITS, check_digits, rounded_within
+from ..io.digits import ALL_DIGITS, check_digits, rounded_columns
 from ..io.losses import refuse_losses
+from ..io.motion_writing import ASIDE, unwritable
 from ..io.output import replacing
 from ..model.motion import MotionError
 from .reader import COMPONENT, NAMES, POSITIONS, RATES, TIMES, TYPE
@@ -28,22 +29,16 @@ def dump(
     """Write a motion, as `dump_motion` does."""
     check_digits(precision)
     losses = {name: reason for name in motion.components if (reason := _loss(motion, name))}
-    if motion.metadata.get("unknown"):
-        losses["unknown"] = "it is of another format"
+    losses |= {name: "it is of another format" for name in ASIDE if motion.metadata.get(name)}
     refuse_losses(path, losses, drop, [*motion.components, *losses])
+    problems = unwritable(motion, path)
     if path.suffix.lower() == ".npy":
         reason = ".npy holds one array, and neither names nor times"
-        raise FormatError([Problem(str(path), 0, "is not written", reason, "name it .npz")])
-    if not motion.positions.size:
-        what = "the motion has no joints"
-        raise FormatError([Problem(str(path), 0, "there is nothing to write", what, "choose another motion")])
-    if not np.isfinite(motion.positions).all():
-        raise FormatError(
-            [Problem(str(path), 0, "a position is not finite", "numbers are", "fix the motion")]
-        )
-    positions = motion.positions
+        problems.append(Problem(str(path), 0, "is not written", reason, "name it .npz"))
+    if problems:
+        raise FormatError(problems)
     arrays: dict[str, Any] = {
-        POSITIONS[0]: rounded_within(positions, precision, positions.min(axis=0), positions.max(axis=0)),
+        POSITIONS[0]: rounded_columns(motion.positions, precision),
         TIMES[0]: motion.times,
         RATES[0]: np.float64(motion.frame_rate),
     }

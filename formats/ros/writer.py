@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import orjson
 
 from ..errors import FormatError, Problem
-from ..io.digits import ALL_DIGITS, check_digits, rounded_within
-from ..io.losses import refuse_losses
+from ..io.digits import ALL_DIGITS, check_digits, rounded_columns
+from ..io.motion_writing import joint_names, ros_stamps, unwritable, written_series
 from ..io.output import replacing
 from ..io.yaml.tree import MOST_VALUES
-from .trajectory import COMPONENTS, NS, TIME
+from ..model.timing import NS
+from .trajectory import COMPONENTS, TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
-    from ..arrays import Floats
     from ..model.motion import Motion
 
 OPTIONS: frozenset[str] = frozenset()
-# Seconds of a duration are 32 bits.
-LATEST_S = 2**31
+REASON = "a trajectory has numbers of joints alone, one for each point"
 # Keys and times of a point are values too.
 VALUES_PER_POINT = 14
 
@@ -33,64 +31,28 @@ def dump(
 ) -> None:
     """Write a motion, as `dump_motion` does."""
     check_digits(precision)
-    losses = {name: reason for name in motion.components if (reason := _loss(motion, name))}
-    if motion.metadata.get("unknown"):
-        losses["unknown"] = "it is of another format"
-    refuse_losses(path, losses, drop, [*motion.components, *losses])
-    positions = motion.positions
-    series = {"positions": rounded_within(positions, precision, positions.min(axis=0), positions.max(axis=0))}
-    for key, component in COMPONENTS.items():
-        if component in motion.components and component not in drop:
-            series[key] = motion.components[component]
-    _check(motion, len(series), path)
-    names = motion.joint_names or tuple(f"joint{number}" for number in range(positions.shape[1]))
+    written = written_series(motion, COMPONENTS.values(), path, drop, reason=REASON)
+    if problems := [*unwritable(motion, path, written), *_too_many(motion, 1 + len(written), path)]:
+        raise FormatError(problems)
+    series = {"positions": rounded_columns(motion.positions, precision)}
+    series |= {key: written[component] for key, component in COMPONENTS.items() if component in written}
+    stamps = ros_stamps(motion, path)
     with replacing(path) as out:
-        out.write(b"joint_names: [%s]\npoints:\n" % b", ".join(map(orjson.dumps, names)))
-        for row, nanoseconds in enumerate(_nanoseconds(motion).tolist()):
+        out.write(b"joint_names: [%s]\npoints:\n" % b", ".join(map(orjson.dumps, joint_names(motion))))
+        for row, stamp in enumerate(stamps.tolist()):
             lines = [
                 f"{key}: [{', '.join(map(_text, values[row].tolist()))}]" for key, values in series.items()
             ]
-            seconds, rest = divmod(nanoseconds, NS)
+            seconds, rest = divmod(stamp, NS)
             lines.append(f"{TIME}: {{sec: {seconds}, nanosec: {rest}}}")
             out.write(b"- %s\n" % "\n  ".join(lines).encode())
 
 
-def _loss(motion: Motion, name: str) -> str:
-    """Return why a component cannot be written; '' if it can."""
-    if name not in COMPONENTS.values():
-        return "a trajectory holds joints alone"
-    values = motion.components[name]
-    fits = isinstance(values, np.ndarray) and values.shape == motion.positions.shape
-    return "" if fits and "times" not in motion.about(name) else "it has not the rows of the positions"
-
-
-def _check(motion: Motion, series: int, path: Path) -> None:
+def _too_many(motion: Motion, series: int, path: Path) -> Iterator[Problem]:
     values = motion.positions.size * series + VALUES_PER_POINT * len(motion.positions)
-    if not motion.positions.size:
-        problem, reason, hint = (
-            "there is nothing to write",
-            "the motion has no joints",
-            "choose another motion",
-        )
-    elif not np.isfinite(motion.positions).all():
-        problem, reason, hint = "a position is not finite", "numbers are", "fix the motion"
-    elif not 0 <= motion.times[0] <= motion.times[-1] < LATEST_S:
-        problem = f"the motion is at {motion.times[0]:g} to {motion.times[-1]:g} s"
-        reason, hint = f"a trajectory lies between 0 and {LATEST_S} s", "shift its times"
-    elif not np.all(np.diff(_nanoseconds(motion)) > 0):
-        problem, reason, hint = "two rows would have one time", "times are whole ns", "choose another rate"
-    elif values > MOST_VALUES:
-        problem, reason = f"it would have {values} values", f"{MOST_VALUES} are read of a file in YAML"
-        hint = "write it as MCAP or .npz, or with fewer rows"
-    else:
-        return
-    raise FormatError([Problem(str(path), 0, problem, reason, hint)])
-
-
-def _nanoseconds(motion: Motion) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    whole = np.floor(motion.times)
-    rest: Floats = np.rint((motion.times - whole) * NS)
-    return whole.astype(np.int64) * NS + rest.astype(np.int64)
+    if values > MOST_VALUES:
+        what, reason = f"it would have {values} values", f"{MOST_VALUES} are read of a file in YAML"
+        yield Problem(str(path), 0, what, reason, "write it as MCAP or .npz, or with fewer rows")
 
 
 def _text(value: float) -> str:

@@ -15,8 +15,9 @@ import orjson
 import yaml
 
 from ..errors import FormatError, Problem
-from ..io.digits import ALL_DIGITS, check_digits, rounded_within
+from ..io.digits import ALL_DIGITS, CHUNK_NUMBERS, check_digits, rounded_within
 from ..io.losses import refuse_losses
+from ..io.motion_writing import first_not_finite
 from ..io.output import replacing
 from ..model.interpolation import SAME_TIME_S
 from ..model.motion import FASTEST_FRAME_RATE, told_exactly
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 OPTIONS = frozenset({"version"})
 VERSIONS = (1, 2, 3, 4)
-# How many numbers are turned into text at a time; so many stay in the processor's cache.
-CHUNK_NUMBERS = 1 << 14
 
 POSE_FORMAT = "XYZQWQXQYQZ"
 KNOWN_TYPES = ("MultiValueSeq", "MultiSE3Seq", "Vector3Seq")
@@ -202,12 +201,10 @@ def _losses(motion: Motion, series: list[_Series], version: int) -> dict[str, st
 
 def _refuse_what_cannot_stand(path: Path, motion: Motion, series: list[_Series]) -> None:
     problems = [
-        Problem(
-            str(path), 0, f"{one.name} holds {bad[0]} in row {row}", "numbers are finite", "fix the motion"
-        )
+        Problem(str(path), 0, f"{one.name} holds {bad} in row {row}", "numbers are finite", "fix the motion")
         for one in series
         if isinstance(one.values, np.ndarray)
-        for row, bad in _not_finite(one.values)
+        for row, bad in first_not_finite(one.values)
     ]
     if not any(isinstance(one.values, np.ndarray) for one in series):
         problem, reason = "nothing is left to write", "a .seq file has one series at least"
@@ -217,15 +214,6 @@ def _refuse_what_cannot_stand(path: Path, motion: Motion, series: list[_Series])
         problems.append(Problem(str(path), 0, problem, FRAME_RATE_RULE, "choose another rate"))
     if problems:
         raise FormatError(problems)
-
-
-def _not_finite(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """Return the number of the first row with values that are not finite, and these values."""
-    rows = values.reshape(len(values), -1)
-    finite = np.isfinite(rows).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        yield row, rows[row][~np.isfinite(rows[row])]
 
 
 def _header(motion: Motion, version: int) -> bytes:

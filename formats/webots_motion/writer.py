@@ -12,8 +12,8 @@ import numpy as np
 import orjson
 
 from ..errors import FormatError, Problem
-from ..io.digits import ALL_DIGITS, check_digits, rounded_within
-from ..io.losses import refuse_losses
+from ..io.digits import ALL_DIGITS, CHUNK_NUMBERS, check_digits, rounded_within
+from ..io.motion_writing import joint_names, unwritable, written_series
 from ..io.output import replacing
 from ..model.interpolation import SAME_TIME_S
 from .reader import HEADER, LATEST_MS, VERSION
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 OPTIONS: frozenset[str] = frozenset()
 LONGEST_LINE = 4095
-# What other formats say besides the series.
-KEPT_ASIDE = ("unknown", "attributes", "servos")
-# How many numbers are turned into text at a time.
-CHUNK_NUMBERS = 1 << 14
 
 
 def dump(
@@ -39,11 +35,10 @@ def dump(
     """Write a motion, as `dump_motion` does."""
     check_digits(precision)
     times_ms = np.rint(1000 * motion.times)
-    held = [*motion.components, *(key for key in KEPT_ASIDE if motion.metadata.get(key))]
-    losses = dict.fromkeys(held, "a .motion file holds joint positions alone")
-    if np.any(np.abs(times_ms / 1000 - motion.times) > SAME_TIME_S):
-        losses["times"] = "a .motion file has whole milliseconds"
-    refuse_losses(path, losses, drop, held)
+    is_inexact = np.any(np.abs(times_ms / 1000 - motion.times) > SAME_TIME_S)
+    times = {"times": "a .motion file has whole milliseconds"} if is_inexact else {}
+    reason = "a .motion file holds joint positions alone"
+    written_series(motion, (), path, drop, reason=reason, others=times)
     _check(motion, path, times_ms)
     with replacing(path) as out:
         for number, line in enumerate(_lines(motion, times_ms.astype(np.int64), precision), 1):
@@ -56,17 +51,8 @@ def dump(
             out.write(line)
 
 
-def _names(motion: Motion) -> tuple[str, ...]:
-    """Return the name of each joint; joints without names are numbered, as in .seq."""
-    return motion.joint_names or tuple(f"joint{number}" for number in range(motion.positions.shape[1]))
-
-
 def _check(motion: Motion, path: Path, times_ms: Floats) -> None:
     problems: list[tuple[str, ...]] = []
-    if not motion.positions.shape[1]:
-        problems.append(("there is nothing to write", "the motion has no joints"))
-    if not np.isfinite(motion.positions).all():
-        problems.append(("a position is not finite", "numbers are", "fix the motion"))
     if not 0 <= times_ms[0] <= times_ms[-1] <= LATEST_MS:
         what = f"the motion goes from {motion.times[0]:g} s to {motion.times[-1]:g} s"
         problems.append((what, f"a .motion file goes from 0 to {LATEST_MS / 1000:.0f} s", "shift its times"))
@@ -76,15 +62,15 @@ def _check(motion: Motion, path: Path, times_ms: Floats) -> None:
         )
     problems += [
         (f"joint '{name}' cannot stand in the first line", "names lie between commas", "rename it")
-        for name in _names(motion)
+        for name in joint_names(motion)
         if "," in name or name != " ".join(name.split()) or not name
     ]
-    if problems:
-        raise FormatError([Problem(str(path), 0, *parts) for parts in problems])
+    if found := [*unwritable(motion, path), *(Problem(str(path), 0, *parts) for parts in problems)]:
+        raise FormatError(found)
 
 
 def _lines(motion: Motion, times_ms: Integers, precision: int | None) -> Iterator[bytes]:
-    yield ",".join([HEADER, VERSION, *_names(motion)]).encode() + b"\n"
+    yield ",".join([HEADER, VERSION, *joint_names(motion)]).encode() + b"\n"
     ends = motion.positions.min(axis=0), motion.positions.max(axis=0)
     step = max(1, CHUNK_NUMBERS // motion.positions.shape[1])
     for start in range(0, times_ms.size, step):

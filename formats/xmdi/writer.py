@@ -16,7 +16,7 @@ from lxml import etree
 
 from ..errors import FormatError, Problem
 from ..io.digits import ALL_DIGITS, check_digits, rounded_within
-from ..io.losses import refuse_losses
+from ..io.motion_writing import joint_names, unwritable, written_series
 from ..io.output import replacing
 from ..io.source import ReadOptions
 from ..model.editing import is_even
@@ -54,8 +54,8 @@ def dump(
         raise ValueError(f"tolerance is {tolerance}; it is a number of rad or m from 0 up")
     period_s = (ReadOptions() if frame_period_s is None else ReadOptions(frame_period_s)).frame_period_s
     check_digits(precision)
-    held = [*motion.components, *(["unknown"] if motion.metadata.get("unknown") else [])]
-    refuse_losses(path, dict.fromkeys(held, "XMDI holds joint positions alone"), drop, held)
+    reason = "XMDI holds joint positions alone"
+    written_series(motion, (), path, drop, reason=reason, aside=("unknown",))
     root = _document(motion, path, tolerance, period_s, precision)
     with replacing(path) as out:
         out.write(etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True))
@@ -102,7 +102,7 @@ def _document(motion: Motion, path: Path, tolerance: float, period_s: float, pre
     try:
         for key, value in _attributes(motion, period_s).items():
             xml.set(key, value)
-        for name, column in zip(_servo_names(motion), motion.positions.T, strict=True):
+        for name, column in zip(joint_names(motion), motion.positions.T, strict=True):
             keys = key_rows(exact, column, tolerance)
             servo = etree.SubElement(xml, "servo", {"name": name, **further.get(name, {})})
             positions = rounded_within(column[keys], precision, column.min(), column.max())
@@ -134,17 +134,8 @@ def _frames_of(motion: Motion, period_s: float) -> Floats:
     return np.round(motion.times / period_s, FRAME_DECIMALS)
 
 
-def _servo_names(motion: Motion) -> tuple[str, ...]:
-    """Return the name of each joint; joints without names are numbered, as in .seq."""
-    return motion.joint_names or tuple(f"joint{number}" for number in range(motion.positions.shape[1]))
-
-
 def _check(motion: Motion, path: Path) -> None:
-    problems = []
-    if not motion.positions.shape[1]:
-        problems.append(Problem(str(path), 0, "there is nothing to write", "the motion has no joints"))
-    if not np.isfinite(motion.positions).all():
-        problems.append(Problem(str(path), 0, "a position is not finite", "numbers are", "fix the motion"))
+    problems = unwritable(motion, path)
     if motion.times[0] < 0:
         what = f"the motion begins at {motion.times[0]:g} s"
         problems.append(Problem(str(path), 0, what, "XMDI begins at 0", "shift its times"))

@@ -160,7 +160,7 @@ def test_components_that_are_no_columns_of_joints_are_refused_unless_dropped(tmp
         (motion((" a",)), "joint name ' a' cannot stand; it would not be read back; rename the joint"),
         (
             motion(()),
-            "nothing is left to write; a table has a column for each joint; write a motion of joints",
+            "there is nothing to write; the motion has no joints; choose another motion",
         ),
         (
             Motion("walk", ("hip",), 1.0, np.arange(2.0), np.array([[0], [np.nan]])),

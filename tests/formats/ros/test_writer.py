@@ -62,6 +62,8 @@ def test_joints_without_names_are_numbered(tmp_path: Path) -> None:
 @table("changed, message")
 def test_what_cannot_be_written_is_refused(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
     arrays = {key: np.array(value) if isinstance(value, list) else value for key, value in changed.items()}
+    if series := changed.get("components"):
+        arrays["components"] = {name: np.array(values) for name, values in series.items()}
     with pytest.raises(FormatError) as caught:
         dump_motion(motion(**arrays), tmp_path / "wave.yaml")
     assert str(caught.value) == f"{tmp_path}/wave.yaml: {message}"

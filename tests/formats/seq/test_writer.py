@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motiond.formats import FormatError, Motion, dump_motion, load_motion
-from motiond.formats.io.digits import rounded
+from motiond.formats.io.digits import CHUNK_NUMBERS, rounded
 from motiond.formats.registry import motion_writers
-from motiond.formats.seq.writer import CHUNK_NUMBERS
 from tests.tables import table
 
 FILES = Path(__file__).parents[2] / "files"

@@ -90,11 +90,11 @@ def test_joints_without_names_are_numbered(tmp_path: Path) -> None:
         ),
         (
             {"joint_names": (), "positions": np.empty((101, 0))},
-            "m.motion: there is nothing to write; the motion has no joints",
+            "m.motion: there is nothing to write; the motion has no joints; choose another motion",
         ),
         (
             {"positions": np.full((101, 2), np.nan)},
-            "m.motion: a position is not finite; numbers are; fix the motion",
+            "m.motion: JointDisplacement holds nan in row 0; numbers are finite; fix the motion",
         ),
         (
             {"times": np.arange(101) - 1.0},

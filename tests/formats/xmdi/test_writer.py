@@ -111,11 +111,11 @@ def test_joints_without_names_are_numbered(tmp_path: Path) -> None:
         ),
         (
             {"joint_names": (), "positions": np.empty((501, 0))},
-            "m.xmdi: there is nothing to write; the motion has no joints",
+            "m.xmdi: there is nothing to write; the motion has no joints; choose another motion",
         ),
         (
             {"positions": np.full((501, 2), np.nan)},
-            "m.xmdi: a position is not finite; numbers are; fix the motion",
+            "m.xmdi: JointDisplacement holds nan in row 0; numbers are finite; fix the motion",
         ),
         (
             {"times": np.arange(501) - 1.0},
