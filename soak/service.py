@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -28,7 +29,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import aiohttp
-import psutil
 
 from bench import cyclictest
 from bench.programs import running_daemon
@@ -114,9 +114,8 @@ class Soak:
 
     async def sample(self) -> None:
         """Look at the daemon's memory again and again, until cancelled."""
-        process = psutil.Process(self.daemon.pid)
         while True:
-            self.samples.append((time.monotonic(), float(process.memory_full_info().uss)))
+            self.samples.append((time.monotonic(), held_bytes(self.daemon.pid)))
             await asyncio.sleep(SAMPLE_S)
 
     async def restart(self, count: int, seconds: float) -> None:
@@ -156,6 +155,15 @@ class Soak:
                 return state
         except aiohttp.ClientConnectionError:
             return None
+
+
+def held_bytes(pid: int) -> float:
+    """Return what a process alone has written to.
+
+    Its USS counts pages of library files, too, for as long as no other program on the machine loads them.
+    """
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return 1024.0 * sum(map(int, re.findall(r"^(?:Private_Dirty|Swap):\s+(\d+)", rollup, re.MULTILINE)))
 
 
 def rig_in(folder: Path, mosquitto: Mosquitto, port: int) -> Rig:
