@@ -8,6 +8,7 @@ import numpy as np
 import orjson
 from rich.text import Text
 
+from motiond.formats.model import si_unit
 from motiond.text import listed
 
 from .tables import Column, print_rows
@@ -82,7 +83,7 @@ def _motion_parts(motion: Description) -> Iterator[Text | _Table]:
 
 def _with_si(mapped: list[Description]) -> list[Description]:
     """Add what the joints are in to columns whose unit is known."""
-    return [row | {"si": row["unit"] and ("m" if row["unit"].endswith("m") else "rad")} for row in mapped]
+    return [row | {"si": si_unit(row["unit"])} for row in mapped]
 
 
 def _table(columns: dict[str, str], rows: list[Description]) -> _Table:

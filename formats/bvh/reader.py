@@ -18,7 +18,7 @@ from motiond.text import echoed, listed, printable
 
 from ..errors import MOST_PROBLEMS, FormatError, Problems
 from ..io.text import utf8_text
-from ..model.motion import FASTEST_FRAME_RATE, Motion
+from ..model.motion import FASTEST_FRAME_RATE, FRAME_RATE_RULE, SLOWEST_FRAME_RATE, Motion
 from .rows import read_rows, take_out_turns
 from .skeleton import Skeleton
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 NAME, SUFFIXES = "bvh", (".bvh",)
 
 KIND = "a BVH file"
-SLOWEST_FRAME_RATE = 0.001
 # The series that joint positions are, where what a file says of it is noted.
 JOINTS = "JointDisplacement"
 
@@ -118,8 +117,8 @@ def _read_rate(lines: Lines, start: int, rate_hz: float | None, problems: Proble
     rate = rate_of(period) if period else rate_hz or 0.0
     if not SLOWEST_FRAME_RATE <= rate <= FASTEST_FRAME_RATE:
         what = f"the time of a frame is {found[1].decode()} s"
-        reason = f"a frame rate lies between {SLOWEST_FRAME_RATE:g} and {FASTEST_FRAME_RATE:g} frames/s"
-        problems.add(number, what, reason, "correct it; where it is 0, say the rate: `--file-rate HZ`")
+        hint = "correct it; where it is 0, say the rate: `--file-rate HZ`"
+        problems.add(number, what, FRAME_RATE_RULE, hint)
     return rate, number
 
 

@@ -16,7 +16,7 @@ from motiond.text import echoed, listed, printable
 from ..errors import MOST_PROBLEMS, Problems
 from ..io.text import utf8_text
 from ..model.motion import FASTEST_FRAME_RATE, Motion, told_exactly
-from ..model.timing import DEFAULT_RATE_HZ, unrounded
+from ..model.timing import DEFAULT_RATE_HZ, LATEST_S, unrounded
 from .columns import QUOTE, read_columns
 from .header import read_header
 from .rows import Rows, read_rows
@@ -34,8 +34,6 @@ SUFFIXES = (".csv", ".tsv", ".pos", ".mot", ".sto")
 KIND = "a table"
 # Those of hrpsys have no titles, and times come first.
 POS = ".pos"
-# Rows may be stamped with Unix time; beyond this, doubles no longer distinguish milliseconds.
-LATEST_S = 1e12
 # From such a time on, one without a unit is Unix time in parts of a second: how many of them are one.
 UNIX_TIMES = ((1e17, "ns", 1e9), (1e14, "us", 1e6), (1e11, "ms", 1e3))
 # No actuator's encoder counts turns on; angles beyond are degrees, more likely.

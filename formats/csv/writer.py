@@ -17,6 +17,7 @@ from ..errors import FormatError, Problem, Problems
 from ..io.digits import ALL_DIGITS, CHUNK_NUMBERS, check_digits, rounded_within
 from ..io.motion_writing import joint_names, unwritable, written_series
 from ..io.output import replacing
+from ..model.mapping import si_unit
 from .header import read_header
 from .reader import COMPONENTS
 from .titles import LITERAL, Title, read_title, resolve
@@ -34,7 +35,6 @@ TSV, OF_OTHERS = ".tsv", (".pos", ".mot", ".sto")
 TIME = "time"
 # A spreadsheet takes what begins like this for a formula, and the others may be taken for separators.
 _QUOTED = re.compile(r"[=+@-]|.*[,;\t]", re.DOTALL)
-_IN_SI = {"deg": "rad", "mm": "m", "cm": "m"}
 
 
 def dump(
@@ -87,7 +87,7 @@ def _title(name: str, unit: str) -> str:
     """Return the title of a joint's positions, marked where its name would be read as saying more."""
     if read_title(name) != Title(name, name):
         return f"{name}{LITERAL}"
-    return f"{name} [{_IN_SI.get(unit, unit)}]" if unit else name
+    return f"{name} [{si_unit(unit)}]" if unit else name
 
 
 def _line(titles: Sequence[str], separator: str) -> bytes:

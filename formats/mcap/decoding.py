@@ -14,6 +14,7 @@ import numpy as np
 import orjson
 
 from ..errors import BadText
+from ..model.timing import NS
 
 if TYPE_CHECKING:
     from ..arrays import Floats
@@ -24,7 +25,6 @@ STATE, TRAJECTORY, FOXGLOVE = (
     "foxglove.JointState",
 )
 ENCODINGS = ("cdr", "ros1", "json")
-NS = 1_000_000_000
 _NONE: Floats = np.empty(0)
 
 

@@ -8,15 +8,15 @@ hold before the first and after the last; and so is a joint whose position is Na
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from motiond.text import listed, quoted
 
 from ..errors import FormatError, Where
-from ..io.joint_names import check_joint_names
-from .decoding import NS
+from ..io.joint_names import MOST_JOINTS, check_joint_names
+from ..model.timing import NS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 COMPONENTS = {"velocity": "JointVelocity", "effort": "JointEffort"}
 # Of int64, with room for differences.
 LATEST_NS = 1 << 62
+# Joints of different messages are many rows of few bytes: what rows of all joints may hold.
+MOST_VALUES = 50_000_000
 
 
 @dataclass(slots=True)
@@ -74,6 +76,9 @@ class _Group:
             if (stacked := _stacked(rows, len(self.names))) is not None:
                 self.values[key] = stacked[kept]
         self.rows = {}
+
+
+_Held: TypeAlias = tuple[_Group, int]
 
 
 def _stacked(rows: list[Floats], width: int) -> Floats | None:
@@ -135,12 +140,15 @@ def _group(
 
 def _joined(groups: list[_Group], problems: Problems) -> Joined:
     most = max(groups, key=lambda group: group.times.size)
-    names = tuple(dict.fromkeys(name for group in groups for name in group.names))
+    holders = _holders(groups)
     at = _time_base(most, groups)
     start = int(at[0])
+    if len(holders) > MOST_JOINTS or len(holders) * at.size > MOST_VALUES:
+        what, reason = f"holds {len(holders)} joints at {at.size} times", f"{MOST_VALUES} positions are made"
+        raise problems.fail(0, what, reason, "split it: `mcap filter`")
     columns: dict[str, Floats] = {}
-    for name in names:
-        column = _column(name, "position", groups, at, problems)
+    for name, held in holders.items():
+        column = _column(name, "position", held, at, problems)
         if column is None:
             reason = "it is NaN in every message"
             problems.warn(0, f"joint {quoted(name)} is left out", reason)
@@ -154,17 +162,23 @@ def _joined(groups: list[_Group], problems: Problems) -> Joined:
         problems.warn(0, f"joints are published in {len(groups)} kinds of messages", reason)
     components = {}
     for key, component in COMPONENTS.items():
-        found = [_column(name, key, groups, at, problems) for name in columns if all(_have(groups, key))]
+        have = [key in group.values for group in groups]
+        found = [_column(name, key, holders[name], at, problems) for name in columns if all(have)]
         if found and all(column is not None for column in found):
             components[component] = np.stack([column for column in found if column is not None], axis=1)
-        elif any(_have(groups, key)):
+        elif any(have):
             problems.warn(0, f"`{key}` is skipped", "not every message has it for every joint")
     times = (at - start) / NS
     return Joined(tuple(columns), start, times, np.stack([*columns.values()], axis=1), components)
 
 
-def _have(groups: list[_Group], key: str) -> list[bool]:
-    return [key in group.values for group in groups]
+def _holders(groups: list[_Group]) -> dict[str, list[_Held]]:
+    """Return for each joint where it stands in which groups."""
+    holders: dict[str, list[_Held]] = {}
+    for group in groups:
+        for column, name in enumerate(group.names):
+            holders.setdefault(name, []).append((group, column))
+    return holders
 
 
 def _time_base(most: _Group, groups: list[_Group]) -> Integers:
@@ -177,13 +191,10 @@ def _time_base(most: _Group, groups: list[_Group]) -> Integers:
     )
 
 
-def _column(name: str, key: str, groups: list[_Group], at: Integers, problems: Problems) -> Floats | None:
+def _column(name: str, key: str, held: list[_Held], at: Integers, problems: Problems) -> Floats | None:
     """Return a joint's values at some times; None where there are none."""
-    holding = [group for group in groups if name in group.names and key in group.values]
-    if not holding:
-        return None
-    times = np.concatenate([group.times for group in holding])
-    values = np.concatenate([group.values[key][:, group.names.index(name)] for group in holding])
+    times = np.concatenate([group.times for group, _ in held])
+    values = np.concatenate([group.values[key][:, column] for group, column in held])
     known = np.isfinite(values)
     if not known.any():
         return None
@@ -193,7 +204,7 @@ def _column(name: str, key: str, groups: list[_Group], at: Integers, problems: P
         problems.warn(0, f"joint {quoted(name)} is NaN in {missing} of {known.size} messages", reason)
     order = np.argsort(times[known], kind="stable")
     times, values = times[known][order], values[known][order]
-    if len(holding) > 1:
+    if len(held) > 1:
         _refuse_contradictions(name, times, values, problems)
     found: Floats = values
     if not np.array_equal(times, at):

@@ -11,11 +11,10 @@ from motiond.text import listed, nearest, printable, quoted
 from ..errors import BadText, Problems, Where
 from ..io.joint_names import check_joint_names
 from ..model.motion import Motion
-from ..model.timing import frames_at, way_points_at
+from ..model.timing import DEFAULT_RATE_HZ, LATEST_S, NS, frames_at
 from .container import MAGIC, read_recording
 from .decoding import (
     ENCODINGS,
-    NS,
     STATE,
     Point,
     State,
@@ -37,7 +36,7 @@ NAME, SUFFIXES = "mcap", (".mcap",)
 
 # The number of a message in its topic, its time in ns, and what it says.
 Stamped = tuple[int, int, State]
-MOST_TRAJECTORIES, LATEST_S = 1_000, 1e12
+MOST_TRAJECTORIES = 1_000
 COMPONENTS = {"velocities": "JointVelocity", "accelerations": "JointAcceleration", "effort": "JointEffort"}
 
 
@@ -164,7 +163,7 @@ def _motions_of_trajectories(
         raise problems.fail(0, what, "all its trajectories are empty", "choose another")
     motions = []
     for number, (joints, at, positions, components) in enumerate(found, 1):
-        times, frame_rate = way_points_at(at)
+        times, frame_rate = frames_at(at, DEFAULT_RATE_HZ)
         motions.append(
             Motion(
                 name=f"{stem}_{number}" if len(found) > 1 else stem,

@@ -23,7 +23,7 @@ from .interpolation import (
     spline_slopes,
 )
 from .joining import JoinTolerance, concatenate
-from .mapping import MappedJoint, MotionMap
+from .mapping import MappedJoint, MotionMap, si_unit
 from .motion import Motion, MotionError
 from .outline import derived_shapes
 from .robot import RobotModel
@@ -61,6 +61,7 @@ __all__ = [
     "reverse",
     "rows_between",
     "select",
+    "si_unit",
     "spline_slopes",
     "trim",
     "trim_frames",

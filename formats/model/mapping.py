@@ -29,6 +29,12 @@ MOST_PROBLEMS = 100  # are worded: each may take milliseconds
 UNITS: tuple[Unit, ...] = get_args(Unit)
 IN_SI: Mapping[Unit, float] = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "cm": 1e-2, "mm": 1e-3}
 
+
+def si_unit(unit: str | None) -> str:
+    """Return what positions are converted to that a file has in a unit; '' of none."""
+    return "" if not unit else "rad" if unit in {"rad", "deg"} else "m"
+
+
 Column: TypeAlias = str | int
 """By name; by number, from 0, in motions whose columns have no names."""
 

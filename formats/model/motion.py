@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 SAME_SPACING = 1e-3
 
 # Beyond any actuator's rate, and any file's.
-FASTEST_FRAME_RATE = 100_000.0
+SLOWEST_FRAME_RATE, FASTEST_FRAME_RATE = 0.001, 100_000.0
+FRAME_RATE_RULE = f"a frame rate lies between {SLOWEST_FRAME_RATE:g} and {FASTEST_FRAME_RATE:g} frames/s"
 
 # The types of series whose meaning is known; a series of another type is kept as it stands in its file.
 SERIES_TYPES = frozenset({"MultiValueSeq", "MultiSE3Seq", "Vector3Seq"})

@@ -14,27 +14,39 @@ if TYPE_CHECKING:
 NS = 1_000_000_000
 # Rows may be stamped with Unix time; beyond this, doubles no longer distinguish milliseconds.
 LATEST_S = 1e12
-# Of a motion of one row, which shows none.
+# Of way-points, and of a motion of one row, which shows none.
 DEFAULT_RATE_HZ = 100.0
+# Rows further apart than any recording has them.
+SLOWEST_ROWS_HZ = 10.0
 # Texts round times to so many decimals at most; a step of them is no more than this part of a row.
 MOST_DECIMALS, COARSEST = 4, 0.35
 _NO_ROUNDING = 1e-3
 
 
-def frames_at(times: Floats) -> tuple[Floats, float]:
+def frames_at(times: Floats, slowest_hz: float = SLOWEST_ROWS_HZ) -> tuple[Floats, float]:
     """Return the times of rows, and their rate in rows/s.
 
     Rows that lie evenly have an exact rate where it is recognisable: a whole number, or a period of whole
     milliseconds or microseconds, or the very rate that they are frames of. They then get the times of frames
     at that rate. Others keep their times, and their rate is the mean.
 
+    Rows that lie further apart are way-points, between which a motion is interpolated also where they lie
+    evenly: one each second is no row that joints could jump to. They keep their times.
+
     Parameters
     ----------
     times : ndarray, shape (rows,)
         In s, increasing.
+    slowest_hz : float
+        Below this rate, rows are way-points; `DEFAULT_RATE_HZ` where a file says that it has such.
     """
     if times.size < 2:
         return times, DEFAULT_RATE_HZ
+    frames, rate = _recognised(times)
+    return (frames, rate) if rate >= slowest_hz else (times, DEFAULT_RATE_HZ)
+
+
+def _recognised(times: Floats) -> tuple[Floats, float]:
     mean = float(times.size - 1) / float(times[-1] - times[0])
     if mean <= FASTEST_FRAME_RATE:
         counted = np.arange(times.size)
@@ -79,13 +91,3 @@ def _step_of(times: Floats) -> float:
         if np.abs(steps - np.rint(steps)).max() < _NO_ROUNDING:
             return 10.0**-decimals
     return 0.0
-
-
-def way_points_at(times: Floats) -> tuple[Floats, float]:
-    """Return the times of way-points, and a frame rate, at which they are rows only where they lie densely.
-
-    Between way-points a motion is interpolated, also where they lie evenly: one each second is no row that
-    joints could jump to.
-    """
-    frames, rate = frames_at(times)
-    return (frames, rate) if rate >= DEFAULT_RATE_HZ else (times, DEFAULT_RATE_HZ)

@@ -16,8 +16,10 @@ from motiond.text import listed, printable, quoted
 from ..errors import FormatError, Problems, Where
 from ..io.beginning import first_member
 from ..io.joint_names import check_joint_names
-from ..model.motion import FASTEST_FRAME_RATE, SAME_SPACING, SERIES_TYPES, Motion
-from ..model.timing import frames_at
+from ..model.mapping import IN_SI
+from ..model.mapping import UNITS as KNOWN_UNITS
+from ..model.motion import FASTEST_FRAME_RATE, SAME_SPACING, SERIES_TYPES, SLOWEST_FRAME_RATE, Motion
+from ..model.timing import LATEST_S, frames_at
 from .arrays import FLOATS, MAGIC, SUFFIX, Arrays, arrays_of
 
 if TYPE_CHECKING:
@@ -47,9 +49,6 @@ OF_A_TRACE = frozenset(
     {"state", "frame", "loop", "robot", "motion", "result", "message"}
     | {f"feedback_{name}" for name in ("position", "velocity", "effort")}
 )
-SCALES = {"rad": 1.0, "deg": np.pi / 180, "m": 1.0, "cm": 0.01, "mm": 0.001}
-LATEST_S = 1e12
-SLOWEST_FRAME_RATE = 0.001
 # Of a rate in single precision, or the inverse of a period.
 SAME_RATE = 1e-6
 
@@ -83,10 +82,11 @@ class _Reader:
         self.problems.raise_if_any()
         types = {component: {"type": self._type(component)} for component in components}
         metadata: dict[str, Any] = {"format": NAME}
-        if stated := {component: about for component, about in types.items() if about["type"]}:
-            metadata["components"] = stated
+        if typed := {component: about for component, about in types.items() if about["type"]}:
+            metadata["components"] = typed
         if self._has(UNITS):
-            metadata["units"] = dict(zip(names, self.arrays.texts(UNITS) or (), strict=True))
+            stated = zip(names, self.arrays.texts(UNITS) or (), strict=True)
+            metadata["units"] = {joint: unit for joint, unit in stated if unit}
         self._warn()
         return Motion(
             name=name,
@@ -149,10 +149,10 @@ class _Reader:
             self._add(f"'{UNITS}' has {len(units)} units", reason, "give each joint its name and unit")
             return scales
         for name, unit in zip(names, units, strict=True):
-            if unit not in SCALES:
-                known = listed(list(SCALES))
+            if unit and unit not in KNOWN_UNITS:
+                known = listed(KNOWN_UNITS)
                 self._add(f"joint {quoted(name)} is in {quoted(unit)}", f"units are {known}", "convert it")
-        return np.array([SCALES.get(unit, 1.0) for unit in units])
+        return np.array([IN_SI[unit] if unit in KNOWN_UNITS else 1.0 for unit in units])
 
     def _components(self, rows: int, columns: int, scales: Floats) -> dict[str, Floats]:
         found = {"JointVelocity": self._one(VELOCITIES), "JointEffort": self._one(EFFORTS)}
@@ -187,10 +187,11 @@ class _Reader:
             return np.empty(0), 1.0
         if times is not None:
             shown = frames_at(times)[1]
-            even = bool(np.all(np.abs(np.diff(times) * shown - 1.0) < SAME_SPACING))
-            if stated and even and abs(stated / shown - 1.0) > SAME_SPACING:
-                problem = f"states {stated:g} rows/s, and '{name}' has {shown:g}"
+            steps = np.diff(times)
+            if stated and rows > 1 and np.ptp(steps) * stated < SAME_SPACING < abs(steps[0] * stated - 1.0):
+                problem = f"states {stated:g} rows/s, and '{name}' has {1.0 / steps[0]:g}"
                 self.problems.warn(0, problem, "the times count", "correct what is wrong")
+                return times, shown
             return times, stated or shown
         rate = stated or self.options.rate_hz
         if rate is None and not self.problems.found:

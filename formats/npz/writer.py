@@ -11,8 +11,9 @@ from ..io.digits import ALL_DIGITS, check_digits, rounded_columns
 from ..io.losses import refuse_losses
 from ..io.motion_writing import ASIDE, unwritable
 from ..io.output import replacing
+from ..model.mapping import si_unit
 from ..model.motion import MotionError
-from .reader import COMPONENT, NAMES, POSITIONS, RATES, TIMES, TYPE
+from .reader import COMPONENT, NAMES, POSITIONS, RATES, TIMES, TYPE, UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -44,6 +45,8 @@ def dump(
     }
     if motion.joint_names:
         arrays[NAMES[0]] = np.array(motion.joint_names)
+        if units := motion.metadata.get("units"):
+            arrays[UNITS] = np.array([si_unit(units.get(name)) for name in motion.joint_names])
     for name in motion.components:
         if name not in drop:
             arrays[f"{COMPONENT}{name}"] = motion.series(name)[1]

@@ -13,7 +13,7 @@ from ..errors import Where
 from ..io.joint_names import check_joint_names
 from ..io.yaml.tree import Mapping, Scalar, Sequence, as_number, line_of
 from ..model.motion import Motion
-from ..model.timing import way_points_at
+from ..model.timing import DEFAULT_RATE_HZ, LATEST_S, NS, frames_at
 
 if TYPE_CHECKING:
     from ..arrays import Floats
@@ -24,8 +24,6 @@ COMPONENTS = {"velocities": "JointVelocity", "accelerations": "JointAcceleration
 TIME, TIMES = "time_from_start", "times_from_start"
 # As ROS 1 and ROS 2 call the parts of a duration.
 SECONDS, NANOSECONDS = ("sec", "secs"), ("nanosec", "nsecs", "nsec", "nanosecs")
-NS = 1_000_000_000
-LATEST_S = 1e12
 # What `ros2 topic echo` puts for the rest of a long array.
 CUT = "..."
 
@@ -43,7 +41,7 @@ class Trajectory:
 
     def motion(self, name: str, format_: str, warnings: tuple[str, ...]) -> Motion:
         """Return it as a motion, to be interpolated between its points."""
-        times, frame_rate = way_points_at(self.times)
+        times, frame_rate = frames_at(self.times, DEFAULT_RATE_HZ)
         return Motion(
             name=name,
             joint_names=self.joints,

@@ -17,7 +17,8 @@ from ..arrays import Floats, frozen
 from ..errors import MOST_PROBLEMS
 from ..io.yaml.errors import NO_BLANK
 from ..io.yaml.tree import Scalar, Sequence
-from ..model.motion import FASTEST_FRAME_RATE
+from ..model.motion import FASTEST_FRAME_RATE, FRAME_RATE_RULE, SLOWEST_FRAME_RATE
+from ..model.timing import LATEST_S
 from .frames import as_it_stood, read_frames
 from .regions import Layout
 
@@ -25,13 +26,9 @@ if TYPE_CHECKING:
     from .frames import Frames
     from .node import Field, Node
 
-SLOWEST_FRAME_RATE = 0.001
-FRAME_RATE_RULE = f"a frame rate lies between {SLOWEST_FRAME_RATE:g} and {FASTEST_FRAME_RATE:g} frames/s"
 # The rate that Choreonoid assumes for time-specified frames in a file that states none.
 DEFAULT_FRAME_RATE = 100.0
 MOST_PARTS = 10_000
-# Frames may be stamped with Unix time; beyond this, doubles no longer distinguish milliseconds.
-LATEST_S = 1e12
 # Shorter than this, a quaternion says nothing of a rotation; files of four digits are this far from length 1.
 NO_LENGTH, UNIT_WITHIN = 1e-9, 1e-3
 

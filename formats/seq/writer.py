@@ -20,8 +20,8 @@ from ..io.losses import refuse_losses
 from ..io.motion_writing import first_not_finite
 from ..io.output import replacing
 from ..model.interpolation import SAME_TIME_S
-from ..model.motion import FASTEST_FRAME_RATE, told_exactly
-from .component import CONTENTS, FRAME_RATE_RULE, JOINTS, SLOWEST_FRAME_RATE
+from ..model.motion import FASTEST_FRAME_RATE, FRAME_RATE_RULE, SLOWEST_FRAME_RATE, told_exactly
+from .component import CONTENTS, JOINTS
 from .node import SNAKE_CASE
 
 if TYPE_CHECKING:

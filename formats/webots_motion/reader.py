@@ -21,7 +21,7 @@ from motiond.text import echoed, listed, printable
 from ..errors import MOST_PROBLEMS, Problems
 from ..io.text import utf8_text
 from ..model.motion import Motion
-from ..model.timing import frames_at
+from ..model.timing import DEFAULT_RATE_HZ, frames_at
 
 if TYPE_CHECKING:
     from ..arrays import Floats
@@ -152,7 +152,7 @@ class _Poses:
         moved = self._moved(positions)
         positions = self._held(positions[:, moved], [self.names[column] for column in moved])
         self.problems.raise_if_any()
-        times, rate = frames_at(np.array(self.times_ms) / 1000)
+        times, rate = frames_at(np.array(self.times_ms) / 1000, DEFAULT_RATE_HZ)
         return Motion(
             name=name,
             joint_names=tuple(self.names[column] for column in moved),

@@ -80,7 +80,7 @@ def test_a_motion_is_a_line_of_titles_and_a_row_for_each_time(tmp_path: Path) ->
 
 @given(
     joints=st.lists(names, min_size=1, max_size=5, unique=True),
-    rate=st.one_of(st.integers(1, 1000), st.floats(1, 1000)),
+    rate=st.one_of(st.integers(10, 1000), st.floats(10, 1000)),
     data=st.data(),
     suffix=st.sampled_from([".csv", ".tsv"]),
 )

@@ -15,6 +15,7 @@ from mcap.writer import CompressionType
 
 from motiond.formats import FormatError, Motion, ReadOptions, load_motion, mcap
 from motiond.formats.io.source import Source
+from motiond.formats.mcap import joining
 from tests.formats.mcap.recordings import NS, STATE, TRAJECTORY, recording, state, trajectory
 
 if TYPE_CHECKING:
@@ -134,6 +135,14 @@ def test_joints_that_go_on_when_the_others_are_done_are_not_cut_off() -> None:
     assert motion.joint_names == (*GRIPPER, *ARM)
     assert motion.positions[:, 1].tolist() == [0, 0, 1, 2, 3, 4, 4]
     np.testing.assert_allclose(motion.positions[:, 0], [0, 100, 110, 120, 130, 140, 300])
+
+
+def test_joints_at_more_times_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "MOST_VALUES", 99)
+    scattered = [state([f"j{number}"], [0], stamp=START + number * MS) for number in range(10)]
+    assert refusal(scattered) == (
+        "holds 10 joints at 10 times; 99 positions are made; split it: `mcap filter`"
+    )
 
 
 def test_the_order_of_joints_may_differ_from_message_to_message() -> None:

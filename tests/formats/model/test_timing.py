@@ -8,7 +8,7 @@ import pytest
 from motiond.formats.model.timing import frames_at, unrounded
 
 
-@pytest.mark.parametrize("rate_hz", [0.5, 1.0, 24.0, 30.0, 31.25, 50.0, 120.0, 250.0, 1000.0, 1e6 / 33_367])
+@pytest.mark.parametrize("rate_hz", [10.0, 24.0, 30.0, 31.25, 50.0, 120.0, 250.0, 1000.0, 1e6 / 33_367])
 @pytest.mark.parametrize("first_s", [0.0, 0.25, 1.7e9])
 def test_rows_that_lie_evenly_have_the_exact_rate(rate_hz: float, first_s: float) -> None:
     frames = first_s + np.arange(500) / rate_hz
@@ -18,10 +18,16 @@ def test_rows_that_lie_evenly_have_the_exact_rate(rate_hz: float, first_s: float
 
 
 def test_other_rows_keep_their_times() -> None:
-    for times in (np.array([0.0, 0.033, 0.067, 0.1]), np.array([0.0, 1.0, 1.5])):
+    for times in (np.array([0.0, 0.033, 0.067, 0.1]), np.array([0.0, 0.05, 0.15])):
         found, rate = frames_at(times)
         assert found is times
         assert rate == (times.size - 1) / times[-1]
+
+
+def test_rows_that_lie_far_apart_are_way_points_between_which_joints_move_on() -> None:
+    for times, slowest_hz in ((np.arange(5) / 9.0, 10.0), (np.arange(5) / 50.0, 100.0)):
+        found, rate = frames_at(times, slowest_hz)
+        assert (found is times, rate) == (True, 100)
 
 
 def test_a_rate_that_is_nearly_whole_is_not_taken_for_it_where_rows_drift_away() -> None:

@@ -62,6 +62,13 @@ def test_a_motion_of_another_format_keeps_its_poses(tmp_path: Path) -> None:
     assert [name for name in feet.components if feet.is_poses(name) != found.is_poses(name)] == []
 
 
+def test_what_is_known_of_units_stays_known(tmp_path: Path) -> None:
+    dump_motion(motion(metadata={"units": {"hip": "deg"}}), tmp_path / "wave.npz")
+    found = load_motion(tmp_path / "wave.npz")
+    assert same(motion(), found)
+    assert found.metadata["units"] == {"hip": "rad"}
+
+
 def test_numpy_alone_reads_what_is_written(tmp_path: Path) -> None:
     dump_motion(motion(), tmp_path / "wave.npz")
     with np.load(tmp_path / "wave.npz", allow_pickle=False) as found:

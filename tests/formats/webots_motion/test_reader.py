@@ -52,10 +52,11 @@ def test_a_motor_that_moves_on_to_where_it_is_needs_no_warning() -> None:
     assert (kept.positions.tolist(), kept.warnings) == ([[0, 1], [0, 2], [0, 3]], ())
 
 
-def test_poses_that_lie_evenly_have_a_rate() -> None:
-    even = read(HEADER + "".join(f"00:00:{40 * pose:03},p,{pose},0\n" for pose in range(20)))
-    assert (even.frame_rate, even.is_uniform) == (25, True)
-    assert even.times.tobytes() == (np.arange(20) / 25).tobytes()
+@pytest.mark.parametrize(("step_ms", "are_rows"), [(10, True), (40, False)])
+def test_poses_that_lie_evenly_are_rows_only_where_they_lie_densely(step_ms: int, are_rows: bool) -> None:  # noqa: FBT001
+    even = read(HEADER + "".join(f"00:00:{step_ms * pose:03},p,{pose},0\n" for pose in range(20)))
+    assert (even.frame_rate, even.is_uniform) == (100, are_rows)
+    assert even.times.tobytes() == (np.arange(20) * step_ms / 1000).tobytes()
 
 
 def test_a_single_pose_is_a_motion() -> None:
