@@ -46,11 +46,14 @@ class _Group:
     values: dict[str, Floats] = field(default_factory=dict)
 
     def add(self, number: int, stamp: int, state: State) -> None:
-        """Add a message."""
+        """Add a message, which may name its joints in another order."""
         self.numbers.append(number)
         self.stamps.append(stamp)
+        same = state.names == self.names
+        order = [] if same else [state.names.index(name) for name in self.names]
         for key, rows in self.rows.items():
-            rows.append(getattr(state, key))
+            values = getattr(state, key)
+            rows.append(values if same or values.size != len(order) else values[order])
 
     def close(self, problems: Problems) -> None:
         """Make arrays of the messages, each time once; note what is wrong with them."""
@@ -132,9 +135,10 @@ def _group(
         joint = quoted(state.names[int(np.flatnonzero(np.isinf(state.position))[0])])
         problems.add(0, f"message {number} has inf for joint {joint}", "positions are finite", "cut it out")
         return None
-    group = groups.get(state.names)
+    joints = tuple(sorted(state.names))
+    group = groups.get(joints)
     if group is None and check_joint_names(state.names, Where(problems, 0)):
-        group = groups[state.names] = _Group(state.names)
+        group = groups[joints] = _Group(state.names)
     return group
 
 

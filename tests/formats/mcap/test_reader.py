@@ -146,9 +146,18 @@ def test_joints_at_more_times_than_memory_holds_are_refused(monkeypatch: pytest.
 
 
 def test_the_order_of_joints_may_differ_from_message_to_message() -> None:
-    motion = read([state(ARM, [1, 2], stamp=START), state(ARM[::-1], [3, 4], stamp=START + 10 * MS)])
-    assert motion.joint_names == ARM
-    assert motion.positions.tolist() == [[1, 2], [4, 3]]
+    rows = [[1, 2], [3, 4], [0, 9], [5, 6]]
+    order = [1, -1, 1, -1]
+    messages = [
+        state(ARM[::way], row[::way], stamp=START + number * 10 * MS, velocity=row[::way], effort=[7])
+        for number, (way, row) in enumerate(zip(order, rows, strict=True))
+    ]
+    motion = read(messages)
+    assert (motion.joint_names, motion.frame_rate) == (ARM, 100)
+    assert motion.positions.tolist() == rows
+    assert motion.components.keys() == {"JointVelocity"}
+    assert motion.components["JointVelocity"].tolist() == rows
+    assert warnings(motion) == []
 
 
 def test_a_position_that_is_nan_is_on_the_line_between_its_neighbours() -> None:
