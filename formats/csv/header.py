@@ -30,13 +30,8 @@ BLANKS, SEPARATORS = b" ", (b";", b"\t", b",")
 # Of a cell, as strict as JSON but for what `as_json` also knows.
 NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _DECIMAL_COMMA = re.compile(rb"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
-DECIMAL_POINTS = (
-    "numbers have decimal points",
-    (
-        "`sed 's/,/./g' IN.csv > OUT.csv`, or in pandas "
-        "`read_csv('IN.csv', sep=';', decimal=',').to_csv('OUT.csv', index=False)`"
-    ),
-)
+_DECIMAL_POINTS = "numbers have decimal points"
+_SEMICOLONS = "sep=';', "
 _LIKE_NUMBER = re.compile(
     rb"[-+]?(?:(?:\d+[.,]?\d*|[.,]\d+)(?:e[-+]?\d+)?|nan|inf(?:inity)?)?", re.IGNORECASE
 )
@@ -85,6 +80,14 @@ def read_header(text: bytes, problems: Problems) -> Header:
         f"the first stands within {MOST_LINES} lines" if text.count(b"\n") > MOST_LINES else "check the file"
     )
     raise problems.fail(line, "has no rows of numbers", "a table has a row for each time", hint)
+
+
+def decimal_points(separator: bytes) -> tuple[str, str]:
+    """Return why a number with a decimal comma is none, and what makes points of them all."""
+    read = "read_csv('IN.csv', {}decimal=',').to_csv('OUT.csv', index=False)"
+    if separator == b",":
+        return _DECIMAL_POINTS, f"in pandas `{read.format('')}`"
+    return _DECIMAL_POINTS, f"`sed 's/,/./g' IN.csv > OUT.csv`, or in pandas `{read.format(_SEMICOLONS)}`"
 
 
 def split_cells(line: bytes, separator: bytes) -> list[bytes]:
@@ -189,7 +192,8 @@ class _Reader:
 
     def _header(self, line: int, start: int, cells: list[bytes]) -> Header:
         if comma := next(filter(_DECIMAL_COMMA.fullmatch, cells), b""):
-            raise self.problems.fail(line, f"holds '{echoed(_text(comma))}'", *DECIMAL_POINTS)
+            told = decimal_points(self.separator)
+            raise self.problems.fail(line, f"holds '{echoed(_text(comma))}'", *told)
         if not self.titles:
             self._titles_of_comment(len(cells))
         columns, titles = len(cells), self.titles

@@ -16,7 +16,7 @@ from motiond.text import echoed
 
 from ..errors import MOST_PROBLEMS
 from ..io.numbers import IN_NUMBERS, as_json, read_numbers
-from .header import BLANKS, COMMENT, DECIMAL_POINTS, LONGEST_LINE, NUMBER, TOO_LONG, split_cells
+from .header import BLANKS, COMMENT, LONGEST_LINE, NUMBER, TOO_LONG, decimal_points, split_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,7 +159,9 @@ class _Reader:
         columns = self.header.columns
         halves = len(cells) in {2 * columns, 2 * columns - 1} and self.header.separator == b","
         if halves and all(cell.lstrip(b"+-").isdigit() for cell in cells):
-            self.problems.add(line, f"a row has {len(cells)} cells", *DECIMAL_POINTS)
+            reason = f"{columns} numbers with decimal commas are not told from cells"
+            hint = "save it with decimal points, or with `;` between the cells"
+            self.problems.add(line, f"a row has {len(cells)} cells", reason, hint)
             return
         where = f"line {self.header.titles_line or self.header.line}"
         noun = "cell" if len(cells) == 1 else "cells"
@@ -179,7 +181,7 @@ class _Reader:
         holds = f"holds '{echoed(cell.decode(errors='replace'))}'" if cell else "is empty"
         more = f", and {len(wrong) - 1} more are as wrong" if len(wrong) > 1 else ""
         if cell.count(b",") == 1 and NUMBER.fullmatch(cell.replace(b",", b".")):
-            self.problems.add(line, f"{named} {holds}", *DECIMAL_POINTS)
+            self.problems.add(line, f"{named} {holds}", *decimal_points(self.header.separator))
         else:
             hint = "fill it in, or remove the row"
             self.problems.add(line, f"{named} {holds}{more}", "each cell is a finite number", hint)
