@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_VALUE = 1e9
 TURN_DEG = 360.0
 
-_IN_NUMBERS = b"0123456789+-.eE \t"
+_IN_NUMBERS = b"0123456789+-.eE \t\v\f\r"
 _RULE = f"it holds numbers from {-MOST_VALUE:g} to {MOST_VALUE:g}"
 
 
@@ -43,7 +43,7 @@ def read_rows(text: bytes, first_line: int, width: int, problems: Problems) -> F
 
 
 def _at_once(text: bytes, width: int) -> Floats | None:
-    if not text.strip() or text.translate(None, _IN_NUMBERS + b"\r\n"):
+    if not text.strip() or text.translate(None, _IN_NUMBERS + b"\n"):
         return None
     try:
         values = np.loadtxt(io.BytesIO(text), comments=None, ndmin=2)
