@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAMES = (
-    "load_seq",
+    "load_motions",
     "dump_seq",
-    "load_csv",
     "load_robot",
     "load_xml",
     "kinematics",

@@ -53,7 +53,13 @@ def load(data: bytes, source: Source) -> list[Motion]:
 
     Raises `FormatError` with every problem found in it.
     """
-    problems = Problems(source.name)
+    # The tree of the file is gone before the rows are made.
+    poses, line = _read_poses(data, Problems(source.name))
+    return [_motion(poses, source, line)]
+
+
+def _read_poses(data: bytes, problems: Problems) -> tuple[Poses, int]:
+    """Return the poses, and the line of their list. Raises `FormatError` with every problem found."""
     root, _ = read_tree(utf8_text(data, problems, KIND), problems, KIND)
     if root is None:
         raise problems.fail(0, "is empty", f"{KIND} holds a mapping", "copy the file again")
@@ -76,7 +82,7 @@ def load(data: bytes, source: Source) -> list[Motion]:
     problems.raise_if_any()
     poses.finish()
     problems.raise_if_any()
-    return [_motion(poses, source, refs.line)]
+    return poses, refs.line
 
 
 def _motion(poses: Poses, source: Source, line: int) -> Motion:
@@ -89,12 +95,15 @@ def _motion(poses: Poses, source: Source, line: int) -> Motion:
         problem, reason, hint = str(error).split("; ")
         raise poses.problems.fail(line, problem, reason, hint) from error
     times = np.arange(count) / rate
+    positions = np.empty((count, columns))
+    for joint in range(columns):
+        positions[:, joint] = sampled(poses.keys[joint], times)
     return Motion(
         name=printable(source.path.stem),
         joint_names=(),
         frame_rate=rate,
         times=times,
-        positions=np.stack([sampled(poses.keys[joint], times) for joint in range(columns)], axis=1),
+        positions=positions,
         metadata={"format": NAME},
         warnings=tuple(poses.problems.warnings),
     )
