@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from motiond.text import echoed, nearest
+from motiond.text import echoed, nearest, printable
 
 if TYPE_CHECKING:
     from ..errors import Problems
@@ -97,9 +97,10 @@ class Skeleton:
         before = len(self.problems.found)
         if not name:
             self.problems.add(number, f"{keyword} has no name", "its channels are called by it", "add one")
-        elif len(name) > LONGEST_NAME:
-            what, reason = f"a name has {len(name)} characters", f"it has at most {LONGEST_NAME}"
-            self.problems.add(number, what, reason, "shorten it")
+        elif len(name) > LONGEST_NAME or name != printable(name):
+            what = f"a joint is called '{echoed(printable(name))}'"
+            reason = f"it has at most {LONGEST_NAME} characters, all printable"
+            self.problems.add(number, what, reason, "rename it")
         elif name in self.lines:
             what, reason = f"joint '{echoed(name)}' stands twice", f"first on line {self.lines[name]}"
             self.problems.add(number, what, reason, "rename one")

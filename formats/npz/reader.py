@@ -137,7 +137,8 @@ class _Reader:
             reason = f"the positions have {columns} columns"
             self._add(f"'{name}' has {len(names)} names", reason, "save positions as (rows, joints)")
             return ()
-        return tuple(names) if check_joint_names(names, Where(self.problems, 0)) else ()
+        check_joint_names(names, Where(self.problems, 0))
+        return tuple(names)
 
     def _scales(self, names: tuple[str, ...], columns: int) -> Floats:
         scales = np.ones(columns)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NAME, SUFFIXES = "ros", (".yaml", ".yml")
 
 KIND = "a trajectory of ROS"
-MOST_MOTIONS = 1_000
+MOST_MOTIONS, LONGEST_NAME = 1_000, 255
 # Bodies that float are no joints.
 OF_BODIES = "multi_dof_joint_trajectory"
 
@@ -122,6 +122,9 @@ def _names(found: list[Trajectory], stem: str, problems: Problems) -> list[str]:
     for trajectory in found:
         number += not trajectory.name
         name = printable(trajectory.name) or (f"{stem}_{number}" if unnamed > 1 else stem)
+        if len(name) > LONGEST_NAME:
+            what, reason = f"the motion's name has {len(name)} characters", f"it has at most {LONGEST_NAME}"
+            Where(problems, trajectory.line).add(what, reason, "shorten it")
         if name in names:
             reason = f"the first is on line {names[name]}"
             Where(problems, trajectory.line).add(f"motion {quoted(name)} stands twice", reason, "rename one")

@@ -103,15 +103,12 @@ class _Points:
     def trajectory(self, name: str, mapping: Mapping, joints: tuple[str, ...]) -> Trajectory | None:
         """Return the trajectory, unless something is wrong with it."""
         where = Where(self.problems, mapping.line)
-        if self.problems.found:
-            return None
-        if not self.times:
-            where.add("a trajectory has no points", "nothing would move", "add some")
-            return None
         times = np.array(self.times)
         for row in np.flatnonzero(np.diff(times) <= 0):
             what = f"point {row + 1} is at {times[row + 1]:.9g} s after {times[row]:.9g} s"
             self.problems.add(self.lines[row + 1], what, "times increase from point to point", "correct them")
+        if self.problems.found:
+            return None
         components = {}
         for key, component in COMPONENTS.items():
             rows = self.rows.get(key, [])
@@ -148,6 +145,8 @@ def read_motion(name: str, mapping: Mapping, problems: Problems) -> Trajectory |
     positions = read_numbers("positions", entries["positions"], problems)
     if times is None or positions is None:
         return None
+    if not times.size:
+        _add_empty(mapping, problems)
     if positions.size != times.size * len(joints):
         what = f"`positions` has {positions.size} numbers"
         reason = f"{times.size} times of {len(joints)} joints are {times.size * len(joints)}"
@@ -165,9 +164,15 @@ def _of_points(
     if not isinstance(entry.value, Sequence):
         problems.add(entry.line, "`points` is no sequence", "it holds a mapping for each point", "correct it")
         return None
+    if not entry.value.items:
+        _add_empty(mapping, problems)
     for point in entry.value.items:
         points.add(point, entry.line)
     return points.trajectory(name, mapping, joints)
+
+
+def _add_empty(mapping: Mapping, problems: Problems) -> None:
+    problems.add(mapping.line, "a trajectory has no points", "nothing would move", "add some")
 
 
 def _joints(key: str, entry: Entry, problems: Problems) -> tuple[str, ...]:
@@ -180,7 +185,8 @@ def _joints(key: str, entry: Entry, problems: Problems) -> tuple[str, ...]:
     if any(isinstance(item, Scalar) and item.text == CUT for item in items):
         _add_cut(key, where)
         return ()
-    return tuple(names) if check_joint_names(names, where) else ()
+    check_joint_names(names, where)
+    return tuple(names)
 
 
 def read_numbers(key: str, entry: Entry, problems: Problems) -> Floats | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import re
 from array import array
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,8 @@ import numpy as np
 
 from motiond.text import echoed, listed, printable
 
-from ..errors import MOST_PROBLEMS, Problems
+from ..errors import MOST_PROBLEMS, Problems, Where
+from ..io.joint_names import check_joint_names
 from ..io.text import utf8_text
 from ..model.motion import Motion
 from ..model.timing import DEFAULT_RATE_HZ, frames_at
@@ -75,11 +75,7 @@ def _motors(line: str, problems: Problems) -> tuple[str, ...]:
     if not 0 < len(names) <= MOST_MOTORS:
         reason, hint = f"1 to {MOST_MOTORS} are read", f"name them behind {VERSION}, on the same line"
         raise problems.fail(1, f"names {len(names)} motors", reason, hint)
-    for name, count in Counter(names).items():
-        if not name:
-            problems.add(1, "a motor has no name", "two commas stand side by side", "name it")
-        elif count > 1:
-            problems.add(1, f"motor '{echoed(name)}' stands twice", "it has one column", "remove the other")
+    check_joint_names(names, Where(problems, 1))
     return tuple(names)
 
 

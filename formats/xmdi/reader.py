@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from lxml import etree
 
-from motiond.text import echoed, nearest, printable
+from motiond.text import echoed, nearest
 
 from ..errors import MOST_PROBLEMS, BadText, Problems
 from ..io.beginning import first_tag
@@ -162,7 +162,7 @@ def _motions(root: Element) -> list[Element]:
 
 def _read_motion(element: Element) -> _Track:
     where, attributes = element.where, _attributes(element)
-    name = printable(attributes.pop("name", "").strip())
+    name = attributes.pop("name", "").strip()
     label = f"motion '{echoed(name)}'" if name else "a motion"
     if not name:
         where.add("<motion> has no name", "it is required", 'write name="…"')

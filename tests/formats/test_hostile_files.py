@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from motiond.formats import FormatError, Motion
-from motiond.formats.io.source import Source
+from motiond.formats.io.source import ReadOptions, Source
 from motiond.formats.io.yaml import tree
 from tests.suffixes import format_of
 from tests.tables import table
@@ -29,7 +29,8 @@ ROOTS = {
     "urdf": ('<robot name="r">', "</robot>"),
     "xmdi": ("<xmdi>", "</xmdi>"),
 }
-FORMATS = [*ROOTS, "seq", "motion", "bvh", "pseq", "csv"]
+TEXTS = [*ROOTS, "seq", "motion", "bvh", "pseq", "yaml", "csv"]
+FORMATS = [*TEXTS, "npz", "npy", "mcap"]
 DOCTYPE = "a document type is not allowed; it could pull in other files; remove <!DOCTYPE …>"
 # Messages of libxml2 itself, which change with its version.
 NOT_WELL_FORMED = re.compile(r"this is no well-formed XML; \S[^\n]*\S")
@@ -73,6 +74,12 @@ def load(name: str, data: str | bytes, *, within: tuple[Path, ...] = ()) -> list
     text = data if isinstance(data, bytes) else data.encode()
     found: list[Any] = format_of(f".{name}").load(text, source)
     return found
+
+
+def good_files(name: str) -> list[Path]:
+    """Return the files of a suffix, without configurations and markers in YAML."""
+    found = sorted(GOOD.glob(f"**/*.{name}"))
+    return [path for path in found if not path.name.endswith((".cfg.yaml", ".markers.yaml"))]
 
 
 def refusal(name: str, data: str | bytes) -> str:
@@ -126,7 +133,7 @@ def test_xinclude_is_no_include(tmp_path: Path, name: str) -> None:
     assert "the secret" not in told
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -141,8 +148,7 @@ def test_xinclude_is_no_include(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_what_is_no_text_is_refused_on_a_line_of_it(name: str, damage: Any) -> None:
-    path = next(iter(sorted(GOOD.glob(f"**/*.{name}"))))
-    data = damage(path.read_bytes())
+    data = damage(good_files(name)[0].read_bytes())
     with pytest.raises(FormatError) as caught:
         load(name, data, within=(GOOD,))
     (problem,) = caught.value.problems
@@ -167,9 +173,10 @@ def test_deep_nesting_ends_in_a_message(name: str, depth: int) -> None:
     assert is_refused_as(message, name, expected), message
 
 
+@pytest.mark.parametrize("name", ["seq", "pseq", "yaml"])
 @pytest.mark.parametrize("text", ['{"a":' * 50_000, "- " * 50_000, "? " * 50_000, "[" * 50_000])
-def test_deep_yaml_ends_in_a_message(text: str) -> None:
-    assert refusal("seq", text) == "case.seq:1: nested too deeply; 32 levels are read; write it flatter"
+def test_deep_yaml_ends_in_a_message(name: str, text: str) -> None:
+    assert refusal(name, text) == f"case.{name}:1: nested too deeply; 32 levels are read; write it flatter"
 
 
 @table("name, text, message")
@@ -223,16 +230,14 @@ def test_meshes_are_never_opened_wherever_they_lie(
     assert not opened
 
 
-@pytest.mark.parametrize(
-    "path", sorted(path for name in FORMATS for path in GOOD.glob(f"**/*.{name}")), ids=str
-)
+@pytest.mark.parametrize("path", [path for name in FORMATS for path in good_files(name)], ids=str)
 def test_a_file_that_was_cut_short_is_refused_or_gives_its_first_rows(path: Path) -> None:
     data = path.read_bytes()
-    reader = format_of(path.suffix)
-    whole = reader.load(data, Source(path))
+    reader, source = format_of(path.suffix), Source(path, options=ReadOptions(rate_hz=10))
+    whole = reader.load(data, source)
     for end in range(0, len(data.rstrip()), 5):
         try:
-            found = reader.load(data[:end], Source(path))
+            found = reader.load(data[:end], source)
         except FormatError:
             continue
         # Only files of rows can end early: a .seq after a whole row, with whole components before it.
@@ -294,6 +299,25 @@ def test_an_element_of_more_attributes_than_any_use_has_is_refused_on_its_line(n
 def test_names_longer_than_anybody_needs_are_refused_on_their_line(name: str, inside: str, what: str) -> None:
     message = f"case.{name}:2: the {what} has 1001 characters; it has at most 1000; shorten it"
     assert refusal(name, xml(name, "\n" + inside.format("q" * 1001))) == message
+
+
+@table("name, text, message")
+@pytest.mark.parametrize(("wrong", "shown"), [("q" * 1001, "q" * 59 + "…"), ("a\u202eb", r"a\u202eb")])
+def test_names_of_columns_that_are_too_long_or_hidden_are_refused_on_their_line(
+    name: str, text: str, message: str, wrong: str, shown: str
+) -> None:
+    reason = "it has at most 1000 characters, all printable; rename it"
+    assert (
+        refusal(name, text.replace("NAME", wrong)) == f"case.{name}:{message} is called '{shown}'; {reason}"
+    )
+
+
+@table("name, inside, what")
+def test_names_that_would_not_be_seen_as_they_are_are_refused(name: str, inside: str, what: str) -> None:
+    reason = "it holds a character that would not be seen; rename it"
+    assert refusal(name, xml(name, "\n" + inside.format("a\u202eb"))) == (
+        f"case.{name}:2: the {what} is 'a\\u202eb'; {reason}"
+    )
 
 
 @table("name, word, inside")

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 BAD = Path(__file__).parents[1] / "files" / "bad"
 PAGES = Path(__file__).parents[2] / "docs" / "formats"
-FORMATS = ("hrdf", "sdf", "skel", "urdf", "xmdi", "seq", "motion", "bvh", "pseq", "csv")
+FORMATS = (
+    *("hrdf", "sdf", "skel", "urdf"),
+    *("seq", "pseq", "bvh", "motion", "xmdi", "npz", "mcap", "yaml", "csv"),
+)
 LARGE = "counted with all included files; no real robot is that large"
 
 
@@ -52,7 +55,9 @@ def test_messages_on_a_page_are_real(name: str, shown_as: str) -> None:
 def test_the_examples_of_a_page_are_read_without_a_warning(name: str, joints: tuple[str, ...]) -> None:
     page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     examples = re.findall(
-        r"```(?:xml|yaml|text)\n((?:<|type:|#WEBOTS|HIERARCHY|time,).*?)```", page, re.DOTALL
+        r"```(?:xml|yaml|text)\n((?:<|type:|#WEBOTS|HIERARCHY|time,|joint_names:|play_motion2:).*?)```",
+        page,
+        re.DOTALL,
     )
     assert examples
     for example in examples:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from lxml import etree
 
-from motiond.text import nearest
+from motiond.text import echoed, nearest, printable
 
 from ..beginning import wide_encoding
 from .errors import UNFINISHED, no_xml
@@ -28,9 +28,11 @@ MOST_ATTRIBUTES = 1000
 # Names are kept many times over, joined with those of what they stand in.
 LONGEST_NAME = 1000
 
-_IS_LONG = f"[string-length() > {LONGEST_NAME}]"
-_LONG_NAMES = etree.XPath(f"//@name{_IS_LONG} | //@tag{_IS_LONG}")
-_LONG_TEXTS = etree.XPath(f"//include/name{_IS_LONG}")
+# What messages would not show as it stands, of what XML allows.
+_HIDDEN = "".join(one for one in map(chr, (9, 10, 13, *range(0x7F, 0x2070))) if one != printable(one))
+_IS_WRONG = f"[string-length() > {LONGEST_NAME} or translate(., $hidden, '') != .]"
+_WRONG_NAMES = etree.XPath(f"//@name{_IS_WRONG} | //@tag{_IS_WRONG}")
+_WRONG_TEXTS = etree.XPath(f"//include/name{_IS_WRONG}")
 _CROWDED = etree.XPath(f"(//*[@*[{MOST_ATTRIBUTES + 1}]])[1]")
 
 
@@ -49,7 +51,7 @@ def parse_xml(
     `long_texts`: whether a text may be longer than 10 MB. Depth is then unbounded, so that no reader may
     recurse.
     Raises `FormatError` if it is no well-formed XML, has a document type, more tags or attributes than any
-    file of use, or longer names.
+    file of use, or names that are longer or cannot be shown.
     """
     if marks_in(data) > MOST_MARKS:
         reason = f"{MOST_MARKS} are read"
@@ -68,7 +70,7 @@ def parse_xml(
     if free_prefixes and b"xmlns" in data:
         _drop_default_namespaces(root)
     _refuse_crowded(root, problems)
-    _refuse_long_names(root, problems)
+    _refuse_wrong_names(root, problems)
     return root
 
 
@@ -107,12 +109,19 @@ def _refuse_crowded(root: Xml, problems: Problems) -> None:
         raise problems.fail(line_of(xml), problem, reason, "remove some")
 
 
-def _refuse_long_names(root: Xml, problems: Problems) -> None:
-    names = [(text.getparent(), text.attrname, text) for text in cast("list[Any]", _LONG_NAMES(root))]
-    texts = [(xml.getparent(), "name", xml.xpath("string()")) for xml in cast("list[Any]", _LONG_TEXTS(root))]
+def _refuse_wrong_names(root: Xml, problems: Problems) -> None:
+    wrong_names = cast("list[Any]", _WRONG_NAMES(root, hidden=_HIDDEN))
+    # Around a text may be line ends.
+    wrong_texts = cast("list[Any]", _WRONG_TEXTS(root, hidden=_HIDDEN.lstrip()))
+    names = [(text.getparent(), text.attrname, text) for text in wrong_names]
+    texts = [(xml.getparent(), "name", xml.xpath("string()")) for xml in wrong_texts]
     for xml, kind, text in (*names, *texts):
-        what = f"the {kind} of <{xml.tag}> has {len(text)} characters"
-        problems.add(line_of(xml), what, f"it has at most {LONGEST_NAME}", "shorten it")
+        what, reason = f"the {kind} of <{xml.tag}>", f"it has at most {LONGEST_NAME}"
+        if len(text) > LONGEST_NAME:
+            problems.add(line_of(xml), f"{what} has {len(text)} characters", reason, "shorten it")
+        else:
+            reason = "it holds a character that would not be seen"
+            problems.add(line_of(xml), f"{what} is '{echoed(printable(text))}'", reason, "rename it")
     if names or texts:
         problems.raise_if_any()
 

@@ -169,22 +169,6 @@ def test_pickles_are_never_opened_and_refused_with_the_way_out() -> None:
     assert refusal(saved(**WAVE | {"names": np.array(["hip", "knee"], dtype=object)})) == message
 
 
-def test_all_problems_of_a_file_come_at_once() -> None:
-    wrong: dict[str, Any] = {
-        "names": ["hip", "hip"],
-        "fps": -1,
-        "positions": [[0.0, np.nan], [0.0, np.inf], [0.0, 0.0]],
-    }
-    assert refusal(saved(**wrong)).splitlines() == [
-        "wave.npz: joint 'hip' stands twice; joints 0 and 1 are called that; give each its own name",
-        "wave.npz: 'fps' is -1; it is one number, for 0.001 to 100000 rows/s; correct it",
-        (
-            "wave.npz: row 0 has nan for joint 1; positions are finite; it is the first of 2 such values; "
-            "fill it in, or leave the rows out"
-        ),
-    ]
-
-
 @table("header, message")
 def test_a_header_that_states_too_much_or_nothing_is_refused(header: str, message: str) -> None:
     tracemalloc.start()
