@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from motiond.text import echoed, nearest, printable
 
+from ..io.joint_names import LONGEST_NAME
+
 if TYPE_CHECKING:
     from ..errors import Problems
 
-MOST_CHANNELS, LONGEST_NAME = 10_000, 1_000
+MOST_CHANNELS = 10_000
 
 # Some programs write `ZPosition`.
 _CHANNELS = {f"{axis}{kind}": f"{axis.upper()}{kind}" for kind in ("position", "rotation") for axis in "xyz"}

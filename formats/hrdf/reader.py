@@ -21,7 +21,7 @@ from motiond.text import quoted
 
 from ..arrays import Floats, frozen
 from ..errors import Where
-from ..io.robot_tag import is_hrdf
+from ..io.beginning import is_hrdf
 from ..model.robot import RobotModel
 from ..model.shapes import Shape
 from ..model.structure import Coordinate, Frame, Joint, Link, inertia_fault

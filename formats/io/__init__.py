@@ -5,7 +5,7 @@
 - `resources`: where models and meshes are that a URI names
 - `resource_folders`: where the environment has them
 - `mesh_file`: files of meshes, which nobody reads before they are to be seen
-- `beginning`: the beginning of a file, whichever UTF it is in
+- `beginning`: the beginning of a file, whichever UTF it is in, and what it shows
 - `foreign`: files of other formats, known by how they begin
 - `xml`: XML, read safely and with the line of everything
 - `text`: UTF-8

@@ -19,6 +19,16 @@ _MARKS = (
 _NOT_AN_ELEMENT = re.compile(
     rb"<!--.*?(?:-->|\Z)|<![A-Za-z][^\[>]*(?:\[.*?\]\s*)?(?:>|\Z)|<\?.*?(?:>|\Z)", re.DOTALL
 )
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+# Links of HRDF have types and no names, and it knows no materials.
+_URDF = re.compile(
+    rb"<(?:visual|collision|inertial|material|transmission|gazebo|parent\s+link|child\s+link)\b"
+    rb"|<(?:link|joint)\s+name\s*=\s*(?:\"[^\"]*\"|'[^']*')\s*(?:/?>|type\s*=\s*[\"'][a-z])"
+    rb"|xmlns:xacro|<xacro:"
+)
+_HRDF = re.compile(rb"<(?:actuator|link|bracket|end-effector)\s[^<>]*\btype\s*=")
+# What a .seq file says of itself; it may have a component of any type, and hold anything besides.
+_BODY_MOTION = re.compile(rb"\b(?:CompositeSeq|BodyMotion)\b")
 _FIRST_TAG = re.compile(rb"(?:\xef\xbb\xbf)?\s*<([A-Za-z_][\w.:-]*)")
 
 
@@ -52,3 +62,19 @@ def first_member(data: bytes) -> bytes:
     if not data.startswith(b"PK\x03\x04"):
         return b""
     return data[30 : 30 + int.from_bytes(data[26:28], "little")]
+
+
+def is_body_motion(head: bytes) -> bool:
+    """Whether a file that begins like this says that it is a .seq file."""
+    return _BODY_MOTION.search(head) is not None
+
+
+def is_urdf(head: bytes) -> bool:
+    """Whether a file that begins like this is URDF, or xacro, of which URDF is made; HRDF begins alike."""
+    text = _COMMENT.sub(b"", head)
+    return first_tag(text) == b"robot" and bool(_URDF.search(text)) and not _HRDF.search(text)
+
+
+def is_hrdf(head: bytes) -> bool:
+    """Whether a file that begins like this may be HRDF: no URDF is known by its beginning alone."""
+    return first_tag(head) == b"robot" and not is_urdf(head)

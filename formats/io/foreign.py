@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from .beginning import beginning, first_member, first_tag
+from .beginning import beginning, first_member, first_tag, is_body_motion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,8 +68,6 @@ _OF_PAGES = {b"html", b"head", b"title", b"body", b"meta", b"center", b"h1", b"p
 _XACRO = re.compile(rb"<xacro:|<(?:property|macro)\s+name\s*=")
 _OLD_SKEL = re.compile(rb"\s*(?:dofs|mass|node|handles|markers|units)\b[^{:<]{0,80}\{")
 _OLD_SKEL_COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)|(?:#|//)[^\n]*", re.DOTALL)
-# What a .seq file says of itself; it may have a component of any type.
-_BODY_MOTION = re.compile(rb"\b(?:CompositeSeq|BodyMotion)\b")
 # Each with what its file is, which files are read instead, and a way on.
 _BEGINNINGS = (
     (rb"#VRML V", "is VRML", ROBOT_FORMATS, "convert a model of OpenHRP: `simtrans -i arm.wrl -o arm.sdf`"),
@@ -176,7 +174,7 @@ def _beginning(head: bytes) -> Foreign | None:
 
 
 def _keyed(head: bytes) -> Foreign | None:
-    if _BODY_MOTION.search(head):
+    if is_body_motion(head):
         return None
     for keys, *parts in _KEYED:
         if all(re.search(key, head, re.MULTILINE) for key in keys):

@@ -46,6 +46,12 @@ _NOTED = {
     "soft_limits": "soft limits",
     "calibration": "calibrations",
 }
+# What messages call values, and what a format lacks that does not have them.
+_VALUES = {
+    INITIAL: ("initial values", "has no initial positions and velocities"),
+    SPRINGS: ("springs", "has none"),
+    LIMITS: ("limits and dynamics", "has none for a joint of type {}"),
+}
 _KINDS = {"plane": "planes", "ellipsoid": "ellipsoids"}
 
 
@@ -255,25 +261,31 @@ def _lost_joints(model: RobotModel, names: Collection[str], path: Path, target: 
 
 def _lost_values(model: RobotModel, path: Path, target: Target) -> Iterator[Loss]:
     """Return what joints would lose of their values, once for each kind."""
-    found: dict[str, tuple[str, str]] = {}
-    for joint in model.joints:
-        for one in joint.coordinates:
-            if one.initial or one.initial_velocity:
-                found.setdefault(INITIAL, (one.name, "has no initial positions and velocities"))
-            if one.spring_stiffness and not target.springs:
-                found.setdefault(SPRINGS, (one.name, "has none"))
-            if joint.type in _WHOLE and _bare(one) != Coordinate(one.name):
-                found.setdefault(LIMITS, (one.name, f"has none for a joint of type {joint.type}"))
     for name, what in _NOTED.items():
         if of := model.metadata.get(name):
-            yield loss(
-                path, name, f"{what} would be lost", f"{listed(list(of))} has one, and none is written"
-            )
-    for name, (coordinate, reason) in found.items():
-        what = {INITIAL: "initial values", SPRINGS: "springs", LIMITS: "limits and dynamics"}[name]
-        yield loss(
-            path, name, f"{what} would be lost", f"'{coordinate}' has them, and {target.name} {reason}"
-        )
+            reason = f"{listed(list(of))} has one, and none is written"
+            yield loss(path, name, f"{what} would be lost", reason)
+    found: dict[str, tuple[str, str]] = {}
+    for joint in model.joints:
+        for name, coordinate in _special_values(joint):
+            found.setdefault(name, (coordinate, joint.type))
+    if target.springs:
+        found.pop(SPRINGS, None)
+    for name, (coordinate, type_) in found.items():
+        what, lacks = _VALUES[name]
+        reason = f"'{coordinate}' has them, and {target.name} {lacks.format(type_)}"
+        yield loss(path, name, f"{what} would be lost", reason)
+
+
+def _special_values(joint: Joint) -> Iterator[tuple[str, str]]:
+    """Return which values some format does not have, by their name in `drop`, with the coordinate's name."""
+    for one in joint.coordinates:
+        if one.initial or one.initial_velocity:
+            yield INITIAL, one.name
+        if one.spring_stiffness:
+            yield SPRINGS, one.name
+        if joint.type in _WHOLE and replace(one, initial=0.0, initial_velocity=0.0) != Coordinate(one.name):
+            yield LIMITS, one.name
 
 
 def _lost_inertias(model: RobotModel, path: Path, target: Target) -> Iterator[Loss]:
@@ -288,10 +300,6 @@ def _impossible(model: RobotModel) -> Iterator[tuple[str, str]]:
     for link in model.links:
         if fault := inertia_fault(link.inertia):
             yield link.name, fault[0]
-
-
-def _bare(coordinate: Coordinate) -> Coordinate:
-    return replace(coordinate, initial=0.0, initial_velocity=0.0)
 
 
 def _lost_shapes(model: RobotModel, path: Path, target: Target) -> Iterator[Loss]:
@@ -312,13 +320,7 @@ def _droppable(model: RobotModel) -> Iterator[str]:
     for joint in model.joints:
         if joint.closes_loop or joint.type in {"gearbox", *_WHOLE}:
             yield joint.name
-        for one in joint.coordinates:
-            if one.initial or one.initial_velocity:
-                yield INITIAL
-            if one.spring_stiffness:
-                yield SPRINGS
-            if joint.type in _WHOLE and _bare(one) != Coordinate(one.name):
-                yield LIMITS
+        yield from (name for name, _ in _special_values(joint))
     yield from _NOTED.keys() & model.metadata.keys()
     yield from (INERTIA for _ in _impossible(model))
     for link in model.links:

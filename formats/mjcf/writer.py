@@ -186,7 +186,7 @@ class _Document:
         if coordinate.lower == coordinate.upper:
             held = numbers(coordinate.lower, 0, 0, 0, 0)
             add(self._equality, "joint", joint1=name, polycoef=held)
-        elif math.isfinite(coordinate.lower) or math.isfinite(coordinate.upper):
+        elif coordinate.is_bounded:
             element.set("range", numbers(max(coordinate.lower, -NO_LIMIT), min(coordinate.upper, NO_LIMIT)))
         if 0 < effort < math.inf:
             element.set("actuatorfrcrange", numbers(-effort, effort))

@@ -426,8 +426,8 @@ class _Splitter:
 
 
 def _simple(step: _Step, coordinate: Coordinate, joint: Joint, child: str, parent_pose: Floats) -> Joint:
-    bounded = math.isfinite(coordinate.lower) or math.isfinite(coordinate.upper)
-    type_: JointType = "prismatic" if step.sliding else "revolute" if bounded else "continuous"
+    turning: JointType = "revolute" if coordinate.is_bounded else "continuous"
+    type_: JointType = "prismatic" if step.sliding else turning
     return Joint(
         coordinate.name,
         type_,

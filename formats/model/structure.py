@@ -66,6 +66,11 @@ class Coordinate:
     spring_stiffness: float = 0.0
     spring_reference: float = 0.0
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it has a lowest or a highest position."""
+        return bool(np.isfinite(self.lower) or np.isfinite(self.upper))
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

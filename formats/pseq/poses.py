@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from motiond.text import echoed, listed, nearest
 
 from ..errors import MOST_PROBLEMS
-from ..io.yaml.tree import Mapping, Scalar, Sequence, as_number, line_of
+from ..io.joint_names import MOST_JOINTS
+from ..io.yaml.tree import Mapping, Scalar, Sequence, as_number, line_of, warn_of_unknown
 from .curve import Key
 
 if TYPE_CHECKING:
     from ..errors import Problems
     from ..io.yaml.tree import Value
 
-MOST_JOINTS = 10_000
 FURTHEST = 1e6  # in rad, m or s
 # Two key poses nearer than this are at one time to Choreonoid.
 SAME_TIME_S = 1e-6
@@ -47,7 +47,7 @@ class Poses:
             reason = "it has a time, and a pose under `refer`"
             self.problems.add(line, "an item of refs holds no pose", reason, "write it out")
             return
-        self._warn_of_unknown(ref, REF_KEYS)
+        warn_of_unknown(ref, REF_KEYS, "an item of refs", self.problems)
         time_s, transition_s = (self._seconds(ref, key) for key in ("time", "maxTransitionTime"))
         self.end_s = max(self.end_s, time_s)
         type_ = _text(pose, "type")
@@ -107,7 +107,7 @@ class Poses:
         return True
 
     def _read_pose(self, pose: Mapping, time_s: float, transition_s: float) -> None:
-        self._warn_of_unknown(pose, POSE_KEYS)
+        warn_of_unknown(pose, POSE_KEYS, "a pose", self.problems)
         self._read_links(pose)
         if "zmp" in pose.entries:
             self.zmp_line = self.zmp_line or pose.entries["zmp"].line
@@ -164,12 +164,6 @@ class Poses:
             self.problems.add(line, what, f"it is a number from 0 to {FURTHEST:g}", "correct it")
             return 0.0
         return value
-
-    def _warn_of_unknown(self, mapping: Mapping, known: set[str]) -> None:
-        for key, entry in mapping.entries.items():
-            if key not in known:
-                hint = nearest(key, known) or "it is passed over"
-                self.problems.warn(entry.line, f"unknown key {echoed(key)}", "Choreonoid has none", hint)
 
 
 def _text(mapping: Mapping, key: str) -> str:

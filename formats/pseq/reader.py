@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.text import echoed, nearest, printable
+from motiond.text import printable
 
 from ..errors import MOST_PROBLEMS, Problems
+from ..io.beginning import is_body_motion
 from ..io.text import utf8_text
-from ..io.yaml.tree import Mapping, Sequence, line_of, read_tree
+from ..io.yaml.tree import Mapping, Sequence, line_of, read_tree, warn_of_unknown
 from ..model.interpolation import TooManyRows, rows_between
 from ..model.motion import Motion
 from ..model.timing import DEFAULT_RATE_HZ
@@ -37,15 +38,12 @@ _TYPE = re.compile(rb"""(?:^|[{,])[ \t]*["']?type["']?\s*:\s*["']?PoseSeq\b""", 
 # Where keys are sorted, the type comes last, after all poses.
 _REFS = re.compile(rb"""(?:^|[{,])[ \t]*["']?refs["']?\s*:""", re.MULTILINE)
 _REFER = re.compile(rb"""[\s{,-]["']?refer["']?\s*:""")
-# What a .seq file says of itself; it may have a component of any type.
-_BODY_MOTION = re.compile(rb"\b(?:CompositeSeq|BodyMotion)\b")
 
 
 def sniff(head: bytes) -> bool:
     """Whether a file that begins like this states that it is a pose sequence, or begins with its poses."""
-    if _BODY_MOTION.search(head):
-        return False
-    return bool(_TYPE.search(head) or (_REFS.search(head) and _REFER.search(head)))
+    is_of_poses = _TYPE.search(head) or (_REFS.search(head) and _REFER.search(head))
+    return bool(is_of_poses) and not is_body_motion(head)
 
 
 def load(data: bytes, source: Source) -> list[Motion]:
@@ -66,10 +64,7 @@ def _read_poses(data: bytes, problems: Problems) -> tuple[Poses, int]:
     if not isinstance(root, Mapping):
         hint = "begin with `type: PoseSeq`"
         raise problems.fail(line_of(root, 1), "is no mapping", f"{KIND} is one", hint)
-    for key, entry in root.entries.items():
-        if key not in TOP_KEYS:
-            hint = nearest(key, TOP_KEYS) or "it is passed over"
-            problems.warn(entry.line, f"unknown key {echoed(key)}", "Choreonoid has none", hint)
+    warn_of_unknown(root, TOP_KEYS, KIND, problems)
     refs = root.entries.get("refs")
     if refs is None or not isinstance(refs.value, Sequence):
         line = refs.line if refs else root.line

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from motiond.text import printable, quoted
 
 from ..errors import Problems, Where
+from ..io.beginning import is_body_motion
 from ..io.text import utf8_text
 from ..io.yaml.tree import MOST_VALUES, Mapping, Sequence, read_tree
 from .trajectory import Trajectory, read_motion, read_trajectory
@@ -37,13 +38,11 @@ _KEYS = [
     re.compile(rb"""(?:^|[\s{,-])["']?%s["']?\s*:""" % key)
     for key in (rb"(?:joint_names|joints)", rb"positions", rb"times?_from_start")
 ]
-# What a .seq file says of itself; it may hold anything besides.
-_BODY_MOTION = re.compile(rb"\b(?:CompositeSeq|BodyMotion)\b")
 
 
 def sniff(head: bytes) -> bool:
     """Whether a file that begins like this has the keys of trajectories."""
-    return all(key.search(head) for key in _KEYS) and not _BODY_MOTION.search(head)
+    return all(key.search(head) for key in _KEYS) and not is_body_motion(head)
 
 
 def load(data: bytes, source: Source) -> list[Motion]:

@@ -11,7 +11,7 @@ from motiond.text import quoted
 
 from ..errors import Where
 from ..io.joint_names import check_joint_names
-from ..io.yaml.tree import Mapping, Scalar, Sequence, as_number, line_of
+from ..io.yaml.tree import Mapping, Scalar, Sequence, as_number, line_of, warn_of_unknown
 from ..model.motion import Motion
 from ..model.timing import DEFAULT_RATE_HZ, LATEST_S, NS, frames_at
 
@@ -86,7 +86,7 @@ class _Points:
                 row = self._row(key, entry, where)
                 if row is not None:
                     self.rows.setdefault(key, []).append(row)
-        _warn_unknown(point, {"positions", TIME, *COMPONENTS}, "a point", self.problems)
+        warn_of_unknown(point, {"positions", TIME, *COMPONENTS}, "a point", self.problems)
 
     def _row(self, key: str, entry: Entry | None, where: Where) -> Floats | None:
         if entry is None:
@@ -126,7 +126,7 @@ def read_trajectory(name: str, mapping: Mapping, problems: Problems) -> Trajecto
     names, points = mapping.entries["joint_names"], mapping.entries["points"]
     if _is_empty(names.value) and _is_empty(points.value):
         return None
-    _warn_unknown(mapping, {"header", "joint_names", "points"}, "a trajectory", problems)
+    warn_of_unknown(mapping, {"header", "joint_names", "points"}, "a trajectory", problems)
     joints = _joints("joint_names", names, problems)
     return _of_points(name, mapping, joints, points, problems) if joints else None
 
@@ -135,7 +135,7 @@ def read_motion(name: str, mapping: Mapping, problems: Problems) -> Trajectory |
     """Read a motion of play_motion or play_motion2; None if something is wrong with it."""
     entries = mapping.entries
     known = {"joints", "points", "positions", TIMES, "meta"}
-    _warn_unknown(mapping, known, "a motion", problems)
+    warn_of_unknown(mapping, known, "a motion", problems)
     joints = _joints("joints", entries["joints"], problems)
     if not joints:
         return None
@@ -236,9 +236,3 @@ def _duration(entries: dict[str, Entry]) -> float | None:
 
 def _is_empty(value: Value) -> bool:
     return isinstance(value, Sequence) and not value.items
-
-
-def _warn_unknown(mapping: Mapping, known: set[str], what: str, problems: Problems) -> None:
-    for key, entry in mapping.entries.items():
-        if key not in known:
-            problems.warn(entry.line, f"{quoted(key)} is skipped", f"{what} has {', '.join(sorted(known))}")

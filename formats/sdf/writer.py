@@ -195,8 +195,7 @@ def _type(joint: Joint) -> str:
     if joint.type not in {"revolute", "continuous"}:
         return joint.type
     (coordinate,) = joint.coordinates
-    bounded = math.isfinite(coordinate.lower) or math.isfinite(coordinate.upper)
-    return "revolute" if bounded else "continuous"
+    return "revolute" if coordinate.is_bounded else "continuous"
 
 
 def _add_axis(element: Xml, axis: Floats, coordinate: Coordinate, joint: Joint) -> None:

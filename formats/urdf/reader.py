@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from motiond.text import echoed, nearest, quoted
 
 from ..errors import MOST_PROBLEMS, FormatError, Problem
+from ..io.beginning import is_urdf
 from ..io.foreign import XACRO
-from ..io.robot_tag import is_urdf
 from ..io.xml.file import XmlFile
 from ..io.xml.tree import line_of, parse_root
 from ..model.robot import RobotModel

@@ -6,7 +6,6 @@ it, and all hang on one. What has no mass has no `<inertial>`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -122,8 +121,7 @@ def _add_joint(root: Xml, joint: Joint) -> None:
     coordinate = joint.coordinates[0] if joint.coordinates else None
     type_ = "floating" if joint.type == "free" else joint.type
     if coordinate and joint.type in {"revolute", "continuous"}:
-        bounded = math.isfinite(coordinate.lower) or math.isfinite(coordinate.upper)
-        type_ = "revolute" if bounded else "continuous"
+        type_ = "revolute" if coordinate.is_bounded else "continuous"
     element = add(root, "joint", name=joint.name, type=type_)
     _add_origin(element, joint.parent_pose)
     add(element, "parent", link=joint.parent)

@@ -31,7 +31,6 @@ NAME, SUFFIXES = "webots_motion", (".motion",)
 
 KIND = "a .motion file"
 HEADER, VERSION = "#WEBOTS_MOTION", "V1.0"
-MOST_MOTORS = 10_000
 # Webots counts milliseconds in an int of C.
 LATEST_MS = 2**31 - 1
 
@@ -72,9 +71,9 @@ def _motors(line: str, problems: Problems) -> tuple[str, ...]:
         raise problems.fail(1, f"is of version '{echoed(version)}'", reason, "save it in that one")
     if names and not names[-1]:
         names.pop()
-    if not 0 < len(names) <= MOST_MOTORS:
-        reason, hint = f"1 to {MOST_MOTORS} are read", f"name them behind {VERSION}, on the same line"
-        raise problems.fail(1, f"names {len(names)} motors", reason, hint)
+    if not names:
+        hint = f"name them behind {VERSION}, on the same line"
+        raise problems.fail(1, "names no motors", "a position is a motor's", hint)
     check_joint_names(names, Where(problems, 1))
     return tuple(names)
 

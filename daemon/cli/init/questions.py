@@ -34,7 +34,7 @@ DEEPEST = 3
 LOCAL_BROKER = ("127.0.0.1", 1883)
 LOOK_S = 0.5
 FOREIGN_SUFFIX = re.compile(
-    r"\.(bag|body|bvh|db3|erb|jinja2?|json|mcap|motion|npy|txt|usda?|wrl|xacro|xml|ya?ml)",
+    r"\.(bag|body|db3|erb|jinja2?|json|txt|usda?|wrl|xacro|xml|ya?ml)",
     re.IGNORECASE,
 )
 NAMES_HRDF = re.compile(rb"""^["']?hrdf["']?\s*:""", re.MULTILINE)

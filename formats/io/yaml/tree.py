@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 
-from motiond.text import echoed
+from motiond.text import echoed, nearest, quoted
 
+from ...errors import MOST_PROBLEMS
 from .errors import explained, nests_too_deeply, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from collections.abc import Mapping as AnyMapping
 
     from ...errors import FormatError, Problems
@@ -115,6 +116,16 @@ def as_scalar(value: float | Scalar) -> float | str | bool | None:
 def line_of(value: Value, otherwise: int) -> int:
     """Return the line of a value; numbers in sequences do not keep theirs."""
     return otherwise if isinstance(value, float) else value.line
+
+
+def warn_of_unknown(mapping: Mapping, known: Collection[str], kind: str, problems: Problems) -> None:
+    """Warn of keys that mean nothing; `kind`: what messages call such a mapping, with its article."""
+    for key, entry in mapping.entries.items():
+        if key not in known:
+            # A guess takes time.
+            guess = nearest(key, known) if len(problems.warnings) < MOST_PROBLEMS else ""
+            reason = f"{kind} has {', '.join(sorted(known))}"
+            problems.warn(entry.line, f"unknown key {quoted(key)}", reason, guess or "it is passed over")
 
 
 def read_tree(

@@ -152,7 +152,10 @@ def test_what_is_no_matter_of_joints_and_moves_none_is_left_out_with_a_warning()
     )
     assert motion.positions[-1].tolist() == [1]
     assert motion.warnings == (
-        "m.pseq:6: unknown key a; Choreonoid has none; it is passed over",
+        (
+            "m.pseq:6: unknown key 'a'; a pose has ikLinks, isZmpStationaryPoint, joints, name, q, spJoints, "
+            "type, zmp; it is passed over"
+        ),
         "m.pseq:5: link 'WAIST' has positions; a motion of joints has none; they are left out",
         "m.pseq:7: PronunSymbols move lips; the shapes of the lips are in the body's file; they are left out",
     )
