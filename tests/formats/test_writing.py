@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,46 @@ def test_a_format_writes_by_its_own_options_too(tmp_path: Path) -> None:
     assert written.metadata["format_version"] == 1
     assert written.positions[1, 0] == 0.123
     assert not load_motion(tmp_path / "nod.xmdi").positions.any()
+
+
+@pytest.mark.parametrize("suffix", [writer.SUFFIXES[0] for writer in motion_writers()])
+def test_numbers_that_are_not_finite_are_never_written(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"nod{suffix}"
+    with pytest.raises(FormatError) as caught:
+        dump_motion(replace(nod(), positions=np.array([[0.0], [np.inf], [0.0]])), path)
+    assert str(caught.value) == (
+        f"{path}: JointDisplacement holds inf in row 1; numbers are finite; fix the motion"
+    )
+    assert not path.exists()
+
+
+OTHERS = [writer.SUFFIXES[0] for writer in motion_writers() if writer.NAME != "seq"]
+
+
+@pytest.mark.parametrize("suffix", OTHERS)
+def test_a_motion_without_joints_is_written_as_seq_alone(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"nod{suffix}"
+    with pytest.raises(FormatError) as caught:
+        dump_motion(replace(nod(), joint_names=(), positions=np.empty((3, 0))), path)
+    assert str(caught.value) == (
+        f"{path}: there is nothing to write; the motion has no joints; choose another motion"
+    )
+
+
+@pytest.mark.parametrize("suffix", OTHERS)
+def test_what_other_formats_say_besides_is_lost_only_by_name(tmp_path: Path, suffix: str) -> None:
+    name = "unknown" if suffix == ".xmdi" else "attributes"
+    with pytest.raises(
+        FormatError, match=rf"{name} would be lost; .*; to lose it, name it in drop: '{name}'"
+    ):
+        dump_motion(replace(nod(), metadata={name: {"by": "me"}}), tmp_path / f"nod{suffix}")
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in OTHERS if suffix != ".npz"])
+def test_joints_without_names_are_numbered_where_joints_need_names(tmp_path: Path, suffix: str) -> None:
+    times = np.arange(3) / 125
+    dump_motion(Motion("nod", (), 125.0, times, np.eye(3)), tmp_path / f"nod{suffix}")
+    assert load_motion(tmp_path / f"nod{suffix}").joint_names == ("joint0", "joint1", "joint2")
 
 
 @table("name, format_, message")

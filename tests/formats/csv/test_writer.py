@@ -124,11 +124,6 @@ def test_a_unit_that_the_file_stated_becomes_that_of_the_numbers_written(tmp_pat
     assert after.metadata["units"] == {"hip": "rad", "slide": "m"}
 
 
-def test_joints_without_names_are_counted(tmp_path: Path) -> None:
-    one = Motion("walk", (), 50.0, np.arange(2) / 50, np.zeros((2, 2)))
-    assert written(one, tmp_path / "walk.csv").splitlines()[0] == "time,joint0,joint1"
-
-
 def test_precision_rounds_positions_and_no_times(tmp_path: Path) -> None:
     one = Motion("walk", ("hip",), 3.0, np.arange(2) / 3, np.array([[1 / 3], [2 / 3]]))
     lines = written(one, tmp_path / "walk.csv", precision=3).splitlines()
@@ -158,14 +153,6 @@ def test_components_that_are_no_columns_of_joints_are_refused_unless_dropped(tmp
     [
         (motion(("a\nb",)), "joint name 'a\\nb' cannot stand; it would not be read back; rename the joint"),
         (motion((" a",)), "joint name ' a' cannot stand; it would not be read back; rename the joint"),
-        (
-            motion(()),
-            "there is nothing to write; the motion has no joints; choose another motion",
-        ),
-        (
-            Motion("walk", ("hip",), 1.0, np.arange(2.0), np.array([[0], [np.nan]])),
-            "JointDisplacement holds nan in row 1; numbers are finite; fix the motion",
-        ),
     ],
 )
 def test_what_would_not_come_back_is_refused(one: Motion, message: str, tmp_path: Path) -> None:

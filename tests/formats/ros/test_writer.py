@@ -54,11 +54,6 @@ def test_pyyaml_reads_every_number_as_one(tmp_path: Path) -> None:
     assert document["points"][1]["time_from_start"] == {"sec": 0, "nanosec": 4_000_000}
 
 
-def test_joints_without_names_are_numbered(tmp_path: Path) -> None:
-    dump_motion(motion(joint_names=()), tmp_path / "wave.yaml")
-    assert load_motion(tmp_path / "wave.yaml").joint_names == ("joint0", "joint1")
-
-
 @table("changed, message")
 def test_what_cannot_be_written_is_refused(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
     arrays = {key: np.array(value) if isinstance(value, list) else value for key, value in changed.items()}

@@ -72,29 +72,12 @@ def test_fewer_digits_stay_within_the_range_of_their_joint(tmp_path: Path) -> No
     assert (rounded.max(axis=0) <= swing().positions.max(axis=0)).all()
 
 
-def test_joints_without_names_are_numbered(tmp_path: Path) -> None:
-    dump_motion(swing(joint_names=()), tmp_path / "m.motion")
-    assert load_motion(tmp_path / "m.motion").joint_names == ("joint0", "joint1")
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         (
             {"components": {"ZMP": np.zeros((101, 3))}},
             f"m.motion: ZMP would be lost; {ALONE}: 'ZMP'",
-        ),
-        (
-            {"metadata": {"unknown": {"by": "me"}}},
-            f"m.motion: unknown would be lost; {ALONE}: 'unknown'",
-        ),
-        (
-            {"joint_names": (), "positions": np.empty((101, 0))},
-            "m.motion: there is nothing to write; the motion has no joints; choose another motion",
-        ),
-        (
-            {"positions": np.full((101, 2), np.nan)},
-            "m.motion: JointDisplacement holds nan in row 0; numbers are finite; fix the motion",
         ),
         (
             {"times": np.arange(101) - 1.0},
