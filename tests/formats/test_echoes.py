@@ -73,13 +73,25 @@ def yaml_with(text: bytes, values: Iterator[str]) -> Iterator[bytes]:
             yield yaml.emit(edited, Dumper=yaml.CSafeDumper, width=10_000).encode()
 
 
+def text_with(text: bytes, values: Iterator[str]) -> Iterator[bytes]:
+    """Yield a text once with each of its words replaced."""
+    for word in [*re.finditer(rb"[^\s,{}]+", text)][: 2 * MOST_PLACES]:
+        yield text[: word.start()] + next(values).encode() + text[word.end() :]
+
+
 FILES = [
     (load_robots, GOOD / "scale.hrdf", xml_with),
     (load_robots, GOOD / "workshop.skel", xml_with),
     (load_robots, GOOD / "crane.sdf", xml_with),
+    (load_robots, GOOD / "urdf" / "picker.urdf", xml_with),
     (load_motions, GOOD / "gestures.xmdi", xml_with),
     (load_motions, GOOD / "two_feet.seq", yaml_with),
     (load_motions, GOOD / "old_wave.seq", yaml_with),
+    (load_motions, GOOD / "reach.pseq", yaml_with),
+    (load_motions, GOOD / "ros" / "wave.yaml", yaml_with),
+    (load_motions, GOOD / "nod.motion", text_with),
+    (load_motions, GOOD / "bow.bvh", text_with),
+    (load_motions, GOOD / "tables" / "states.csv", text_with),
     (load_settings, ROOT / "config" / "demo.yaml", yaml_with),
 ]
 

@@ -79,11 +79,22 @@ def key_poses(count: int) -> str:
     return f"type: PoseSeq\nrefs:\n{''.join(refs)}"
 
 
+ROW = "      - [ 0 ]  # a row\n"
+
+
+def sequence(rows: int) -> str:
+    series = "  - type: MultiValueSeq\n    content: JointDisplacement\n    numParts: 1\n    frames:\n"
+    head = "type: CompositeSeq\nformatVersion: 4\nframeRate: 100\ncomponents:\n"
+    return f"{head}{series}{ROW * rows}"
+
+
 MADE_OF_ROWS: dict[str, Callable[[int], bytes]] = {
     "npz": arrays,
     "webots_motion": lambda poses: motors(poses).encode(),
     "bvh": lambda joints: skeleton(joints).encode(),
     "pseq": lambda poses: key_poses(poses).encode(),
+    "csv": lambda rows: b"t,a\n" + b"".join(b"%d,.5\n# a row\n" % row for row in range(rows)),
+    "seq": lambda rows: sequence(rows).encode(),
     "mcap": lambda rows: recording(state(("a", "b"), [row, 0], stamp=row + 1) for row in range(rows)),
     "ros": lambda rows: (
         "joint_names: [a]\npoints:\n"
