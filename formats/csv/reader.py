@@ -15,7 +15,7 @@ from motiond.text import echoed, listed, printable
 
 from ..errors import MOST_PROBLEMS, Problems
 from ..io.text import utf8_text
-from ..model.motion import FASTEST_FRAME_RATE, Motion, told_exactly
+from ..model.motion import FASTEST_FRAME_RATE, SAME_SPACING, Motion, told_exactly
 from ..model.timing import DEFAULT_RATE_HZ, LATEST_S, unrounded
 from .columns import QUOTE, read_columns
 from .header import read_header
@@ -39,6 +39,8 @@ UNIX_TIMES = ((1e17, "ns", 1e9), (1e14, "us", 1e6), (1e11, "ms", 1e3))
 # No actuator's encoder counts turns on; angles beyond are degrees, more likely.
 TWO_TURNS = 4 * np.pi
 FEWEST_EVEN_ROWS, EVENLY = 3, 2e-3
+# So near to what a stated rate makes of it is a period.
+NEARLY = 0.01
 # Times so far apart, or so many of whole numbers, may as well be ms.
 LONG_STEP_S, MANY_ROWS = 2.0, 50
 # Of a number of rows.
@@ -133,10 +135,13 @@ class _Reader:
         if self.source.path.suffix.lower() == POS:
             return True
         first = self.rows.values[:, 0]
-        steps = np.diff(first)
-        if self._stated_rate() or len(first) < FEWEST_EVEN_ROWS or self.rows.values.shape[1] < 2:
+        if len(first) < FEWEST_EVEN_ROWS or self.rows.values.shape[1] < 2:
             return False
-        if not (steps > 0).all() or steps.max() > steps.min() * (1 + EVENLY):
+        if rate := self._stated_rate():
+            if _are_even(first) or _are_even(first / 1e3):
+                self._refuse_times(first, rate)
+            return False
+        if not _are_even(first):
             return False
         self._warn(
             "column 1 has no title and increases evenly",
@@ -144,6 +149,20 @@ class _Reader:
             "give it the title `time`",
         )
         return True
+
+    def _refuse_times(self, first: Floats, rate: float) -> None:
+        """Refuse a first column that has the times of the rows, or counts them, and would move a joint."""
+        step = float(first[-1] - first[0]) / (len(first) - 1)
+        if self.source.options.map and self.source.options.map.joints:
+            return  # which says by number what each column is
+        if not np.isclose([step * rate, step * rate / 1e3, step], 1, rtol=NEARLY).any():
+            self._warn(
+                "column 1 has no title and increases evenly", "it is read as a joint, as a rate is given"
+            )
+            return
+        what = f"column 1 increases by {step:.4g} from row to row, as times do"
+        reason = f"{told_exactly(rate)} rows/s are stated as well, so that it would move a joint"
+        self._add(what, reason, "remove it, give all columns titles, or number the joints in a motion map")
 
     def _stated_rate(self) -> float | None:
         return self.header.rate_hz or self.source.options.rate_hz
@@ -284,3 +303,14 @@ class _Reader:
         problem = f"nRows is {stated}, and there are {rows} rows"
         self.problems.warn(1, problem, "the rows count", "correct nRows if none are missing")
         return {"JointDisplacement": {"frames_stated": int(stated)}} if int(stated) > rows else {}
+
+
+def _are_even(values: Floats) -> bool:
+    """Whether values increase evenly, or would if they were not rounded as a text has them."""
+    steps = np.diff(values)
+    if not (steps > 0).all():
+        return False
+    if steps.max() <= steps.min() * (1 + EVENLY):
+        return True
+    times, rate = unrounded(values)
+    return bool(np.all(np.abs(np.diff(times) * rate - 1) < SAME_SPACING))

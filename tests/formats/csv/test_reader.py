@@ -107,7 +107,31 @@ def test_without_titles_a_first_column_that_increases_evenly_is_times() -> None:
     assert (motion.frame_rate, motion.positions.tolist()) == (100, [[0.1], [0.3], [0.2]])
     told = "column 1 has no title and increases evenly; it is read as times in s; give it the title `time`"
     assert motion.warnings == (f"walk.csv:1: {told}",)
-    assert load(text, rate_hz=30).positions.shape == (3, 2)
+    motion = load(text, rate_hz=30)
+    assert motion.positions.shape == (3, 2)
+    told = "column 1 has no title and increases evenly; it is read as a joint, as a rate is given"
+    assert motion.warnings == (f"walk.csv:1: {told}",)
+
+
+def test_without_titles_times_may_have_been_rounded() -> None:
+    motion = load("0,1\n0.033,2\n0.067,3\n0.1,4\n")
+    assert (motion.frame_rate, motion.positions.tolist()) == (30, [[1], [2], [3], [4]])
+
+
+@pytest.mark.parametrize(
+    ("column", "step"),
+    [(["0", "0.033", "0.067", "0.1"], "0.03333"), (["0", "33", "67", "100"], "33.33"), ([*"1234"], "1")],
+)
+def test_without_titles_times_are_no_joint_where_a_rate_is_given(column: list[str], step: str) -> None:
+    text = "".join(f"{time},{number}\n" for number, time in enumerate(column))
+    assert refusal(text, rate_hz=30) == (
+        f"walk.csv:1: column 1 increases by {step} from row to row, as times do; 30 rows/s are stated as "
+        "well, so that it would move a joint; remove it, give all columns titles, or number the joints in a "
+        "motion map"
+    )
+    options = ReadOptions(rate_hz=30, map=MotionMap({"hip": MappedJoint(1)}, frozenset({0})))
+    (motion,) = csv.load(text.encode(), Source(Path("walk.csv"), options=options))
+    assert motion.positions[:, 1].tolist() == [0, 1, 2, 3]
 
 
 @table("times, frame_rate")
