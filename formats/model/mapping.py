@@ -126,7 +126,7 @@ class MotionMap:
         labels: tuple[Column, ...] = motion.joint_names or tuple(range(motion.positions.shape[1]))
         has_any = not self.joints or not {joint.column for joint in self.joints.values()}.isdisjoint(labels)
         if not labels or not (has_any or self.must_fit):
-            return motion
+            return self._left_alone(motion)
         fitting = _Fitting(self, motion, labels)
         taken = [*fitting.of_joints(), *fitting.of_others()]
         components = fitting.components(taken)
@@ -142,6 +142,17 @@ class MotionMap:
             metadata=_metadata(motion, labels, taken),
             warnings=(*motion.warnings, *(f"{motion.name}: {warning}" for warning in fitting.warnings)),
         )
+
+    def _left_alone(self, motion: Motion) -> Motion:
+        """Return a motion that has none of the columns as it is, warned of where the map has units for it."""
+        stated = motion.metadata.get("units", {})
+        if self.units in {None, "rad", "m"} or all(name in stated for name in motion.joint_names or ("0",)):
+            return motion
+        what = (
+            f"{motion.name}: has none of the map's columns, so that its `units: {self.units}` does not apply"
+        )
+        warning = f"{what}; read as rad or m; state units in the file, or map its columns"
+        return replace(motion, warnings=(*motion.warnings, warning))
 
 
 class _Taken(NamedTuple):

@@ -187,13 +187,26 @@ def test_what_does_not_fit_is_refused(
 
 
 def test_a_robots_map_leaves_a_motion_alone_that_has_none_of_its_columns() -> None:
-    map_ = MotionMap({"elbow": at("J2", -1)}, units="deg", must_fit=False)
+    map_ = MotionMap({"elbow": at("J2", -1)}, must_fit=False)
     for names in ((), ("elbow", "wrist")):
         motion = motion_of(names, [1, 2])
         assert map_.apply(motion) is motion
     assert (
         MotionMap({"elbow": at(0)}, frozenset({1}), must_fit=False).apply(motion_of((), [1, 2])).joint_names
     )
+
+
+@pytest.mark.parametrize("names", [(), ("elbow",)])
+def test_units_of_a_map_that_do_not_apply_to_a_motion_warn(names: tuple[str, ...]) -> None:
+    map_ = MotionMap({"elbow": at("J2")}, units="deg", must_fit=False)
+    mapped = map_.apply(motion_of(names, [1]))
+    assert (mapped.joint_names, mapped.positions[1].tolist()) == (names, [1])
+    (warning,) = mapped.warnings
+    assert warning == (
+        "wave: has none of the map's columns, so that its `units: deg` does not apply; read as rad or m; "
+        "state units in the file, or map its columns"
+    )
+    assert map_.apply(motion_of(("elbow",), [1], {"elbow": "deg"})).warnings == ()
 
 
 @pytest.mark.parametrize(
