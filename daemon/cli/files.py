@@ -32,7 +32,7 @@ MapFile = Annotated[
     Path | None,
     typer.Option("--map", metavar="FILE", help="A motion map: columns to joints, with signs and units."),
 ]
-Unit = Literal["rad", "deg", "m", "cm", "mm"]
+Unit = Literal["rad", "deg", "m", "cm", "mm", "SI"]
 Units = Annotated[
     Unit | None, typer.Option(help="Of columns for which neither the file nor the map states one.")
 ]

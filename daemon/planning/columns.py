@@ -106,7 +106,7 @@ def _refuse_units(motion: Motion, joint_map: JointMap, columns: NDArray[np.intp]
     for column, joint in enumerate(columns.tolist()):
         unit = stated.get(motion.joint_names[column] if motion.joint_names else str(column))
         own, name = joint_map.units[joint], joint_map.joints[joint]
-        if joint >= 0 and unit is not None and unit not in OF_JOINTS[own]:
+        if joint >= 0 and unit not in {None, "SI", *OF_JOINTS[own]}:
             does = "turns" if own == "rad" else "slides"
             hint = "correct the unit that the file states, or `unit` and `units` of its motion map"
             if joint_map.model is None:

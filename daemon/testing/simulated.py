@@ -93,7 +93,8 @@ def _simulated_mqtt(mqtt: dict[str, Any]) -> dict[str, Any]:
 
 def _simulated_robot(robot: dict[str, Any], folder: Path, log: Path) -> dict[str, Any]:
     copy = {**robot, "driver": _simulated_driver(robot.get("driver"), folder, log), "fault_requests": True}
-    return copy | {key: _absolute(folder, robot[key]) for key in ("model", "motions") if key in robot}
+    paths = ("model", "motions", "motion_map")
+    return copy | {key: _absolute(folder, robot[key]) for key in paths if key in robot}
 
 
 def _simulated_driver(driver: Any, folder: Path, log: Path) -> dict[str, Any]:

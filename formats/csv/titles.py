@@ -30,7 +30,7 @@ _TIMES = (
 _VELOCITIES = {f"{unit}/s": (f"{name}/s", per_si) for unit, (name, per_si) in _POSITIONS.items()}
 _EFFORTS = dict.fromkeys(("nm", "n·m", "n*m", "n.m", "n m"), ("Nm", 1.0)) | {"n": ("N", 1.0)}
 _OF_JOINTS = _POSITIONS | _VELOCITIES | _EFFORTS
-# What `dump` writes behind a name that would say something else: rad or m, and the name as it stands.
+# Rad or m; the name before it stands as it is, whatever else it would say.
 LITERAL = " [SI]"
 
 _TIME_NAMES = frozenset(("time", "t", "timestamp", "timestamps", "time_stamp", "stamp", "rostime")) | {
@@ -104,7 +104,7 @@ class Title:
 def read_title(text: str) -> Title:
     """Return what a title says by itself."""
     if text.endswith(LITERAL):
-        return Title(text, text.removesuffix(LITERAL))
+        return Title(text, text.removesuffix(LITERAL), unit="SI")
     base, unit, may_be_name = _split(text)
     if found := _time(text, base, unit):
         return found

@@ -84,10 +84,9 @@ def _parts(motion: Motion, series: Mapping[str, Floats]) -> list[_Part]:
 
 
 def _title(name: str, unit: str) -> str:
-    """Return the title of a joint's positions, marked where its name would be read as saying more."""
-    if read_title(name) != Title(name, name):
-        return f"{name}{LITERAL}"
-    return f"{name} [{si_unit(unit)}]" if unit else name
+    """Return the title of a joint's positions, by which its unit and its name come back as they are."""
+    is_plain = unit and read_title(name) == Title(name, name)
+    return f"{name} [{si_unit(unit)}]" if is_plain else f"{name}{LITERAL}"
 
 
 def _line(titles: Sequence[str], separator: str) -> bytes:

@@ -24,15 +24,22 @@ if TYPE_CHECKING:
     from ..arrays import Floats
     from .motion import Motion
 
-Unit = Literal["rad", "deg", "m", "cm", "mm"]
+Unit = Literal["rad", "deg", "m", "cm", "mm", "SI"]
 MOST_PROBLEMS = 100  # are worded: each may take milliseconds
 UNITS: tuple[Unit, ...] = get_args(Unit)
-IN_SI: Mapping[Unit, float] = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "cm": 1e-2, "mm": 1e-3}
+IN_SI: Mapping[Unit, float] = {
+    "rad": 1.0,
+    "deg": math.pi / 180.0,
+    "m": 1.0,
+    "cm": 1e-2,
+    "mm": 1e-3,
+    "SI": 1.0,
+}
 
 
 def si_unit(unit: str | None) -> str:
-    """Return what positions are converted to that a file has in a unit; '' of none."""
-    return "" if not unit else "rad" if unit in {"rad", "deg"} else "m"
+    """Return what positions are in that a file had in a unit: rad or m, or SI where it is not known which."""
+    return {"rad": "rad", "deg": "rad", "m": "m", "cm": "m", "mm": "m"}.get(unit or "", "SI")
 
 
 Column: TypeAlias = str | int
@@ -49,7 +56,7 @@ class MappedJoint:
     sign : {1, -1}
     offset : float
         In `unit`, else in the unit that the file states, else in the map's, else in rad or m.
-    unit : {'rad', 'deg', 'm', 'cm', 'mm'}, optional
+    unit : {'rad', 'deg', 'm', 'cm', 'mm', 'SI'}, optional
         Of the column; a file that states another one contradicts it.
     place : str
         Where this stands, for messages, such as `arm.map.yaml:5`.
@@ -80,14 +87,14 @@ class MotionMap:
         Columns that are left out.
     ignores_others : bool
         Whether every column is left out that no joint uses.
-    units : {'rad', 'deg', 'm', 'cm', 'mm'}, optional
+    units : {'rad', 'deg', 'm', 'cm', 'mm', 'SI'}, optional
         Of columns for which neither a joint of the map nor the file states one.
     rate_hz : float, optional
         Of rows for which the file states neither times nor a rate, in rows/s.
     topic : str, optional
         Which topic of a recording that holds several.
     must_fit : bool
-        Whether a motion is refused that has none of the columns; else it stays as it is.
+        Whether a motion is refused that has none of the joints' columns; else `units` and `ignored` count.
     """
 
     joints: Mapping[str, MappedJoint] = field(default_factory=dict)
@@ -125,8 +132,12 @@ class MotionMap:
         """
         labels: tuple[Column, ...] = motion.joint_names or tuple(range(motion.positions.shape[1]))
         has_any = not self.joints or not {joint.column for joint in self.joints.values()}.isdisjoint(labels)
-        if not labels or not (has_any or self.must_fit):
-            return self._left_alone(motion)
+        if not labels:
+            return motion
+        if not (has_any or self.must_fit):
+            # What it says of no joint counts all the same.
+            rest = replace(self, joints={}, ignores_others=False)
+            return rest.apply(motion) if self.units or not self.ignored.isdisjoint(labels) else motion
         fitting = _Fitting(self, motion, labels)
         taken = [*fitting.of_joints(), *fitting.of_others()]
         components = fitting.components(taken)
@@ -142,17 +153,6 @@ class MotionMap:
             metadata=_metadata(motion, labels, taken),
             warnings=(*motion.warnings, *(f"{motion.name}: {warning}" for warning in fitting.warnings)),
         )
-
-    def _left_alone(self, motion: Motion) -> Motion:
-        """Return a motion that has none of the columns as it is, warned of where the map has units for it."""
-        stated = motion.metadata.get("units", {})
-        if self.units in {None, "rad", "m"} or all(name in stated for name in motion.joint_names or ("0",)):
-            return motion
-        what = (
-            f"{motion.name}: has none of the map's columns, so that its `units: {self.units}` does not apply"
-        )
-        warning = f"{what}; read as rad or m; state units in the file, or map its columns"
-        return replace(motion, warnings=(*motion.warnings, warning))
 
 
 class _Taken(NamedTuple):
@@ -276,7 +276,7 @@ class _Fitting:
         """Return the unit of a joint's column, after refusing a second one."""
         stated = self._stated.get(str(joint.column))
         what = f"the file has column {_shown(joint)} in {stated}"
-        if stated and joint.unit and joint.unit != stated:
+        if stated and joint.unit and not _agree(stated, joint.unit):
             reason = f"the map has it in {joint.unit} for joint '{name}'{_place(joint)}"
             self._problems.append(f"{what}; {reason}; correct the one that is wrong")
         elif stated and joint.offset and not joint.unit and self._map.units not in {None, stated}:
@@ -288,6 +288,11 @@ class _Fitting:
 
 _OF_JOINTS = frozenset({"JointVelocity", "JointAcceleration", "JointEffort"})
 """Series of joints whose sign and unit are known."""
+
+
+def _agree(unit: Unit, other: Unit) -> bool:
+    """Whether a column may be in both units; SI is rad or m."""
+    return unit == other or ("SI" in {unit, other} and IN_SI[unit] == IN_SI[other])
 
 
 def _columns(taken: Sequence[_Taken]) -> list[int]:

@@ -45,8 +45,8 @@ def dump(
     }
     if motion.joint_names:
         arrays[NAMES[0]] = np.array(motion.joint_names)
-        if units := motion.metadata.get("units"):
-            arrays[UNITS] = np.array([si_unit(units.get(name)) for name in motion.joint_names])
+        units = motion.metadata.get("units", {})
+        arrays[UNITS] = np.array([si_unit(units.get(name)) for name in motion.joint_names])
     for name in motion.components:
         if name not in drop:
             arrays[f"{COMPONENT}{name}"] = motion.series(name)[1]

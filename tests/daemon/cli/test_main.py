@@ -496,7 +496,7 @@ SEEN = (
         ),
         (
             "inspect --units grad a",
-            "invalid value for '--units': 'grad' is not one of 'rad', 'deg', 'm', 'cm', 'mm'",
+            "invalid value for '--units': 'grad' is not one of 'rad', 'deg', 'm', 'cm', 'mm', 'SI'",
         ),
         ("check --name arm", "invalid value for --name: it has no effect without --robot; remove it"),
         ("check --robot a.hrdf", "invalid value for --robot: it needs motion files; name some"),

@@ -38,7 +38,7 @@ def test_progress_is_shown_while_it_works_and_on_a_terminal_alone(
         assert options == {"stderr": True}
         return Console(file=stderr, force_terminal=is_terminal, width=80)
 
-    def work_until_it_is_shown(*_: object) -> object:
+    def work_until_it_is_shown(*_: object, **__: object) -> object:
         if is_terminal:
             stderr.wait()
         return result

@@ -52,7 +52,12 @@ def test_what_cannot_be_made_harmless_is_not_run(text: str) -> None:
 def test_the_copy_finds_every_file_that_the_original_finds(tmp_path: Path) -> None:
     (tmp_path / "conf").mkdir()
     original = tmp_path / "conf" / "motiond.yaml"
-    robot = {"driver": {"type": "sim"}, "model": "../arm.hrdf", "motions": ["moves", "/abs/x.seq"]}
+    robot = {
+        "driver": {"type": "sim"},
+        "model": "../arm.hrdf",
+        "motions": ["moves", "/abs/x.seq"],
+        "motion_map": "arm.map.yaml",
+    }
     other = {**robot, "model": {"file": "arms.hrdf", "name": "left"}}
     settings = {"robots": {"one": robot, "two": other}, "resource_paths": ["models"]}
     original.write_text(yaml.safe_dump(settings))
@@ -63,6 +68,7 @@ def test_the_copy_finds_every_file_that_the_original_finds(tmp_path: Path) -> No
     for name in ("one", "two"):
         assert ours.robots[name].model == users.robots[name].model
         assert ours.robots[name].motions == users.robots[name].motions
+        assert ours.robots[name].motion_map == users.robots[name].motion_map
 
 
 def test_the_plugin_knows_every_path_of_a_configuration() -> None:
@@ -79,6 +85,7 @@ def test_the_plugin_knows_every_path_of_a_configuration() -> None:
         "MqttSettings.key_file",
         "RobotSettings.model",
         "RobotSettings.motions",
+        "RobotSettings.motion_map",
         "resource_paths",
     }
 

@@ -88,7 +88,7 @@ def test_what_a_map_makes_of_columns_is_shown(
         " ──────────────────────────────────────────────────────────────",
         " J2       deg   -1         90   elbow   0.785398   1.5708   rad",
         " J7       mm    1           0   slide        0.1      0.2   m",
-        " J1             1           0   wrist          0      0.5",
+        " J1             1           0   wrist          0      0.5   SI",
         "",
         "left out: led",
     ]

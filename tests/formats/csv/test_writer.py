@@ -73,9 +73,9 @@ def written(one: Motion, path: Path, **options: Any) -> str:
 
 def test_a_motion_is_a_line_of_titles_and_a_row_for_each_time(tmp_path: Path) -> None:
     assert written(motion(), tmp_path / "walk.csv") == (
-        "time,hip,knee\n0.0,0.0,0.1\n0.02,0.2,0.3\n0.04,0.4,0.5\n"
+        "time,hip [SI],knee [SI]\n0.0,0.0,0.1\n0.02,0.2,0.3\n0.04,0.4,0.5\n"
     )
-    assert written(motion(), tmp_path / "walk.tsv").startswith("time\thip\tknee\n0.0\t0.0\t0.1\n")
+    assert written(motion(), tmp_path / "walk.tsv").startswith("time\thip [SI]\tknee [SI]\n0.0\t0.0\t0.1\n")
 
 
 @given(
@@ -100,11 +100,11 @@ def test_a_motion_comes_back_bit_for_bit(
     assert after.positions.tobytes() == before.positions.tobytes()
     assert after.components["JointEffort"].tobytes() == efforts.tobytes()
     assert rows == 1 or after.frame_rate == pytest.approx(rate, rel=1e-15)
-    assert "units" not in after.metadata
+    assert set(after.metadata["units"].values()) <= {"SI"}
 
 
 @table("name, title")
-def test_a_name_that_would_say_more_is_marked(name: str, title: str, tmp_path: Path) -> None:
+def test_a_name_stands_as_it_is_whatever_it_would_say(name: str, title: str, tmp_path: Path) -> None:
     assert written(motion((name,)), tmp_path / "walk.csv").splitlines()[0] == f"time,{title}"
     assert load_motion(tmp_path / "walk.csv").joint_names == (name,)
 
@@ -113,7 +113,7 @@ def test_a_name_that_would_say_more_is_marked(name: str, title: str, tmp_path: P
 def test_names_that_need_it_are_quoted(name: str, title: str, tmp_path: Path) -> None:
     assert written(motion((name,)), tmp_path / "walk.csv").splitlines()[0] == f"time,{title}"
     with (tmp_path / "walk.csv").open(newline="") as file:
-        assert next(standard.reader(file)) == ["time", name]
+        assert next(standard.reader(file)) == ["time", f"{name} [SI]"]
 
 
 def test_a_unit_that_the_file_stated_becomes_that_of_the_numbers_written(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -187,7 +188,7 @@ def test_what_does_not_fit_is_refused(
 
 
 def test_a_robots_map_leaves_a_motion_alone_that_has_none_of_its_columns() -> None:
-    map_ = MotionMap({"elbow": at("J2", -1)}, must_fit=False)
+    map_ = MotionMap({"elbow": at("J2", -1)}, frozenset({"led"}), must_fit=False)
     for names in ((), ("elbow", "wrist")):
         motion = motion_of(names, [1, 2])
         assert map_.apply(motion) is motion
@@ -196,17 +197,24 @@ def test_a_robots_map_leaves_a_motion_alone_that_has_none_of_its_columns() -> No
     )
 
 
-@pytest.mark.parametrize("names", [(), ("elbow",)])
-def test_units_of_a_map_that_do_not_apply_to_a_motion_warn(names: tuple[str, ...]) -> None:
-    map_ = MotionMap({"elbow": at("J2")}, units="deg", must_fit=False)
-    mapped = map_.apply(motion_of(names, [1]))
-    assert (mapped.joint_names, mapped.positions[1].tolist()) == (names, [1])
-    (warning,) = mapped.warnings
-    assert warning == (
-        "wave: has none of the map's columns, so that its `units: deg` does not apply; read as rad or m; "
-        "state units in the file, or map its columns"
+def test_what_a_robots_map_says_of_no_joint_counts_for_every_motion() -> None:
+    map_ = MotionMap({"elbow": at("J2", -1)}, frozenset({"led"}), units="deg", must_fit=False)
+    mapped = map_.apply(motion_of(("elbow", "led"), [180, 1]))
+    assert mapped.joint_names == ("elbow",)
+    assert mapped.positions[-1].tolist() == [math.pi]
+    assert mapped.metadata["units"] == {"elbow": "deg"}
+
+
+def test_a_column_in_si_is_in_rad_or_m() -> None:
+    motion = replace(motion_of(("J1",), [2]), metadata={"units": {"J1": "SI"}})
+    for unit in (None, "rad", "m", "SI"):
+        assert MotionMap({"elbow": at("J1", unit=unit)}, units="deg").apply(motion).positions[-1, 0] == 2
+    with pytest.raises(MotionError) as refused:
+        MotionMap({"elbow": at("J1", unit="deg")}).apply(motion)
+    assert str(refused.value) == (
+        "wave: the file has column 'J1' in SI; the map has it in deg for joint 'elbow' (arm.map.yaml:2); "
+        "correct the one that is wrong"
     )
-    assert map_.apply(motion_of(("elbow",), [1], {"elbow": "deg"})).warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -217,7 +225,7 @@ def test_units_of_a_map_that_do_not_apply_to_a_motion_warn(names: tuple[str, ...
         (lambda: MotionMap(rate_hz=0), "rate is 0 rows/s; it is above 0 and at most 100000; correct it"),
         (
             lambda: MotionMap({"a": at("J1", unit="degrees")}),
-            "unit is 'degrees'; it is one of rad, deg, m, cm, mm; correct it",
+            "unit is 'degrees'; it is one of rad, deg, m, cm, mm, SI; correct it",
         ),
     ],
 )

@@ -66,16 +66,18 @@ def test_what_is_known_of_units_stays_known(tmp_path: Path) -> None:
     dump_motion(motion(metadata={"units": {"hip": "deg"}}), tmp_path / "wave.npz")
     found = load_motion(tmp_path / "wave.npz")
     assert same(motion(), found)
-    assert found.metadata["units"] == {"hip": "rad"}
+    assert found.metadata["units"] == {"hip": "rad", "knee": "SI"}
 
 
 def test_numpy_alone_reads_what_is_written(tmp_path: Path) -> None:
     dump_motion(motion(), tmp_path / "wave.npz")
     with np.load(tmp_path / "wave.npz", allow_pickle=False) as found:
         assert set(found) == {
-            "positions", "names", "times", "rate_hz", "component.JointVelocity", "component.ZMP", "type.ZMP",
+            "positions", "names", "units", "times", "rate_hz",
+            "component.JointVelocity", "component.ZMP", "type.ZMP",
         }  # fmt: skip
         assert found["names"].tolist() == ["hip", "knee"]
+        assert found["units"].tolist() == ["SI", "SI"]
 
 
 def test_fewer_digits_are_written_on_request(tmp_path: Path) -> None:
