@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from motiond.text import echoed, nearest, printable
 
-from ..io.joint_names import LONGEST_NAME
+from ..io.joint_names import NAME_RULE, can_be_shown
 
 if TYPE_CHECKING:
     from ..errors import Problems
@@ -99,10 +99,9 @@ class Skeleton:
         before = len(self.problems.found)
         if not name:
             self.problems.add(number, f"{keyword} has no name", "its channels are called by it", "add one")
-        elif len(name) > LONGEST_NAME or name != printable(name):
+        elif not can_be_shown(name):
             what = f"a joint is called '{echoed(printable(name))}'"
-            reason = f"it has at most {LONGEST_NAME} characters, all printable"
-            self.problems.add(number, what, reason, "rename it")
+            self.problems.add(number, what, NAME_RULE, "rename it")
         elif name in self.lines:
             what, reason = f"joint '{echoed(name)}' stands twice", f"first on line {self.lines[name]}"
             self.problems.add(number, what, reason, "rename one")

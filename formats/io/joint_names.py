@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 # As .seq has them.
 MOST_JOINTS = 10_000
 LONGEST_NAME = 1_000
+NAME_RULE = f"it has at most {LONGEST_NAME} characters, all printable"
+
+
+def can_be_shown(name: str) -> bool:
+    """Whether a name is as `NAME_RULE` says."""
+    return len(name) <= LONGEST_NAME and name == printable(name)
 
 
 def check_joint_names(names: Sequence[str], where: Where) -> bool:
@@ -29,8 +35,7 @@ def check_joint_names(names: Sequence[str], where: Where) -> bool:
         elif name in first:
             reason = f"joints {first[name]} and {number} are called that"
             where.add(f"joint '{echoed(name)}' stands twice", reason, "give each its own name")
-        elif len(name) > LONGEST_NAME or name != printable(name):
-            reason = f"it has at most {LONGEST_NAME} characters, all printable"
-            where.add(f"joint {number} is called '{echoed(printable(name))}'", reason, "rename it")
+        elif not can_be_shown(name):
+            where.add(f"joint {number} is called '{echoed(printable(name))}'", NAME_RULE, "rename it")
         first.setdefault(name, number)
     return len(where.problems.found) == before

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.text import echoed, nearest
+from motiond.text import echoed, nearest, printable
 
 from ..arrays import Floats, frozen
 from ..errors import MOST_PROBLEMS
+from ..io.joint_names import NAME_RULE, can_be_shown
 from ..io.yaml.errors import NO_BLANK
 from ..io.yaml.tree import Scalar, Sequence
 from ..model.motion import FASTEST_FRAME_RATE, FRAME_RATE_RULE, SLOWEST_FRAME_RATE
@@ -250,6 +251,9 @@ def _check_labels(node: Node, found: Field, labels: tuple[str, ...], parts: int)
                 else f"{found.key} has an empty label"
             )
             node.problems.add(found.line, problem, "a label names one part", "give each part its own")
+        elif not can_be_shown(label):
+            what = f"{found.key} has '{echoed(printable(label))}'"
+            node.problems.add(found.line, what, NAME_RULE, "rename it")
 
 
 def _times(node: Node, layout: Layout, rows: Frames, frame_rate: float) -> Floats:

@@ -307,9 +307,7 @@ def test_names_of_columns_that_are_too_long_or_hidden_are_refused_on_their_line(
     name: str, text: str, message: str, wrong: str, shown: str
 ) -> None:
     reason = "it has at most 1000 characters, all printable; rename it"
-    assert (
-        refusal(name, text.replace("NAME", wrong)) == f"case.{name}:{message} is called '{shown}'; {reason}"
-    )
+    assert refusal(name, text.replace("NAME", wrong)) == f"case.{name}:{message} '{shown}'; {reason}"
 
 
 @table("name, inside, what")
