@@ -16,7 +16,7 @@ from .io.source import OTHER_SIZE, SizeBound, Source
 from .io.text import utf8_text
 from .io.yaml.tree import Mapping, Scalar, Sequence, as_number, read_tree
 from .model.mapping import UNITS, MappedJoint, MotionMap
-from .model.motion import FASTEST_FRAME_RATE
+from .model.motion import FASTEST_FRAME_RATE, RATE_RULE
 
 if TYPE_CHECKING:
     import os
@@ -157,8 +157,7 @@ def _text(value: Value) -> str:
 
 
 def _rate(value: Value) -> float:
-    reason = f"it is in rows/s, above 0 and at most {FASTEST_FRAME_RATE:g}"
-    return _number(value, lambda rate: 0 < rate <= FASTEST_FRAME_RATE, reason)
+    return _number(value, lambda rate: 0 < rate <= FASTEST_FRAME_RATE, f"in rows/s, {RATE_RULE}")
 
 
 def _sign(value: Value) -> float:

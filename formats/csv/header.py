@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from motiond.text import echoed, printable
 
+from ..model.motion import FASTEST_FRAME_RATE, RATE_RULE
 from .titles import is_unit, read_title
 
 if TYPE_CHECKING:
@@ -180,9 +181,8 @@ class _Reader:
 
     def _rate(self, line: int, number: bytes) -> None:
         rate = float(number) if NUMBER.fullmatch(number) else 0.0
-        if not 0 < rate < float("inf"):
-            shown = number.decode()
-            self.problems.add(line, f"the rate is {shown}", "it is a number of rows/s above 0", "correct it")
+        if not 0 < rate <= FASTEST_FRAME_RATE:
+            self.problems.add(line, f"the rate is {number.decode()} rows/s", RATE_RULE, "correct it")
         else:
             self.rate_hz = rate
 

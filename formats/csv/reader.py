@@ -15,7 +15,7 @@ from motiond.text import echoed, listed, printable
 
 from ..errors import MOST_PROBLEMS, Problems
 from ..io.text import utf8_text
-from ..model.motion import FASTEST_FRAME_RATE, SAME_SPACING, Motion, told_exactly
+from ..model.motion import SAME_SPACING, Motion, told_exactly
 from ..model.timing import DEFAULT_RATE_HZ, LATEST_S, unrounded
 from .columns import QUOTE, read_columns
 from .header import read_header
@@ -172,15 +172,11 @@ class _Reader:
         if not len(self.rows.values):
             return  # something is wrong with each, which has been noted
         self.time = self._time_column()
-        rate = self._stated_rate()
         if self.time is not None:
             self.times = self._seconds(self.time)
             self._check_times()
-        elif rate is None:
+        elif self._stated_rate() is None:
             self._add("has no column of times", "nor a rate", GIVE_A_RATE)
-        elif rate > FASTEST_FRAME_RATE:
-            reason = f"it is at most {FASTEST_FRAME_RATE:g}"
-            self._add(f"the rate is {told_exactly(rate)} rows/s", reason, "correct it")
 
     def _at_a_rate(self) -> tuple[Floats, float]:
         rate = float(self._stated_rate() or DEFAULT_RATE_HZ)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from motiond.text import nearest_file, printable
 
 from ..errors import FormatError, Problem
+from ..model.motion import check_rate
 from .regular_file import open_regular
 from .resource_folders import resource_folders
 
@@ -65,8 +66,7 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if not 0 < self.frame_period_s < float("inf"):
             raise ValueError(f"frame period is {self.frame_period_s:g} s; it is above 0; XMDI's is 0.032 s")
-        if self.rate_hz is not None and not 0 < self.rate_hz < float("inf"):
-            raise ValueError(f"rate is {self.rate_hz:g} rows/s; it is above 0; correct it")
+        check_rate(self.rate_hz)
         if self.map is not None:
             object.__setattr__(self, "rate_hz", self.map.rate_hz if self.rate_hz is None else self.rate_hz)
             object.__setattr__(self, "topic", self.map.topic if self.topic is None else self.topic)

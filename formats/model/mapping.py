@@ -16,7 +16,7 @@ import numpy as np
 from motiond.text import listed, nearest
 
 from .editing import is_of_joints, metadata_for
-from .motion import FASTEST_FRAME_RATE, MotionError
+from .motion import MotionError, check_rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -106,9 +106,7 @@ class MotionMap:
     must_fit: bool = True
 
     def __post_init__(self) -> None:
-        if self.rate_hz is not None and not 0 < self.rate_hz <= FASTEST_FRAME_RATE:
-            reason = f"it is above 0 and at most {FASTEST_FRAME_RATE:g}"
-            raise ValueError(f"rate is {self.rate_hz:g} rows/s; {reason}; correct it")
+        check_rate(self.rate_hz)
         for unit in (self.units, *(joint.unit for joint in self.joints.values())):
             if unit is not None and unit not in UNITS:
                 raise ValueError(f"unit is '{unit}'; it is one of {listed(UNITS)}; correct it")

@@ -35,6 +35,7 @@ SAME_SPACING = 1e-3
 
 # Beyond any actuator's rate, and any file's.
 SLOWEST_FRAME_RATE, FASTEST_FRAME_RATE = 0.001, 100_000.0
+RATE_RULE = f"it is above 0 and at most {FASTEST_FRAME_RATE:g}"
 FRAME_RATE_RULE = f"a frame rate lies between {SLOWEST_FRAME_RATE:g} and {FASTEST_FRAME_RATE:g} frames/s"
 
 # The types of series whose meaning is known; a series of another type is kept as it stands in its file.
@@ -194,10 +195,8 @@ class Motion:
             there would be too many rows.
         """
         if not 0 < rate_hz <= FASTEST_FRAME_RATE:
-            reason = f"it is above 0 and at most {FASTEST_FRAME_RATE:g}"
-            raise MotionError(
-                f"{self.name}: the rate is {told_exactly(rate_hz)} frames/s; {reason}; correct it"
-            )
+            rate = told_exactly(rate_hz)
+            raise MotionError(f"{self.name}: the rate is {rate} frames/s; {RATE_RULE}; correct it")
         series = (
             self.positions,
             *(value for value in self.components.values() if isinstance(value, np.ndarray)),
@@ -268,6 +267,12 @@ class Motion:
 
 def _read_only(values: Floats) -> Floats:
     return frozen(np.ascontiguousarray(values, dtype=np.float64).view())
+
+
+def check_rate(rate_hz: float | None) -> None:
+    """Raise `ValueError` for what no rows can have; None stands for none that is known."""
+    if rate_hz is not None and not 0 < rate_hz <= FASTEST_FRAME_RATE:
+        raise ValueError(f"rate is {told_exactly(rate_hz)} rows/s; {RATE_RULE}; correct it")
 
 
 def told_exactly(value: float) -> str:

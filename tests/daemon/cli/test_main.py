@@ -492,7 +492,7 @@ SEEN = (
         ),
         (
             "inspect --file-rate 0 a",
-            "invalid value for --file-rate: rate is 0 rows/s; it is above 0; correct it",
+            "invalid value for --file-rate: rate is 0 rows/s; it is above 0 and at most 100000; correct it",
         ),
         (
             "inspect --units grad a",
