@@ -158,6 +158,11 @@ def _joined(groups: list[_Group], problems: Problems) -> Joined:
             problems.warn(0, f"joint {quoted(name)} is left out", reason)
         else:
             columns[name] = column
+    times = (at - start) / NS
+    for row in np.flatnonzero(np.diff(times) <= 0)[:1]:
+        what = f"messages are {at[row + 1] - at[row]} ns apart, {times[row]:.9g} s after the first one"
+        reason = "so late, times are told apart by more"
+        problems.add(0, what, reason, "cut the first ones out: `mcap filter`")
     problems.raise_if_any()
     if not columns:
         raise problems.fail(0, "has no positions of joints in this topic", "all are NaN", "choose another")
@@ -172,7 +177,6 @@ def _joined(groups: list[_Group], problems: Problems) -> Joined:
             components[component] = np.stack([column for column in found if column is not None], axis=1)
         elif any(have):
             problems.warn(0, f"`{key}` is skipped", "not every message has it for every joint")
-    times = (at - start) / NS
     return Joined(tuple(columns), start, times, np.stack([*columns.values()], axis=1), components)
 
 

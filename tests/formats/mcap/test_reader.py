@@ -288,6 +288,13 @@ BAD = {
         [*states(ONE[:1]), state(ARM, [9, 9], stamp=START)],
         "messages 0 and 1 have one stamp; their positions differ; record what one node publishes",
     ),
+    "too near for their times in seconds": (
+        [state(ARM, [0, 0], stamp=START + after) for after in (0, NS * NS // 4, NS * NS // 4 + 1)],
+        (
+            "messages are 1 ns apart, 250000000 s after the first one; so late, times are told "
+            "apart by more; cut the first ones out: `mcap filter`"
+        ),
+    ),
     "contradiction": (
         [*states(), state(("elbow", "wrist"), [9, 9], stamp=START)],
         (
