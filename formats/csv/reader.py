@@ -45,7 +45,7 @@ NEARLY = 0.01
 LONG_STEP_S, MANY_ROWS = 2.0, 50
 # Of a number of rows.
 MOST_DIGITS = 12
-GIVE_A_RATE = "give `--file-rate 30`, a line `# rate: 30`, or a column `time`"
+GIVE_A_RATE = "give `--file-rate 30`, `rate: 30` in a motion map, a line `# rate: 30`, or a column `time`"
 COMPONENTS: dict[Role, str] = {
     "velocity": "JointVelocity",
     "effort": "JointEffort",

@@ -50,8 +50,16 @@ def find_resource(uri: str, source: Source, verb: str = "find") -> Source:
         return candidates[0]
     places = ", ".join(dict.fromkeys(candidate.name for candidate in allowed))
     near = next(filter(None, (nearest_file(candidate.path) for candidate in allowed)), "")
-    hint = near or f"check the name, or name its folder in `resource_paths` or {FOLDERS[0]}"
-    raise BadText(failed, f"there is no {places}", hint)
+    hint = f"check the name, or name {_folder_to_name(uri)} in `resource_paths` or {FOLDERS[0]}"
+    raise BadText(failed, f"there is no {places}", near or hint)
+
+
+def _folder_to_name(uri: str) -> str:
+    """Return which folder has to be looked through for a URI to be found, as messages have it."""
+    found = _SCHEME.fullmatch(uri)
+    if not found or found[1].lower() not in _BY_NAME:
+        return "its folder"
+    return f"the folder that holds {quoted(found[2].partition('/')[0])}"
 
 
 def _candidates(uri: str, source: Source, failed: str) -> Iterator[Source]:

@@ -81,14 +81,15 @@ def _topic(recording: Recording, wanted: str | None, problems: Problems) -> str:
         return str(wanted)
     shown = listed([f"{printable(topic)} ({count} messages)" for topic, count in counts.items()])
     if wanted is not None:
-        hint = nearest(wanted, counts) or "choose one with `--topic`"
+        hint = nearest(wanted, counts) or "choose one with `--topic`, or `topic:` in a motion map"
         reason = f"topics of joints are {shown}" if counts else _no_joints(recording)
         raise problems.fail(0, f"has no joints in topic {quoted(wanted)}", reason, hint)
     if not counts:
         hint = "record JointState or JointTrajectory: `ros2 bag record -s mcap /joint_states`"
         raise problems.fail(0, "has no messages of joints", _no_joints(recording), hint)
     if len(counts) > 1:
-        hint = f"choose one: `--topic {printable(next(iter(counts)))}`"
+        first = printable(next(iter(counts)))
+        hint = f"choose one: `--topic {first}`, or `topic: {first}` in a motion map"
         raise problems.fail(0, f"has {len(counts)} topics of joints", shown, hint)
     return next(iter(counts))
 

@@ -197,7 +197,11 @@ class _Reader:
         rate = stated or self.options.rate_hz
         if rate is None and not self.problems.found:
             reason = f"neither times ({TIMES[0]}) nor a rate ({', '.join((*RATES, *PERIODS))}) are in it"
-            self._add("states no rate", reason, "give it: `--file-rate HZ`, `ReadOptions(rate_hz=…)`")
+            self._add(
+                "states no rate",
+                reason,
+                "save `fps`, or give `--file-rate HZ`, or `rate: HZ` in a motion map",
+            )
         rate = rate or 1.0
         return np.arange(rows) / rate, rate
 

@@ -85,7 +85,7 @@ def test_what_was_looked_at_is_listed_where_nothing_is_found(monkeypatch: pytest
     assert refusal("model://wheel/a.stl") == (
         "cannot find 'model://wheel/a.stl'; there is no yard/wheel/a.stl, yard/../wheel/a.stl, "
         "configured/wheel/a.stl, sdf/wheel/a.stl, ros/share/wheel/a.stl, ws/wheel/a.stl; "
-        "check the name, or name its folder in `resource_paths` or GZ_SIM_RESOURCE_PATH"
+        "check the name, or name the folder that holds 'wheel' in `resource_paths` or GZ_SIM_RESOURCE_PATH"
     )
 
 

@@ -398,7 +398,7 @@ def test_a_table_that_leaves_rate_and_units_open_is_converted_with_what_is_given
     table, out = tmp_path / "walk.csv", tmp_path / "out.seq"
     table.write_text("hip,knee\n0,90\n1,90\n")
     code, _, err = run_here(capsys, "convert", table, out)
-    hint = "give `--file-rate 30`, a line `# rate: 30`, or a column `time`"
+    hint = "give `--file-rate 30`, `rate: 30` in a motion map, a line `# rate: 30`, or a column `time`"
     assert (code, err) == (2, f"{table}:1: has no column of times; nor a rate; {hint}\n")
     assert run_here(capsys, "convert", table, out, "--file-rate", "30", "--units", "deg")[0] == 0
     motion = load_motion(out)

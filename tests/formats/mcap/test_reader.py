@@ -238,7 +238,8 @@ def test_of_several_topics_one_is_chosen() -> None:
     both = [*states(), *LEFT[:2], OTHER]
     assert read(both, "/left").positions.tolist() == ONE[:2]
     shown = "/joint_states (3 messages), /left (2 messages)"
-    assert refusal(both) == f"has 2 topics of joints; {shown}; choose one: `--topic /joint_states`"
+    choice = "`--topic /joint_states`, or `topic: /joint_states` in a motion map"
+    assert refusal(both) == f"has 2 topics of joints; {shown}; choose one: {choice}"
     assert refusal(both, "/lift") == (
         f"has no joints in topic '/lift'; topics of joints are {shown}; did you mean '/left'?"
     )

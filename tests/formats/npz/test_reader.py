@@ -121,7 +121,7 @@ def test_an_array_alone_needs_a_rate_from_who_reads_it() -> None:
     assert (motion.joint_names, motion.times.tolist()) == ((), [0, 0.02, 0.04])
     assert refusal(stream.getvalue()) == (
         "wave.npz: states no rate; neither times (times) nor a rate (rate_hz, frame_rate, fps, rate, dt, "
-        "period_s) are in it; give it: `--file-rate HZ`, `ReadOptions(rate_hz=…)`"
+        "period_s) are in it; save `fps`, or give `--file-rate HZ`, or `rate: HZ` in a motion map"
     )
 
 
