@@ -168,7 +168,7 @@ class JointMap:
         count: int,
         configured: Sequence[str] | None = None,
         *,
-        hint: str = "map it by `motion_map`",
+        hint: str = "map or ignore it by `motion_map`",
     ) -> Indexes:
         """Return the joint of each column of a motion.
 

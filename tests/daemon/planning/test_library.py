@@ -98,7 +98,9 @@ def test_what_cannot_be_played_is_listed_with_the_reason(tmp_path: Path) -> None
         "far: joint 'elbow' reaches 2.05 rad at 0.010 s (frame 1); its upper limit is 2 rad; "
         "lower the motion or raise `joints.elbow.limits.upper`"
     )
-    assert reasons["toe"] == "toe: the robot has no joint 'toe'; it has elbow; map it by `motion_map`"
+    assert (
+        reasons["toe"] == "toe: the robot has no joint 'toe'; it has elbow; map or ignore it by `motion_map`"
+    )
     assert reasons["no"] == f"{missing}: cannot be read; no such file; check the path"
     assert reasons["torn"].startswith(f"{tmp_path}/torn.seq")
     assert motions.payload()["motions"][0] == {
@@ -268,7 +270,7 @@ def test_a_robots_map_applies_to_its_motions_but_to_those_of_its_own_joints(tmp_
     assert (goes_to(motions), goes_to(motions, "own")) == (-0.01, 0.01)
     assert (
         entry_of(motions, "strange").reason
-        == "strange: the robot has no joint 'J3'; it has elbow; map it by `motion_map`"
+        == "strange: the robot has no joint 'J3'; it has elbow; map or ignore it by `motion_map`"
     )
     assert [entry.name for entry in motions.check(write(tmp_path / "new.seq", 0.0, 0.01, label="J2"))] == [
         "new"
@@ -640,7 +642,7 @@ def test_a_motion_is_listed_by_no_more_than_a_part_of_what_it_holds(tmp_path: Pa
     assert listed["warnings"] == [*(f"warning {number}" for number in range(20)), "and 980 more warnings"]
     assert listed["reason"].splitlines() == [
         *(
-            f"wave: the robot has no joint 'toe{number}'; it has elbow; map it by `motion_map`"
+            f"wave: the robot has no joint 'toe{number}'; it has elbow; map or ignore it by `motion_map`"
             for number in range(20)
         ),
         "and 4980 more problems",

@@ -352,7 +352,10 @@ def test_what_cannot_be_played_at_all_is_refused(
 def test_joints_that_the_robot_lacks_are_refused() -> None:
     with pytest.raises(JointMapError) as caught:
         planned(motion([0, 0], names=("toe",)))
-    assert str(caught.value) == "wave: the robot has no joint 'toe'; it has elbow; map it by `motion_map`"
+    assert (
+        str(caught.value)
+        == "wave: the robot has no joint 'toe'; it has elbow; map or ignore it by `motion_map`"
+    )
 
 
 def test_the_fastest_speed_is_told_with_the_joint_that_sets_it() -> None:
