@@ -25,7 +25,6 @@ from ...planning import is_motion
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from motiond.formats import RobotModel
     from motiond.formats.io import Foreign
 
 NONE = "none"
@@ -40,7 +39,6 @@ FOREIGN_SUFFIX = re.compile(
 NAMES_HRDF = re.compile(rb"""^["']?hrdf["']?\s*:""", re.MULTILINE)
 MOST_LOOKED_INTO = 1000
 HEAD_BYTES = 1 << 16
-OUTSIDE = "it lies outside of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,16 +178,14 @@ def describe(questions: Questions, folder: Folder, file: str | None) -> Describe
         followers,
         reductions,
         frozenset(columns.units),
-        [] if is_config else _folders_of_meshes(path, robots[name], folder.path),
+        [] if is_config else _folders_of_meshes(path, name, folder.path),
         is_config,
     )
 
 
-def _folders_of_meshes(path: Path, robot: RobotModel, start: Path) -> list[str]:
+def _folders_of_meshes(path: Path, name: str, start: Path) -> list[str]:
     """Return the folder of meshes that lie outside of a description's own, as seen from `start`."""
-    if not any(OUTSIDE in warning for warning in robot.warnings):
-        return []
-    whole = next(one for one in load_robots(path) if one.name == robot.name)
+    whole = next(one for one in load_robots(path) if one.name == name)
     meshes = (shape.mesh.path for link in whole.links for shape in link.shapes if shape.mesh)
     folders = {mesh.resolve().parent for mesh in meshes}
     outer = [folder for folder in folders if not folder.is_relative_to(path.parent.resolve())]
