@@ -23,8 +23,10 @@ sys.path.insert(0, str(CHECKOUT))  # mkdocs loads this file by its path
 
 from scripts.docs_reference import PAGES  # noqa: E402 - found by the line above
 
+# There is a docs/formats, too, which has pages alone.
 OUTSIDE = re.compile(
-    r"\]\((?:\.\./)+(?P<path>(?:systemd|config|tests|examples|daemon|drivers|formats)/[^)#]+)\)"
+    r"\]\((?:\.\./)+(?P<path>(?!formats/\w+\.md\))"
+    r"(?:systemd|config|tests|examples|daemon|drivers|formats)/[^)#]+)\)"
 )
 
 TABLE_ROW, CODE = re.compile(r"^\|.*$", re.MULTILINE), re.compile(r"`[^`\n]+`")
