@@ -19,7 +19,7 @@
 """
 
 from .approach import ApproachError, farthest, plan_approach
-from .columns import FREE_RATE_HZ
+from .columns import FREE_RATE_HZ, FURTHEST
 from .library import Entry, MotionLibrary
 from .markers import Marker, marker_file, read_markers
 from .plan_preview import curves, preview
@@ -33,6 +33,7 @@ from .violations import PlanError, Violation
 
 __all__ = [
     "FREE_RATE_HZ",
+    "FURTHEST",
     "MOST_FILES",
     "ApproachError",
     "Entry",

@@ -144,7 +144,8 @@ def _describe_frame(frame: Frame, place: Floats) -> Description:
 def describe_motion(motion: Motion) -> Description:
     """Return a motion's timing, what became of its columns, and each joint's range and greatest speeds."""
     names = motion.joint_names or tuple(str(number) for number in range(motion.positions.shape[1]))
-    velocities, accelerations = motion.derivatives()
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers that no plan takes
+        velocities, accelerations = motion.derivatives()
     lower, upper = motion.positions.min(axis=0).tolist(), motion.positions.max(axis=0).tolist()
     map_ = motion.metadata.get("map", {"columns": [], "ignored": []})
     return {
@@ -184,5 +185,6 @@ def _peak(name: str, series: Floats, times: Floats) -> Description:
     """Return the greatest value of a joint's series, shape (frames,), without sign, and its first time."""
     amounts = np.abs(series)
     peak = amounts.max()
-    first = int((amounts >= peak - SAME * max(peak, 1.0)).argmax())
+    with np.errstate(invalid="ignore"):
+        first = int((amounts >= peak - SAME * max(peak, 1.0)).argmax())
     return {name: float(peak), f"{name}_at_s": float(times[first])}

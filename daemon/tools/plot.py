@@ -22,7 +22,7 @@ from motiond.formats.model import curve
 from motiond.text import listed, nearest, shortened
 
 from ..joints import with_rounding
-from ..planning import FREE_RATE_HZ, marker_file, read_markers
+from ..planning import FREE_RATE_HZ, FURTHEST, marker_file, read_markers
 from .plot_fonts import drawn_with, fonts_for
 
 if TYPE_CHECKING:
@@ -125,6 +125,10 @@ def plot_motion(motion: Motion, target: Path, drawing: Drawing | None = None) ->
         raise _refusal(target, f"its suffix '{target.suffix}' names no picture", "PNG and SVG are drawn")
     if not motion.positions.shape[1]:
         raise _refusal(target, "there is nothing to draw", f"{motion.name} has no joint positions")
+    furthest = float(np.abs(motion.positions).max())
+    if not furthest <= FURTHEST:
+        reason = f"beyond {FURTHEST:g} rad or m a number is a mistake"
+        raise _refusal(target, f"{motion.name} reaches {furthest:g}", reason, "correct the file")
     drawing = drawing or Drawing()
     curves = _curves(motion, drawing)
     _refuse_without_matplotlib()
@@ -163,8 +167,8 @@ def _refuse_without_matplotlib() -> None:
         raise PlottingUnavailable(f"motiond: {problem}; install it with: {hint}") from error
 
 
-def _refusal(target: Path, problem: str, reason: str) -> FormatError:
-    return FormatError([Problem(str(target), 0, problem, reason, "choose another")])
+def _refusal(target: Path, problem: str, reason: str, hint: str = "choose another") -> FormatError:
+    return FormatError([Problem(str(target), 0, problem, reason, hint)])
 
 
 def _curves(motion: Motion, drawing: Drawing) -> list[_Curve]:

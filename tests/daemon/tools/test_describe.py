@@ -176,6 +176,16 @@ def test_a_peak_is_where_the_motion_is_fastest(tmp_path: Path) -> None:
     assert (knee["acceleration"], knee["acceleration_at_s"]) == (pytest.approx(np.pi**2, rel=1e-3), 0.5)
 
 
+def test_numbers_that_are_a_mistake_are_shown_without_a_word_of_numpy(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "wave.csv").write_text("time,hip [rad]\n0,0\n0.1,1e308\n0.2,-1e308\n0.3,0\n")
+    code, out, err = run_here(capsys, "inspect", tmp_path / "wave.csv", "--json")
+    (told,) = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (told["joints"][0]["upper"], told["joints"][0]["velocity"]) == (1e308, None)
+
+
 @pytest.mark.parametrize(
     ("file", "message"),
     [

@@ -23,7 +23,17 @@ from motiond.daemon.planning.markers import Marker
 from motiond.daemon.planning.planner import plan
 from motiond.daemon.planning.violations import PlanError
 from motiond.daemon.tools.plot import BEYOND, CURVE, MARKED, Drawing, _curves, _figure, _thinned, plot_motion
-from motiond.formats import Coordinate, Joint, Link, Motion, MotionError, RobotModel, load_motion, load_robot
+from motiond.formats import (
+    Coordinate,
+    FormatError,
+    Joint,
+    Link,
+    Motion,
+    MotionError,
+    RobotModel,
+    load_motion,
+    load_robot,
+)
 from motiond.formats.model import curve
 from tests.daemon.programs import run_here
 
@@ -300,6 +310,17 @@ def test_what_cannot_be_drawn_is_refused(
     monkeypatch.chdir(tmp_path)
     assert run_here(capsys, "plot", *arguments) == (2, "", message + "\n")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("furthest", [2e6, 1e308])
+def test_numbers_that_no_joint_reaches_are_not_drawn(tmp_path: Path, furthest: float) -> None:
+    motion = Motion("wave", ("elbow",), 10.0, np.array([0.0, 0.1]), np.array([[0.0], [-furthest]]))
+    with pytest.raises(FormatError) as caught:
+        plot_motion(motion, tmp_path / "wave.png")
+    assert str(caught.value) == (
+        f"{tmp_path}/wave.png: wave reaches {furthest:g}; beyond 1e+06 rad or m a number is a mistake; "
+        "correct the file"
+    )
 
 
 def test_without_matplotlib_the_extra_is_named(
