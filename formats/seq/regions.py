@@ -36,7 +36,7 @@ _NOT_IN_COMMENTS = re.compile(rb"\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf
 _ENDS_OF_ROWS = {False: re.compile(rb"\][ \t\r\n]*,"), True: re.compile(rb"\][ \t\r\n]*\][ \t\r\n]*,")}
 # Signs that no row has, for what a dash begins: a row, a pose, any other item.
 _ROW, _POSE, _ITEM = b"{", b"(", b"|"
-_NOTHING_BEHIND = tuple(re.compile(rb"\%c[ ]*\n" % sign) for sign in b"{(|")
+_NOTHING_BEHIND = {sign: re.compile(rb"\%c[ ]*\n" % sign) for sign in b"{(|"}
 _LINE_END_OF_OLD = b"\0"  # YAML ends a line at a carriage return by itself, too; no row holds a NUL
 _TO_COMMAS = bytes.maketrans(_ROW + _POSE + _ITEM, b",,,")
 
@@ -96,7 +96,7 @@ class Region:
         """Yield the rows, in arrays of shape (rows, numbers). Raises `NotRows` if there is anything else."""
         for chunk in self._chunks(nested=layout.pose_width > 0):
             plain = _plain(chunk)
-            if self.indent is not None and _TAB_BEFORE_COMMENT.search(chunk):
+            if self.indent is not None and b"\t" in chunk and _TAB_BEFORE_COMMENT.search(chunk):
                 raise NotRows
             try:
                 array = self._array(plain, layout, parser)
@@ -267,7 +267,7 @@ def _in_dashes(plain: bytes, indent: bytes, layout: Layout) -> tuple[bytes, int]
 
 def _has_empty_dash(marked: bytes) -> bool:
     """Whether a dash stands alone on its line, so that YAML looks at the indentation of the next one."""
-    return any(pattern.search(marked) for pattern in _NOTHING_BEHIND)
+    return any(sign in marked and pattern.search(marked) for sign, pattern in _NOTHING_BEHIND.items())
 
 
 def _marks(plain: bytes, indent: bytes, layout: Layout, *, mixed: bool) -> tuple[bytes, bytes, bytes]:
