@@ -266,9 +266,8 @@ class _Reader:
         if far:
             names = [columns[at][1].text or f"column {columns[at][0] + 1}" for at in far]
             what = f"{listed(names, QUOTE)} reach {greatest[far].max():.4g}"
-            self._warn(
-                what, "no unit is stated, and rad or m is read", "if they are degrees, give `--units deg`"
-            )
+            hint = "if they are degrees or mm, give `--units deg` or `mm`, or `units:` in a motion map"
+            self._warn(what, "no unit is stated, and rad or m is read", hint)
 
     def _components(self, joints: list[str]) -> dict[str, Floats]:
         """Return velocities and the like, where there is a column for each joint."""

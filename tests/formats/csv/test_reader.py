@@ -204,7 +204,7 @@ def test_values_that_look_like_degrees_are_told_with_the_way_out() -> None:
     assert motion.positions[1].tolist() == [-120, 2, 0.5]
     assert motion.warnings[-1] == (
         "walk.csv:1: 'hip' reach 120; no unit is stated, and rad or m is read; "
-        "if they are degrees, give `--units deg`"
+        "if they are degrees or mm, give `--units deg` or `mm`, or `units:` in a motion map"
     )
 
 
