@@ -94,6 +94,7 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
     motion = _changed(without(motion, dropped), wanted)
     if motion.name == printable(source.stem):
         motion = replace(motion, name=printable(target.stem))
+    dropped += motion.metadata.get("dropped", ())
     others = [name for name in wanted.drop if name not in dropped]
     try:
         _write(motion, target, wanted, others)
@@ -151,7 +152,12 @@ def _read_options(source: Path, wanted: Conversion) -> ReadOptions:
     period_s = DEFAULTS.frame_period_s if wanted.frame_period_s is None else wanted.frame_period_s
     interpolation = wanted.interpolation or DEFAULTS.interpolation
     try:
-        return replace(wanted.reading, frame_period_s=period_s, interpolation=interpolation)
+        return replace(
+            wanted.reading,
+            frame_period_s=period_s,
+            interpolation=interpolation,
+            drop=frozenset(wanted.drop),
+        )
     except ValueError as error:
         raise ConversionError(f"{source}: {error}") from error
 

@@ -53,6 +53,8 @@ class ReadOptions:
         Of rows for which the file states neither times nor a rate, in rows/s; that of `map` unless given.
     topic : str, optional
         Which topic of a recording that holds several; that of `map` unless given.
+    drop : frozenset of str
+        What of the file may be lost on reading, by the names that a refusal has.
     map : MotionMap, optional
         How columns become joints. Readers need not know it: the registry applies it to what they return.
     """
@@ -61,6 +63,7 @@ class ReadOptions:
     interpolation: Interpolation = "linear"
     rate_hz: float | None = None
     topic: str | None = None
+    drop: frozenset[str] = frozenset()
     map: MotionMap | None = None
 
     def __post_init__(self) -> None:

@@ -21,6 +21,8 @@ FURTHEST = 1e6  # in rad, m or s
 # Two key poses nearer than this are at one time to Choreonoid.
 SAME_TIME_S = 1e-6
 WAY_ON = "generate the body motion in Choreonoid, and save that as .seq"
+BALANCE = "balance"  # what may be dropped
+OR_DROP = f"{WAY_ON}; or convert the joints alone with --drop {BALANCE}"
 
 REF_KEYS = {"time", "maxTransitionTime", "refer"}
 POSE_KEYS = {"type", "name", "joints", "q", "spJoints", "ikLinks", "zmp", "isZmpStationaryPoint"}
@@ -31,6 +33,8 @@ class Poses:
     """What the poses of a file say, read one by one."""
 
     problems: Problems
+    # whether what needs a body is left out rather than refused
+    drops_balance: bool = False
     keys: dict[int, list[Key]] = field(default_factory=dict)  # by the joint's number
     # The first line of each, by the link's name.
     links: dict[str, int] = field(default_factory=dict)  # that have a position of their own
@@ -89,22 +93,26 @@ class Poses:
         if self.touching:
             name, line = next(iter(self.touching.items()))
             what = f"link '{echoed(name)}' stands on the ground"
-            self.problems.add(line, what, "Choreonoid balances a body that stands by a filter", WAY_ON)
-        elif self.zmp_line:
+            return self._refused(line, what, "Choreonoid balances a body that stands by a filter")
+        if self.zmp_line:
             reason = "Choreonoid's balance filter makes a motion of it"
-            self.problems.add(self.zmp_line, "a pose has a zero moment point", reason, WAY_ON)
-        elif len(self.links) > 1:
-            what, reason = (
-                f"links {listed(self.links)} have positions",
-                "inverse kinematics moves what is between",
-            )
-            self.problems.add(min(self.links.values()), what, reason, WAY_ON)
+            return self._refused(self.zmp_line, "a pose has a zero moment point", reason)
+        if len(self.links) > 1:
+            what = f"links {listed(self.links)} have positions"
+            reason = "inverse kinematics moves what is between"
+            return self._refused(min(self.links.values()), what, reason)
+        for name, line in self.links.items():
+            what = f"link '{echoed(name)}' has positions"
+            self.problems.warn(line, what, "a motion of joints has none", "they are left out")
+        return False
+
+    def _refused(self, line: int, what: str, reason: str) -> bool:
+        """Note what joints alone are no motion of; only as an oddity where that is to be left out."""
+        if self.drops_balance:
+            self.problems.warn(line, what, reason, "it is left out; on these joints a body that stands falls")
         else:
-            for name, line in self.links.items():
-                what = f"link '{echoed(name)}' has positions"
-                self.problems.warn(line, what, "a motion of joints has none", "they are left out")
-            return False
-        return True
+            self.problems.add(line, what, reason, OR_DROP)
+        return not self.drops_balance
 
     def _read_pose(self, pose: Mapping, time_s: float, transition_s: float) -> None:
         warn_of_unknown(pose, POSE_KEYS, "a pose", self.problems)

@@ -22,7 +22,7 @@ from ..model.interpolation import TooManyRows, rows_between
 from ..model.motion import Motion
 from ..model.timing import DEFAULT_RATE_HZ
 from .curve import sampled
-from .poses import Poses
+from .poses import BALANCE, Poses
 
 if TYPE_CHECKING:
     from ..io.source import Source
@@ -52,12 +52,14 @@ def load(data: bytes, source: Source) -> list[Motion]:
     Raises `FormatError` with every problem found in it.
     """
     # The tree of the file is gone before the rows are made.
-    poses, line = _read_poses(data, Problems(source.name))
+    drops = BALANCE in source.options.drop
+    poses, line = _read_poses(data, Poses(Problems(source.name), drops_balance=drops))
     return [_motion(poses, source, line)]
 
 
-def _read_poses(data: bytes, problems: Problems) -> tuple[Poses, int]:
+def _read_poses(data: bytes, poses: Poses) -> tuple[Poses, int]:
     """Return the poses, and the line of their list. Raises `FormatError` with every problem found."""
+    problems = poses.problems
     root, _ = read_tree(utf8_text(data, problems, KIND), problems, KIND)
     if root is None:
         raise problems.fail(0, "is empty", f"{KIND} holds a mapping", "copy the file again")
@@ -69,7 +71,6 @@ def _read_poses(data: bytes, problems: Problems) -> tuple[Poses, int]:
     if refs is None or not isinstance(refs.value, Sequence):
         line = refs.line if refs else root.line
         raise problems.fail(line, "refs is no sequence", "it lists the poses", "add them")
-    poses = Poses(problems)
     for ref in refs.value.items:
         poses.read(ref, refs.line)
         if len(problems.found) > MOST_PROBLEMS:
@@ -99,6 +100,6 @@ def _motion(poses: Poses, source: Source, line: int) -> Motion:
         frame_rate=rate,
         times=times,
         positions=positions,
-        metadata={"format": NAME},
+        metadata={"format": NAME} | ({"dropped": (BALANCE,)} if poses.drops_balance else {}),
         warnings=tuple(poses.problems.warnings),
     )

@@ -403,3 +403,22 @@ def test_a_table_that_leaves_rate_and_units_open_is_converted_with_what_is_given
     assert run_here(capsys, "convert", table, out, "--file-rate", "30", "--units", "deg")[0] == 0
     motion = load_motion(out)
     assert (motion.frame_rate, motion.positions[0].tolist()) == (30, [0, pytest.approx(np.pi / 2)])
+
+
+def test_joints_of_a_pose_sequence_are_converted_where_its_balance_is_dropped(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    poses = "{type: Pose, joints: [0], q: [0]}", "{type: Pose, joints: [0], q: [1], zmp: [0, 0, 0]}"
+    refs = "".join(f"- {{time: {time_s}, refer: {pose}}}\n" for time_s, pose in enumerate(poses))
+    Path("walk.pseq").write_text(f"type: PoseSeq\nrefs:\n{refs}")
+    code, _, err = run_here(capsys, "convert", "walk.pseq", "walk.seq")
+    assert (code, "or convert the joints alone with --drop balance" in err) == (2, True)
+    code, _, err = run_here(capsys, "convert", "walk.pseq", "walk.seq", "--drop", "balance")
+    assert code == 0
+    assert err == (
+        "warning: walk.pseq:4: a pose has a zero moment point; "
+        "Choreonoid's balance filter makes a motion of it; "
+        "it is left out; on these joints a body that stands falls\n"
+    )
+    assert load_motion("walk.seq").positions[-1].tolist() == [1]

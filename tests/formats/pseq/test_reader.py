@@ -21,6 +21,7 @@ from tests.tables import table
 
 REACH = Path(__file__).parents[2] / "files" / "good" / "reach.pseq"
 EIGHT = ReadOptions(rate_hz=8.0)
+STANDS = "time: 0, { joints: [0], q: [0] }"
 
 
 def read(text: str, options: ReadOptions = EIGHT) -> Motion:
@@ -164,7 +165,13 @@ def test_what_is_no_matter_of_joints_and_moves_none_is_left_out_with_a_warning()
 @table("pose, message")
 def test_what_needs_balance_or_inverse_kinematics_is_refused(pose: str, message: str) -> None:
     hint = "generate the body motion in Choreonoid, and save that as .seq"
-    assert refusal(sequence("time: 0, { joints: [0], q: [0] }", pose)) == f"m.pseq:6: {message}; {hint}"
+    ways = f"{hint}; or convert the joints alone with --drop balance"
+    standing = sequence(STANDS, pose)
+    assert refusal(standing) == f"m.pseq:6: {message}; {ways}"
+    joints = read(standing, ReadOptions(drop=frozenset({"balance"})))
+    assert joints.positions.shape[1] == 1
+    fall = "on these joints a body that stands falls"
+    assert joints.warnings == (f"m.pseq:6: {message}; it is left out; {fall}",)
 
 
 @table("text, message")
