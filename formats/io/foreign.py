@@ -43,10 +43,6 @@ HEBI_CONFIG = Foreign(
     "it names modules, and a description by `hrdf`",
     "name it in a configuration: `driver: {type: hebi, config: arm.cfg.yaml}`",
 )
-_WRITE_SEQ = (
-    "write it as .seq, in rad and m: `dump_motion(Motion(name, joints, frame_rate, times, positions), path)`"
-)
-
 _PARQUET_TO_NPZ = (
     "save it as .npz: `t = pandas.read_parquet('in.parquet')`, then `numpy.savez('out.npz', "
     "positions=numpy.stack(t['action']), t=t['timestamp'].astype(float), names=[…])`"
