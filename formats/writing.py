@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from motiond.text import nearest
 
 from .errors import FormatError, Problem
-from .io.digits import ALL_DIGITS
+from .io.writers.digits import ALL_DIGITS
 from .registry import MotionWriter, RobotWriter, motion_writers, robot_writers
 
 if TYPE_CHECKING:

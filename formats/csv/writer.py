@@ -14,9 +14,9 @@ import orjson
 from motiond.text import quoted
 
 from ..errors import FormatError, Problem, Problems
-from ..io.digits import ALL_DIGITS, CHUNK_NUMBERS, check_digits, rounded_within
-from ..io.motion_writing import joint_names, unwritable, written_series
-from ..io.output import replacing
+from ..io.writers.digits import ALL_DIGITS, CHUNK_NUMBERS, check_digits, rounded_within
+from ..io.writers.motion_writing import joint_names, unwritable, written_series
+from ..io.writers.output import replacing
 from ..model.mapping import si_unit
 from .header import read_header
 from .reader import COMPONENTS

@@ -10,19 +10,15 @@
 - `xml`: XML, read safely and with the line of everything
 - `text`: UTF-8
 - `yaml`: YAML, read with the line of everything, and what libyaml's errors mean to who wrote the file
-- `digits`: rounding to significant digits
-- `losses`: refusal of what a format cannot hold
-- `motion_writing`: what writers of motions share
-- `robot_writing`: what writers of robots share
-- `output`: files that are replaced whole or not at all
+- `writers`: what writers share: digits, refusals of what a format cannot hold, files replaced as a whole
 """
 
 from .foreign import HEBI_CONFIG, Foreign, foreign_format
-from .losses import Loss, NothingToDropError
 from .mesh_file import open_mesh, refuse_damaged
-from .output import remove, replacing
 from .regular_file import open_regular
 from .source import ReadOptions, SizeBound, Source
+from .writers.losses import Loss, NothingToDropError
+from .writers.output import remove, replacing
 from .yaml.errors import explained, nests_too_deeply, unreadable
 
 __all__ = [

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FormatError
-from ..io.digits import ALL_DIGITS, check_digits, rounded_columns
-from ..io.motion_writing import joint_names, ros_stamps, unwritable, written_series
-from ..io.output import replacing
+from ..io.writers.digits import ALL_DIGITS, check_digits, rounded_columns
+from ..io.writers.motion_writing import joint_names, ros_stamps, unwritable, written_series
+from ..io.writers.output import replacing
 from ..model.timing import NS
 from .joining import COMPONENTS
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FormatError, Problem
-from ..io.digits import ALL_DIGITS, check_digits, rounded_columns
-from ..io.losses import refuse_losses
-from ..io.motion_writing import ASIDE, unwritable
-from ..io.output import replacing
+from ..io.writers.digits import ALL_DIGITS, check_digits, rounded_columns
+from ..io.writers.losses import refuse_losses
+from ..io.writers.motion_writing import ASIDE, unwritable
+from ..io.writers.output import replacing
 from ..model.mapping import si_unit
 from ..model.motion import MotionError
 from .reader import COMPONENT, NAMES, POSITIONS, RATES, TIMES, TYPE, UNITS

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import orjson
 
 from ..errors import FormatError, Problem
-from ..io.digits import ALL_DIGITS, check_digits, rounded_columns
-from ..io.motion_writing import joint_names, ros_stamps, unwritable, written_series
-from ..io.output import replacing
+from ..io.writers.digits import ALL_DIGITS, check_digits, rounded_columns
+from ..io.writers.motion_writing import joint_names, ros_stamps, unwritable, written_series
+from ..io.writers.output import replacing
 from ..io.yaml.tree import MOST_VALUES
 from ..model.timing import NS
 from .trajectory import COMPONENTS, TIME

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from ..io.robot_writing import (
+from ..io.writers.robot_writing import (
     Target,
     add,
     angles_of,

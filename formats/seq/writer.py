@@ -15,10 +15,10 @@ import orjson
 import yaml
 
 from ..errors import FormatError, Problem
-from ..io.digits import ALL_DIGITS, CHUNK_NUMBERS, check_digits, rounded_within
-from ..io.losses import refuse_losses
-from ..io.motion_writing import first_not_finite
-from ..io.output import replacing
+from ..io.writers.digits import ALL_DIGITS, CHUNK_NUMBERS, check_digits, rounded_within
+from ..io.writers.losses import refuse_losses
+from ..io.writers.motion_writing import first_not_finite
+from ..io.writers.output import replacing
 from ..model.interpolation import SAME_TIME_S
 from ..model.motion import FASTEST_FRAME_RATE, FRAME_RATE_RULE, SLOWEST_FRAME_RATE, told_exactly
 from .component import CONTENTS, JOINTS

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from lxml import etree
 
-from ..io.robot_writing import (
+from ..io.writers.robot_writing import (
     NO_LIMIT,
     Target,
     add,

@@ -12,9 +12,9 @@ import numpy as np
 import orjson
 
 from ..errors import FormatError, Problem
-from ..io.digits import ALL_DIGITS, CHUNK_NUMBERS, check_digits, rounded_within
-from ..io.motion_writing import joint_names, unwritable, written_series
-from ..io.output import replacing
+from ..io.writers.digits import ALL_DIGITS, CHUNK_NUMBERS, check_digits, rounded_within
+from ..io.writers.motion_writing import joint_names, unwritable, written_series
+from ..io.writers.output import replacing
 from ..model.interpolation import SAME_TIME_S
 from .reader import HEADER, LATEST_MS, VERSION
 

@@ -15,10 +15,10 @@ import orjson
 from lxml import etree
 
 from ..errors import FormatError, Problem
-from ..io.digits import ALL_DIGITS, check_digits, rounded_within
-from ..io.motion_writing import joint_names, unwritable, written_series
-from ..io.output import replacing
 from ..io.source import ReadOptions
+from ..io.writers.digits import ALL_DIGITS, check_digits, rounded_within
+from ..io.writers.motion_writing import joint_names, unwritable, written_series
+from ..io.writers.output import replacing
 from ..model.editing import is_even
 from ..model.interpolation import interpolate
 from .reader import FRAME_DECIMALS, MOST_ROWS_PER_FRAME, ROWS_PER_FRAME, frames_of_rows, on_rows

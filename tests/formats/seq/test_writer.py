@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motiond.formats import FormatError, Motion, dump_motion, load_motion
-from motiond.formats.io.digits import CHUNK_NUMBERS, rounded
+from motiond.formats.io.writers.digits import CHUNK_NUMBERS, rounded
 from motiond.formats.registry import motion_writers
 from tests.tables import table
 

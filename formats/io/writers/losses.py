@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from motiond.text import listed, nearest
 
-from ..errors import FormatError, Problem
+from ...errors import FormatError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import FormatError, Problem
-from ..model.timing import NS
+from ...errors import FormatError, Problem
+from ...model.timing import NS
 from .losses import refuse_losses
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from ..arrays import Floats, Integers
-    from ..model.motion import Motion
+    from ...arrays import Floats, Integers
+    from ...model.motion import Motion
 
 POSITIONS = "JointDisplacement"
 # What a motion's file may say besides series.

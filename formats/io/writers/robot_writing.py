@@ -12,9 +12,9 @@ from lxml import etree
 
 from motiond.text import listed
 
-from ..errors import FormatError, Problem
-from ..model.splitting import moving_links, split, without_joints, without_world_link
-from ..model.structure import Coordinate, inertia_fault
+from ...errors import FormatError, Problem
+from ...model.splitting import moving_links, split, without_joints, without_world_link
+from ...model.structure import Coordinate, inertia_fault
 from .losses import loss, refuse
 from .output import replacing
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
-    from ..arrays import Floats
-    from ..model.robot import RobotModel
-    from ..model.shapes import Mesh, Shape
-    from ..model.splitting import Split
-    from ..model.structure import Frame, Joint, JointType
+    from ...arrays import Floats
+    from ...model.robot import RobotModel
+    from ...model.shapes import Mesh, Shape
+    from ...model.splitting import Split
+    from ...model.structure import Frame, Joint, JointType
+    from ..xml.tree import Xml
     from .losses import Loss
-    from .xml.tree import Xml
 
 # Joints of more than one degree of freedom, or of a special kind, that are written as a row of simple ones.
 _ROWS: frozenset[JointType] = frozenset(

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from ..errors import FormatError, Problem
+from ...errors import FormatError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..arrays import Floats
+    from ...arrays import Floats
 
 # How many numbers are turned into text at a time; so many stay in the processor's cache.
 CHUNK_NUMBERS = 1 << 14
