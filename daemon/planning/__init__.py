@@ -1,9 +1,6 @@
 """Turns motion files into checked setpoints, before anything moves.
 
 - `library`: every configured motion, read and planned, playable or not
-- `reader`: the files in the configured places; motions of files, large ones from a process of their own
-- `robot_map`: the motion map by which a robot's motions are read
-- `stamps`: whether a file has changed
 - `planner`: a motion as a row of setpoints for each tick
 - `columns`: a motion's rows in the robot's columns, and at the rate of the ticks
 - `units`: whether its numbers are likely in others
@@ -11,7 +8,6 @@
 - `violations`: setpoints beyond a limit
 - `fitting`: slowed until nothing is beyond a limit, or by how much to slow it
 - `speed_limits`: the fastest speed, and the steepest ramp of the clock
-- `markers`: named places, from a file beside the motion's
 - `plan_preview`: a plan to look at
 - `playback`: the range, the passes and the seam of one play
 - `approach`: the way from where the joints are to a row
@@ -20,14 +16,23 @@
 
 from .approach import ApproachError, farthest, plan_approach
 from .columns import FREE_RATE_HZ, FURTHEST
-from .library import Entry, MotionLibrary
-from .markers import Marker, marker_file, read_markers
+from .library import (
+    MOST_FILES,
+    Entry,
+    Marker,
+    MotionLibrary,
+    MotionReader,
+    Stamp,
+    is_beside_motions,
+    is_motion,
+    marker_file,
+    read_markers,
+    stamp_of,
+)
 from .plan_preview import curves, preview
 from .planner import Plan, plan_pose
 from .playback import Playback, PlaybackError, plan_playback, whole
-from .reader import MOST_FILES, MotionReader, is_beside_motions, is_motion
 from .speed_limits import clock_acceleration
-from .stamps import Stamp, stamp_of
 from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
 from .violations import PlanError, Violation
 

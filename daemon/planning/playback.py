@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..api import PlaceRequest, SeamPolicy
     from ..joints import JointMap
-    from .markers import Marker
+    from .library.markers import Marker
     from .planner import Plan
 
 

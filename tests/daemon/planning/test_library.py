@@ -10,9 +10,8 @@ import numpy as np
 import orjson
 import pytest
 
-from motiond.daemon.planning import library, reader
-from motiond.daemon.planning.library import Entry, MotionLibrary
-from motiond.daemon.planning.reader import DEFAULTS, MotionReader
+from motiond.daemon.planning.library import Entry, MotionLibrary, library, reader
+from motiond.daemon.planning.library.reader import DEFAULTS, MotionReader
 from motiond.drivers.limits import ActuatorLimits
 from motiond.formats import ReadOptions, dump_motion, load_motion, load_motions
 from motiond.formats.io import open_regular, source

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from motiond.daemon.planning.markers import Marker, read_markers
+from motiond.daemon.planning.library.markers import Marker, read_markers
 from motiond.formats import FormatError, Motion
 from tests.tables import table
 

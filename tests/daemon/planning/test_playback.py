@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.api import PlaceRequest
-from motiond.daemon.planning.markers import Marker
+from motiond.daemon.planning.library.markers import Marker
 from motiond.daemon.planning.planner import plan
 from motiond.daemon.planning.playback import Playback, PlaybackError, plan_playback, whole
 from motiond.formats import Motion

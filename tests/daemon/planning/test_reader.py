@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from motiond.daemon.planning.reader import SMALL_BYTES, MotionReader
+from motiond.daemon.planning.library.reader import SMALL_BYTES, MotionReader
 from motiond.formats import FormatError
 from tests.daemon.rig import write_seq
 

@@ -19,7 +19,7 @@ from matplotlib.font_manager import FontEntry, fontManager  # where it has no li
 
 from motiond.daemon.config.robot import DriverSettings, ModelSettings, RobotSettings
 from motiond.daemon.joints.joint_map import build_joint_map
-from motiond.daemon.planning.markers import Marker
+from motiond.daemon.planning.library.markers import Marker
 from motiond.daemon.planning.planner import plan
 from motiond.daemon.planning.violations import PlanError
 from motiond.daemon.tools.plot import BEYOND, CURVE, MARKED, Drawing, _curves, _figure, _thinned, plot_motion

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from motiond.daemon.planning.reader import MOST_FILES
+from motiond.daemon.planning.library.reader import MOST_FILES
 from motiond.formats.registry import MOTIONS
 from tests.daemon.rig import sweep, write_seq
 from tests.system.page.browser import JOINTS, browsing, on_the_page, part

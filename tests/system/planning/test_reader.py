@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.planning.reader import MotionReader
+from motiond.daemon.planning.library.reader import MotionReader
 from motiond.formats import FormatError, load_motions
 from tests.daemon.planning.test_reader import write
 from tests.waiting import PATIENCE_S

@@ -19,13 +19,13 @@ import orjson
 from motiond.formats import MOST_PROBLEMS, FormatError, ReadOptions
 from motiond.text import listed, nearest, printable, quoted_briefly, shortened
 
-from ..joints import ROUNDING, JointMapError
+from ...joints import ROUNDING, JointMapError
+from ..planner import Plan, plan
+from ..violations import PlanError
 from .markers import SUFFIX, marker_file, read_markers
-from .planner import Plan, plan
 from .reader import MotionReader, list_places
 from .robot_map import RobotMap
 from .stamps import AGAIN, is_passing, stamp_of
-from .violations import PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
     from motiond.formats import Motion
 
-    from ..config.robot import RobotSettings
-    from ..joints import JointMap
+    from ...config.robot import RobotSettings
+    from ...joints import JointMap
+    from ..violations import Violation
     from .markers import Marker
     from .reader import Listing
     from .robot_map import Reading
     from .stamps import Stamp
-    from .violations import Violation
 
 log = logging.getLogger(__name__)
 

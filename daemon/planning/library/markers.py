@@ -16,8 +16,8 @@ from motiond.formats.io import SizeBound
 from motiond.formats.model import SAME_TIME_S
 from motiond.text import printable
 
-from ..config.section import Section, SettingError
-from ..config.yaml_file import load_yaml
+from ...config.section import Section, SettingError
+from ...config.yaml_file import load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path

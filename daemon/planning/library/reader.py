@@ -22,7 +22,7 @@ from motiond.formats.worker import MOTIONS as HOLDS_MOTIONS
 from motiond.formats.worker import READ, put, taken
 from motiond.text import printable
 
-from ..ipc.stream_forks import start_beside
+from ...ipc.stream_forks import start_beside
 from .markers import SUFFIX, marker_file
 
 if TYPE_CHECKING:
