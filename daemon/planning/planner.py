@@ -117,9 +117,9 @@ def plan(motion: Motion, joint_map: JointMap, settings: RobotSettings, max_rate_
     unit_warnings = tuple(unit_doubts(motion, rows, joint_map))
     cuts: tuple[str, ...] = ()
     if settings.on_violation == "clip":
-        told = len(rows.warnings)
+        before = len(rows.warnings)
         rows = clipped(rows, joint_map)
-        cuts = rows.warnings[told:]
+        cuts = rows.warnings[before:]
     try:
         ticks, speed, warnings = fitted(rows, joint_map, settings, max_rate_hz, is_cut=bool(cuts))
     except PlanError as error:

@@ -68,7 +68,7 @@ class Header:
 
 
 def read_header(text: bytes, problems: Problems) -> Header:
-    """Read down to the first row. Raises `FormatError` if there is none, or it cannot be told."""
+    """Read down to the first row. Raises `FormatError` if there is none, or it cannot be found."""
     reader = _Reader(problems)
     reader.opensim(text)
     for line, start, content in _lines(text, reader.start, reader.line):
@@ -192,8 +192,8 @@ class _Reader:
 
     def _header(self, line: int, start: int, cells: list[bytes]) -> Header:
         if comma := next(filter(_DECIMAL_COMMA.fullmatch, cells), b""):
-            told = decimal_points(self.separator)
-            raise self.problems.fail(line, f"holds '{echoed(_text(comma))}'", *told)
+            advice = decimal_points(self.separator)
+            raise self.problems.fail(line, f"holds '{echoed(_text(comma))}'", *advice)
         if not self.titles:
             self._titles_of_comment(len(cells))
         columns, titles = len(cells), self.titles

@@ -1,7 +1,7 @@
 """Rows of numbers, which are nearly all of a table, joined to JSON and read by simdjson.
 
 Lines that are not plain numbers between separators take a slower way, on which they are made so, or what is
-wrong with them is told.
+wrong with them is reported.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class _Reader:
         columns = self.header.columns
         halves = len(cells) in {2 * columns, 2 * columns - 1} and self.header.separator == b","
         if halves and all(cell.lstrip(b"+-").isdigit() for cell in cells):
-            reason = f"{columns} numbers with decimal commas are not told from cells"
+            reason = f"{columns} numbers with decimal commas look like cells"
             hint = "save it with decimal points, or with `;` between the cells"
             self.problems.add(line, f"a row has {len(cells)} cells", reason, hint)
             return

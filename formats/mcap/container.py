@@ -125,7 +125,7 @@ class Recording:
         most = max(FEW_BYTES, MOST_TIMES * self.size)
         if size > MOST_CHUNK_BYTES or self.unpacked > most:
             reason = f"one may have {MOST_CHUNK_BYTES}, and all of this file {most}"
-            raise BadText(f"has a chunk of {size} bytes", reason, "write it anew: `mcap compress`")
+            raise BadText(f"has a chunk of {size} bytes", reason, "compress it: `mcap compress`")
         data = _decompressed(packed, compression, size)
         if len(data) != size or (checksum and zlib.crc32(data) != checksum):
             raise BadText("has a damaged chunk", "its checksum or size is another", _COPY)
@@ -166,7 +166,7 @@ def _decompressed(packed: memoryview, compression: str, size: int) -> bytes | me
         except RuntimeError as error:
             raise BadText("has a chunk that cannot be unpacked", str(error), _COPY) from error
         return data
-    reason, hint = "chunks are packed by zstd, lz4 or not at all", "write it anew: `mcap compress`"
+    reason, hint = "chunks are packed by zstd, lz4 or not at all", "compress it: `mcap compress`"
     raise BadText(f"is packed by {quoted(compression)}", reason, hint)
 
 

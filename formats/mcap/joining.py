@@ -161,7 +161,7 @@ def _joined(groups: list[_Group], problems: Problems) -> Joined:
     times = (at - start) / NS
     for row in np.flatnonzero(np.diff(times) <= 0)[:1]:
         what = f"messages are {at[row + 1] - at[row]} ns apart, {times[row]:.9g} s after the first one"
-        reason = "so late, times are told apart by more"
+        reason = "so late, times differ by more"
         problems.add(0, what, reason, "cut the first ones out: `mcap filter`")
     problems.raise_if_any()
     if not columns:

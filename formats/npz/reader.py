@@ -168,9 +168,9 @@ class _Reader:
                 continue
             shape = _shape(kind, self._type(kind), rows, columns)
             if len(shape) != values.ndim or any(map(_differ, shape, values.shape)):
-                told = " x ".join("any" if length is None else str(length) for length in shape)
+                wanted = " x ".join("any" if length is None else str(length) for length in shape)
                 what = f"array '{name}' has the shape {values.shape}"
-                self._add(what, f"with these positions {kind} is {told}", "correct it")
+                self._add(what, f"with these positions {kind} is {wanted}", "correct it")
                 continue
             components[kind] = _scaled(values, scales) if name in VELOCITIES else values
         return components

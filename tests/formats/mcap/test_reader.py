@@ -292,8 +292,8 @@ BAD = {
     "too near for their times in seconds": (
         [state(ARM, [0, 0], stamp=START + after) for after in (0, NS * NS // 4, NS * NS // 4 + 1)],
         (
-            "messages are 1 ns apart, 250000000 s after the first one; so late, times are told "
-            "apart by more; cut the first ones out: `mcap filter`"
+            "messages are 1 ns apart, 250000000 s after the first one; so late, times "
+            "differ by more; cut the first ones out: `mcap filter`"
         ),
     ),
     "contradiction": (
@@ -388,7 +388,7 @@ DAMAGED = {
         mcap.MAGIC + record(6, chunk(1 << 60, b"zstd", b"")),
         (
             f"has a chunk of {1 << 60} bytes; one may have 256000000, and all of this file 32000000; "
-            "write it anew: `mcap compress`"
+            "compress it: `mcap compress`"
         ),
     ),
     "long chunk": (
@@ -397,7 +397,7 @@ DAMAGED = {
     ),
     "other packing": (
         mcap.MAGIC + record(6, chunk(8, b"brotli", b"")),
-        "is packed by 'brotli'; chunks are packed by zstd, lz4 or not at all; write it anew: `mcap compress`",
+        "is packed by 'brotli'; chunks are packed by zstd, lz4 or not at all; compress it: `mcap compress`",
     ),
     "checksum": (
         mcap.MAGIC + record(6, chunk(1, b"", b"a", 1)),
