@@ -174,13 +174,13 @@ async def test_subscriptions_that_take_long_to_look_up_do_not_hold_up_others(wir
     wire = await wires.connected("c")
     wire.send(*(publish(f"a/{number}", b"1", retain=True) for number in range(4000)), PINGREQ)
     assert await wire.next() == PINGRESP
-    wire.send(subscribe(*(f"+/{number}/+" for number in range(199)), "#", *("b/#",) * 100))
+    wire.send(subscribe(*(f"+/{number}/+" for number in range(199)), "#"))
     other = await wires.connected("other")
     for _ in range(20):
         other.send(PINGREQ)
         assert await other.next() == PINGRESP
     assert not wire.reader._buffer  # type: ignore[attr-defined] # the twenty were answered before
-    assert await wire.next() == suback(*[0] * 200, *[0x80] * 100)
+    assert await wire.next() == suback(*[0] * 200)
     assert len({(await wire.message()).topic for _ in range(4000)}) == 4000
 
 
