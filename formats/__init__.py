@@ -21,7 +21,6 @@ listed here; the daemon also uses those of `model`, `io`, `registry`, `worker` a
 
 from .errors import MOST_PROBLEMS, BadText, FormatError, Problem
 from .io import NothingToDropError, ReadOptions, Source
-from .mapping import MAP_SUFFIX, load_map
 from .model import (
     Coordinate,
     Frame,
@@ -49,7 +48,7 @@ from .model import (
     trim_frames,
     without,
 )
-from .reading import load_motion, load_motions, load_robot, load_robots
+from .reading import MAP_SUFFIX, load_map, load_motion, load_motions, load_robot, load_robots
 from .writing import dump_motion, dump_robot
 
 __all__ = [

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .io.yaml.tree import Entry, Value
     from .model.mapping import Column, Unit
 
-MAP_SUFFIX = ".map.yaml"
 KIND = "a motion map"
 SIZE = SizeBound(1_000_000, KIND, OTHER_SIZE.hint)
 KEYS = ("rate", "units", "topic", "joints", "ignore")

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
+    from .model.mapping import MotionMap
     from .model.motion import Motion
     from .model.robot import RobotModel
 
 DEFAULTS = ReadOptions()
+MAP_SUFFIX = ".map.yaml"
 
 
 class _Named(Protocol):
@@ -56,6 +58,16 @@ def load_robot(
 ) -> RobotModel:
     """Read the only robot in a file, or the one named; otherwise as `load_robots`."""
     return _pick(load_robots(path, within=within, resource_paths=resource_paths), name, "robot", path)
+
+
+def load_map(path: str | os.PathLike[str]) -> MotionMap:
+    """Read a motion map.
+
+    Raises `FormatError` if the file cannot be read or is invalid, with every problem found in it.
+    """
+    from . import mapping  # noqa: PLC0415 - whoever reads no map needs no YAML
+
+    return mapping.load_map(path)
 
 
 def load_motions(path: str | os.PathLike[str], *, options: ReadOptions = DEFAULTS) -> list[Motion]:

@@ -46,6 +46,7 @@ NOT_RUN = {
     "docs/cli.md": 9,
     "docs/doctor.md": 3,
     "docs/fleet.md": 1,
+    "docs/formats/ros.md": 1,
     "docs/howto/hebi-arm.md": 5,
     "docs/init.md": 2,
     "docs/install.md": 7,

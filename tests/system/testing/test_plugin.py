@@ -97,7 +97,8 @@ HELD = []
     [
         (
             lambda robot: robot.play("wavy"),
-            "UNKNOWN_MOTION: arm: no motion 'wavy'; there are reach, wave; did you mean 'wave'?",
+            "UNKNOWN_MOTION: arm: no motion 'wavy'; there are wave (reach cannot be played); "
+            "did you mean 'wave'?",
         ),
         (
             lambda robot: robot.request("pause"),

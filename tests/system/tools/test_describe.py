@@ -23,7 +23,7 @@ def test_several_processes_give_what_one_gives_in_the_same_order() -> None:
 DYING = """
 import os, motiond.daemon.cli.main, motiond.daemon.tools.describe
 
-def die(path):
+def die(path, options):
     os._exit(9)
 
 if __name__ == "__main__":
