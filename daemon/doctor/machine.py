@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from motiond.drivers.hebi import open_lookup
 
 from ..clock import ask_chrony
-from ..mqtt.bridge import default_folder as state_folder
+from ..config.state_folder import state_folder
 from .versions import installed
 
 if TYPE_CHECKING:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..api import Dispatcher
 from ..broker import EmbeddedBroker, login_of
+from ..config.state_folder import state_folder
 from ..fleet.coordinator import HttpGroups
 from ..fleet.member import GroupMember
 from ..log import has_terminal
-from ..mqtt.bridge import MqttBridge, default_folder
+from ..mqtt.bridge import MqttBridge
 from . import systemd
 from .control_socket import ControlSocket
 from .logs import serve_log_level, write_journal
@@ -90,7 +91,7 @@ async def serve(
         robots,
         dispatcher,
         hub,
-        state_folder=default_folder(),
+        state_folder=state_folder(),
         take_peer_report=member.take if robots.grouped else None,
     )
     groups = HttpGroups(settings.mqtt)

@@ -19,13 +19,11 @@ from .heartbeat import beat_s
 from .home_assistant import discovery_topic
 from .main_session import decode
 from .reports_out import qos_of
-from .results import default_folder
 
 __all__ = [
     "MqttBridge",
     "beat_s",
     "decode",
-    "default_folder",
     "discovery_topic",
     "qos_of",
 ]

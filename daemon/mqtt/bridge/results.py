@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
@@ -13,24 +11,12 @@ from ...api import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 log = logging.getLogger(__name__)
 
 MOST_KEPT = 1000
 MOST_BYTES = 10_000_000
-
-
-def default_folder() -> Path | None:
-    """Return where the daemon keeps its state: systemd's StateDirectory or the user's (XDG); None without."""
-    if given := os.environ.get("STATE_DIRECTORY", "").partition(":")[0]:
-        return Path(given)
-    base = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if not base.is_absolute():
-        try:
-            base = Path.home() / ".local" / "state"
-        except RuntimeError:  # neither $HOME nor a name of the user, as in a container
-            return None
-    return base / "motiond"
 
 
 class KeptResults:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from motiond.daemon.api import Report
-from motiond.daemon.mqtt.bridge.results import MOST_KEPT, KeptResults, default_folder
+from motiond.daemon.mqtt.bridge.results import MOST_KEPT, KeptResults
 
 RESULTS = [Report("arm", "result", {"goal_id": f"g{number}"}) for number in range(3)]
 
@@ -56,29 +56,7 @@ def test_a_folder_that_cannot_be_used_costs_a_line_in_the_log(
     ]
 
 
-@pytest.mark.parametrize(
-    ("systemd", "xdg", "folder"),
-    [
-        ("/var/lib/motiond:/other", "/x", "/var/lib/motiond"),
-        ("", "/x", "/x/motiond"),
-        ("", "relative", "/home/somebody/.local/state/motiond"),
-        ("", "", "/home/somebody/.local/state/motiond"),
-    ],
-)
-def test_the_folder_is_systemd_s_or_the_user_s(
-    monkeypatch: pytest.MonkeyPatch, systemd: str, xdg: str, folder: str
-) -> None:
-    monkeypatch.setenv("HOME", "/home/somebody")
-    monkeypatch.setenv("STATE_DIRECTORY", systemd)
-    monkeypatch.setenv("XDG_STATE_HOME", xdg)
-    assert default_folder() == Path(folder)
-
-
-@pytest.mark.usefixtures("nameless")
-def test_without_a_home_there_is_no_folder_and_the_loss_is_logged(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    assert default_folder() is None
+def test_without_a_folder_the_loss_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     KeptResults(None, "d1@broker:1883").keep([])
     assert caplog.messages == []
     KeptResults(None, "d1@broker:1883").keep(RESULTS)
