@@ -2,7 +2,8 @@
 
 Everything is little-endian. A frame of telemetry is a head of 24 bytes and six arrays of float32, each as
 long as the robot has joints: position, velocity and effort of the reference, then of the feedback; NaN where
-there is none. A planned motion is its description in JSON, and after it float32 by rows.
+there is none. A planned motion, and what was recorded, is a description in JSON, and after it float32 by
+rows.
 """
 
 from __future__ import annotations
@@ -35,8 +36,17 @@ def telemetry_frame(robot: int, data: Mapping[str, Any]) -> bytes:
 def motion_frame(about: Mapping[str, Any], positions: Floats) -> bytes:
     """Return a planned motion: the length of its description in bytes, that, and its positions.
 
-    They are in rad or m, of shape (rows, joints); spaces let them begin at a multiple of four bytes.
+    They are in rad or m, of shape (rows, joints).
+    """
+    return described_arrays(about, positions)
+
+
+def described_arrays(about: Mapping[str, Any], *arrays: Floats) -> bytes:
+    """Return the length of a description in bytes, that, and arrays one after the other, by rows.
+
+    Spaces let them begin at a multiple of four bytes.
     """
     text = orjson.dumps(about)
     text += b" " * (-len(text) % 4)
-    return LENGTH.pack(len(text)) + text + positions.astype("<f4").tobytes()
+    parts = (values.astype("<f4").tobytes() for values in arrays)
+    return b"".join((LENGTH.pack(len(text)), text, *parts))
