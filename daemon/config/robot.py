@@ -26,6 +26,7 @@ from motiond.drivers import (
     resolved,
 )
 
+from .recording import RecordingSettings
 from .section import Section, SettingError
 from .types import (
     Acceleration,
@@ -303,6 +304,8 @@ class RobotSettings(Section):
     """How far the joints may be from their setpoints."""
     checks: CheckSettings = CheckSettings()
     """What is checked while a motion plays."""
+    recording: RecordingSettings = RecordingSettings()
+    """What is recorded, where, and how much of it is kept."""
     poses: dict[Text, Annotated[dict[Text, Place], Field(min_length=1)]] = Field(default={})
     """Postures by name: positions of some joints, in rad or m; besides those of the driver's own file."""
     lease: LeaseSettings = LeaseSettings()

@@ -157,15 +157,17 @@ class RingReader:
         return int(self._head[0]) + int(self._head[1])
 
     def take(self) -> Floats:
-        """Copy all new records, shape (records, width), oldest first."""
+        """Copy all new records, shape (records, width), oldest first.
+
+        What the writer may have begun to overwrite meanwhile counts as lost, so that no record is torn.
+        """
         head = self.written
         first = max(self._next, head - RECORDS)
         records: Floats = self._rows[np.arange(first, head) % RECORDS]
-        whole = records[:, 0] == np.arange(first, head)
-        self.lost += (first - self._next) + int(np.count_nonzero(~whole))
+        whole = min(head, max(first, self.written - RECORDS + 1))
+        self.lost += whole - self._next
         self._next = head
-        unbroken: Floats = records[whole]
-        return unbroken
+        return records[whole - first :]
 
     def close(self) -> None:
         """Unmap the memory; nothing can be read afterwards."""

@@ -24,12 +24,14 @@ from .telemetry_reporter import TelemetryReporter
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from motiond.formats.arrays import Floats
+
     from ..api import Follows, ReportHub, RobotStatus, Subject
     from ..clock import ClockMonitor
     from ..config.robot import RobotSettings
     from ..joints import JointMap
     from ..planning import MotionLibrary
-    from ..telemetry import Observer
+    from ..telemetry import Observer, Tap
     from .process import StreamSupervisor
     from .session import Goal, Pending, Seek
     from .telemetry_reporter import TelemetryRates
@@ -81,6 +83,8 @@ class Robot:
     motions : MotionLoader
     telemetry : TelemetryReporter
         Reports what its stream process records.
+    taps : list of Tap
+        What gets every record of its stream processes.
     """
 
     def __init__(
@@ -114,6 +118,7 @@ class Robot:
         self.motions = MotionLoader(name, library, self._take_motions, turns)
         self.limits = LearnedLimits(joint_map, library, self.motions)
         self.telemetry = TelemetryReporter(self.report, telemetry, hub.has_listeners, clock)
+        self.taps: list[Tap] = []
 
     # -- life -----------------------------------------------------------------------------------------------
 
@@ -248,6 +253,11 @@ class Robot:
         moving = self.session.state in ACTIVE
         if self.telemetry.take(observer, frames_per_tick, moving=moving) and moving:
             self.report_state(renews=True)
+
+    def on_batch(self, records: Floats, lost: int) -> None:
+        """Pass all records on."""
+        for tap in self.taps:
+            tap(records, lost)
 
     def on_exit(self, reason: str) -> None:
         """Take the end of the stream process, or the loss of its actuators; no `reason` if it was to end."""

@@ -8,7 +8,7 @@
 
 from .drift import Drift
 from .npz import PlayTrace, save_trace
-from .observer import Observer, Sample
+from .observer import Observer, Sample, Tap
 from .timing import Timing
 
-__all__ = ["Drift", "Observer", "PlayTrace", "Sample", "Timing", "save_trace"]
+__all__ = ["Drift", "Observer", "PlayTrace", "Sample", "Tap", "Timing", "save_trace"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -64,6 +64,13 @@ class Sample:
         }
 
 
+class Tap(Protocol):
+    """Receives every record, in batches."""
+
+    def __call__(self, records: Floats, lost: int, /) -> None:
+        """Take the next records, shape (records, width), and how many were lost before them."""
+
+
 class Observer:
     """Reads one ring and keeps what its records add up to.
 
@@ -73,6 +80,7 @@ class Observer:
     `drift`: of the goal; None where its start is not appointed.
     `keep_every_s`: on virtual time, which may run far ahead between two readings: how far apart, by that
     time, the samples in motion are that `take_kept` returns.
+    `tap`: gets every record that is read.
     """
 
     def __init__(
@@ -81,8 +89,10 @@ class Observer:
         joints: int,
         unix_less_monotonic: Callable[[], float] = unix_less_monotonic,
         keep_every_s: float | None = None,
+        tap: Tap | None = None,
     ) -> None:
         self._reader = reader
+        self._tap, self._lost = tap, 0
         self._joints = joints
         self._unix_less_monotonic = unix_less_monotonic
         self._keep_every_s, self._frames_per_tick = keep_every_s, 1.0
@@ -108,6 +118,9 @@ class Observer:
         records = self._reader.take()
         if not len(records):
             return
+        if self._tap is not None:
+            lost, self._lost = self._reader.lost - self._lost, self._reader.lost
+            self._tap(records, lost)
         self.sample = Sample(records[-1], self._joints)
         missed, self._missed = _grown(self._missed, records[-1, COLUMN["missed"]])
         skipped, self._skipped = _grown(self._skipped, records[-1, COLUMN["skipped"]])

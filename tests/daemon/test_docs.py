@@ -269,7 +269,8 @@ def scalars(model: type[BaseModel]) -> dict[str, Any]:
 def defaults_in(text: str) -> dict[str, Any]:
     """Return what a text tells as `option` 0.5, or `option` (`value`)."""
     return {
-        name: yaml.safe_load(value) for name, value in re.findall(r"`(\w+)` \(?`?(\{.*?\}|[\w./]*\w)", text)
+        name: yaml.safe_load(value)
+        for name, value in re.findall(r"`(\w+)` \(?`?(\{.*?\}|[\w./]*\w(?: [kMGT]B)?)", text)
     }
 
 

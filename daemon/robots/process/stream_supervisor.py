@@ -13,6 +13,8 @@ from ...telemetry import Observer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from motiond.formats.arrays import Floats
+
     from ...ipc.messages import Command, Notice
     from .stream_process import StreamProcess
 
@@ -35,6 +37,9 @@ class Listener(Protocol):
 
     def on_records(self, observer: Observer) -> None:
         """Receive that the records have been read, once in every period."""
+
+    def on_batch(self, records: Floats, lost: int) -> None:
+        """Take every record of the process, in batches, with how many were lost before each (`Tap`)."""
 
     def on_exit(self, reason: str) -> None:
         """Receive that the process has ended; `reason` is empty if it was asked to."""
@@ -156,7 +161,9 @@ class StreamSupervisor:
         self._records = 0
         if self._reboot:
             process.send(Reboot(self._reboot))
-        observer = self.observer = Observer(process.telemetry, self._joints, keep_every_s=self._keep_every_s)
+        observer = self.observer = Observer(
+            process.telemetry, self._joints, keep_every_s=self._keep_every_s, tap=listener.on_batch
+        )
         watch = partial(self._watch, process, observer, listener)
         helpers = [asyncio.create_task(_repeat(self._period_s, watch), name="stream.watch")]
         if self._beat_s is not None:

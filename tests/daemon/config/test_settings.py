@@ -101,6 +101,16 @@ def test_numbers_are_those_of_yaml_1_2(tmp_path: Path) -> None:
     assert load_settings(file).robots["arm"].start_tolerance == 0.001
 
 
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("10 GB", 10_000_000_000), ("1.5MB", 1_500_000), ("1000 kB", 1_000_000), ("2 TB", 2_000_000_000_000)],
+)
+def test_a_size_has_a_unit(tmp_path: Path, text: str, size: int) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text(ARM.replace("driver", f"recording: {{keep: {text}}}, driver"))
+    assert load_settings(file).robots["arm"].recording.keep == size
+
+
 AT_LEAST, AT_MOST = "greater than or equal to", "less than or equal to"
 
 

@@ -38,10 +38,38 @@ def test_every_record_is_read_once_in_order() -> None:
 
 
 def test_a_reader_that_comes_too_late_gets_the_newest_and_the_number_lost() -> None:
+    """One less than there is room for, as the writer may be at it."""
     writer, reader = ends()
     write(writer, 0, RECORDS + 10)
     records = reader.take()
-    assert (len(records), records[0, 0], records[-1, 0], reader.lost) == (RECORDS, 10, RECORDS + 9, 10)
+    assert (len(records), records[0, 0], records[-1, 0], reader.lost) == (RECORDS - 1, 11, RECORDS + 9, 11)
+
+
+class Overtaken(RingReader):
+    """A reader whose writer goes on while it copies."""
+
+    def __init__(self, fd: int, writer: RingWriter) -> None:
+        super().__init__(fd, 2)
+        self._writer: RingWriter | None = writer
+
+    @property
+    def written(self) -> int:
+        written = super().written
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            write(writer, written, 20)
+        return written
+
+
+def test_a_record_that_is_overwritten_while_it_is_copied_counts_as_lost() -> None:
+    fd = create(2)
+    writer = RingWriter(fd, 2)
+    write(writer, 0, RECORDS)
+    reader = Overtaken(fd, writer)
+    os.close(fd)
+    first, second = reader.take(), reader.take()
+    assert (first[0, 0], first[-1, 0], reader.lost) == (21, RECORDS - 1, 21)
+    assert (second[0, 0], len(second)) == (RECORDS, 20)
 
 
 def test_the_parts_of_a_record_are_found_by_name() -> None:

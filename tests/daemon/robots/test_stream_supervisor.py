@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from motiond.daemon.ipc.messages import Command, Notice
     from motiond.daemon.telemetry.observer import Observer
+    from motiond.formats.arrays import Floats
 
 PATIENCE_S = 30.0
 
@@ -74,6 +75,7 @@ class Listener:
         self.notices: list[Notice] = []
         self.exits: list[str] = []
         self.records = 0
+        self.batches: list[tuple[list[float], int]] = []
         self.fail_at: type[Any] | None = None
 
     def on_notice(self, notice: Notice) -> None:
@@ -86,6 +88,9 @@ class Listener:
         if self.fail_at is int:
             self.fail_at = None
             raise ZeroDivisionError
+
+    def on_batch(self, records: Floats, lost: int) -> None:
+        self.batches.append((records[:, 0].tolist(), lost))
 
     def on_exit(self, reason: str) -> None:
         self.exits.append(reason)
@@ -263,3 +268,20 @@ async def test_a_process_that_cannot_be_started_is_told_of_and_tried_again() -> 
         ]
         stage.processes[0].notify(READY)
         await stage.until(lambda: stage.listener.notices == [READY])
+
+
+async def test_every_record_is_passed_on_also_the_last_before_the_end_and_the_first_of_the_next_process() -> (
+    None
+):
+    async with running() as stage:
+        first, record = stage.processes[0], ring.Record(1)
+        for _ in range(3):
+            first.writer.put(record.data)
+        await stage.until_records(1)
+        first.writer.put(record.data)
+        first.kill()
+        await stage.until(lambda: len(stage.processes) == 2)
+        for _ in range(2):
+            stage.processes[1].writer.put(record.data)
+        await stage.until_records(2)
+        assert stage.listener.batches == [([0, 1, 2], 0), ([3], 0), ([0, 1], 0)]
