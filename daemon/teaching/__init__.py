@@ -1,0 +1,21 @@
+"""Makes motions of what a robot was taught by hand; pure.
+
+- `trail`: what was moved, tick by tick
+- `key_poses`: poses become a motion: to rest at each, or through them
+- `rows`: what both have in common: which joints are taught, within which limits
+"""
+
+from .key_poses import AtPoses, through, to_rest_at_each
+from .rows import Taught, TeachingError, pose_bounds, taught_columns
+from .trail import Trail
+
+__all__ = [
+    "AtPoses",
+    "Taught",
+    "TeachingError",
+    "Trail",
+    "pose_bounds",
+    "taught_columns",
+    "through",
+    "to_rest_at_each",
+]
