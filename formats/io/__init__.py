@@ -10,12 +10,23 @@
 - `xml`: XML, read safely and with the line of everything
 - `text`: UTF-8
 - `yaml`: YAML, read with the line of everything, and what libyaml's errors mean to who wrote the file
+- `ros2`: messages of ROS 2, packed for recordings
 - `writers`: what writers share: digits, refusals of what a format cannot hold, files replaced as a whole
 """
 
 from .foreign import HEBI_CONFIG, Foreign, foreign_format
 from .mesh_file import open_mesh, refuse_damaged
 from .regular_file import open_regular
+from .ros2 import (
+    JOINT_STATE,
+    SCHEMA_ENCODING,
+    STRING,
+    TF_MESSAGE,
+    JointStates,
+    Schema,
+    Transforms,
+    packed_string,
+)
 from .source import ReadOptions, SizeBound, Source
 from .writers.losses import Loss, NothingToDropError
 from .writers.output import remove, replacing
@@ -23,17 +34,25 @@ from .yaml.errors import explained, nests_too_deeply, unreadable
 
 __all__ = [
     "HEBI_CONFIG",
+    "JOINT_STATE",
+    "SCHEMA_ENCODING",
+    "STRING",
+    "TF_MESSAGE",
     "Foreign",
+    "JointStates",
     "Loss",
     "NothingToDropError",
     "ReadOptions",
+    "Schema",
     "SizeBound",
     "Source",
+    "Transforms",
     "explained",
     "foreign_format",
     "nests_too_deeply",
     "open_mesh",
     "open_regular",
+    "packed_string",
     "refuse_damaged",
     "remove",
     "replacing",

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..errors import FormatError
+from ..io.ros2 import JOINT_STATE, SCHEMA_ENCODING, JointStates
 from ..io.writers.digits import ALL_DIGITS, check_digits, rounded_columns
 from ..io.writers.motion_writing import joint_names, ros_stamps, unwritable, written_series
 from ..io.writers.output import replacing
-from ..model.timing import NS
 from .joining import COMPONENTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from ..arrays import Floats
     from ..model.motion import Motion
 
 OPTIONS: frozenset[str] = frozenset()
-TOPIC, SCHEMA_NAME = "/joint_states", "sensor_msgs/msg/JointState"
-_RULE = "=" * 80
-SCHEMA = f"""std_msgs/Header header
-string[] name
-float64[] position
-float64[] velocity
-float64[] effort
-{_RULE}
-MSG: std_msgs/Header
-builtin_interfaces/Time stamp
-string frame_id
-{_RULE}
-MSG: builtin_interfaces/Time
-int32 sec
-uint32 nanosec
-"""
+TOPIC = "/joint_states"
+BATCH_ROWS = 1000
 REASON = "JointState holds positions, velocities and efforts, one for each joint"
 
 
@@ -52,35 +34,17 @@ def dump(
     if problems := unwritable(motion, path):
         raise FormatError(problems)
     stamps = ros_stamps(motion, path, int(motion.metadata.get("start_ns", 0)))
-    none = np.empty((len(stamps), 0))
-    arrays = [rounded_columns(motion.positions, precision)]
-    arrays += [series.get(component, none) for component in COMPONENTS.values()]
-    before = _packed_names(joint_names(motion))
+    arrays = [rounded_columns(motion.positions, precision), *series.values()]
+    has = [True, *(component in series for component in COMPONENTS.values())]
+    packer = JointStates(joint_names(motion), has)
     with replacing(path) as stream:
         writer: Any = Writer(stream)  # some of its methods have no types
         writer.start(profile="ros2", library="motiond")
-        schema = writer.register_schema(SCHEMA_NAME, "ros2msg", SCHEMA.encode())
+        schema = writer.register_schema(JOINT_STATE.name, SCHEMA_ENCODING, JOINT_STATE.text.encode())
         channel = writer.register_channel(TOPIC, "cdr", schema)
-        for row, stamp in enumerate(stamps.tolist()):
-            data = _packed(stamp, before, [values[row] for values in arrays])
-            writer.add_message(channel, log_time=stamp, publish_time=stamp, sequence=row, data=data)
+        for first in range(0, len(stamps), BATCH_ROWS):
+            batch = slice(first, first + BATCH_ROWS)
+            states = packer.packed(stamps[batch], *(values[batch] for values in arrays))
+            for row, (stamp, state) in enumerate(zip(stamps[batch].tolist(), states, strict=True), first):
+                writer.add_message(channel, stamp, state, publish_time=stamp, sequence=row)
         writer.finish()
-
-
-def _packed_names(names: tuple[str, ...]) -> bytes:
-    """Return the frame, which is empty, and the names; they begin at a multiple of four behind the stamp."""
-    packed = struct.pack("<IxxxxI", 1, len(names))
-    for name in names:
-        text = name.encode() + b"\0"
-        packed += bytes(-len(packed) % 4) + struct.pack("<I", len(text)) + text
-    return packed
-
-
-def _packed(stamp: int, names: bytes, arrays: list[Floats]) -> bytes:
-    """Return a JointState in little-endian CDR; alignment counts from behind its first four bytes."""
-    data = b"\0\1\0\0" + struct.pack("<iI", *divmod(stamp, NS)) + names
-    for values in arrays:
-        data += bytes(-len(data) % 4) + struct.pack("<I", values.size)
-        if values.size:
-            data += bytes(-(len(data) - 4) % 8) + values.astype("<f8").tobytes()
-    return data

@@ -1,0 +1,81 @@
+"""What a recording says of itself in its metadata."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..clock import ClockState
+
+Why: TypeAlias = Literal["request", "motion", "always", "teaching"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingAbout:
+    """Of what, by what and why a recording is made.
+
+    Attributes
+    ----------
+    robot, daemon, driver, version : str
+        The robot; the daemon's id; the driver's type; the version of motiond.
+    joints : tuple of str
+        The robot's joints, in the order of the ring.
+    units : tuple of str
+        `rad` or `m` for each of them.
+    unix_less_monotonic_s : float
+        What is added to monotonic times to have Unix time; one number for the whole file, so that periods
+        stay what they are.
+    began_unix_s : float
+        When it begins.
+    clock : ClockState
+        How well the machine's clock is synchronised.
+    why : str
+        What asked for it.
+    name : str
+        What it is called by whoever asked for it, or the motion; '' where nothing is.
+    """
+
+    robot: str
+    daemon: str
+    driver: str
+    version: str
+    joints: tuple[str, ...]
+    units: tuple[str, ...]
+    unix_less_monotonic_s: float
+    began_unix_s: float
+    clock: ClockState
+    why: Why
+    name: str = ""
+
+    def metadata(self, first_tick: int | None, hashes: Mapping[str, str]) -> dict[str, str]:
+        """Return the record `motiond`; `hashes`: SHA-256 of each attachment by its name."""
+        clock = self.clock
+        return {
+            "version": self.version,
+            "robot": self.robot,
+            "daemon": self.daemon,
+            "driver": self.driver,
+            "began_utc": utc(self.began_unix_s),
+            "first_tick": shown(first_tick),
+            "why": self.why,
+            "name": self.name,
+            "clock_synchronised": "true" if clock.synchronised else "false",
+            "clock_source": clock.source or "",
+            "clock_estimated_error_s": shown(clock.estimated_error_s),
+            **{f"unit {joint}": unit for joint, unit in zip(self.joints, self.units, strict=True)},
+            **{f"sha256 {name}": digest for name, digest in hashes.items()},
+        }
+
+
+def utc(unix_s: float) -> str:
+    """Return a time as metadata has it, in UTC to the millisecond."""
+    return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def shown(value: float | None) -> str:
+    """Return a number as metadata has it; '' for what is not known."""
+    return "" if value is None else f"{value:.12g}"

@@ -1,0 +1,105 @@
+"""The topics of a recording: how their messages are encoded, and what stands in them.
+
+All are messages of ROS 2, as the profile `ros2` demands: what is no message of ROS by itself is JSON in a
+`std_msgs/msg/String`. Channels in the encoding `json` would keep `ros2 bag` from playing the file
+(ros2/rosbag2#1245), and rosbags from opening it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
+
+import orjson
+
+from motiond.formats.io import JOINT_STATE, SCHEMA_ENCODING, STRING, Schema, packed_string
+
+if TYPE_CHECKING:
+    from mcap.writer import Writer
+
+FEEDBACK, REFERENCE = "/joint_states", "/reference"
+PHASE, GAP, TIMING = "/motiond/phase", "/motiond/gap", "/motiond/timing"
+ReportSubject = Literal["state", "event", "result"]
+
+
+class Phase(TypedDict):
+    """What the robot does from a tick on."""
+
+    tick: int
+    state: str
+    torque: bool
+    goal: int
+    """Which goal of the stream process, from 1; 0 before the first."""
+    loop: int
+    frame: float
+    """Where on the motion, in rows of its plan."""
+    period_s: float | None
+    """From this tick to the next; null where none came."""
+
+
+class Gap(TypedDict):
+    """Ticks that are not in the file."""
+
+    first_tick: int
+    """The first that is missing."""
+    ticks: int
+    """How many; 0 where nobody knows."""
+    reason: str
+
+
+class Lateness(TypedDict):
+    """How late ticks began, in s."""
+
+    p50: float
+    p99: float
+    max: float
+
+
+class TickTiming(TypedDict):
+    """The timing of the ticks since the message before."""
+
+    ticks: int
+    lateness_s: Lateness
+    missed: int
+    """Deadlines that were missed."""
+    skipped: int
+    """Rows that were passed over because of them."""
+
+
+class Channels:
+    """The channels of one file, each registered with its first message.
+
+    `writer`: of the library, started.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer: Any = writer
+        self._schemas: dict[str, int] = {}
+        self._channels: dict[str, int] = {}
+
+    def joint_states(self, topic: str) -> int:
+        """Return the number of a channel of JointStates."""
+        return self._channel(topic, JOINT_STATE)
+
+    def strings(self, topic: str) -> int:
+        """Return the number of a channel of Strings."""
+        return self._channel(topic, STRING)
+
+    def _channel(self, topic: str, schema: Schema) -> int:
+        if topic not in self._channels:
+            name, text = schema
+            if name not in self._schemas:
+                self._schemas[name] = self._writer.register_schema(name, SCHEMA_ENCODING, text.encode())
+            self._channels[topic] = self._writer.register_channel(topic, "cdr", self._schemas[name])
+        return self._channels[topic]
+
+
+class Message(NamedTuple):
+    """A message of JSON: its topic, when, and what stands in it."""
+
+    topic: str
+    stamp_ns: int
+    data: Any
+
+    def packed(self) -> bytes:
+        """Return it as a String."""
+        return packed_string(orjson.dumps(self.data, option=orjson.OPT_SERIALIZE_NUMPY).decode())

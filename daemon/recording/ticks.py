@@ -1,0 +1,136 @@
+"""Records of the ring to messages: phases, gaps and timing; joint states are packed whole batches at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from motiond.formats.io import JointStates
+
+from ..ipc.ring import COLUMN, slices
+from ..ipc.states import STATES
+from .channels import GAP, PHASE, TIMING, Gap, Message, Phase, TickTiming
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from motiond.formats.arrays import Floats, Integers
+
+NS = 1_000_000_000
+OVERFLOWED = "the daemon came too late to read them"
+RESTARTED = "the stream process was restarted"
+_WHAT = [COLUMN[name] for name in ("state", "torque", "goal", "loop")]
+_FEEDBACK = ("position", "velocity", "effort")
+
+
+class Ticks:
+    """The ticks of one file, as messages.
+
+    `joints`: their names. `unix_less_monotonic_s`: what is added to the times of records.
+
+    - `count`: ticks so far
+    - `gaps`: gaps so far
+    - `first`: the number of the first tick; None before it
+    """
+
+    def __init__(self, joints: Sequence[str], unix_less_monotonic_s: float) -> None:
+        self._unix_less_monotonic_ns = round(unix_less_monotonic_s * NS)
+        self._states = JointStates(joints)
+        self._parts = slices(len(joints))
+        self._last: Floats | None = None
+        self._expected: int | None = None
+        self.count = self.gaps = 0
+        self.first: int | None = None
+
+    def stamps(self, records: Floats) -> Integers:
+        """Return when the ticks of records (n, width) were due, in Unix ns."""
+        deadlines: Integers = np.rint(records[:, COLUMN["deadline_s"]] * NS).astype(np.int64)
+        return deadlines + self._unix_less_monotonic_ns
+
+    def feedback(self, records: Floats, stamps: Integers) -> list[bytes]:
+        """Return JointStates of what was measured."""
+        return self._states.packed(stamps, *(records[:, self._parts[name]] for name in _FEEDBACK))
+
+    def reference(self, records: Floats, stamps: Integers) -> list[bytes]:
+        """Return JointStates of what was commanded."""
+        parts = (records[:, self._parts[f"reference_{name}"]] for name in _FEEDBACK)
+        return self._states.packed(stamps, *parts)
+
+    def gap(self, first_tick: int, ticks: int, reason: str, stamp_ns: int) -> Message:
+        """Return a gap; the next tick is expected behind it."""
+        self._expected = first_tick + ticks
+        self.gaps += 1
+        return Message(GAP, stamp_ns, Gap(first_tick=first_tick, ticks=ticks, reason=reason))
+
+    def about(self, records: Floats, following: Floats | None) -> Iterator[Message]:
+        """Return what else is to be said of records (n, width), of which there is one at least.
+
+        `following`: the record behind them, shape (width,); None where none came.
+        """
+        stamps = self.stamps(records)
+        yield from self._gaps(records, stamps)
+        yield from self._phases(records, stamps, following)
+        yield self._timing(records, int(stamps[-1]))
+        self._last = records[-1].copy()
+        self.count += len(records)
+
+    def _gaps(self, records: Floats, stamps: Integers) -> Iterator[Message]:
+        numbers = records[:, COLUMN["sequence"]].astype(np.int64)
+        if self.first is None:
+            self.first = int(numbers[0])
+            self._expected = self.first if self._expected is None else self._expected
+        expected = np.concatenate([[self._expected], numbers[:-1] + 1])
+        for place in np.flatnonzero(numbers != expected):
+            due, number, stamp = int(expected[place]), int(numbers[place]), int(stamps[place])
+            yield (
+                self.gap(due, number - due, OVERFLOWED, stamp)
+                if number > due
+                else self.gap(due, 0, RESTARTED, stamp)
+            )
+        self._expected = int(numbers[-1]) + 1
+
+    def _phases(self, records: Floats, stamps: Integers, following: Floats | None) -> Iterator[Message]:
+        what = records[:, _WHAT]
+        before = np.full(len(_WHAT), np.nan) if self._last is None else self._last[_WHAT]
+        changed = (what != np.vstack([before, what[:-1]])).any(axis=1)
+        for place in np.flatnonzero(changed):
+            state, torque, goal, loop = what[place]
+            phase = Phase(
+                tick=int(records[place, COLUMN["sequence"]]),
+                state=STATES[int(state)],
+                torque=bool(torque),
+                goal=int(goal),
+                loop=int(loop),
+                frame=float(records[place, COLUMN["frame"]]),
+                period_s=self._period_s(records, int(place), following),
+            )
+            yield Message(PHASE, int(stamps[place]), phase)
+
+    def _period_s(self, records: Floats, place: int, following: Floats | None) -> float | None:
+        """Return the time from a tick to the next that was due, to the nanosecond."""
+        after = records[place + 1] if place + 1 < len(records) else following
+        before = records[place - 1] if place else self._last
+        if after is None:
+            return None
+        missed = 0.0 if before is None else _growth(np.array([before, records[place]]), "missed")
+        deadline = COLUMN["deadline_s"]
+        return round(float(after[deadline] - records[place, deadline]) / (1 + missed), 9)
+
+    def _timing(self, records: Floats, stamp_ns: int) -> Message:
+        p50, p99, most = np.quantile(records[:, COLUMN["lateness_s"]], (0.5, 0.99, 1.0)).round(6).tolist()
+        grown = records if self._last is None else np.vstack([self._last, records])
+        timing = TickTiming(
+            ticks=len(records),
+            lateness_s={"p50": p50, "p99": p99, "max": most},
+            missed=_growth(grown, "missed"),
+            skipped=_growth(grown, "skipped"),
+        )
+        return Message(TIMING, stamp_ns, timing)
+
+
+def _growth(records: Floats, name: str) -> int:
+    """Return by how much a count grows; it begins again with each opening of the driver."""
+    counts = records[:, COLUMN[name]]
+    steps = np.diff(counts)
+    return int(np.where(steps < 0, counts[1:], steps).sum())

@@ -1,0 +1,182 @@
+"""One recording: a file that is `….mcap.part` until it is finished, in chunks that are whole each second.
+
+It is written by the library `mcap`, from one thread at a time; nothing here waits for anything but the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .about import utc
+from .channels import FEEDBACK, REFERENCE, Channels, Message
+from .ticks import NS, Ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from motiond.formats.arrays import Floats
+
+    from .about import RecordingAbout
+    from .channels import ReportSubject
+
+PART = ".part"
+MOST_CHUNK_BYTES = 16 << 20
+MOST_HELD_BYTES = 16 << 20
+"""So much of records is kept at most until it is written, however late `cut` is called."""
+
+
+class RecordingWriter:
+    """Writes one recording. Every method may raise `OSError`; then `abandon` is what is left to do.
+
+    - `path`: the file once it is finished; its folder is there
+    - `about`: of what it is
+    - `unix_time`: reads the time, in s
+
+    Raises `FileExistsError` if its `.part` is there already.
+    """
+
+    def __init__(self, path: Path, about: RecordingAbout, unix_time: Callable[[], float] = time.time) -> None:
+        from mcap.writer import Writer  # noqa: PLC0415 - costly, and not every daemon records
+
+        self.path = path
+        self.part = path.with_name(path.name + PART)
+        self._about = about
+        self._unix_time = unix_time
+        self._ticks = Ticks(about.joints, about.unix_less_monotonic_s)
+        self._held: list[Floats] = []
+        self._held_bytes = 0
+        self._hashes: dict[str, str] = {}
+        self._has_metadata = False
+        self._stream = self.part.open("xb")
+        self._writer: Any = Writer(self._stream, chunk_size=MOST_CHUNK_BYTES)
+        self._writer.start(profile="ros2", library=f"motiond {about.version}")
+        self._writer.add_metadata("foxglove", {"deviceName": about.robot})
+        self._channels = Channels(self._writer)
+
+    @property
+    def ticks(self) -> int:
+        """How many ticks it holds, those included that are not written yet."""
+        return self._ticks.count + sum(len(records) for records in self._held)
+
+    @property
+    def gaps(self) -> int:
+        """How many gaps it has, as far as ticks are written."""
+        return self._ticks.gaps
+
+    @property
+    def size(self) -> int:
+        """How many bytes are written."""
+        return self._stream.tell()
+
+    def add(self, records: Floats) -> None:
+        """Add records of the ring, shape (n, width), which nobody changes afterwards.
+
+        Where their numbers leave out ticks, that is a gap in the file.
+        """
+        if len(records):
+            self._held.append(records)
+            self._held_bytes += records.nbytes
+        if self._held_bytes > MOST_HELD_BYTES:
+            self._write_ticks()
+
+    def add_gap(self, first_tick: int, ticks: int, reason: str) -> None:
+        """Add that ticks are missing between those that were added and those that follow.
+
+        `first_tick`: the first that is missing. `ticks`: how many; 0 where nobody knows.
+        """
+        self._write_ticks(are_all=True)
+        self._add_json(self._ticks.gap(first_tick, ticks, reason, self._now_ns()))
+
+    def add_report(self, subject: ReportSubject, data: Mapping[str, Any], stamp_ns: int) -> None:
+        """Add a report as it is published; `stamp_ns`: when, in Unix ns."""
+        self._add_json(Message(f"/motiond/{subject}", stamp_ns, data))
+
+    def attach(self, name: str, data: bytes, media_type: str = "application/octet-stream") -> None:
+        """Attach a file; nothing happens if it is there already."""
+        digest = hashlib.sha256(data).hexdigest()
+        if self._hashes.get(name) != digest:
+            self._hashes[name] = digest
+            self._writer.add_attachment(self._now_ns(), self._now_ns(), name, media_type, data)
+
+    def cut(self) -> None:
+        """Write what there is, and leave it to the system: what is written so outlives this process."""
+        self._write_ticks()
+        self._write_metadata()
+        self._writer.flush()
+
+    def finish(self, reason: str) -> Path:
+        """End the file and give it its name. Returns that, as another file may have taken the one it had.
+
+        `reason`: why it ends.
+        """
+        self._write_ticks(are_all=True)
+        self._write_metadata()
+        end = {
+            "ended_utc": utc(self._unix_time()),
+            "ticks": str(self._ticks.count),
+            "gaps": str(self._ticks.gaps),
+            "reason": reason,
+            **{f"sha256 {name}": digest for name, digest in self._hashes.items()},
+        }
+        self._writer.add_metadata("motiond-end", end)
+        self._writer.finish()
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self._stream.close()
+        self.part.rename(self.path)
+        return self.path
+
+    def abandon(self) -> None:
+        """Close the file as it is; `repair` makes a whole one of it."""
+        self._stream.close()
+
+    def _write_ticks(self, *, are_all: bool = False) -> None:
+        """Write what is held but for the last record, of which it is not known yet when the next follows.
+
+        `are_all`: the last one, too, as none follows soon.
+        """
+        if not self._held:
+            return
+        records = np.concatenate(self._held) if len(self._held) > 1 else self._held[0]
+        end = len(records) - (not are_all)
+        self._held = [] if are_all else [records[end:]]
+        self._held_bytes = sum(held.nbytes for held in self._held)
+        if end:
+            self._write_batch(records[:end], None if are_all else records[end])
+
+    def _write_batch(self, records: Floats, following: Floats | None) -> None:
+        ticks = self._ticks
+        for message in ticks.about(records, following):
+            self._add_json(message)
+        stamps = ticks.stamps(records)
+        numbers = records[:, 0].astype(np.int64) & 0xFFFF_FFFF
+        feedback, reference = self._channels.joint_states(FEEDBACK), self._channels.joint_states(REFERENCE)
+        for number, stamp, measured, commanded in zip(
+            numbers.tolist(),
+            stamps.tolist(),
+            ticks.feedback(records, stamps),
+            ticks.reference(records, stamps),
+            strict=True,
+        ):
+            self._add(reference, stamp, commanded, number)
+            self._add(feedback, stamp, measured, number)
+
+    def _write_metadata(self) -> None:
+        if not self._has_metadata:
+            self._has_metadata = True
+            self._writer.add_metadata("motiond", self._about.metadata(self._ticks.first, self._hashes))
+
+    def _add_json(self, message: Message) -> None:
+        self._add(self._channels.strings(message.topic), message.stamp_ns, message.packed(), 0)
+
+    def _add(self, channel: int, stamp_ns: int, data: bytes, number: int) -> None:
+        self._writer.add_message(channel, stamp_ns, data, publish_time=stamp_ns, sequence=number)
+
+    def _now_ns(self) -> int:
+        return round(self._unix_time() * NS)
