@@ -48,6 +48,11 @@ class Result:
         How long it has played, in s.
     follows : str or None
         What the robot does next by itself: `hold`, `release`, `park`, or a motion that waited.
+    asked_by : str or None
+        Who asked for it.
+    worst_error, peak_effort : dict or None
+        The joint that was furthest from its setpoint, and the one that worked hardest for what it may:
+        `joint`, `value` and `unit`.
     """
 
     goal_id: str
@@ -59,6 +64,9 @@ class Result:
     details: dict[str, Any] = field(repr=False)
     timing: dict[str, Any] | None = field(repr=False)
     follows: str | None = None
+    asked_by: str | None = None
+    worst_error: dict[str, Any] | None = field(repr=False, default=None)
+    peak_effort: dict[str, Any] | None = field(repr=False, default=None)
     data: dict[str, Any] = field(repr=False, default_factory=dict)
 
     @classmethod

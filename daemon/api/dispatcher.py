@@ -17,7 +17,7 @@ import orjson
 
 from .errors import RequestError, unknown_robot
 from .parsing import parse, stop_without_keys
-from .request_log import RequestLog
+from .request_log import RequestLog, who_asks
 from .transactions import Transactions, fingerprint_of, used_before
 from .verbs import VERBS
 from .verbs.looking import StatusRequest
@@ -139,10 +139,11 @@ class Dispatcher:
             self._refuse_flood(raw)
             lease = self.commands.leases.get(raw.robot)
             is_held = lease is not None and lease.is_valid(request.lease)
-            self._log.asked(raw, request, raw.robot, lease.payload()["holder"] if lease and is_held else None)
+            holder = lease.payload()["holder"] if lease and is_held else None
+            self._log.asked(raw, request, raw.robot, holder)
             self._running[raw.robot] += 1
             try:
-                return await self._handle(raw, request, besides)
+                return await self._handle(raw, request, who_asks(raw, holder), besides)
             finally:
                 self._running[raw.robot] -= 1
         except RequestError as error:
@@ -153,12 +154,14 @@ class Dispatcher:
             problem, reason = f"{MOST_RUNNING} requests are being served", "a robot takes no more at once"
             raise RequestError("BUSY", raw.where, problem, reason, "wait for their answers")
 
-    async def _handle(self, raw: RawRequest, request: Request, besides: dict[str, str]) -> bytes:
+    async def _handle(
+        self, raw: RawRequest, request: Request, asked_by: str, besides: dict[str, str]
+    ) -> bytes:
         """Let the commands act; one request that fails unforeseen must not end the service of the others."""
         limit = asyncio.timeout(self._handle_timeout_s)
         try:
             async with limit:
-                data = await self.commands.handle(raw.robot, raw.verb, request)
+                data = await self.commands.handle(raw.robot, raw.verb, request, asked_by)
             return accepted({**data, **besides}, request.transaction)
         except RequestError:
             raise

@@ -27,8 +27,10 @@ class Commands(Protocol):
     def leases(self) -> Mapping[str, Lease]:
         """The lease of each robot that requires one."""
 
-    async def handle(self, robot: str, verb: str, request: Request) -> Mapping[str, Any]:
-        """Act on a request and return the data of its answer."""
+    async def handle(
+        self, robot: str, verb: str, request: Request, asked_by: str | None = None
+    ) -> Mapping[str, Any]:
+        """Act on a request and return the data of its answer; `asked_by` is who asks, for people."""
 
 
 class Groups(Protocol):

@@ -21,6 +21,7 @@ else:
     Numbers = list[float | None]
 
 Unit = Literal["rad", "m"]
+EffortUnit = Literal["N·m", "N"]
 
 
 class AvailabilityReport(TypedDict):
@@ -291,6 +292,24 @@ class DiagnosticsReport(TickTiming):
 Follows = Literal["queue", "hold", "release", "park"]
 
 
+class WorstError(TypedDict):
+    """The joint that was furthest from its setpoint."""
+
+    joint: str
+    value: float
+    """How far, in its unit."""
+    unit: Unit
+
+
+class PeakEffort(TypedDict):
+    """The joint that worked hardest for what it may."""
+
+    joint: str
+    value: float
+    """Its largest effort, without sign, in its unit."""
+    unit: EffortUnit
+
+
 class GoalResult(TypedDict):
     """How a goal ended."""
 
@@ -301,12 +320,18 @@ class GoalResult(TypedDict):
     """For people: what happened, and why."""
     transaction: str | None
     """That of the request."""
+    asked_by: str | None
+    """Who asked for it, for people; null where that is not known."""
     played_s: float | None
     """Null where it had not begun."""
     details: dict[str, Any]
     """The facts behind the code: joint, value, limit, unit, time; `reached_goal`, `final_error`."""
     timing: GoalTiming | None
     """Null where it had not begun."""
+    worst_error: WorstError | None
+    """On the motion, ways towards it apart; null where it was not on it, or no feedback came."""
+    peak_effort: PeakEffort | None
+    """Likewise; by share of the joint's limit, of joints that have one if there are any."""
     follows: Follows | None
     """What the robot then does by itself."""
 

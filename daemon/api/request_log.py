@@ -27,6 +27,11 @@ NOT_LOGGED = {"transaction", "expires_at", "lease", "token", "token_sha256"}
 """Secrets, and what is of no use to who reads the log."""
 
 
+def who_asks(raw: RawRequest, holder: str | None = None) -> str:
+    """Return who asks, for people; `holder` is who is in control of the robot by this request."""
+    return ", ".join(filter(None, (holder, raw.caller))) or "a client"
+
+
 class RequestLog:
     """Logs the requests to all robots; of other requests than stops, a few for each robot and period.
 
@@ -58,11 +63,10 @@ class RequestLog:
             self._stopped.pop(name, None)
         if is_repeated:
             return
-        who = ", ".join(filter(None, (holder, raw.caller))) or "a client"
         keys = request.model_dump_json(exclude=NOT_LOGGED, exclude_defaults=True)
         details = "" if keys == "{}" else f"; {shortened(keys, LONGEST_REQUEST)}"
         write = log.info if verb.stops and name else self._asked[name].info
-        write("%s: asked by %s%s", raw.where, who, details, extra={"robot": name or None})
+        write("%s: asked by %s%s", raw.where, who_asks(raw, holder), details, extra={"robot": name or None})
 
     def _is_repeated(self, where: str, name: str) -> bool:
         """Whether a stop is that of before, sent again."""
@@ -74,5 +78,4 @@ class RequestLog:
     def refused(self, raw: RawRequest, error: RequestError, name: str) -> None:
         """Log a refusal."""
         extra = {"robot": name or None, "code": error.code}
-        who = raw.caller or "a client"
-        self._refused[name].info("%s: refused to %s; %s", raw.where, who, error, extra=extra)
+        self._refused[name].info("%s: refused to %s; %s", raw.where, who_asks(raw), error, extra=extra)

@@ -209,7 +209,7 @@ async def play_for_ever(robots: RobotRegistry, robot: str, motions: list[str]) -
         await asyncio.sleep(PAUSE_S)
         await until_idle(robots, robot)
         with suppress(RequestError):  # somebody was faster, or has stopped the robot
-            await robots.handle(robot, "play", PlayRequest(motion=motion))
+            await robots.handle(robot, "play", PlayRequest(motion=motion), "the demonstration")
 
 
 class LiveTable:

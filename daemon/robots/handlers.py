@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from .session import Goal
 
     Handler = Callable[[Any], Awaitable[Mapping[str, Any]]]
+    GoalHandler = Callable[[Any, str | None], Awaitable[Mapping[str, Any]]]
 
 
 class RequestHandlers:
@@ -74,29 +75,39 @@ class RequestHandlers:
         self._reservation, self.fleet_prepare = reservation, reservation.prepare
         self.fleet_commit, self.fleet_release = reservation.commit, reservation.release
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
-        self._handlers: dict[str, Handler] = {name: getattr(self, name.replace("/", "_")) for name in VERBS}
+        self._of_goals: dict[str, GoalHandler] = {
+            "play": self.play,
+            "goto": self.goto,
+            "fleet/prepare": self.fleet_prepare,
+        }
+        self._handlers: dict[str, Handler] = {
+            name: getattr(self, name.replace("/", "_")) for name in VERBS.keys() - self._of_goals.keys()
+        }
 
-    async def handle(self, verb: str, request: Request) -> Mapping[str, Any]:
-        """Act on a request.
+    async def handle(self, verb: str, request: Request, asked_by: str | None = None) -> Mapping[str, Any]:
+        """Act on a request; `asked_by` is who asks, for people.
 
         Raises RequestError if it is refused.
         """
         if VERBS[verb].interferes:
             self._reservation.refuse(verb)
+        if verb in self._of_goals:
+            return await self._of_goals[verb](request, asked_by)
         return await self._handlers[verb](request)
 
     # -- begin ----------------------------------------------------------------------------------------------
 
-    async def play(self, request: PlayRequest) -> GoalAnswer:
+    async def play(self, request: PlayRequest, asked_by: str | None = None) -> GoalAnswer:
         """Play a motion, now or after those that wait; the answer means accepted."""
         await self._robot.limits.checked()
         playback = self._robot.planner.playback_for(request)
-        return await self._begin(new_goal(playback, request), request)
+        return await self._begin(new_goal(playback, request, asked_by=asked_by), request)
 
-    async def goto(self, request: GotoRequest) -> GoalAnswer:
+    async def goto(self, request: GotoRequest, asked_by: str | None = None) -> GoalAnswer:
         """Go to a posture."""
         playback = self._robot.planner.playback_to(request)
-        goal = new_goal(playback, PlayRequest(motion=playback.plan.motion, transaction=request.transaction))
+        play = PlayRequest(motion=playback.plan.motion, transaction=request.transaction)
+        goal = new_goal(playback, play, asked_by=asked_by)
         goal.from_beyond = request.from_beyond
         return await self._begin(goal, request)
 

@@ -68,7 +68,7 @@ class Inactivity:
                 return
             self._parked_by, self._parked_after = None, session.last
             if not self._is_parked:
-                goal = robot.park_goal()
+                goal = robot.park_goal("rest_after_s")
                 session.start(goal)
                 self._parked_by = goal.goal_id
                 self._report("rested", f"{reason}; it goes to the pose park")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..ipc import messages
     from ..joints import JointMap
-    from ..telemetry import Drift, Observer, Sample, Timing
+    from ..telemetry import Drift, Extremes, Observer, Sample, Timing
     from .session import Goal, RobotSession
 
 VERSION = version("motiond")
@@ -93,13 +93,16 @@ def description_payload(
 def result_payload(
     goal: Goal,
     ended: messages.Ended,
+    joint_map: JointMap,
+    *,
     timing: Timing | None,
+    extremes: Extremes | None,
     follows: Follows | None = None,
     drift: Drift | None = None,
 ) -> GoalResult:
     """Return how a goal ended.
 
-    - `timing`: of its ticks; None where it did not begin
+    - `timing`, `extremes`: of its ticks; None where it did not begin
     - `follows`: what the robot then does by itself: `queue`, or what `on_end` asks for
     - `drift`: of its ticks from their appointed times; None where its start was not appointed
     """
@@ -110,9 +113,12 @@ def result_payload(
         "code": ResultCode(ended.code),
         "message": ended.message,
         "transaction": goal.request.transaction,
+        "asked_by": goal.asked_by,
         "played_s": ended.played_s,
         "details": ended.details | ({"start": goal.group_start} if goal.group_start else {}),
         "timing": {**timing.payload(), "drift_s": drift_s} if timing else None,
+        "worst_error": extremes.worst_error(joint_map) if extremes else None,
+        "peak_effort": extremes.peak_effort(joint_map) if extremes else None,
         "follows": follows,
     }
 

@@ -105,9 +105,11 @@ class RobotRegistry:
             except Exception:
                 log.exception("%s: failed inside motiond", name)
 
-    async def handle(self, robot: str, verb: str, request: Request) -> Mapping[str, Any]:
-        """Act on a request; raises RequestError if it is refused."""
-        return await self._known(robot).handlers.handle(verb, request)
+    async def handle(
+        self, robot: str, verb: str, request: Request, asked_by: str | None = None
+    ) -> Mapping[str, Any]:
+        """Act on a request; raises RequestError if it is refused. `asked_by` is who asks, for people."""
+        return await self._known(robot).handlers.handle(verb, request, asked_by)
 
     async def preview(self, robot: str, motion: str) -> PlannedMotion:
         """Return the setpoints that a play of a motion would begin with.

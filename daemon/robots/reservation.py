@@ -52,6 +52,7 @@ class HeldStart:
     - `ends_s`: when the reservation expires; once it is committed, when the approach begins
     - `expires_at`: the expiry in Unix time; None once it is committed
     - `goal`: what plays for it, from its approach on
+    - `asked_by`: who has prepared it, for people; None where that is not known
     """
 
     request: PrepareRequest
@@ -66,6 +67,7 @@ class HeldStart:
     expires_at: float | None = None
     commit: CommitRequest | None = None
     goal: Goal | None = None
+    asked_by: str | None = None
 
     @property
     def duration_s(self) -> float | None:
@@ -153,7 +155,7 @@ class Reservation:
 
     # -- requests; each raises RequestError where it is refused ---------------------------------------------
 
-    async def prepare(self, request: PrepareRequest) -> dict[str, Any]:
+    async def prepare(self, request: PrepareRequest, asked_by: str | None = None) -> dict[str, Any]:
         """Plan from where the robot stands, with torque on, and keep the robot for this start."""
         robot = self._robot
         if not robot.settings.groups:
@@ -162,14 +164,14 @@ class Reservation:
         async with self._preparing:
             self._refuse_prepared(request)
             try:
-                return await self._prepare(request)
+                return await self._prepare(request, asked_by)
             except BaseException as error:
                 held = self._held
                 if held is not None and held.request.start == request.start and held.commit is None:
                     self._release(f"it was prepared again and refused; {error}")
                 raise
 
-    async def _prepare(self, request: PrepareRequest) -> dict[str, Any]:
+    async def _prepare(self, request: PrepareRequest, asked_by: str | None) -> dict[str, Any]:
         robot, problem = self._robot, f"{request.motion} cannot be prepared"
         session = robot.session
         session.refuse_unless_able(problem)
@@ -184,7 +186,9 @@ class Reservation:
         token = None if request.token_sha256 else secrets.token_urlsafe(TOKEN_BYTES)
         digest = digest_of(token) if token else bytes.fromhex(request.token_sha256 or "")
         was_reported = self._held is not None
-        held = self._held = HeldStart(request, playback, session.sent, self._tenure(), digest, was_reported)
+        held = self._held = HeldStart(
+            request, playback, session.sent, self._tenure(), digest, was_reported, asked_by=asked_by
+        )
         await robot.obeyed(session.enable(), "torque on")
         session.refuse_unless_able(problem)
         self.look()
@@ -308,7 +312,9 @@ class Reservation:
 
     def _begin(self, held: HeldStart, commit: CommitRequest) -> None:
         """Begin the approach."""
-        goal = new_goal(held.playback, play_of(held.request, commit.start_at), commit.start)
+        asked_by = ", ".join(filter(None, (f"group start {commit.start}", held.asked_by)))
+        play = play_of(held.request, commit.start_at)
+        goal = new_goal(held.playback, play, commit.start, asked_by=asked_by)
         try:
             self._robot.session.start(goal)
         except RequestError as error:

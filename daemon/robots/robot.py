@@ -349,10 +349,11 @@ class Robot:
             command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on, seek.expires_at)
             return self.stream.send(command, (fd,))
 
-    def park_goal(self) -> Goal:
-        """Return a goal that goes to the pose `park`; raises RequestError."""
+    def park_goal(self, option: str) -> Goal:
+        """Return a goal that goes to the pose `park`, as an option asks for; raises RequestError."""
         playback = self.planner.playback_to_park()
-        return new_goal(playback, PlayRequest(motion=playback.plan.motion))
+        request = PlayRequest(motion=playback.plan.motion)
+        return new_goal(playback, request, asked_by=f"motiond, by {option}")
 
     def end(self) -> None:
         """Let the stream process end."""
@@ -379,8 +380,16 @@ class Robot:
     def report_result(self, goal: Goal, ended: messages.Ended, follows: Follows | None) -> None:
         """Publish how a goal ended, and what the robot then does by itself."""
         observer = self.stream.observer if ended.played_s is not None else None
-        timing, drift = (observer.goal, observer.drift) if observer else (None, None)
-        self.report("result", payloads.result_payload(goal, ended, timing, follows, drift=drift))
+        result = payloads.result_payload(
+            goal,
+            ended,
+            self.library.joint_map,
+            timing=observer.goal if observer else None,
+            extremes=observer.extremes if observer else None,
+            follows=follows,
+            drift=observer.drift if observer else None,
+        )
+        self.report("result", result)
 
     def state_payload(self) -> RobotStatus:
         """Return what the robot does now, JSON-ready."""

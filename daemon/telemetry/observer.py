@@ -9,6 +9,7 @@ import numpy as np
 from ..clock import unix_less_monotonic
 from ..ipc.ring import COLUMN, slices
 from ..ipc.states import ACTIVE, STATES, State
+from .extremes import Extremes
 from .timing import Timing
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Observer:
     `unix_less_monotonic`: reads the difference of the machine's two clocks, in s.
     `sample`: the newest record; None before the first.
     `second`, `goal`: since `start_second` and since `start_goal`; the goal's holds only ticks in motion.
+    `extremes`: of the goal.
     `drift`: of the goal; None where its start is not appointed.
     `keep_every_s`: on virtual time, which may run far ahead between two readings: how far apart, by that
     time, the samples in motion are that `take_kept` returns.
@@ -102,6 +104,7 @@ class Observer:
         self.sample: Sample | None = None
         self.second = Timing()
         self.goal = Timing()
+        self.extremes = Extremes(joints)
         self.drift: Drift | None = None
 
     def start_second(self) -> None:
@@ -109,9 +112,10 @@ class Observer:
         self.second = Timing()
 
     def start_goal(self, drift: Drift | None = None, frames_per_tick: float = 1.0) -> None:
-        """Begin `goal` and `drift` again; `frames_per_tick` is of the samples that are kept."""
+        """Begin `goal`, `extremes` and `drift` again; `frames_per_tick` is of the samples that are kept."""
         self.take()
         self.goal, self.drift, self._frames_per_tick = Timing(), drift, frames_per_tick
+        self.extremes = Extremes(self._joints)
 
     def take(self) -> None:
         """Read all new records."""
@@ -127,6 +131,7 @@ class Observer:
         self.second.add(records, missed, skipped)
         active = np.isin(records[:, COLUMN["state"]], _ACTIVE_NUMBERS)
         self.goal.add(records[active], missed, skipped)
+        self.extremes.add(records)
         if self.drift is not None:
             self.drift.add(records, self._unix_less_monotonic())
         if self._keep_every_s is not None:

@@ -26,7 +26,7 @@ from ..planning import MotionLibrary, unnoticed
 from ..robots import GoalPlanner, make_setup, new_goal, result_payload
 from ..stream.engine import StreamLoop
 from ..stream.timing import VirtualClock
-from ..telemetry import PlayTrace, Timing
+from ..telemetry import Extremes, PlayTrace, Timing
 
 if TYPE_CHECKING:
     import socket
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ..api import PlayRequest
+    from ..api import GoalResult, PlayRequest
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints import JointMap
@@ -98,11 +98,13 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
             log.warning("%s: %s", name, warning)
         stage.begin(goals, goal)
         trace = PlayTrace(len(setup.joints), goal.playback.plan.frames_per_tick) if traced else None
-        timing, took_s = stage.run(trace.add if trace else None)
-        result = _result(goal, stage.notices, timing)
+        timing, extremes, took_s = stage.run(trace.add if trace else None)
+        (ended,) = stage.ended
+        result = result_payload(goal, ended, narrowed, timing=timing, extremes=extremes)
         in_place_of = None if robot.driver.type == SIMULATED else robot.driver.type
         arrays = _arrays(trace, joint_map, goal, result) if trace else None
-        return DryRun(result, in_place_of, stage.clock.now(), took_s, arrays)
+        events = [event for notice in stage.notices if (event := _event(goal, notice))]
+        return DryRun({**result, "events": events}, in_place_of, stage.clock.now(), took_s, arrays)
 
 
 def _refuse_endless(name: str, request: PlayRequest) -> None:
@@ -145,7 +147,7 @@ class _Stage:
         self._driver.open()
         self._channel, theirs = Channel.pair()
         self._theirs = _KeepingChannel(theirs)
-        joints = len(setup.joints)
+        joints = self._joints = len(setup.joints)
         fd = ring.create(joints)
         self._writer, self._reader = ring.RingWriter(fd, joints), ring.RingReader(fd, joints)
         os.close(fd)
@@ -159,24 +161,33 @@ class _Stage:
             self._channel.send(made.command, made.fds)
         self._reader.take()
 
-    def run(self, keep: Callable[[Floats], None] | None) -> tuple[Timing, float]:
-        """Tick until the goal has ended; give the timing of the ticks, and how long it took in s."""
+    def run(self, keep: Callable[[Floats], None] | None) -> tuple[Timing, Extremes, float]:
+        """Tick until the goal has ended; give timing and extremes of the ticks, and how long it took in s."""
         step, player = self._loop.step, self._loop.player
-        timing, begun_s = Timing(), time.perf_counter()
+        timing, extremes = Timing(), Extremes(self._joints)
+        begun_s = time.perf_counter()
         goes_on = True
         with _no_collector():
             while goes_on:
                 goes_on = all(step() and player.execution is not None for _ in range(ring.RECORDS))
                 records = self._reader.take()
                 timing.add(records, 0)
+                extremes.add(records)
                 if keep is not None:
                     keep(records)
-        return timing, time.perf_counter() - begun_s
+        return timing, extremes, time.perf_counter() - begun_s
 
     @property
     def notices(self) -> list[messages.Command | messages.Notice]:
         """What the loop has sent."""
         return self._theirs.sent
+
+    @property
+    def ended(self) -> list[messages.Ended]:
+        """The goals that have ended."""
+        return [
+            ended for notice in self.notices if isinstance(notice, messages.Changed) for ended in notice.ended
+        ]
 
     def close(self) -> None:
         """Free everything."""
@@ -199,13 +210,6 @@ def _no_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _result(goal: Goal, notices: list[messages.Command | messages.Notice], timing: Timing) -> dict[str, Any]:
-    changes = (notice for notice in notices if isinstance(notice, messages.Changed))
-    (ended,) = (ended for changed in changes for ended in changed.ended)
-    events = [event for notice in notices if (event := _event(goal, notice))]
-    return result_payload(goal, ended, timing) | {"events": events}
-
-
 def _event(goal: Goal, notice: messages.Command | messages.Notice) -> dict[str, Any] | None:
     match notice:
         case messages.Happened():
@@ -217,9 +221,7 @@ def _event(goal: Goal, notice: messages.Command | messages.Notice) -> dict[str, 
     return None
 
 
-def _arrays(
-    trace: PlayTrace, joint_map: JointMap, goal: Goal, result: dict[str, Any]
-) -> dict[str, NDArray[Any]]:
+def _arrays(trace: PlayTrace, joint_map: JointMap, goal: Goal, result: GoalResult) -> dict[str, NDArray[Any]]:
     scalars = {
         "robot": joint_map.robot,
         "motion": goal.motion,

@@ -386,6 +386,14 @@ export interface PauseRequest {
   lease?: string | null;
 }
 
+/** The joint that worked hardest for what it may. */
+export interface PeakEffort {
+  joint: string;
+  /** Its largest effort, without sign, in its unit. */
+  value: number;
+  unit: "N·m" | "N";
+}
+
 /** A place on a motion: one of the three. */
 export interface PlaceRequest {
   frame?: number | null;
@@ -616,12 +624,18 @@ export interface ResultReport {
   message: string;
   /** That of the request. */
   transaction: string | null;
+  /** Who asked for it, for people; null where that is not known. */
+  asked_by: string | null;
   /** Null where it had not begun. */
   played_s: number | null;
   /** The facts behind the code: joint, value, limit, unit, time; `reached_goal`, `final_error`. */
   details: Record<string, unknown>;
   /** Null where it had not begun. */
   timing: GoalTiming | null;
+  /** On the motion, ways towards it apart; null where it was not on it, or no feedback came. */
+  worst_error: WorstError | null;
+  /** Likewise; by share of the joint's limit, of joints that have one if there are any. */
+  peak_effort: PeakEffort | null;
   /** What the robot then does by itself. */
   follows: "queue" | "hold" | "release" | "park" | null;
   /** Counts the results of the robot since the daemon started, from 1. */
@@ -818,6 +832,14 @@ export interface TorqueRequest {
   /** What was given to the client with control of the robot, where that is required. */
   lease?: string | null;
   on: boolean;
+}
+
+/** The joint that was furthest from its setpoint. */
+export interface WorstError {
+  joint: string;
+  /** How far, in its unit. */
+  value: number;
+  unit: "rad" | "m";
 }
 
 /** What robots report, but for telemetry. */

@@ -228,10 +228,14 @@ class Robots:
         self.answers: dict[str, Any] = dict(answers.ANSWERS)
         self.leases: dict[str, Lease] = {}
         self.handled: list[tuple[str, str, dict[str, Any]]] = []
+        self.asked_by: str | None = None
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+    async def handle(
+        self, robot: str, verb: str, request: Request, asked_by: str | None = None
+    ) -> dict[str, Any]:
+        self.asked_by = asked_by
         self.handled.append((robot, verb, request.model_dump(exclude_unset=True)))
         goal_id = f"g{len(self.handled)}"
         if verb == "play":

@@ -48,7 +48,13 @@ class RemoteRobots:
         """No lease is kept here."""
         return {}
 
-    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+    async def handle(
+        self,
+        robot: str,
+        verb: str,
+        request: Request,
+        asked_by: str | None = None,  # noqa: ARG002 - a broker names nobody
+    ) -> dict[str, Any]:
         """Pass a request on and return the data of its answer.
 
         Raises

@@ -33,6 +33,8 @@ class Goal:
         That of the command by which it was sent; 0 before.
     expires_at : float or None
         Unix time in s after which it does not begin: nobody waits for its answer any more.
+    asked_by : str or None
+        Who asked for it, for people; None where that is not known.
     """
 
     goal_id: str
@@ -45,6 +47,7 @@ class Goal:
     from_beyond: bool = False
     number: int = 0
     expires_at: float | None = None
+    asked_by: str | None = None
 
     @property
     def motion(self) -> str:
@@ -68,7 +71,17 @@ class Goal:
         return longest_stop(self.fastest, self.gentlest / rate_hz, max_skip_s * rate_hz) / rate_hz
 
 
-def new_goal(playback: Playback, request: PlayRequest, group_start: str | None = None) -> Goal:
+def new_goal(
+    playback: Playback, request: PlayRequest, group_start: str | None = None, *, asked_by: str | None = None
+) -> Goal:
     """Make a goal with an id of its own."""
-    speed, gentlest = request.speed, playback.track.clock_acceleration
-    return Goal(uuid.uuid4().hex, playback, request, speed, max(1.0, speed), gentlest, group_start)
+    return Goal(
+        uuid.uuid4().hex,
+        playback,
+        request,
+        speed=request.speed,
+        fastest=max(1.0, request.speed),
+        gentlest=playback.track.clock_acceleration,
+        group_start=group_start,
+        asked_by=asked_by,
+    )

@@ -46,8 +46,8 @@ class Outlet(Protocol):
     def seek(self, seek: Seek, start: list[float]) -> int:
         """Send the way from a setpoint to a place; return the command's number."""
 
-    def park_goal(self) -> Goal:
-        """Return a goal that goes to the pose `park`."""
+    def park_goal(self, option: str) -> Goal:
+        """Return a goal that goes to the pose `park`, as an option of the configuration asks for."""
 
     def end(self) -> None:
         """Let the stream process stop softly and end, and start no other."""
@@ -337,7 +337,7 @@ class RobotSession:
             self.release()
         elif what == "park":
             try:
-                self.start(self._outlet.park_goal())
+                self.start(self._outlet.park_goal("on_end"))
             except RequestError as error:
                 self._outlet.report("event", {"kind": "not_parked", "message": str(error)})
 
@@ -689,7 +689,7 @@ class RobotSession:
                 self.end_exit("it was stopped")
             else:
                 try:
-                    self.start(self._outlet.park_goal())
+                    self.start(self._outlet.park_goal("on_exit"))
                     leaving.goal = self.goal
                 except RequestError as error:
                     self.end_exit(str(error))

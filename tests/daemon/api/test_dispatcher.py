@@ -57,6 +57,16 @@ async def test_what_the_commands_refuse_is_passed_on(dispatcher: Dispatcher) -> 
     assert said == refused("UNKNOWN_MOTION", "arm: no motion 'unknown'", "t", known=["wave"])
 
 
+async def test_who_asks_is_passed_on_as_the_log_has_it(
+    dispatcher: Dispatcher, robots: Robots, arms_lease: Lease
+) -> None:
+    secret = arms_lease.acquire("night shift")["lease"]
+    await answer(dispatcher, replace(play(lease=secret), caller="10.0.0.7 over HTTP"))
+    assert robots.asked_by == "night shift, 10.0.0.7 over HTTP"
+    await answer(dispatcher, replace(play(), robot="hand", caller=""))
+    assert robots.asked_by == "a client"
+
+
 async def test_an_unforeseen_failure_is_answered_and_logged(
     dispatcher: Dispatcher, robots: Robots, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -329,7 +339,10 @@ async def test_what_was_refused_for_want_of_control_may_be_sent_again_with_its_t
 class Leased(Robots):
     """Robots whose leases are acted on, as the registry does."""
 
-    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
+    async def handle(
+        self, robot: str, verb: str, request: Request, asked_by: str | None = None
+    ) -> dict[str, Any]:
+        self.asked_by = asked_by
         name = verb.removeprefix("lease/")
         holder = (request.holder,) if isinstance(request, HolderRequest) else ()
         return {**getattr(self.leases[robot], name)(*holder, request.lease)}

@@ -207,8 +207,10 @@ class Player(Robots):
         super().__init__()
         self._hub, self._reports = hub, reports
 
-    async def handle(self, robot: str, verb: str, request: Request) -> dict[str, Any]:
-        data = await super().handle(robot, verb, request)
+    async def handle(
+        self, robot: str, verb: str, request: Request, asked_by: str | None = None
+    ) -> dict[str, Any]:
+        data = await super().handle(robot, verb, request, asked_by)
         for subject, report in self._reports.get(verb, ()):
             self._hub.publish(Report(robot, subject, report))
         return data

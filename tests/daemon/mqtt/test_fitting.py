@@ -47,7 +47,7 @@ EVENT = {**answers.event(LONG), "payload": {"light": LONG}}
         ("result", RESULT, 6_500, {**RESULT, "timing": None}),
         ("result", RESULT, 4_000, {**RESULT, "timing": None, "details": {}}),
         ("result", RESULT, 1_000, {**RESULT, "timing": None, "details": {}, "message": LONG[:724] + "…"}),
-        ("result", RESULT, 320, {**RESULT, "timing": None, "details": {}, "message": LONG[:89] + "…"}),
+        ("result", RESULT, 380, {**RESULT, "timing": None, "details": {}, "message": LONG[:89] + "…"}),
         ("event", EVENT, 4_000, answers.event(LONG)),
         ("event", EVENT, 500, answers.event(LONG[:361] + "…")),
         ("state", STATE, 1_000, {**STATE, "message": LONG[:724] + "…"}),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.api import RequestError
+from motiond.daemon.api import GotoRequest, PlayRequest, RequestError
 from motiond.daemon.robots.session import shared_tracks
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.rig import RATE_HZ, Rig, ask, refused
@@ -134,3 +134,48 @@ async def test_a_start_further_ahead_than_a_day_is_refused(rig: Rig) -> None:
                 f"arm: start_at is 90000 s ahead; {LATER}",
             )
             assert (await ask(registry, "status"))["state"] == "playing"
+
+
+# -- what a result has to say --------------------------------------------------------------------------------
+
+
+async def test_a_result_has_who_asked_and_what_motiond_does_by_itself_says_why(rig: Rig) -> None:
+    rig.robot |= {"on_end": "park", "on_exit": "park", "poses": {"park": {"shoulder": 1.0}}}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await registry.handle("arm", "play", PlayRequest(motion="short"), "ana, 10.0.0.7 over HTTP")
+        await rig.until("result", lambda data: data["motion"] == "park")
+        goal = await registry.handle("arm", "goto", GotoRequest(joints={"elbow": 0.3}))
+        await rig.result_of(goal["goal_id"])
+        await rig.until("result", lambda data: data["motion"] == "park", len(rig.reports) - 1)
+    asked_by = [(one.data["motion"], one.data["asked_by"]) for one in rig.reports if one.subject == "result"]
+    assert asked_by == [
+        ("short", "ana, 10.0.0.7 over HTTP"),
+        ("park", "motiond, by on_end"),
+        ("goto", None),
+        ("park", "motiond, by on_end"),
+        ("park", "motiond, by on_exit"),
+    ]
+
+
+async def test_a_result_has_the_worst_error_and_the_peak_effort_of_its_own_motion(rig: Rig) -> None:
+    limits = rig.robot["joints"]["elbow"]["limits"] | {"effort": 50.0}
+    rig.robot |= {"fault_requests": True, "joints": rig.robot["joints"] | {"elbow": {"limits": limits}}}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "fault", fault="stuck", joint="elbow")
+        stuck = await rig.rest_after(await start(rig, registry, motion="short"))
+        await ask(registry, "fault", fault="clear")
+        free = await rig.rest_after(await start(rig, registry, motion="short"))
+    assert stuck["worst_error"]["joint"] == "elbow"
+    assert free["worst_error"]["value"] < 0.05 < stuck["worst_error"]["value"]
+    assert {result["peak_effort"]["joint"] for result in (stuck, free)} == {"elbow"}
+
+
+async def test_what_had_not_begun_has_neither_error_nor_effort(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.swings(registry)
+        waits = (await ask(registry, "play", motion="short", on_busy="queue"))["goal_id"]
+        await ask(registry, "queue/clear")
+        result = await rig.result_of(waits)
+    assert (result["played_s"], result["worst_error"], result["peak_effort"]) == (None, None, None)

@@ -81,6 +81,8 @@ async def test_it_goes_to_its_pose_and_stays_there(parking: Resting) -> None:
     assert parking.look(600.0) == [f"{UNUSED}; it goes to the pose park"]
     (play,) = parking.sent
     assert isinstance(play, messages.Play)
+    assert parking.robot.session.goal is not None
+    assert parking.robot.session.goal.asked_by == "motiond, by rest_after_s"
     ended = messages.Ended(play.goal_id, "SUCCESSFUL", "the last row is out and held", 0.5)
     parking.notify(messages.Changed("idle", True, None, [0.0, 0.5], ended=[ended]))
     assert (parking.look(700.0, 1400.0), len(parking.sent)) == ([], 1)

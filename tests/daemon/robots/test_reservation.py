@@ -432,6 +432,7 @@ async def test_it_plays_at_the_time_that_was_committed(rig: Rig) -> None:
         assert start_at - answer["ready_in_s"] <= time.time() < start_at
         result = await rig.until("result", lambda data: data["transaction"] == "t1")
         assert (result["code"], result["details"]["start"]) == ("SUCCESSFUL", "s1")
+        assert result["asked_by"] == "group start s1, a client"
         await until_phase(rig, "ended")
         assert [report["phase"] for report in reservations(rig)] == [
             None,

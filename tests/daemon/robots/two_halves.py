@@ -194,7 +194,7 @@ class Halves:
         command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on)
         return self.send(command, (share(_way(start[0], place)),))
 
-    def park_goal(self) -> Goal:
+    def park_goal(self, _option: str) -> Goal:
         return self.goal("park")
 
     def end(self) -> None:

@@ -1,0 +1,73 @@
+"""How far joints were from their setpoints at most, and how hard they worked, in bounded memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..ipc.ring import COLUMN, slices
+from ..ipc.states import STATES, State
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from motiond.formats.arrays import Floats
+
+    from ..api import EffortUnit, PeakEffort, Unit, WorstError
+    from ..joints import JointMap
+
+EFFORT_UNIT: Mapping[Unit, EffortUnit] = {"rad": "N·m", "m": "N"}
+_ON_THE_MOTION = [
+    STATES.index(state) for state in (State.PLAYING, State.PAUSING, State.PAUSED, State.STOPPING)
+]
+"""States in which a setpoint belongs to the motion, and not to a way towards it."""
+
+
+class Extremes:
+    """The largest of each joint while it was on a motion; shape (joints,), NaN where nothing was known.
+
+    - `error`: |reference - feedback| of positions, in rad or m
+    - `effort`: |feedback|, in N·m or N
+    """
+
+    def __init__(self, joints: int) -> None:
+        self._slices = slices(joints)
+        self.error: Floats = np.full(joints, np.nan)
+        self.effort: Floats = np.full(joints, np.nan)
+
+    def add(self, records: Floats) -> None:
+        """Add records (n, width); those that are not on a motion do not count."""
+        ticks = records[np.isin(records[:, COLUMN["state"]], _ON_THE_MOTION)]
+        if not len(ticks):
+            return
+        error = ticks[:, self._slices["reference_position"]] - ticks[:, self._slices["position"]]
+        effort = ticks[:, self._slices["effort"]]
+        # `fmax` passes over what is not known.
+        self.error = np.fmax(self.error, np.fmax.reduce(np.abs(error)))
+        self.effort = np.fmax(self.effort, np.fmax.reduce(np.abs(effort)))
+
+    def worst_error(self, joint_map: JointMap) -> WorstError | None:
+        """Return the joint with the largest error, in its own unit; None where none is known."""
+        joint = _largest(self.error)
+        if joint is None:
+            return None
+        name, unit = joint_map.joints[joint], joint_map.units[joint]
+        return {"joint": name, "value": float(self.error[joint]), "unit": unit}
+
+    def peak_effort(self, joint_map: JointMap) -> PeakEffort | None:
+        """Return the joint with the largest share of its effort limit; None where no effort is known.
+
+        Where none of them has a limit, it is the one with the largest effort.
+        """
+        limits = joint_map.limits.effort
+        shares = np.where(np.isfinite(limits), self.effort / limits, np.nan)
+        joint = _largest(self.effort if np.isnan(shares).all() else shares)
+        if joint is None:
+            return None
+        name, unit = joint_map.joints[joint], EFFORT_UNIT[joint_map.units[joint]]
+        return {"joint": name, "value": float(self.effort[joint]), "unit": unit}
+
+
+def _largest(values: Floats) -> int | None:
+    return None if np.isnan(values).all() else int(np.nanargmax(values))
