@@ -10,7 +10,21 @@
 - `poses`: 4x4 matrices
 """
 
-from .editing import mirror, name_joints, rename, reverse, select, trim, trim_frames, without
+from .editing import (
+    ease,
+    mirror,
+    name_joints,
+    offset,
+    rename,
+    retime,
+    reverse,
+    select,
+    smooth,
+    still_ends,
+    trim,
+    trim_frames,
+    without,
+)
 from .interpolation import (
     SAME_TIME_S,
     Interpolation,
@@ -22,7 +36,7 @@ from .interpolation import (
     rows_between,
     spline_slopes,
 )
-from .joining import JoinTolerance, concatenate
+from .joining import JoinTolerance, blend, concatenate
 from .mapping import MappedJoint, MotionMap, si_unit
 from .motion import Motion, MotionError
 from .outline import derived_shapes
@@ -49,20 +63,26 @@ __all__ = [
     "RobotModel",
     "Shape",
     "TooManyRows",
+    "blend",
     "concatenate",
     "curve",
     "derived_shapes",
+    "ease",
     "hermite",
     "interpolate",
     "mirror",
     "name_joints",
+    "offset",
     "pchip_slopes",
     "rename",
+    "retime",
     "reverse",
     "rows_between",
     "select",
     "si_unit",
+    "smooth",
     "spline_slopes",
+    "still_ends",
     "trim",
     "trim_frames",
     "without",

@@ -1,8 +1,8 @@
-"""Joins motions one after the other, with every seam checked.
+"""Joins motions: one after the other, with every seam checked, or one flowing into the next.
 
-The first row of each motion is the instant of the last row of the one before it, so that durations add up. A
-motion that begins at another position or velocity than the one before it ends with is refused, with every
-joint that would jump.
+Where they stand one after the other, the first row of each motion is the instant of the last row of the one
+before it, so that durations add up. A motion that begins at another position or velocity than the one before
+it ends with is refused, with every joint that would jump.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import numpy as np
 from motiond.text import listed
 
 from ..errors import MOST_PROBLEMS
-from .editing import is_even, select
+from .editing import is_even, is_of_joints, select
+from .editing.components import need_even_rows
 from .interpolation import SAME_TIME_S
 from .motion import MotionError
 
@@ -48,6 +49,8 @@ class JoinTolerance:
 
 DEFAULT_TOLERANCE = JoinTolerance()
 
+_ROWS, _VELOCITY, _ACCELERATION = "positions", "JointVelocity", "JointAcceleration"
+
 
 def concatenate(motions: Iterable[Motion], tolerance: JoinTolerance = DEFAULT_TOLERANCE) -> Motion:
     """Join motions; at each seam the earlier motion's row stays, and name and metadata are the first one's.
@@ -74,6 +77,78 @@ def concatenate(motions: Iterable[Motion], tolerance: JoinTolerance = DEFAULT_TO
         more = [f"{len(gaps) - MOST_PROBLEMS} more gaps"] if len(gaps) > MOST_PROBLEMS else []
         raise MotionError("\n".join(gaps[:MOST_PROBLEMS] + more))
     return _joined(fitting)
+
+
+def blend(before: Motion, after: Motion, seconds: float) -> Motion:
+    """Let the end of a motion flow into the beginning of another, which overlaps it for some time.
+
+    In that time each joint goes from the one to the other by 6u⁵ - 15u⁴ + 10u³, so that the result is as
+    smooth as both are, up to its acceleration. It lasts as long as both together, less the overlap. Its
+    positions stay between those of both; where these are far apart, it is the faster the shorter the overlap
+    is. Name and metadata are those of the first; its rows and those of the other stay outside of the overlap.
+
+    Parameters
+    ----------
+    before, after : Motion
+        With rows at one fixed rate, and the same joints (in any order) and components.
+    seconds : float
+        In whole rows, at least one, and no more than either motion lasts.
+
+    Raises
+    ------
+    MotionError
+        If they do not fit together, one is shorter than the overlap, or has a component besides the joints'
+        velocities and accelerations.
+    """
+    for motion in (before, after):
+        need_even_rows(motion, "blended")
+    after = _fitted(before, after)
+    shortest_s = min(before.duration_s, after.duration_s)
+    steps = round(seconds * before.frame_rate) if 0 < seconds <= shortest_s + SAME_TIME_S else 0
+    if not steps:
+        where, reason = f"{before.name} + {after.name}", f"the shorter one lasts {shortest_s:g} s"
+        rule = f"an overlap is a row, {1 / before.frame_rate:g} s, at least, and no longer than that"
+        raise MotionError(f"{where}: cannot be blended over {seconds:g} s; {reason}; {rule}")
+    mixed = _mixed(before, after, steps)
+    positions = mixed.pop(_ROWS)
+    times = before.times[0] + np.arange(len(positions)) / before.frame_rate
+    series = {name: (times, values) for name, values in mixed.items()}
+    blended = before.with_series(times, positions, series)
+    return replace(blended, warnings=before.warnings + after.warnings)
+
+
+def _mixed(before: Motion, after: Motion, steps: int) -> dict[str, Floats]:
+    """Return the positions, and the components, of two motions of which so many steps overlap."""
+    u = np.linspace(0.0, 1.0, steps + 1)[:, None]
+    per_s = before.frame_rate / steps
+    share: Floats = u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
+    rate: Floats = 30.0 * u**2 * (1.0 - u) ** 2 * per_s
+    change: Floats = 60.0 * u * (1.0 - u) * (1.0 - 2.0 * u) * per_s**2
+    first, second = _rows_and_rates(before), _rows_and_rates(after)
+    ends = {name: values[-steps - 1 :] for name, values in first.items()}
+    begins = {name: values[: steps + 1] for name, values in second.items()}
+    mixed: dict[str, Floats] = {name: ends[name] * (1.0 - share) + begins[name] * share for name in first}
+    gap = begins[_ROWS] - ends[_ROWS]
+    mixed[_VELOCITY] += rate * gap
+    mixed[_ACCELERATION] += 2.0 * rate * (begins[_VELOCITY] - ends[_VELOCITY]) + change * gap
+    return {
+        name: np.concatenate([first[name][: -steps - 1], mixed[name], second[name][steps + 1 :]])
+        for name in (_ROWS, *before.components)
+    }
+
+
+def _rows_and_rates(motion: Motion) -> dict[str, Floats]:
+    """Return a motion's positions, velocities and accelerations, as it has them or else as derivatives."""
+    velocity, acceleration = motion.derivatives()
+    found = {_ROWS: motion.positions, _VELOCITY: velocity, _ACCELERATION: acceleration}
+    for name, values in motion.components.items():
+        if name not in found or not is_of_joints(motion, name):
+            raise MotionError(
+                f"{motion.name}: component '{name}' cannot be blended; "
+                "it is not known how it goes over into that of another motion; drop it first"
+            )
+        found[name] = values
+    return found
 
 
 def _fitted(first: Motion, motion: Motion) -> Motion:

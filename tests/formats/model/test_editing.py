@@ -15,9 +15,11 @@ from motiond.formats import (
     MotionError,
     mirror,
     name_joints,
+    offset,
     rename,
     reverse,
     select,
+    still_ends,
     trim,
     trim_frames,
     without,
@@ -166,6 +168,26 @@ def test_a_mirrored_pose_is_the_reflection_of_its_matrix(normal: Any, mirrored: 
     )
 
 
+def test_an_offset_moves_its_joints_and_leaves_all_velocities() -> None:
+    moved = offset(without(walk(), ["ZMP"]), {"r_hip": 0.5, "waist": -1.0})
+    assert moved.positions[1].tolist() == [2, 4, 5.5]
+    assert moved.components["JointVelocity"].tolist() == walk().components["JointVelocity"].tolist()
+    assert moved.components["LinkPosition"].tolist() == walk().components["LinkPosition"].tolist()
+
+
+def test_ends_stand_still_as_long_as_every_joint_is_near_the_first_row_or_the_last() -> None:
+    rows = np.zeros((10, 2))
+    rows[3:, 0] = 0.009
+    rows[5:, 1] = 0.02
+    rows[7:] = 1.0
+    rows[9, 1] = 1.009
+    motion = Motion("taught", ("a", "b"), 10.0, np.arange(10) / 10, rows)
+    assert still_ends(motion, 0.01) == pytest.approx((0.4, 0.2))
+    assert still_ends(motion, [0.005, 0.1]) == pytest.approx((0.2, 0.2))
+    assert still_ends(motion, 0.0) == pytest.approx((0.2, 0.0))
+    assert still_ends(motion, 2.0) == pytest.approx((0.9, 0.9))
+
+
 plain = st.integers(1, 30).map(
     lambda frames: Motion(
         "any", NAMES, 50.0, np.arange(frames) / 50.0, np.random.default_rng(frames).normal(size=(frames, 3))
@@ -238,6 +260,15 @@ REFUSED: list[tuple[Callable[[], Motion], str]] = [
     (
         lambda: mirror(replace(walk(), components={"Wind": np.zeros((FRAMES, 2))}), SWAP),
         "walk: component 'Wind' cannot be mirrored; its mirror image is not known; drop it first",
+    ),
+    (
+        lambda: offset(walk(), {"waist": 1.0}),
+        ("walk: component 'ZMP' cannot be moved; it is not known how it follows the joints; drop it first"),
+    ),
+    (lambda: offset(walk(), {"l_hop": 1.0}), UNKNOWN_HIP),
+    (
+        lambda: offset(walk(), {"waist": np.nan}),
+        "walk: the offset of joint 'waist' is nan; it is a finite number; correct it",
     ),
     (lambda: mirror(walk(), {"l_hop": ("l_hip", 1)}), UNKNOWN_HIP),
     (

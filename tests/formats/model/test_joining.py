@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from motiond.formats import JoinTolerance, Motion, MotionError, concatenate, trim
+from motiond.formats import JoinTolerance, Motion, MotionError, blend, concatenate, trim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,3 +162,101 @@ def test_the_message_on_the_page_is_real() -> None:
     page = Path(__file__).parents[3] / "docs" / "motions.md"
     message = REFUSED[1][1].splitlines()[0]
     assert f"\n{message}\n" in page.read_text(encoding="utf-8")
+
+
+def drift(name: str, frames: int, start: float, speed: float) -> Motion:
+    times = np.arange(frames) / 100
+    return Motion(name, ("elbow", "wrist"), 100.0, times, start + speed * times[:, None] * [1.0, -2.0])
+
+
+drifts = st.builds(
+    drift, st.just("drift"), st.integers(12, 60), st.floats(-1, 1, width=32), st.floats(-1, 1, width=32)
+)
+
+
+@settings(derandomize=True)
+@given(drifts, drifts, st.integers(1, 11))
+def test_a_blend_keeps_both_motions_outside_of_the_overlap_and_stays_between_them_inside(
+    before: Motion, after: Motion, rows: int
+) -> None:
+    both = blend(before, after, rows / 100)
+    alone = before.times.size - rows - 1
+    assert both.times.tolist() == (np.arange(before.times.size + after.times.size - rows - 1) / 100).tolist()
+    assert both.positions[: alone + 1].tobytes() == before.positions[: alone + 1].tobytes()
+    assert both.positions[alone + rows :].tobytes() == after.positions[rows:].tobytes()
+    inside = both.positions[alone : alone + rows + 1]
+    ends, begins = before.positions[alone:], after.positions[: rows + 1]
+    assert (inside >= np.minimum(ends, begins) - 1e-12).all()
+    assert (inside <= np.maximum(ends, begins) + 1e-12).all()
+
+
+def test_a_blend_of_motions_at_rest_is_smooth_up_to_its_acceleration() -> None:
+    before, after = drift("low", 501, 0.0, 0.0), drift("high", 501, 1.0, 0.0)
+    velocity, acceleration = blend(before, after, 2.0).derivatives()
+    assert np.abs(velocity).max() == pytest.approx(1.875 / 2, rel=1e-3)
+    assert np.abs(np.diff(acceleration, axis=0)).max() < 60 / 2**3 / 100 * 1.01
+
+
+def sine(name: str, faster: float) -> Motion:
+    """Return a motion with the exact velocities and accelerations."""
+    times = np.arange(1001) / 500
+    rows, slopes = (np.outer(turn(faster * times), [1.0, -2.0]) for turn in (np.sin, np.cos))
+    rates = {"JointVelocity": faster * slopes, "JointAcceleration": -(faster**2) * rows}
+    return Motion(name, ("elbow", "wrist"), 500.0, times, rows, rates)
+
+
+def test_blended_velocities_and_accelerations_are_those_of_the_positions() -> None:
+    both = blend(sine("slow", 1.0), sine("fast", 3.0), 1.0)
+    velocity, acceleration = both.derivatives()
+    np.testing.assert_allclose(both.components["JointVelocity"][1:-1], velocity[1:-1], atol=1e-3)
+    np.testing.assert_allclose(both.components["JointAcceleration"][1:-1], acceleration[1:-1], atol=0.05)
+
+
+def test_joints_of_a_blended_motion_are_found_by_name() -> None:
+    after = drift("after", 20, 0.0, 1.0)
+    turned = replace(after, joint_names=("wrist", "elbow"), positions=after.positions[:, ::-1])
+    before = drift("before", 20, 0.5, 0.0)
+    assert blend(before, turned, 0.1).positions.tolist() == blend(before, after, 0.1).positions.tolist()
+
+
+SHORT = (
+    "low + high: cannot be blended over {} s; the shorter one lasts 0.19 s; "
+    "an overlap is a row, 0.01 s, at least, and no longer than that"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "seconds", "message"),
+    [
+        (drift("low", 20, 0, 0), drift("high", 30, 0, 0), 0.2, SHORT.format(0.2)),
+        (drift("low", 20, 0, 0), drift("high", 30, 0, 0), 0.0, SHORT.format(0)),
+        (drift("low", 20, 0, 0), drift("high", 30, 0, 0), float("nan"), SHORT.format("nan")),
+        (
+            drift("low", 20, 0, 0),
+            replace(drift("high", 20, 0, 0), frame_rate=50.0, times=np.arange(20) / 50),
+            0.1,
+            "low + high: frame rates are 100 and 50 frames/s; a motion has one; resample one of them",
+        ),
+        (
+            replace(drift("low", 20, 0, 0), components={"ZMP": np.zeros((20, 3))}),
+            replace(drift("high", 20, 0, 0), components={"ZMP": np.zeros((20, 3))}),
+            0.1,
+            (
+                "low: component 'ZMP' cannot be blended; "
+                "it is not known how it goes over into that of another motion; drop it first"
+            ),
+        ),
+        (
+            drift("low", 20, 0, 0),
+            replace(drift("high", 3, 0, 0), times=np.array([0.0, 1.0, 1.5])),
+            0.1,
+            "high: its rows do not lie evenly; only rows at a fixed rate are blended; resample it first",
+        ),
+    ],
+)
+def test_what_cannot_be_blended_is_refused(
+    before: Motion, after: Motion, seconds: float, message: str
+) -> None:
+    with pytest.raises(MotionError) as caught:
+        blend(before, after, seconds)
+    assert str(caught.value) == message
