@@ -145,7 +145,15 @@ def _setup(names: list[str], driver: str) -> messages.Setup:
         max_lateness_s=0.1,
         max_skip_s=0.02,
         ways=messages.WayBounds(
-            [1.0] * count, [1.0] * count, [1.0] * count, 4.0, [0.002] * count, [None] * count, [None] * count
+            velocity=[1.0] * count,
+            acceleration=[1.0] * count,
+            jerk=[1.0] * count,
+            clock_acceleration=4.0,
+            start_tolerance=[0.002] * count,
+            lower=[None] * count,
+            upper=[None] * count,
+            velocity_limit=[None] * count,
+            acceleration_limit=[None] * count,
         ),
         limits=messages.CheckLimits([None] * count, None, None, 0.25, 0.5, [0.05] * count, [False] * count),
         priority=None,

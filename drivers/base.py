@@ -360,6 +360,32 @@ class Driver(ABC):
     def disable(self) -> None:
         """Switch torque off."""
 
+    def refuse_guiding(self) -> None:
+        """Refuse to carry the robot's weight where that is not possible; known before `open`.
+
+        By default it is not.
+
+        Raises
+        ------
+        DriverConfigError
+            With the reason.
+        """
+        problem, reason = "cannot carry the robot's weight", "its actuators take no efforts for that"
+        raise DriverConfigError(type(self).__name__, problem, reason, "teach with torque off")
+
+    def guide(self) -> None:
+        """Switch torque on, carrying the robot's weight alone: actuators give way to a hand, and do not fall.
+
+        A `write` with positions of NaN keeps it so, and nothing else is written. It ends by `enable`,
+        `disable` or `halt`.
+
+        Raises
+        ------
+        DriverError
+            If an actuator refuses it.
+        """
+        self.refuse_guiding()
+
     @abstractmethod
     def halt(self) -> None:
         """Stop at once and hold until `enable` or `disable`; may be called in any state, any number of times.

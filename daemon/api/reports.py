@@ -366,6 +366,7 @@ EventKind = Literal[
     "check_passed",
     "displaced",
     "rested",
+    "teaching",
 ]
 
 

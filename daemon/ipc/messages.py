@@ -42,7 +42,8 @@ class WayBounds:
     - `velocity`, `acceleration`, `jerk`: for each joint
     - `clock_acceleration`: in 1/s: how fast the clock's rate may change on such a way
     - `start_tolerance`: for each joint, in rad or m: what has moved no further has not been moved
-    - `lower`, `upper`: for each joint: its limits; None where there is none
+    - `lower`, `upper`, `velocity_limit`, `acceleration_limit`: for each joint: its limits; None where there
+      is none
     """
 
     velocity: list[float]
@@ -52,6 +53,8 @@ class WayBounds:
     start_tolerance: list[float]
     lower: list[float | None]
     upper: list[float | None]
+    velocity_limit: list[float | None]
+    acceleration_limit: list[float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,18 @@ class Seek:
 
 
 @dataclass(frozen=True, slots=True)
+class Teach:
+    """Let a robot at rest be moved by hand, until `Stop`.
+
+    - `mode`: `released` with torque off, so that it drops where nobody holds it; `gravity` with actuators
+      that carry its weight
+    """
+
+    mode: Literal["released", "gravity"]
+    expires_at: float | None = None  # as of `Play`
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """Stop softly and end the goal with `code`."""
 
@@ -235,6 +250,20 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class TeachingEnded:
+    """Why a robot is not moved by hand any more; one for each `Teach`.
+
+    - `code`: CANCELED where that was asked for, PATH_TOLERANCE_VIOLATED for a joint that was moved beyond a
+      limit, another for a check or a failure, INVALID_GOAL for a `Teach` that was refused
+    - `details`: of a joint beyond a limit: `check`, `joint`, `value`, `limit` and `unit`
+    """
+
+    code: str
+    message: str
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Changed:
     """What the robot does after a tick in which something has changed, or a command was obeyed."""
 
@@ -250,6 +279,8 @@ class Changed:
     found: list[float | None] = field(default_factory=list)
     # the goals that have ended in this tick, those included that were refused
     ended: list[Ended] = field(default_factory=list)
+    # why the robot is not taught any more, as of this tick, or is not taught at all
+    taught: list[TeachingEnded] = field(default_factory=list)
     # the number of the last command that was obeyed, or dropped where nothing could be moved; all before
     # it were as well. A command that changed nothing is acknowledged in the same way.
     after: int = 0
@@ -292,6 +323,7 @@ Command: TypeAlias = (
     | Resume
     | Speed
     | Seek
+    | Teach
     | Stop
     | Estop
     | Reset
@@ -321,4 +353,5 @@ def decode(data: bytes) -> tuple[Command | Notice, int]:
     nested: dict[str, Any] = {key: kind(**values[key]) for key, kind in _NESTED.items() if key in values}
     if "ended" in values:
         nested["ended"] = [Ended(**ended) for ended in values["ended"]]
+        nested["taught"] = [TeachingEnded(**ended) for ended in values["taught"]]
     return _TYPES[name](**(values | nested)), number

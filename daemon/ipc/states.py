@@ -25,12 +25,14 @@ class State(StrEnum):
     STOPPING = "stopping"  # slowing down on the path, to end
     ESTOPPED = "estopped"  # halted, until reset
     FAULT = "fault"  # halted, until reset
+    TEACHING = "teaching"  # moved by hand: released, or carrying its own weight
 
 
 class Event(StrEnum):
     """What moves the state machine on."""
 
     PLAY = "play"
+    TEACH = "teach"
     ARRIVED = "arrived"  # at the row that is played next
     FINISHED = "finished"  # the last row is out
     PAUSE = "pause"
@@ -62,13 +64,16 @@ class ResultCode(StrEnum):
 
 
 STATES = tuple(State)
-ACTIVE = frozenset({State.APPROACHING, State.PLAYING, State.PAUSING, State.PAUSED, State.STOPPING})
+ACTIVE = frozenset(
+    {State.APPROACHING, State.PLAYING, State.PAUSING, State.PAUSED, State.STOPPING, State.TEACHING}
+)
 SLOWING = frozenset({State.PAUSING, State.PAUSED, State.STOPPING})
 HALTED = frozenset({State.ESTOPPED, State.FAULT})
 
 # Every pair that is not here leaves the state as it is.
 TRANSITIONS: Mapping[tuple[State, Event], State] = {
     (State.IDLE, Event.PLAY): State.APPROACHING,
+    (State.IDLE, Event.TEACH): State.TEACHING,
     (State.APPROACHING, Event.ARRIVED): State.PLAYING,
     (State.APPROACHING, Event.PAUSE): State.PAUSING,
     (State.PLAYING, Event.FINISHED): State.IDLE,

@@ -192,6 +192,8 @@ def _ways(robot: RobotSettings, joint_map: JointMap) -> WayBounds:
         start_tolerance=bounds.start_tolerance.tolist(),
         lower=limits.lower.tolist(),
         upper=limits.upper.tolist(),
+        velocity_limit=limits.velocity.tolist(),
+        acceleration_limit=limits.acceleration.tolist(),
     )
 
 

@@ -6,10 +6,12 @@
 - `way`: from rest to rest, as fast as its bounds allow
 - `ramp`: jerk-limited changes of that rate
 - `transmission`: between joints and actuators
+- `brake`: from any velocity to rest, joint by joint
 - `beyond`: what lies far outside a joint's limits, and how slowly it comes back
 """
 
 from .beyond import FAR_OUTSIDE, FROM_BEYOND, WAY_BACK, far_outside, slack_of
+from .brake import Brake
 from .clock import TrajectoryClock
 from .ramp import FULL_RAMP, longest_stop
 from .route import Leg, Passes, Route
@@ -22,6 +24,7 @@ __all__ = [
     "FROM_BEYOND",
     "FULL_RAMP",
     "WAY_BACK",
+    "Brake",
     "Leg",
     "Passes",
     "Route",

@@ -43,6 +43,7 @@ export const STATE_WORDS: Record<State, string> = {
   stopping: "Stopping",
   estopped: "Emergency stop",
   fault: "Fault",
+  teaching: "Teaching",
 };
 
 /** A number of things, in words. */

@@ -201,7 +201,7 @@ export interface EstopRequest {
 
 /** Something that happened; from `marker` on only of a marker that a motion has passed. */
 export interface EventReport {
-  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested";
+  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested" | "teaching";
   message: string;
   /** Of a check that fails: `check`, joint or actuator, value, limit, unit, `code` and `state`. */
   details?: Record<string, unknown>;
@@ -732,7 +732,7 @@ export interface StartDistance {
 }
 
 /** What a robot does; the order is that of the numbers in telemetry records. */
-export type State = "offline" | "idle" | "approaching" | "playing" | "pausing" | "paused" | "stopping" | "estopped" | "fault";
+export type State = "offline" | "idle" | "approaching" | "playing" | "pausing" | "paused" | "stopping" | "estopped" | "fault" | "teaching";
 
 /** What a robot does, as it is reported. */
 export interface StateReport {

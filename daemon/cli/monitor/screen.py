@@ -41,6 +41,7 @@ _STYLES = {
     "pausing": "yellow",
     "paused": "yellow",
     "stopping": "yellow",
+    "teaching": "yellow",
     "estopped": "red",
     "fault": "red",
     "offline": "red",

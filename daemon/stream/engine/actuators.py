@@ -34,7 +34,7 @@ class Actuators:
         self.record = record
         self._robot = setup.robot
         self._transmission = Transmission.from_lists(setup.transmission)
-        self._command = ActuatorCommand(len(setup.actuators))
+        self._command, self._nothing = (ActuatorCommand(len(setup.actuators)) for _ in range(2))
         self._state = ActuatorState(len(setup.actuators))
         self._commanded, self._reported = self._command.values, self._state.values[:REPORTED]
         self._reference, self._feedback = record.reference, record.feedback
@@ -48,6 +48,10 @@ class Actuators:
         """Send the reference."""
         self._transmission.to_actuators(self._reference, self._commanded)
         self.driver.write(self._command)
+
+    def write_nothing(self) -> None:
+        """Let guided actuators go on carrying the robot's weight."""
+        self.driver.write(self._nothing)
 
     def read(self) -> None:
         """Fill in feedback."""
@@ -76,10 +80,16 @@ class Actuators:
             problem, reason = f"torque is off in {', '.join(names)}", "it went off by itself"
             raise DriverError(self._robot, problem, reason, "check the actuators, then enable again")
 
-    def take_hold(self, checks: Checks, now_s: float) -> None:
+    def guide(self, now_s: float) -> None:
+        """Let the actuators carry the robot's weight alone; raises DriverError if the driver fails at it."""
+        self.driver.guide()
+        self._held_s = now_s
+
+    def take_hold(self, checks: Checks, now_s: float, *, else_releases: bool = True) -> None:
         """Switch torque on, and read where the joints are.
 
-        Raises DriverError if the driver refuses, or the feedback is missing or too old; torque is off then.
+        Raises DriverError if the driver refuses, or the feedback is missing or too old; torque is off then,
+        but for `else_releases`.
         """
         self.driver.enable()
         self._held_s = now_s
@@ -89,7 +99,8 @@ class Actuators:
             # The joint may be elsewhere by now, and would be sent back to where it was.
             problem, hint = stale.message, ""
         if stale or not np.isfinite(self.measured).all():
-            self.driver.disable()
+            if else_releases:
+                self.driver.disable()
             raise DriverError(self._robot, problem, "", hint)
 
     def set_period(self, period_s: float) -> str | None:

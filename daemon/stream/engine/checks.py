@@ -197,6 +197,10 @@ class Checks:
         details = {"joint": self._joints[joint], "value": value, "limit": limit, "unit": "°C"}
         return CheckFailure(ResultCode.HARDWARE_FAULT, message, {"check": "temperature", **details}, is_new)
 
+    def check_feedback(self, record: Record, stamps_s: Floats, now_s: float) -> CheckFailure | None:
+        """Check the feedback alone; None where it does not fail, or is not checked."""
+        return None if self._limits.stale_s is None else self._check_feedback(record, stamps_s, now_s)
+
     def _check_feedback(self, record: Record, stamps_s: Floats, now_s: float) -> CheckFailure | None:
         failure = self.check_age(stamps_s, now_s)
         if failure is not None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..timing import Schedule
     from .actuators import Actuators
     from .player import Player
+    from .teaching import Teaching
     from .watch import Watch
 
     Command: TypeAlias = messages.Command | messages.Notice
@@ -49,13 +50,14 @@ class CommandHandler:
         self,
         *,
         player: Player,
+        teaching: Teaching,
         actuators: Actuators,
         watch: Watch,
         schedule: Schedule,
         report: Callable[[messages.Notice], None],
         refused: list[messages.Ended],
     ) -> None:
-        self._player, self._actuators = player, actuators
+        self._player, self._teaching, self._actuators = player, teaching, actuators
         self._watch, self._schedule = watch, schedule
         self._report, self._refused = report, refused
         self.shutting_down = False
@@ -90,17 +92,25 @@ class CommandHandler:
                     self._resume(command)
                 case messages.Seek():
                     self._seek(command, *fds)
-                case messages.Reboot():
-                    self._reboot(command.actuators)
-                case messages.Inject():
-                    self._inject(command.fault)
+                case messages.Teach():
+                    self._teach(command)
                 case messages.Stop():
                     self._player.stop(ResultCode(command.code), command.message, command.details)
                 case _:
-                    self._acts[type(command)]()
+                    self._obey_other(command)
         finally:
             for fd in fds:
                 os.close(fd)
+
+    def _obey_other(self, command: Command) -> None:
+        """Obey what moves nothing, or needs nothing beside its type."""
+        match command:
+            case messages.Reboot():
+                self._reboot(command.actuators)
+            case messages.Inject():
+                self._inject(command.fault)
+            case _:
+                self._acts[type(command)]()
 
     def _inject(self, fault: dict[str, Any]) -> None:
         try:
@@ -144,6 +154,13 @@ class CommandHandler:
         self._actuators.take_hold(self._watch.checks, self._schedule.clock.now())
         self._player.hold(self._actuators.measured)
         self._watch.start_holding()
+
+    def _teach(self, teach: messages.Teach) -> None:
+        late = _expired(teach.expires_at)
+        if late or self.shutting_down:
+            self._teaching.refuse(f"it {late}" if late else "the robot shuts down")
+        else:
+            self._teaching.begin(teach.mode)
 
     # -- motion ---------------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from ..timing import Schedule
 from .actuators import Actuators
 from .commands import CommandHandler
 from .player import Player
+from .teaching import Teaching
 from .watch import Watch
 
 if TYPE_CHECKING:
@@ -104,8 +105,10 @@ class StreamLoop:
             report=self._outbox.append,
             verified=self._verified,
         )
+        self._teaching = Teaching(setup, self.player, self._actuators, self._watcher, self.schedule)
         self._commands = CommandHandler(
             player=self.player,
+            teaching=self._teaching,
             actuators=self._actuators,
             watch=self._watcher,
             schedule=self.schedule,
@@ -264,6 +267,14 @@ class StreamLoop:
         if now_s > self._silent_at_s and self.player.active:
             self._miss_daemon()
         self._watcher.look(now_s)
+        if self.player.in_hand:
+            self._follow_hand(now_s)
+
+    def _follow_hand(self, now_s: float) -> None:
+        try:
+            self._teaching.follow(now_s)
+        except Exception as error:  # noqa: BLE001 - as of `_write`
+            self._fault("enable", error)
 
     def _write(self) -> None:
         player = self.player
@@ -271,7 +282,10 @@ class StreamLoop:
             if player.halted:
                 self.driver.halt()
             elif player.torque:
-                self._actuators.write()
+                if player.in_hand:
+                    self._actuators.write_nothing()
+                else:
+                    self._actuators.write()
                 if self._actuators.loose:
                     self._actuators.refuse_loose(self.clock.now())
         except Exception as error:  # noqa: BLE001 - whatever a driver raises must halt its robot, not the loop
@@ -343,6 +357,7 @@ class StreamLoop:
         self._sent_after = self.channel.received
         if player.results:
             self._end_goals()
+        taught = self._taught()
         changed = messages.Changed(
             player.state,
             player.torque,
@@ -352,6 +367,7 @@ class StreamLoop:
             player.displaced,
             actuators.torque.tolist(),
             [*self._ended],
+            taught,
             self._sent_after,
         )
         self._ended.clear()
@@ -364,6 +380,15 @@ class StreamLoop:
             self._ended.append(ended(result, setup.joints, setup.units, error, self._watcher.checks.stalled))
         player.results.clear()
         self._actuators.set_period(self.schedule.idle_period_s)
+
+    def _taught(self) -> list[messages.TeachingEnded]:
+        """Return why teaching has ended since the last notice, and report what did not only refuse it."""
+        taught = [*self.player.taught]
+        self.player.taught.clear()
+        for ended in taught:
+            if ended.code != ResultCode.INVALID_GOAL:
+                self._outbox.append(messages.Happened("teaching", ended.message, ended.details))
+        return taught
 
     def _reached(self, passed: PassedMarker, lateness_s: float) -> messages.Reached:
         late_s = lateness_s + passed.ticks_ago * self.schedule.period_s

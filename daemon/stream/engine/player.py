@@ -11,6 +11,7 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...ipc.messages import TeachingEnded
 from ...ipc.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
 from ...trajectory import Leg, TrajectoryClock
 from .execution import ON_MOTION, PassedMarker, Phase, Result
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ...trajectory import Track
+    from ...trajectory import Brake, Track
     from .execution import Execution
 
 
 # Members of enums are slow to look up in every tick.
 APPROACH, WAIT, MOTION, SETTLE = Phase.APPROACH, Phase.WAIT, Phase.MOTION, Phase.SETTLE
-PAUSED, RETURN = State.PAUSED, Phase.RETURN
+PAUSED, TEACHING, RETURN = State.PAUSED, State.TEACHING, Phase.RETURN
 
 
 class MarkerCursor:
@@ -89,7 +90,8 @@ class Player:
     counted from 1. `moved`: ticks that the reference has moved on since the first row of the motion, ways
     between passes included. NaN before it, and from a pause, a stop, a seek or another speed on. `speed`:
     rows of the motion per tick that are aimed at while it plays. `settled_ticks`: ticks since the last row is
-    out.
+    out. `in_hand`: whether somebody moves the robot by hand, until it is caught. `taught`: why that has
+    ended.
     """
 
     def __init__(
@@ -112,6 +114,10 @@ class Player:
         self._displaced: dict[str, Any] = {}
         self._leg: Leg | None = None
         self._left: _Left | None = None
+        self.in_hand = False
+        self.taught: list[TeachingEnded] = []
+        self._brake: Brake | None = None
+        self._braked_ticks = 0
         self._sought: _Sought | None = None
         self._cursor = MarkerCursor()
         self._played_ticks = self._elapsed = self.settled_ticks = 0
@@ -148,6 +154,21 @@ class Player:
         self.torque = False
         self.changes += 1
 
+    def teach(self) -> None:
+        """Let the robot be moved by hand; only from idle."""
+        self._apply(Event.TEACH)
+        self.in_hand = True
+
+    def catch(self, measured: Floats, brake: Brake) -> None:
+        """Take a robot that was moved by hand as held, at the measured positions (joints,), and brake."""
+        self.hold(measured)
+        self.velocity[:] = brake.velocity
+        self.in_hand, self._brake, self._braked_ticks = False, brake, 0
+
+    def _end_teaching(self, code: ResultCode, message: str, details: dict[str, Any] | None) -> None:
+        if self.state is TEACHING:
+            self.taught.append(TeachingEnded(code, message, details or {}))
+
     def play(self, execution: Execution) -> None:
         """Begin an execution; only from idle, with torque on."""
         self.execution = execution
@@ -167,8 +188,12 @@ class Player:
             self._approach(self.execution, approach)
 
     def stop(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
-        """Slow down on the path and end the goal with `code`; while stopping or at rest nothing changes."""
+        """Slow down on the path and end the goal with `code`; while stopping or at rest nothing changes.
+
+        What is moved by hand is to be caught (`catch`), and slows down then.
+        """
         if self._takes(Event.STOP):
+            self._end_teaching(code, message, details)
             self._reason = _Reason(code, message, details)
             self._slow_down()
             self._apply(Event.STOP)
@@ -210,14 +235,19 @@ class Player:
 
     def estop(self) -> None:
         """Latch the emergency stop; a goal ends with ESTOP."""
-        self._apply(Event.ESTOP)
-        self.velocity[:] = 0.0
-        self._end(ResultCode.ESTOP, "emergency stop; halted at once; reset when it is safe")
+        self._halt(Event.ESTOP, ResultCode.ESTOP, "emergency stop; halted at once; reset when it is safe")
 
     def fault(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
         """Latch a fault; a goal ends with `code`."""
-        self._apply(Event.FAULT)
+        self._halt(Event.FAULT, code, message, details)
+
+    def _halt(
+        self, event: Event, code: ResultCode, message: str, details: dict[str, Any] | None = None
+    ) -> None:
+        self._end_teaching(code, message, details)
+        self._apply(event)
         self.velocity[:] = 0.0
+        self.in_hand, self._brake = False, None
         self._end(code, message, details)
 
     def reset(self) -> None:
@@ -245,6 +275,8 @@ class Player:
         execution = self.execution
         if execution is None or not self.active:
             self.moved = math.nan
+            if self._brake is not None:
+                self._slow_down_from_hand(self._brake, ticks)
             return
         self._elapsed += due or ticks
         phase = self.phase
@@ -259,6 +291,12 @@ class Player:
         at_end = self._advance(execution, ticks, on_motion=self.phase is MOTION)
         if at_end or self.slowing:
             self._conclude(execution, at_end=at_end)
+
+    def _slow_down_from_hand(self, brake: Brake, ticks: int) -> None:
+        self._braked_ticks += ticks
+        if brake.sample(self._braked_ticks, self.position, self.velocity):
+            self._brake = None
+            self._come_to_rest(Event.STOPPED)
 
     def _ticks_since_due(self, execution: Execution, most: int) -> int:
         """Begin the motion when its time has come; return how many ticks it has to move, 0 before."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ...ipc.messages import Notice, Setup
     from ..timing import Schedule
     from .actuators import Actuators
+    from .checks import CheckFailure
     from .execution import Excess, Execution
     from .player import Player
 
@@ -122,10 +123,13 @@ class Watch:
         self._kind = Hold.NONE
 
     def look(self, now_s: float) -> None:
-        """Check what was read in this tick; without torque there is nothing to watch."""
+        """Check what was read in this tick; without torque there is nothing to watch but a hand."""
         player, schedule = self._player, self._schedule
         if not player.torque:
             self._kind = NONE
+            if player.in_hand:
+                actuators = self._actuators
+                self._judge(self.checks.check_feedback(actuators.record, actuators.stamps_s, now_s))
         elif not player.active:
             self._note(HALTED if player.halted else HELD, now_s)
             for _ in self._checks_at_rest:
@@ -151,10 +155,13 @@ class Watch:
 
     def _check(self, now_s: float) -> bool:
         """Make the next check, and do what follows from it; return whether it fails."""
-        player, checks = self._player, self.checks
-        failure = checks.next_check(self._actuators.record, self._actuators.stamps_s, now_s)
-        while checks.passed:
-            check = checks.passed.pop()
+        return self._judge(self.checks.next_check(self._actuators.record, self._actuators.stamps_s, now_s))
+
+    def _judge(self, failure: CheckFailure | None) -> bool:
+        """Do what follows from a check; return whether it fails."""
+        player = self._player
+        while self.checks.passed:
+            check = self.checks.passed.pop()
             self._report(Happened("check_passed", PASSES[check], {"check": check}))
         if failure is None:
             return False
@@ -162,8 +169,8 @@ class Watch:
             found = {"code": failure.code, "state": player.state}
             self._report(Happened("check_failed", failure.message, failure.details | found))
         if player.active and player.state is not STOPPING:
-            time_s = player.frame * self._schedule.period_s
-            player.stop(failure.code, failure.message, failure.details | {"time": time_s})
+            place = {} if player.execution is None else {"time": player.frame * self._schedule.period_s}
+            player.stop(failure.code, failure.message, failure.details | place)
         return True
 
     def _note(self, kind: Hold, now_s: float) -> None:

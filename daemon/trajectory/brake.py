@@ -1,0 +1,70 @@
+"""From any velocity to rest, each joint for itself: how a robot is caught that somebody moves by hand.
+
+A joint's velocity falls along `1 - 3 u² + 2 u³`, with u the share of its time T that has passed: so the
+acceleration is 0 at both ends and at most 1.5 v / T between, and the joint goes on by v T / 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from motiond.formats.arrays import Floats
+
+STEEPEST = 1.5
+"""The greatest acceleration, of v / T."""
+UNLIMITED = 1e9
+"""An acceleration, in rad/s² or m/s², that stands for none."""
+LEAST_S = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Brake:
+    """The way of all joints to rest.
+
+    - `position`, `velocity`: shape (joints,): where it begins, and how fast
+    - `lasts_s`: shape (joints,): how long each joint moves
+    - `period_s`: between two ticks
+    """
+
+    position: Floats
+    velocity: Floats
+    lasts_s: Floats
+    period_s: float
+
+    @classmethod
+    def plan(
+        cls,
+        position: Floats,
+        velocity: Floats,
+        *,
+        lower: Floats,
+        upper: Floats,
+        acceleration: Floats,
+        duration_s: float,
+        period_s: float,
+    ) -> Self:
+        """Plan to come to rest within limits of acceleration and position; all arrays of shape (joints,).
+
+        A joint takes `duration_s`, longer where its acceleration limit asks for it, and shorter where it
+        would pass a position limit otherwise. Where it would do so even then, it begins more slowly than it
+        is: its actuator brakes it harder. One that leaves its limits further stays where it is.
+        """
+        acceleration = np.minimum(acceleration, UNLIMITED)
+        room = np.maximum(np.where(velocity > 0.0, upper - position, position - lower), 0.0)
+        speed = np.minimum(np.abs(velocity), np.sqrt(room * acceleration * 2.0 / STEEPEST))
+        shortest_s = STEEPEST * speed / acceleration
+        moves = speed > 0.0
+        within_s = np.divide(2.0 * room, speed, out=np.full_like(speed, np.inf), where=moves)
+        lasts_s = np.clip(np.minimum(duration_s, within_s), shortest_s, None)
+        return cls(position.copy(), np.copysign(speed, velocity), np.where(moves, lasts_s, LEAST_S), period_s)
+
+    def sample(self, ticks: int, position: Floats, velocity: Floats) -> bool:
+        """Fill in where the joints are after so many ticks, shape (joints,); return whether all rest."""
+        u = np.minimum(ticks * self.period_s / self.lasts_s, 1.0)
+        position[:] = self.position + self.velocity * self.lasts_s * u * (1.0 - u * u * (1.0 - u / 2.0))
+        velocity[:] = self.velocity * (1.0 - u * u * (3.0 - 2.0 * u))
+        return bool((u >= 1.0).all())
