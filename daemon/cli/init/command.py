@@ -10,7 +10,7 @@ import typer
 
 from motiond.text import printable
 
-from ..files import check
+from ..files.examine import check
 from ..output import Force, own_name
 
 app = typer.Typer()

@@ -1,0 +1,138 @@
+"""`inspect` and `check`: what is in files, and whether motions fit robots."""
+
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from motiond.text import printable
+
+from ..output import DONE, FAILED, AsJson, ConfigFile, config_of, print_json, report
+from .options import (
+    FileRate,
+    Jobs,
+    MapFile,
+    RobotOfFile,
+    Topic,
+    Units,
+    names_in,
+    reading_options,
+    refuse_without,
+)
+
+if TYPE_CHECKING:
+    from ...tools.check import Finding
+
+app = typer.Typer()
+
+
+@app.command()
+def inspect(
+    files: Annotated[list[Path], typer.Argument(help="Robot descriptions and motions.")],
+    jobs: Jobs = 1,
+    *,
+    map_file: MapFile = None,
+    units: Units = None,
+    file_rate: FileRate = None,
+    topic: Topic = None,
+    json: AsJson = False,
+) -> int:
+    """Show what is in robot descriptions and motion files.
+
+    Exit code 1 if one cannot be read.
+    """
+    from rich.console import Console
+
+    from motiond.formats import FormatError, Problem
+    from motiond.text import printable
+
+    from ...tools.batch import for_each_file
+    from ...tools.describe import describe_file
+    from ...tools.describe_tables import show
+
+    describe = partial(describe_file, options=reading_options(map_file, units, file_rate, topic))
+    each = for_each_file(describe, files, jobs, Console(stderr=True))
+    found = [description for descriptions in each for description in descriptions]
+    for file, descriptions in zip(files, each, strict=True):
+        if not descriptions:
+            report(f"{printable(str(file))}: has neither a robot nor a motion", DONE)
+    if json:
+        print_json(found)
+    for description in found:
+        if description["kind"] == "unreadable":
+            report(str(FormatError([Problem(**one) for one in description["problems"]])), FAILED)
+        elif not json:
+            show(description, Console())
+    return FAILED if any(one["kind"] == "unreadable" for one in found) else DONE
+
+
+@app.command()
+def check(
+    motions: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of motions, all by default; with --robot, motion files."),
+    ] = None,
+    config: ConfigFile = None,
+    *,
+    robot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Check against this description and its limits alone."),
+    ] = None,
+    name: RobotOfFile = None,
+    motion_joints: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,…", help="With --robot: the joints of motions that carry no names."),
+    ] = None,
+    map_file: MapFile = None,
+    units: Units = None,
+    file_rate: FileRate = None,
+    topic: Topic = None,
+    jobs: Jobs = 1,
+    json: AsJson = False,
+) -> int:
+    """Plan motions without moving anything.
+
+    Exit code 1 if one cannot be played.
+    """
+    from rich.console import Console
+
+    from ...config.settings import load_settings
+    from ...tools.batch import progress_if_slow
+    from ...tools.check import Against, check_files, check_motions, nothing_to_check
+
+    if robot is None:
+        refuse_without("--robot", {"--name": name, "--motion-joints": motion_joints})
+        of_maps = {"--map": map_file, "--units": units, "--file-rate": file_rate, "--topic": topic}
+        refuse_without("--robot", of_maps, "a robot's `motion_map` in the configuration says it")
+        settings = load_settings(config_of(config))
+        with progress_if_slow(Console(stderr=True), "planning", None):
+            findings = check_motions(settings, motions or (), partial(typer.echo, err=True))
+        for line in nothing_to_check(settings, findings):
+            report(line, DONE)
+    elif motions:
+        reading = reading_options(map_file, units, file_rate, topic)
+        against = Against(robot, name, list(names_in(motion_joints)) or None, reading)
+        findings = check_files(against, [Path(one) for one in motions], jobs, Console(stderr=True))
+    else:
+        raise typer.BadParameter("it needs motion files; name some", param_hint="--robot")
+    if json:
+        print_json([finding.payload() for finding in findings])
+    else:
+        _print_findings(findings)
+    return FAILED if any(finding.problems for finding in findings) else DONE
+
+
+def _print_findings(findings: "list[Finding]") -> None:
+    files = {(one.robot, one.motion, one.file) for one in findings}
+    of_name = Counter((robot, motion) for robot, motion, _ in files)
+    for finding in findings:
+        motion = finding.motion
+        if of_name[finding.robot, motion] > 1:
+            motion += f" ({printable(finding.file)})"
+        if finding.max_speed is not None:
+            speed = f"speed up to {finding.max_speed:.3g}"
+            typer.echo(f"{finding.robot}: {motion}: ok; {finding.duration_s:g} s, {speed}")
+        for line in (*finding.problems, *(f"warning: {warning}" for warning in finding.warnings)):
+            typer.echo(f"{finding.robot}: {line.replace(f'{finding.motion}: ', f'{motion}: ', 1)}")
