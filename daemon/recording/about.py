@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import orjson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..clock import ClockState
+    from .description import RobotDescription
 
+MOST_RESULTS = 1000
 Why: TypeAlias = Literal["request", "motion", "always", "teaching"]
 
 
@@ -37,6 +41,8 @@ class RecordingAbout:
         What asked for it.
     name : str
         What it is called by whoever asked for it, or the motion; '' where nothing is.
+    description : RobotDescription, optional
+        None for a robot without one; then no file has `/robot_description` and `/tf`.
     """
 
     robot: str
@@ -50,6 +56,7 @@ class RecordingAbout:
     clock: ClockState
     why: Why
     name: str = ""
+    description: RobotDescription | None = None
 
     def metadata(self, first_tick: int | None, hashes: Mapping[str, str]) -> dict[str, str]:
         """Return the record `motiond`; `hashes`: SHA-256 of each attachment by its name."""
@@ -68,6 +75,40 @@ class RecordingAbout:
             "clock_estimated_error_s": shown(clock.estimated_error_s),
             **{f"unit {joint}": unit for joint, unit in zip(self.joints, self.units, strict=True)},
             **{f"sha256 {name}": digest for name, digest in hashes.items()},
+        }
+
+
+@dataclass(slots=True)
+class RecordingEnd:
+    """What a recording says at its end, besides when and why that is.
+
+    - `ticks`, `gaps`: how many it has
+    - `motions`, `codes`: of the results in it
+    - `hashes`: SHA-256 of each attachment by its name
+    """
+
+    ticks: int = 0
+    gaps: int = 0
+    motions: list[str] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
+    hashes: dict[str, str] = field(default_factory=dict)
+
+    def add_result(self, result: Mapping[str, Any]) -> None:
+        """Add the report of a result."""
+        for values, key in ((self.motions, "motion"), (self.codes, "code")):
+            if isinstance(value := result.get(key), str) and len(values) < MOST_RESULTS:
+                values.append(value)
+
+    def metadata(self, ended_unix_s: float, reason: str) -> dict[str, str]:
+        """Return the record `motiond-end`."""
+        return {
+            "ended_utc": utc(ended_unix_s),
+            "ticks": str(self.ticks),
+            "gaps": str(self.gaps),
+            "reason": reason,
+            "motions": orjson.dumps(self.motions).decode(),
+            "codes": orjson.dumps(self.codes).decode(),
+            **{f"sha256 {name}": digest for name, digest in self.hashes.items()},
         }
 
 

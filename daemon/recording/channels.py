@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
 import orjson
 
-from motiond.formats.io import JOINT_STATE, SCHEMA_ENCODING, STRING, Schema, packed_string
+from motiond.formats.io import JOINT_STATE, SCHEMA_ENCODING, STRING, TF_MESSAGE, Schema, packed_string
 
 if TYPE_CHECKING:
     from mcap.writer import Writer
 
 FEEDBACK, REFERENCE = "/joint_states", "/reference"
+TRANSFORMS, DESCRIPTION = "/tf", "/robot_description"
 PHASE, GAP, TIMING = "/motiond/phase", "/motiond/gap", "/motiond/timing"
 ReportSubject = Literal["state", "event", "result"]
 
@@ -79,6 +80,10 @@ class Channels:
     def joint_states(self, topic: str) -> int:
         """Return the number of a channel of JointStates."""
         return self._channel(topic, JOINT_STATE)
+
+    def transforms(self, topic: str) -> int:
+        """Return the number of a channel of TFMessages."""
+        return self._channel(topic, TF_MESSAGE)
 
     def strings(self, topic: str) -> int:
         """Return the number of a channel of Strings."""

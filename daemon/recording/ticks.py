@@ -57,6 +57,10 @@ class Ticks:
         parts = (records[:, self._parts[f"reference_{name}"]] for name in _FEEDBACK)
         return self._states.packed(stamps, *parts)
 
+    def positions(self, records: Floats) -> tuple[Floats, Floats]:
+        """Return what was measured and what was commanded, each of shape (n, joints)."""
+        return records[:, self._parts["position"]], records[:, self._parts["reference_position"]]
+
     def gap(self, first_tick: int, ticks: int, reason: str, stamp_ns: int) -> Message:
         """Return a gap; the next tick is expected behind it."""
         self._expected = first_tick + ticks

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .about import utc
-from .channels import FEEDBACK, REFERENCE, Channels, Message
+from motiond.formats.io import packed_string
+
+from .about import RecordingEnd
+from .channels import DESCRIPTION, FEEDBACK, REFERENCE, TRANSFORMS, Channels, Message
+from .description import TransformSampler
+from .part import name_finished, part_of
 from .ticks import NS, Ticks
 
 if TYPE_CHECKING:
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
     from .about import RecordingAbout
     from .channels import ReportSubject
 
-PART = ".part"
 MOST_CHUNK_BYTES = 16 << 20
 MOST_HELD_BYTES = 16 << 20
 """So much of records is kept at most until it is written, however late `cut` is called."""
@@ -45,13 +48,14 @@ class RecordingWriter:
         from mcap.writer import Writer  # noqa: PLC0415 - costly, and not every daemon records
 
         self.path = path
-        self.part = path.with_name(path.name + PART)
+        self.part = part_of(path)
         self._about = about
         self._unix_time = unix_time
         self._ticks = Ticks(about.joints, about.unix_less_monotonic_s)
+        self._sampler = None if about.description is None else TransformSampler(about.description)
         self._held: list[Floats] = []
         self._held_bytes = 0
-        self._hashes: dict[str, str] = {}
+        self._end = RecordingEnd()
         self._has_metadata = False
         self._stream = self.part.open("xb")
         self._writer: Any = Writer(self._stream, chunk_size=MOST_CHUNK_BYTES)
@@ -96,12 +100,14 @@ class RecordingWriter:
     def add_report(self, subject: ReportSubject, data: Mapping[str, Any], stamp_ns: int) -> None:
         """Add a report as it is published; `stamp_ns`: when, in Unix ns."""
         self._add_json(Message(f"/motiond/{subject}", stamp_ns, data))
+        if subject == "result":
+            self._end.add_result(data)
 
     def attach(self, name: str, data: bytes, media_type: str = "application/octet-stream") -> None:
         """Attach a file; nothing happens if it is there already."""
         digest = hashlib.sha256(data).hexdigest()
-        if self._hashes.get(name) != digest:
-            self._hashes[name] = digest
+        if self._end.hashes.get(name) != digest:
+            self._end.hashes[name] = digest
             self._writer.add_attachment(self._now_ns(), self._now_ns(), name, media_type, data)
 
     def cut(self) -> None:
@@ -117,19 +123,13 @@ class RecordingWriter:
         """
         self._write_ticks(are_all=True)
         self._write_metadata()
-        end = {
-            "ended_utc": utc(self._unix_time()),
-            "ticks": str(self._ticks.count),
-            "gaps": str(self._ticks.gaps),
-            "reason": reason,
-            **{f"sha256 {name}": digest for name, digest in self._hashes.items()},
-        }
-        self._writer.add_metadata("motiond-end", end)
+        self._end.ticks, self._end.gaps = self._ticks.count, self._ticks.gaps
+        self._writer.add_metadata("motiond-end", self._end.metadata(self._unix_time(), reason))
         self._writer.finish()
         self._stream.flush()
         os.fsync(self._stream.fileno())
         self._stream.close()
-        self.part.rename(self.path)
+        self.path = name_finished(self.part)
         return self.path
 
     def abandon(self) -> None:
@@ -152,9 +152,11 @@ class RecordingWriter:
 
     def _write_batch(self, records: Floats, following: Floats | None) -> None:
         ticks = self._ticks
+        stamps = ticks.stamps(records)
+        if self._ticks.first is None:
+            self._add_description(int(stamps[0]))
         for message in ticks.about(records, following):
             self._add_json(message)
-        stamps = ticks.stamps(records)
         numbers = records[:, 0].astype(np.int64) & 0xFFFF_FFFF
         feedback, reference = self._channels.joint_states(FEEDBACK), self._channels.joint_states(REFERENCE)
         for number, stamp, measured, commanded in zip(
@@ -167,15 +169,26 @@ class RecordingWriter:
             self._add(reference, stamp, commanded, number)
             self._add(feedback, stamp, measured, number)
 
+        if self._sampler is not None:
+            channel = self._channels.transforms(TRANSFORMS)
+            positions = ticks.positions(records)
+            for stamp, transforms in self._sampler.packed(stamps, *positions):
+                self._add(channel, stamp, transforms)
+
+    def _add_description(self, stamp_ns: int) -> None:
+        if self._about.description is not None:
+            urdf = packed_string(self._about.description.urdf)
+            self._add(self._channels.strings(DESCRIPTION), stamp_ns, urdf)
+
     def _write_metadata(self) -> None:
         if not self._has_metadata:
             self._has_metadata = True
-            self._writer.add_metadata("motiond", self._about.metadata(self._ticks.first, self._hashes))
+            self._writer.add_metadata("motiond", self._about.metadata(self._ticks.first, self._end.hashes))
 
     def _add_json(self, message: Message) -> None:
-        self._add(self._channels.strings(message.topic), message.stamp_ns, message.packed(), 0)
+        self._add(self._channels.strings(message.topic), message.stamp_ns, message.packed())
 
-    def _add(self, channel: int, stamp_ns: int, data: bytes, number: int) -> None:
+    def _add(self, channel: int, stamp_ns: int, data: bytes, number: int = 0) -> None:
         self._writer.add_message(channel, stamp_ns, data, publish_time=stamp_ns, sequence=number)
 
     def _now_ns(self) -> int:

@@ -25,7 +25,7 @@ from ..io.writers.robot_writing import (
     warnings_of,
     write_xml,
 )
-from ..model.poses import inverse_pose
+from ..model.poses import inverse_pose, quaternion_of
 from ..model.splitting import WORLD, Names, with_least_masses, with_names
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ _SIZES: dict[str, Callable[[Shape], tuple[str, tuple[float, ...]]]] = {
 
 
 def _placed(pose: Floats) -> dict[str, str]:
-    return {"pos": numbers(*pose[:3, 3]), "quat": numbers(*_quaternion(pose))}
+    return {"pos": numbers(*pose[:3, 3]), "quat": numbers(*quaternion_of(pose))}
 
 
 def _principal(inertia: Floats) -> tuple[list[float], Floats]:
@@ -255,26 +255,3 @@ def _principal(inertia: Floats) -> tuple[list[float], Floats]:
     if moments[others].sum() < moments[largest]:
         moments[others] += (moments[largest] - moments[others].sum()) / 2 + moments[largest] * ROUNDING
     return moments.tolist(), axes
-
-
-def _quaternion(pose: Floats) -> tuple[float, float, float, float]:
-    """Return w x y z of a pose (4, 4), by its largest component, which nothing cancels."""
-    matrix = pose[:3, :3]
-    trace = float(np.trace(matrix))
-    squares = [trace, *np.diag(matrix)]
-    largest = int(np.argmax(squares))
-    if largest == 0:
-        values = np.array([1 + trace, *(_off(matrix, one) for one in range(3))])
-    else:
-        first = largest - 1
-        values = np.empty(4)
-        values[0] = _off(matrix, first)
-        values[1:] = matrix[first] + matrix[:, first]
-        values[largest] = 1 + 2 * matrix[first, first] - trace
-    w, x, y, z = (values / np.linalg.norm(values)).tolist()
-    return w, x, y, z
-
-
-def _off(matrix: Floats, axis: int) -> float:
-    second, third = (axis + 1) % 3, (axis + 2) % 3
-    return float(matrix[third, second] - matrix[second, third])

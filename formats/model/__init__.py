@@ -40,6 +40,7 @@ from .joining import JoinTolerance, blend, concatenate
 from .mapping import MappedJoint, MotionMap, si_unit
 from .motion import Motion, MotionError
 from .outline import derived_shapes
+from .poses import quaternion_of
 from .robot import RobotModel
 from .shapes import Mesh, Shape
 from .structure import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic
@@ -74,6 +75,7 @@ __all__ = [
     "name_joints",
     "offset",
     "pchip_slopes",
+    "quaternion_of",
     "rename",
     "retime",
     "reverse",

@@ -42,3 +42,26 @@ def turned_to(direction: Floats) -> Floats:
     x = across / np.linalg.norm(across)
     pose[:3, :3] = np.column_stack([x, np.cross(z, x), z])
     return pose
+
+
+def quaternion_of(pose: Floats) -> tuple[float, float, float, float]:
+    """Return the rotation w, x, y, z of a pose (4, 4), by its largest component, which nothing cancels."""
+    matrix = pose[:3, :3]
+    trace = float(np.trace(matrix))
+    squares = [trace, *np.diag(matrix)]
+    largest = int(np.argmax(squares))
+    if largest == 0:
+        values = np.array([1 + trace, *(_off(matrix, one) for one in range(3))])
+    else:
+        first = largest - 1
+        values = np.empty(4)
+        values[0] = _off(matrix, first)
+        values[1:] = matrix[first] + matrix[:, first]
+        values[largest] = 1 + 2 * matrix[first, first] - trace
+    w, x, y, z = (values / np.linalg.norm(values)).tolist()
+    return w, x, y, z
+
+
+def _off(matrix: Floats, axis: int) -> float:
+    second, third = (axis + 1) % 3, (axis + 2) % 3
+    return float(matrix[third, second] - matrix[second, third])

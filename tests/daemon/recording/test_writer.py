@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from rosbags.highlevel import AnyReader
 
-from motiond.daemon.ipc.ring import slices
+from motiond.daemon.ipc.ring import COLUMN, slices
 from motiond.daemon.recording import RecordingWriter
 
 from .recordings import BEGAN_S, JOINTS, about, read, records
@@ -89,6 +93,8 @@ def test_a_file_says_of_itself_what_it_is(tmp_path: Path) -> None:
             "ticks": "5",
             "gaps": "0",
             "reason": "asked to",
+            "motions": "[]",
+            "codes": "[]",
         },
     }
 
@@ -112,3 +118,121 @@ def test_a_phase_begins_with_each_change_of_what_the_robot_does(tmp_path: Path) 
         {**playing, "tick": 12, "state": "idle", "frame": 12.0, "period_s": 0.001},
     ]
     assert found.stamps["/motiond/phase"] == [START_NS, START_NS + 12 * MS]
+
+
+def test_reports_come_back_as_they_were_published(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path / "run.mcap", about())
+    writer.add_report("event", {"kind": "marker", "positions": np.array([0.5, np.nan])}, START_NS)
+    result = {"motion": "wave", "code": "SUCCESSFUL", "message": "the last row is out and held"}
+    writer.add_report("result", result, START_NS + MS)
+    found = read(writer.finish("asked to"))
+    assert found.messages == {
+        "/motiond/event": [{"kind": "marker", "positions": [0.5, None]}],
+        "/motiond/result": [result],
+    }
+    assert found.stamps["/motiond/result"] == [START_NS + MS]
+    assert found.metadata["motiond"]["first_tick"] == ""
+    end = found.metadata["motiond-end"]
+    assert (end["motions"], end["codes"]) == ('["wave"]', '["SUCCESSFUL"]')
+
+
+def test_files_are_attached_once_with_their_hashes(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path / "run.mcap", about())
+    for _ in range(2):
+        writer.attach("motiond.yaml", b"robots: {}", "application/yaml")
+    writer.add(records(3))
+    writer.cut()
+    writer.attach("wave.seq", b"")
+    found = read(writer.finish("asked to"))
+    assert found.attachments == {"motiond.yaml": b"robots: {}", "wave.seq": b""}
+    hashes = {f"sha256 {name}": sha256(data).hexdigest() for name, data in found.attachments.items()}
+    end = found.metadata["motiond-end"]
+    assert {key: value for key, value in end.items() if key.startswith("sha256")} == hashes
+    assert [key for key in found.metadata["motiond"] if key in hashes] == ["sha256 motiond.yaml"]
+
+
+def test_timing_is_told_each_second(tmp_path: Path) -> None:
+    ticks = records(300)
+    ticks[:, COLUMN["lateness_s"]] = np.arange(300) * 2e-6
+    ticks[50:, COLUMN["missed"]] = 3
+    ticks[250:, COLUMN["missed"]] = 1  # the driver was opened again
+    ticks[260:, COLUMN["skipped"]] = 1
+    found = read(written(tmp_path / "run.mcap", ticks[:201], ticks[201:]))
+    assert found.messages["/motiond/timing"] == [
+        {
+            "ticks": 200,
+            "lateness_s": {"p50": 0.000199, "p99": 0.000394, "max": 0.000398},
+            "missed": 3,
+            "skipped": 0,
+        },
+        {
+            "ticks": 99,
+            "lateness_s": {"p50": 0.000498, "p99": 0.000594, "max": 0.000596},
+            "missed": 1,
+            "skipped": 1,
+        },
+        {
+            "ticks": 1,
+            "lateness_s": {"p50": 0.000598, "p99": 0.000598, "max": 0.000598},
+            "missed": 0,
+            "skipped": 0,
+        },
+    ]
+
+
+def test_a_stream_process_that_counts_from_0_again_is_a_gap(tmp_path: Path) -> None:
+    again = records(5)
+    again[:, COLUMN["deadline_s"]] += 10.0
+    found = read(written(tmp_path / "run.mcap", records(8), again))
+    assert found.messages["/motiond/gap"] == [
+        {"first_tick": 8, "ticks": 0, "reason": "the stream process was restarted"}
+    ]
+    assert found.numbers["/reference"] == [*range(8), *range(5)]
+
+
+def test_what_is_missing_may_be_said(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path / "run.mcap", about(), unix_time=lambda: BEGAN_S)
+    writer.add(records(10))
+    writer.add_gap(10, 5, "the disk was too slow")
+    writer.add(records(10, first=17))
+    assert (writer.ticks, writer.gaps) == (20, 1)
+    found = read(writer.finish("asked to"))
+    assert found.messages["/motiond/gap"] == [
+        {"first_tick": 10, "ticks": 5, "reason": "the disk was too slow"},
+        {"first_tick": 15, "ticks": 2, "reason": "the daemon came too late to read them"},
+    ]
+
+
+def test_a_file_replaces_none(tmp_path: Path) -> None:
+    (tmp_path / "run.mcap").write_bytes(b"mine")
+    (tmp_path / "run-2.mcap").write_bytes(b"mine")
+    assert written(tmp_path / "run.mcap", records(3)) == tmp_path / "run-3.mcap"
+    assert (tmp_path / "run.mcap").read_bytes() == b"mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"run.mcap", "run-2.mcap", "run-3.mcap"}
+
+
+def test_a_file_system_without_links_renames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    (tmp_path / "run.mcap").write_bytes(b"mine")
+    assert written(tmp_path / "run.mcap", records(3)) == tmp_path / "run-2.mcap"
+    assert {path.name for path in tmp_path.iterdir()} == {"run.mcap", "run-2.mcap"}
+
+
+def test_no_two_write_one_file(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path / "run.mcap", about())
+    with pytest.raises(FileExistsError):
+        RecordingWriter(tmp_path / "run.mcap", about())
+    writer.abandon()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.mcap.part"]
+
+
+def test_ticks_that_nobody_cuts_are_written_all_the_same(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path / "run.mcap", about())
+    for first in range(0, 100_000, 10_000):
+        writer.add(records(10_000, first=first))
+    assert writer.size > 1_000_000
+    assert writer.ticks == 100_000
+    writer.abandon()
