@@ -53,6 +53,8 @@ class ReadOptions:
         Of rows for which the file states neither times nor a rate, in rows/s; that of `map` unless given.
     topic : str, optional
         Which topic of a recording that holds several; that of `map` unless given.
+    whole : bool
+        Whether all of a recording of motiond is one motion, and not each goal that was played.
     drop : frozenset of str
         What of the file may be lost on reading, by the names that a refusal has.
     map : MotionMap, optional
@@ -63,6 +65,7 @@ class ReadOptions:
     interpolation: Interpolation = "linear"
     rate_hz: float | None = None
     topic: str | None = None
+    whole: bool = False
     drop: frozenset[str] = frozenset()
     map: MotionMap | None = None
 

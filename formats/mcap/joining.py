@@ -121,6 +121,17 @@ def join(messages: Iterable[tuple[int, int, State]], problems: Problems) -> Join
     return _joined([*groups.values()], problems)
 
 
+def join_rows(joints: tuple[str, ...], stamps: Integers, values: Floats, problems: Problems) -> Joined:
+    """Return rows of joints that all messages have, as `join` does.
+
+    `stamps`: in ns, increasing, shape (n,). `values`: positions, velocities and efforts, (n, 3, joints), of
+    which velocities or efforts are left out where some are not known.
+    """
+    series = zip(("position", *COMPONENTS), np.moveaxis(values, 1, 0), strict=True)
+    known = {key: rows for key, rows in series if key == "position" or np.isfinite(rows).all()}
+    return _joined([_Group(joints, times=stamps, values=known)], problems)
+
+
 def _group(
     groups: dict[tuple[str, ...], _Group], number: int, stamp: int, state: State, problems: Problems
 ) -> _Group | None:

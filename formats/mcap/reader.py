@@ -1,7 +1,11 @@
-"""A recording to motions: the joint states of a topic to one, or each of its trajectories to one."""
+"""A recording to motions: the joint states of a topic to one, or each of its trajectories to one.
+
+What motiond has recorded itself is read by `goals`.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +16,7 @@ from ..errors import BadText, Problems, Where
 from ..io.joint_names import check_joint_names
 from ..model.motion import Motion
 from ..model.timing import DEFAULT_RATE_HZ, LATEST_S, NS, frames_at
-from .container import MAGIC, read_recording
+from .container import MAGIC, read_recording, records_in, refuse_others, refusing_damage
 from .decoding import (
     ENCODINGS,
     STATE,
@@ -23,7 +27,9 @@ from .decoding import (
     decode_trajectory,
     kind_of,
 )
+from .goals import load_own
 from .joining import join
+from .ticks import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +39,8 @@ if TYPE_CHECKING:
     from .container import Channel, Message, Recording
 
 NAME, SUFFIXES = "mcap", (".mcap",)
+PART = ".part"
+"""Behind the suffix of a recording that is not finished."""
 
 # The number of a message in its topic, its time in ns, and what it says.
 Stamped = tuple[int, int, State]
@@ -48,9 +56,19 @@ def sniff(head: bytes) -> bool:
 def load(data: bytes, source: Source) -> list[Motion]:
     """Read the motions of a topic, `source.options.topic` where there are several.
 
+    Of a recording of motiond, each goal that was played is one (`goals`).
+
     Raises `FormatError` with every problem found.
     """
     problems = Problems(source.name)
+    refuse_others(data, problems)
+    records = partial(records_in, memoryview(data)[len(MAGIC) :])
+    stem = printable(source.path.name.removesuffix(PART).removesuffix(SUFFIXES[0]))
+    with refusing_damage(problems):
+        if is_own(records(), len(data)):
+            options = source.options
+            size, topic = len(data), options.topic
+            return load_own(records(), size, topic, whole=options.whole, stem=stem, problems=problems)
     recording = read_recording(data, _is_of_joints, problems)
     topic = _topic(recording, source.options.topic, problems)
     if not recording.is_whole:
@@ -61,7 +79,6 @@ def load(data: bytes, source: Source) -> list[Motion]:
     if len(kinds) > 1:
         reason = f"its messages are {listed(sorted(kinds))}"
         raise problems.fail(0, f"topic {quoted(topic)} is ambiguous", reason, "filter it: `mcap filter`")
-    stem = printable(source.path.stem)
     if kinds == {STATE}:
         return [_motion_of_states(_stamped(messages, problems), topic, stem, problems)]
     return _motions_of_trajectories(messages, topic, stem, problems)

@@ -1,0 +1,262 @@
+"""What was played in a recording of motiond, as motions: the setpoints of each goal, to the bit.
+
+A motion begins with the first row of a goal and ends where the robot came to rest; the way to the first row,
+and whatever came afterwards, is left out. What the hand of a person moved, with torque off or while teaching,
+is a motion of feedback.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from motiond.text import listed, nearest, printable, quoted
+
+from ..errors import BadText, Where
+from ..io.joint_names import check_joint_names
+from ..model.motion import Motion
+from ..model.timing import NS, frames_at
+from .joining import MOST_VALUES, join_rows
+from .ticks import FEEDBACK, REFERENCE, OwnRecording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..arrays import Booleans, Floats, Integers
+    from ..errors import Problems
+    from .container import Record
+    from .ticks import Phase, Ticks
+
+TEACHING, PLAYING, IDLE = "teaching", "playing", "idle"
+BEFORE_THE_FIRST = -1.0
+"""`moved` in the tick in which an approach ends; the next is that of the first row."""
+EVEN = 0.5
+"""Of a period: rows that are further apart than so much more lack others between them."""
+
+
+class _Span(NamedTuple):
+    """Ticks that make a motion, from one to another, both included; in ns since 1970."""
+
+    first_ns: int
+    last_ns: int
+    # what they are called in messages
+    name: str
+    # whether an approach ends in the first tick
+    follows_an_approach: bool = False
+    # whether the file has only a part of it
+    begins_late: bool = False
+    ends_early: bool = False
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The ticks of one topic that may be of a motion."""
+
+    stamps: list[Integers] = field(default_factory=list)
+    numbers: list[Integers] = field(default_factory=list)
+    values: list[Floats] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, ticks: Ticks, topic: str, chosen: Booleans) -> None:
+        """Keep some ticks. Raises `BadText` if they become too many."""
+        self.size += int(chosen.sum()) * ticks.values[topic].shape[2]
+        if self.size > MOST_VALUES:
+            reason = f"{MOST_VALUES} are read"
+            raise BadText("holds more positions than a motion may have", reason, "filter it: `mcap filter`")
+        self.stamps.append(ticks.stamps[chosen])
+        self.numbers.append(ticks.numbers[chosen])
+        self.values.append(ticks.values[topic][chosen])
+
+    def joined(self) -> tuple[Integers, Integers, Floats]:
+        """Return all as arrays."""
+        stamps, numbers = np.concatenate(self.stamps), np.concatenate(self.numbers)
+        return stamps, numbers, np.concatenate(self.values)
+
+
+def load_own(
+    records: Iterable[Record], size: int, topic: str | None, *, whole: bool, stem: str, problems: Problems
+) -> list[Motion]:
+    """Read the motions in a recording of motiond.
+
+    - `size`: of the file, in bytes
+    - `topic`: `REFERENCE` or `FEEDBACK`; by default the reference, and feedback where nothing was played
+    - `whole`: whether all ticks make one motion
+
+    Raises `FormatError` with what is wrong, or if nothing was played; `BadText` or another error of a damaged
+    file.
+    """
+    own = OwnRecording.of(size, _topics(topic, problems))
+    played, guided = _Kept(), _Kept()
+    for ticks in own.ticks(records):
+        is_played, is_guided = _of_interest(ticks, own.phases, whole=whole)
+        played.add(ticks, own.topics[0], is_played)
+        if not whole and not _starts(own.phases):
+            guided.add(ticks, own.topics[-1], is_guided)
+    if not own.joints:
+        raise problems.fail(0, "has no ticks", "it ends before the first", "record again")
+    if not check_joint_names(own.joints, Where(problems, 0)):
+        problems.raise_if_any()
+    if not own.recording.is_whole:
+        _warn_cut(own, problems)
+    topic, kept, spans = own.topics[0], played, [_whole(played)] if whole else [*_goals(own)]
+    if not spans and own.topics[-1] == FEEDBACK:
+        topic, kept, spans = FEEDBACK, guided, [*_guided(own)]
+    if not spans:
+        raise problems.fail(0, *_nothing_played(own, topic))
+    rows = kept.joined()
+    motions = [_motion(own, rows, span, topic, problems) for span in spans]
+    names = [stem] if len(motions) == 1 else [f"{stem}_{number}" for number in range(1, len(motions) + 1)]
+    warnings = problems.oddities
+    return [
+        replace(motion, name=name, warnings=warnings) for name, motion in zip(names, motions, strict=True)
+    ]
+
+
+def _topics(wanted: str | None, problems: Problems) -> tuple[str, ...]:
+    """Return the topics to read; both where none is wanted."""
+    known = (REFERENCE, FEEDBACK)
+    if wanted is None or wanted in known:
+        return known if wanted is None else (wanted,)
+    hint = nearest(wanted, known) or f"choose one: `--topic {REFERENCE}`"
+    reason = f"a recording of motiond has {listed(known)}"
+    raise problems.fail(0, f"has no joints in topic {quoted(wanted)}", reason, hint)
+
+
+def _of_interest(ticks: Ticks, phases: list[Phase], *, whole: bool) -> tuple[Booleans, Booleans]:
+    """Return which ticks may be of a goal, and which of a hand that moves the robot."""
+    if whole:
+        return np.ones(ticks.stamps.size, bool), np.zeros(ticks.stamps.size, bool)
+    # The last stands for ticks before the first phase.
+    on_its_way = np.array([*(phase.is_on_its_way for phase in phases), False])
+    guided = np.array([*(_is_guided(phase) for phase in phases), False])
+    begins = np.isin(ticks.stamps, [phase.time_ns for phase in phases])
+    return on_its_way[ticks.phases] | begins, guided[ticks.phases]
+
+
+def _is_guided(phase: Phase) -> bool:
+    return phase.state == TEACHING or (phase.state == IDLE and not phase.torque)
+
+
+def _starts(phases: list[Phase]) -> bool:
+    return any(phase.is_on_its_way and phase.state == PLAYING for phase in phases)
+
+
+def _goals(own: OwnRecording) -> Iterator[_Span]:
+    """Return the ticks of each goal that has come to its first row."""
+    phases, number = own.phases, 0
+    goals = [phase.goal if phase.is_on_its_way else 0 for phase in phases]
+    for goal, grouped in groupby(range(len(phases)), goals.__getitem__):
+        group = [*grouped]
+        first = next((at for at in group if phases[at].state == PLAYING), None)
+        if not goal or first is None:
+            continue
+        number += 1
+        after = phases[group[-1] + 1] if group[-1] + 1 < len(phases) else None
+        rests = after is not None and after.state == IDLE and after.goal == phases[first].goal
+        last_ns = own.recording.last_time if after is None else after.time_ns - (not rests)
+        yield _Span(
+            phases[first].time_ns,
+            last_ns,
+            f"goal {number}",
+            follows_an_approach=phases[first].moved == BEFORE_THE_FIRST,
+            begins_late=group[0] == first == 0 and phases[0].moved != 0.0,
+            ends_early=after is None,
+        )
+
+
+def _guided(own: OwnRecording) -> Iterator[_Span]:
+    """Return the ticks of each time that torque was off, or the robot taught."""
+    ends = [phase.time_ns for phase in own.phases[1:]] + [own.recording.last_time + 1]
+    spans = [(phase.time_ns, end) for phase, end in zip(own.phases, ends, strict=True) if _is_guided(phase)]
+    for number, (begin, end) in enumerate(_merged(spans), 1):
+        yield _Span(begin, end - 1, f"movement {number}")
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans, those that follow each other at once as one."""
+    found: list[tuple[int, int]] = []
+    for begin, end in spans:
+        follows = bool(found) and found[-1][1] == begin
+        found.append((found.pop()[0] if follows else begin, end))
+    return found
+
+
+def _whole(kept: _Kept) -> _Span:
+    stamps, _, _ = kept.joined()
+    return _Span(int(stamps[0]), int(stamps[-1]), "the recording")
+
+
+def _nothing_played(own: OwnRecording, topic: str) -> tuple[str, str, str]:
+    states = listed(list(dict.fromkeys(phase.state for phase in own.phases))) or "unknown"
+    reason = f"no goal came to its first row, and the robot was {printable(states)}"
+    if any(map(_is_guided, own.phases)) and topic == REFERENCE:
+        return "has no motion", f"{reason} without torque", f"choose `--topic {FEEDBACK}`"
+    return "has no motion", reason, "`motiond recording export --whole` writes all its ticks"
+
+
+def _warn_cut(own: OwnRecording, problems: Problems) -> None:
+    begin = own.phases[0].time_ns if own.phases else own.recording.last_time
+    seconds = (own.recording.last_time - begin) / NS
+    reason = f"what is whole ends {seconds:.3f} s after its beginning"
+    problems.warn(0, "was cut short", reason, "the daemon repairs it at its next start")
+
+
+def _motion(
+    own: OwnRecording,
+    kept: tuple[Integers, Integers, Floats],
+    span: _Span,
+    topic: str,
+    problems: Problems,
+) -> Motion:
+    stamps, numbers, values = kept
+    begin = int(np.searchsorted(stamps, span.first_ns))
+    end = int(np.searchsorted(stamps, span.last_ns, side="right"))
+    if span.follows_an_approach and _is_still(values[begin : min(begin + 2, end), 0], topic):
+        begin += 1
+    joined = join_rows(own.joints, stamps[begin:end], values[begin:end], problems)
+    times, frame_rate = frames_at(joined.times, 0.0)
+    _warn_of_gaps(own, span, stamps[begin:end], numbers[begin:end], problems)
+    units = {joint: unit for joint, unit in own.units().items() if joint in joined.joints}
+    return Motion(
+        name=span.name,
+        joint_names=joined.joints,
+        frame_rate=frame_rate,
+        times=times,
+        positions=joined.positions,
+        components=joined.components,
+        metadata={"format": "mcap", "topic": topic, "start_ns": joined.start_ns, "units": units},
+    )
+
+
+def _is_still(positions: Floats, topic: str) -> bool:
+    """Whether the first row is put out again in the second tick, as of a motion that does not begin at rest.
+
+    `positions`: shape (2, joints).
+    """
+    return len(positions) == 2 and (topic == FEEDBACK or (positions[0] == positions[1]).all())
+
+
+def _warn_of_gaps(
+    own: OwnRecording, span: _Span, stamps: Integers, numbers: Integers, problems: Problems
+) -> None:
+    """Warn of ticks that are missing within a motion, and of a motion of which the file has only a part."""
+    if span.begins_late or span.ends_early:
+        part = listed(["beginning"] * span.begins_late + ["end"] * span.ends_early)
+        reason = "one file ended, and another began, while it was on its way"
+        problems.warn(0, f"lacks the {part} of {span.name}", reason, "join it with the other: `motiond edit`")
+    steps = np.diff(stamps)
+    period = float(np.median(steps)) if steps.size else 0.0
+    late = np.flatnonzero(steps > (1.0 + EVEN) * period)
+    if late.size:
+        missing = int(np.rint(steps[late] / period - 1.0).sum())
+        lost = np.diff(numbers)[late] != 1
+        within = (gap.reason for gap in own.gaps if stamps[0] <= gap.time_ns <= stamps[-1])
+        reasons = [*dict.fromkeys(within)] if lost.any() else []
+        reasons += ["deadlines were missed"] if not lost.all() else []
+        at = (stamps[late[0]] - stamps[0]) / NS
+        what = f"lacks {missing} rows of {span.name}, the first of them {at:.3f} s after its beginning"
+        reason = f"{listed(reasons)}; the others keep their times, and setpoints between them are made"
+        problems.warn(0, what, reason, "record it again")

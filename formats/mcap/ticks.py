@@ -1,0 +1,234 @@
+"""The ticks of motiond's own recordings, chunk by chunk, and what the robot did in them.
+
+Such a file has a JointState of each tick in `/reference` and in `/joint_states`, stamped with the tick's
+deadline and numbered by it, and JSON in `/motiond/phase` wherever state, torque, goal or loop change
+(docs/recording.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from motiond.text import printable, quoted
+
+from ..errors import BadText
+from .container import CHANNEL, CHUNK, METADATA, Recording
+from .decoding import StateBatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ..arrays import Booleans, Floats, Integers
+    from .container import Message, Record
+
+REFERENCE, FEEDBACK = "/reference", "/joint_states"
+PREFIX = "/motiond/"
+PHASE, GAP, TIMING = f"{PREFIX}phase", f"{PREFIX}gap", f"{PREFIX}timing"
+OWN, END = "motiond", "motiond-end"
+"""Records of metadata: at the beginning, and at the end."""
+# At rest a tick is much like the one before: chunks pack well.
+MOST_TIMES_OF_TICKS = 1_000
+MOST_NOTED, MOST_AHEAD = 200_000, 100_000
+ON_ITS_WAY = frozenset({"approaching", "playing", "pausing", "paused", "stopping"})
+"""States of a robot that plays."""
+
+
+class Phase(NamedTuple):
+    """What the robot does from a tick on; `time_ns` as that tick is stamped."""
+
+    time_ns: int
+    tick: int
+    state: str
+    torque: bool
+    goal: int
+    loop: int
+    frame: float
+    period_s: float | None
+    moved: float | None
+
+    @property
+    def is_on_its_way(self) -> bool:
+        """Whether a goal is played."""
+        return self.goal > 0 and self.state in ON_ITS_WAY
+
+
+class Gap(NamedTuple):
+    """Ticks that are missing; how many is 0 where nobody knows."""
+
+    time_ns: int
+    first_tick: int
+    ticks: int
+    reason: str
+
+
+class Report(NamedTuple):
+    """What was reported, as it was published."""
+
+    time_ns: int
+    subject: str
+    data: dict[str, Any]
+
+
+class Ticks(NamedTuple):
+    """Ticks that follow each other.
+
+    - `stamps`: in ns since 1970, shape (n,); `numbers`: shape (n,)
+    - `phases`: the number of the phase of each, shape (n,); -1 before the first
+    - `values`: by topic: positions, velocities and efforts, shape (n, 3, joints)
+    """
+
+    stamps: Integers
+    numbers: Integers
+    phases: Integers
+    values: dict[str, Floats]
+
+    def where(self, chosen: Booleans) -> Ticks:
+        """Return some of them."""
+        values = {topic: rows[chosen] for topic, rows in self.values.items()}
+        return Ticks(self.stamps[chosen], self.numbers[chosen], self.phases[chosen], values)
+
+
+def is_own(records: Iterable[Record], size: int) -> bool:
+    """Whether a recording is one of motiond, by its metadata or by its topics.
+
+    Raises `BadText`, or another error of a damaged file.
+    """
+    recording = Recording(lambda _: False, size, MOST_TIMES_OF_TICKS)
+    chunks = 0
+    for opcode, content in records:
+        chunks += opcode == CHUNK
+        if opcode in {METADATA, CHANNEL} or (opcode == CHUNK and chunks == 1):
+            for _ in recording.read([(opcode, content)]):
+                pass
+        if OWN in recording.metadata or any(one.topic == PHASE for one in recording.channels.values()):
+            return True
+    return False
+
+
+@dataclass(slots=True)
+class OwnRecording:
+    """A recording of motiond while it is read: `ticks` first, then all else.
+
+    `topics`: of the ticks, those that are wanted.
+    """
+
+    recording: Recording
+    topics: tuple[str, ...]
+    joints: tuple[str, ...] = ()
+    phases: list[Phase] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
+    _batches: dict[str, StateBatch] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, size: int, topics: tuple[str, ...], subjects: Iterable[str] = ()) -> OwnRecording:
+        """Return one of a file of so many bytes."""
+        wanted = {*topics, PHASE, GAP, *(PREFIX + subject for subject in subjects)}
+        recording = Recording(lambda channel: channel.topic in wanted, size, MOST_TIMES_OF_TICKS)
+        return cls(recording, topics)
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the file says of itself."""
+        return self.recording.metadata.get(OWN, {})
+
+    def units(self) -> dict[str, str]:
+        """Return the unit of each joint, where the file states it."""
+        stated = {joint: self.about.get(f"unit {joint}") for joint in self.joints}
+        return {joint: unit for joint, unit in stated.items() if unit in {"rad", "m"}}
+
+    def ticks(self, records: Iterable[Record]) -> Iterator[Ticks]:
+        """Return the ticks that have a message in each topic, some at a time; their phases are known by then.
+
+        Raises `BadText`, or another error of a damaged file.
+        """
+        held: dict[str, list[Message]] = {topic: [] for topic in self.topics}
+        last = -1
+        for _ in self.recording.read(records):
+            messages = self.recording.take_messages()
+            taken, held = held, {topic: [] for topic in self.topics}
+            for message in messages:
+                topic = message.channel.topic
+                if topic in held:
+                    held[topic].append(message)
+                else:
+                    self._note(message)
+            ticks, rest = self._joined(taken)
+            held = {topic: rest[topic] + held[topic] for topic in self.topics}
+            if len(ticks.stamps):
+                yield _after(last, ticks)
+                last = int(ticks.stamps[-1])
+        ticks, _ = self._joined(held)
+        if len(ticks.stamps):
+            yield _after(last, ticks)
+
+    def _joined(self, held: dict[str, list[Message]]) -> tuple[Ticks, dict[str, list[Message]]]:
+        """Return ticks of messages, and the messages of a last tick that not all topics have yet."""
+        least = min(map(len, held.values()))
+        rest = {topic: messages[least:] for topic, messages in held.items()}
+        for topic, messages in rest.items():
+            if len(messages) > MOST_AHEAD:
+                what = f"has {len(messages)} ticks more in {topic} than in the other topic"
+                raise BadText(what, "each tick has a message in both", f"choose one: `--topic {topic}`")
+        first, *others = (messages[:least] for messages in held.values())
+        stamps = np.array([message.log_time for message in first], np.int64)
+        for messages in others:
+            if [message.log_time for message in messages] != stamps.tolist():
+                what = f"has other ticks in {self.topics[0]} than in {self.topics[1]}"
+                raise BadText(what, "each tick has a message in both", "copy the file again")
+        numbers = np.array([message.number for message in first], np.int64)
+        values = {
+            topic: self._batch(topic)([message.data for message in messages[:least]])
+            for topic, messages in held.items()
+        }
+        if not self.joints and least:
+            self.joints = self._batch(self.topics[0]).names
+        begins = np.array([phase.time_ns for phase in self.phases], np.int64)
+        return Ticks(stamps, numbers, np.searchsorted(begins, stamps, side="right") - 1, values), rest
+
+    def _batch(self, topic: str) -> StateBatch:
+        return self._batches.setdefault(topic, StateBatch(topic))
+
+    def _note(self, message: Message) -> None:
+        topic, stamp = message.channel.topic, message.log_time
+        if len(self.phases) + len(self.gaps) + len(self.reports) >= MOST_NOTED:
+            reason = f"{MOST_NOTED} of them are read"
+            raise BadText("holds too many phases, gaps and reports", reason, "filter it: `mcap filter`")
+        try:
+            data = orjson.loads(message.data)
+            if topic == PHASE:
+                self.phases.append(_phase(stamp, data))
+            elif topic == GAP:
+                reason = printable(str(data["reason"]))
+                self.gaps.append(Gap(stamp, int(data["first_tick"]), int(data["ticks"]), reason))
+            else:
+                self.reports.append(Report(stamp, topic.removeprefix(PREFIX), dict(data)))
+        except (KeyError, TypeError, ValueError) as error:
+            reason = f"it is not as motiond writes it ({error!r})"
+            raise BadText(f"has a message in {quoted(topic)} that cannot be read", reason) from error
+
+
+def _phase(stamp: int, data: dict[str, Any]) -> Phase:
+    period_s, moved = data.get("period_s"), data.get("moved")
+    return Phase(
+        stamp,
+        int(data["tick"]),
+        str(data["state"]),
+        bool(data["torque"]),
+        int(data["goal"]),
+        int(data["loop"]),
+        float(data["frame"]),
+        None if period_s is None else float(period_s),
+        None if moved is None else float(moved),
+    )
+
+
+def _after(last: int, ticks: Ticks) -> Ticks:
+    """Return ticks, all of which come after the last one before them. Raises `BadText` for others."""
+    if (np.diff(ticks.stamps, prepend=last) <= 0).any():
+        raise BadText("has a tick that is due before the one before it", "time does not go back")
+    return ticks
