@@ -67,10 +67,12 @@ class Schedule:
     def wait_at_rest(self, fd: int) -> float:
         """Wait for the next tick of a robot at rest, or for a message on `fd`; return how late it is in s."""
         clock = self.clock
-        self._origin_s = self.deadline_s = deadline_s = clock.now() + self.idle_period_s
+        due_s = clock.now() + self.idle_period_s
         self.index = 0
-        clock.wait_readable(fd, deadline_s)
-        return max(0.0, clock.now() - deadline_s)
+        clock.wait_readable(fd, due_s)
+        now_s = clock.now()
+        self._origin_s = self.deadline_s = min(due_s, now_s)  # a message is obeyed at once
+        return max(0.0, now_s - due_s)
 
     def wait_for_look(self, number: int, fd: int | None, *, paused: bool) -> bool:
         """Wait for a look before the next deadline of the grid, or for a message.

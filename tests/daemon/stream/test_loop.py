@@ -204,6 +204,13 @@ def test_the_driver_receives_every_row_once_in_order_bit_for_bit(bench: Bench) -
     assert received[first : first + len(ROWS)].tobytes() == ROWS.tobytes()
 
 
+def test_a_tick_that_a_command_brings_about_is_not_due_in_the_future(bench: Bench) -> None:
+    bench.step(3)
+    bench.channel.send(messages.Enable())
+    bench.step()
+    assert bench.reader.take()[-1, SCALARS.index("deadline_s")] <= bench.clock.now()
+
+
 def test_rows_are_one_period_apart_on_absolute_deadlines(bench: Bench) -> None:
     bench.enable()
     bench.play()
