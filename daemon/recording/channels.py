@@ -35,6 +35,8 @@ class Phase(TypedDict):
     """Where on the motion, in rows of its plan."""
     period_s: float | None
     """From this tick to the next; null where none came."""
+    moved: float | None
+    """Ticks since the first row of the motion, -1 where that is the next; null where that is no time."""
 
 
 class Gap(TypedDict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,6 +109,7 @@ class Ticks:
                 loop=int(loop),
                 frame=float(records[place, COLUMN["frame"]]),
                 period_s=self._period_s(records, int(place), following),
+                moved=None if math.isnan(moved := records[place, COLUMN["moved"]]) else float(moved),
             )
             yield Message(PHASE, int(stamps[place]), phase)
 

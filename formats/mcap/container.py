@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
 
 from motiond.text import quoted
 
-from ..errors import BadText
+from ..errors import BadText, FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -270,6 +270,8 @@ def refusing_damage(problems: Problems) -> Iterator[None]:
     """Raise `FormatError` for what is found to be damaged."""
     try:
         yield
+    except FormatError:
+        raise
     except BadText as bad:
         raise problems.fail(0, bad.problem, bad.reason, bad.hint) from bad
     except _DAMAGED as error:

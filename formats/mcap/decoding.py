@@ -246,6 +246,11 @@ class StateBatch:
         return BadText(what, "motiond writes all joints in each", "filter it: `mcap filter`")
 
 
+def decode_text(data: bytes) -> str:
+    """Return what a String says. Raises `BadText` if it is none."""
+    return _Cursor.of(data, "cdr").text()
+
+
 def decode_trajectory(data: bytes, encoding: str) -> Trajectory:
     """Return the values of a JointTrajectory. Raises `BadText` if it has none."""
     if encoding == "json":

@@ -38,10 +38,10 @@ EVEN = 0.5
 
 
 class _Span(NamedTuple):
-    """Ticks that make a motion, from one to another, both included; in ns since 1970."""
+    """Ticks that make a motion, from one place in the file to another, both included."""
 
-    first_ns: int
-    last_ns: int
+    first: int
+    last: int
     # what they are called in messages
     name: str
     # whether an approach ends in the first tick
@@ -55,10 +55,12 @@ class _Span(NamedTuple):
 class _Kept:
     """The ticks of one topic that may be of a motion."""
 
+    places: list[Integers] = field(default_factory=list)
     stamps: list[Integers] = field(default_factory=list)
     numbers: list[Integers] = field(default_factory=list)
     values: list[Floats] = field(default_factory=list)
     size: int = 0
+    _joined: tuple[Integers, Integers, Integers, Floats] | None = None
 
     def add(self, ticks: Ticks, topic: str, chosen: Booleans) -> None:
         """Keep some ticks. Raises `BadText` if they become too many."""
@@ -66,14 +68,22 @@ class _Kept:
         if self.size > MOST_VALUES:
             reason = f"{MOST_VALUES} are read"
             raise BadText("holds more positions than a motion may have", reason, "filter it: `mcap filter`")
+        self.places.append(ticks.places[chosen])
         self.stamps.append(ticks.stamps[chosen])
         self.numbers.append(ticks.numbers[chosen])
         self.values.append(ticks.values[topic][chosen])
 
-    def joined(self) -> tuple[Integers, Integers, Floats]:
-        """Return all as arrays."""
-        stamps, numbers = np.concatenate(self.stamps), np.concatenate(self.numbers)
-        return stamps, numbers, np.concatenate(self.values)
+    def rows(self, span: _Span) -> tuple[Integers, Integers, Floats]:
+        """Return stamps, numbers and values of the ticks of a span."""
+        self._joined = self._joined or (
+            np.concatenate(self.places),
+            np.concatenate(self.stamps),
+            np.concatenate(self.numbers),
+            np.concatenate(self.values),
+        )
+        places, stamps, numbers, values = self._joined
+        begin, end = np.searchsorted(places, (span.first, span.last + 1))
+        return stamps[begin:end], numbers[begin:end], values[begin:end]
 
 
 def load_own(
@@ -101,13 +111,16 @@ def load_own(
         problems.raise_if_any()
     if not own.recording.is_whole:
         _warn_cut(own, problems)
-    topic, kept, spans = own.topics[0], played, [_whole(played)] if whole else [*_goals(own)]
+    topic, kept, spans = (
+        own.topics[0],
+        played,
+        [_Span(0, own.count - 1, "the recording")] if whole else [*_goals(own)],
+    )
     if not spans and own.topics[-1] == FEEDBACK:
         topic, kept, spans = FEEDBACK, guided, [*_guided(own)]
     if not spans:
         raise problems.fail(0, *_nothing_played(own, topic))
-    rows = kept.joined()
-    motions = [_motion(own, rows, span, topic, problems) for span in spans]
+    motions = [_motion(own, kept.rows(span), span, topic, problems) for span in spans]
     names = [stem] if len(motions) == 1 else [f"{stem}_{number}" for number in range(1, len(motions) + 1)]
     warnings = problems.oddities
     return [
@@ -132,7 +145,7 @@ def _of_interest(ticks: Ticks, phases: list[Phase], *, whole: bool) -> tuple[Boo
     # The last stands for ticks before the first phase.
     on_its_way = np.array([*(phase.is_on_its_way for phase in phases), False])
     guided = np.array([*(_is_guided(phase) for phase in phases), False])
-    begins = np.isin(ticks.stamps, [phase.time_ns for phase in phases])
+    begins = np.isin(ticks.places, [phase.first for phase in phases])
     return on_its_way[ticks.phases] | begins, guided[ticks.phases]
 
 
@@ -156,10 +169,10 @@ def _goals(own: OwnRecording) -> Iterator[_Span]:
         number += 1
         after = phases[group[-1] + 1] if group[-1] + 1 < len(phases) else None
         rests = after is not None and after.state == IDLE and after.goal == phases[first].goal
-        last_ns = own.recording.last_time if after is None else after.time_ns - (not rests)
+        last = own.count - 1 if after is None else after.first - (not rests)
         yield _Span(
-            phases[first].time_ns,
-            last_ns,
+            phases[first].first,
+            last,
             f"goal {number}",
             follows_an_approach=phases[first].moved == BEFORE_THE_FIRST,
             begins_late=group[0] == first == 0 and phases[0].moved != 0.0,
@@ -169,8 +182,8 @@ def _goals(own: OwnRecording) -> Iterator[_Span]:
 
 def _guided(own: OwnRecording) -> Iterator[_Span]:
     """Return the ticks of each time that torque was off, or the robot taught."""
-    ends = [phase.time_ns for phase in own.phases[1:]] + [own.recording.last_time + 1]
-    spans = [(phase.time_ns, end) for phase, end in zip(own.phases, ends, strict=True) if _is_guided(phase)]
+    ends = [*(phase.first for phase in own.phases[1:]), own.count]
+    spans = [(phase.first, end) for phase, end in zip(own.phases, ends, strict=True) if _is_guided(phase)]
     for number, (begin, end) in enumerate(_merged(spans), 1):
         yield _Span(begin, end - 1, f"movement {number}")
 
@@ -182,11 +195,6 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
         follows = bool(found) and found[-1][1] == begin
         found.append((found.pop()[0] if follows else begin, end))
     return found
-
-
-def _whole(kept: _Kept) -> _Span:
-    stamps, _, _ = kept.joined()
-    return _Span(int(stamps[0]), int(stamps[-1]), "the recording")
 
 
 def _nothing_played(own: OwnRecording, topic: str) -> tuple[str, str, str]:
@@ -206,19 +214,17 @@ def _warn_cut(own: OwnRecording, problems: Problems) -> None:
 
 def _motion(
     own: OwnRecording,
-    kept: tuple[Integers, Integers, Floats],
+    rows: tuple[Integers, Integers, Floats],
     span: _Span,
     topic: str,
     problems: Problems,
 ) -> Motion:
-    stamps, numbers, values = kept
-    begin = int(np.searchsorted(stamps, span.first_ns))
-    end = int(np.searchsorted(stamps, span.last_ns, side="right"))
-    if span.follows_an_approach and _is_still(values[begin : min(begin + 2, end), 0], topic):
-        begin += 1
-    joined = join_rows(own.joints, stamps[begin:end], values[begin:end], problems)
+    stamps, numbers, values = rows
+    if span.follows_an_approach and _is_still(values[:2, 0], topic):
+        stamps, numbers, values = stamps[1:], numbers[1:], values[1:]
+    joined = join_rows(own.joints, stamps, values, problems)
     times, frame_rate = frames_at(joined.times, 0.0)
-    _warn_of_gaps(own, span, stamps[begin:end], numbers[begin:end], problems)
+    _warn_of_gaps(own, span, stamps, numbers, problems)
     units = {joint: unit for joint, unit in own.units().items() if joint in joined.joints}
     return Motion(
         name=span.name,

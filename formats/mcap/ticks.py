@@ -1,8 +1,8 @@
 """The ticks of motiond's own recordings, chunk by chunk, and what the robot did in them.
 
 Such a file has a JointState of each tick in `/reference` and in `/joint_states`, stamped with the tick's
-deadline and numbered by it, and JSON in `/motiond/phase` wherever state, torque, goal or loop change
-(docs/recording.md).
+deadline and numbered by it, and in `/motiond/phase`, wherever state, torque, goal or loop change, JSON in a
+String (docs/recording.md).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from motiond.text import printable, quoted
 
 from ..errors import BadText
 from .container import CHANNEL, CHUNK, METADATA, Recording
-from .decoding import StateBatch
+from .decoding import StateBatch, decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..arrays import Booleans, Floats, Integers
+    from ..arrays import Floats, Integers
     from .container import Message, Record
 
 REFERENCE, FEEDBACK = "/reference", "/joint_states"
@@ -32,13 +32,18 @@ OWN, END = "motiond", "motiond-end"
 """Records of metadata: at the beginning, and at the end."""
 # At rest a tick is much like the one before: chunks pack well.
 MOST_TIMES_OF_TICKS = 1_000
+NUMBERS = 0xFFFF_FFFF
+"""The numbers of ticks are counted modulo one more than that."""
 MOST_NOTED, MOST_AHEAD = 200_000, 100_000
 ON_ITS_WAY = frozenset({"approaching", "playing", "pausing", "paused", "stopping"})
 """States of a robot that plays."""
 
 
 class Phase(NamedTuple):
-    """What the robot does from a tick on; `time_ns` as that tick is stamped."""
+    """What the robot does from a tick on.
+
+    `first`: that tick's place in the file, from 0; -1 where it is not known. `time_ns`: as it is stamped.
+    """
 
     time_ns: int
     tick: int
@@ -49,6 +54,7 @@ class Phase(NamedTuple):
     frame: float
     period_s: float | None
     moved: float | None
+    first: int = -1
 
     @property
     def is_on_its_way(self) -> bool:
@@ -76,20 +82,22 @@ class Report(NamedTuple):
 class Ticks(NamedTuple):
     """Ticks that follow each other.
 
-    - `stamps`: in ns since 1970, shape (n,); `numbers`: shape (n,)
-    - `phases`: the number of the phase of each, shape (n,); -1 before the first
+    - `first`: the place in the file of the first one, from 0
+    - `stamps`: in ns since 1970, shape (n,); `numbers`: as the stream process counts, shape (n,)
+    - `phases`: which of the phases of the file each is in, shape (n,); -1 before the first
     - `values`: by topic: positions, velocities and efforts, shape (n, 3, joints)
     """
 
+    first: int
     stamps: Integers
     numbers: Integers
     phases: Integers
     values: dict[str, Floats]
 
-    def where(self, chosen: Booleans) -> Ticks:
-        """Return some of them."""
-        values = {topic: rows[chosen] for topic, rows in self.values.items()}
-        return Ticks(self.stamps[chosen], self.numbers[chosen], self.phases[chosen], values)
+    @property
+    def places(self) -> Integers:
+        """The place of each in the file, shape (n,)."""
+        return self.first + np.arange(self.stamps.size)
 
 
 def is_own(records: Iterable[Record], size: int) -> bool:
@@ -113,15 +121,18 @@ def is_own(records: Iterable[Record], size: int) -> bool:
 class OwnRecording:
     """A recording of motiond while it is read: `ticks` first, then all else.
 
-    `topics`: of the ticks, those that are wanted.
+    `topics`: of the ticks, those that are wanted. `count`: of the ticks so far.
     """
 
     recording: Recording
     topics: tuple[str, ...]
     joints: tuple[str, ...] = ()
+    count: int = 0
     phases: list[Phase] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
+    # phases whose first tick has not come yet, by its number and stamp
+    _announced: dict[tuple[int, int], Phase] = field(default_factory=dict)
     _batches: dict[str, StateBatch] = field(default_factory=dict)
 
     @classmethod
@@ -147,67 +158,74 @@ class OwnRecording:
         Raises `BadText`, or another error of a damaged file.
         """
         held: dict[str, list[Message]] = {topic: [] for topic in self.topics}
-        last = -1
         for _ in self.recording.read(records):
-            messages = self.recording.take_messages()
-            taken, held = held, {topic: [] for topic in self.topics}
-            for message in messages:
+            before, held = held, {topic: [] for topic in self.topics}
+            for message in self.recording.take_messages():
                 topic = message.channel.topic
                 if topic in held:
                     held[topic].append(message)
                 else:
                     self._note(message)
-            ticks, rest = self._joined(taken)
-            held = {topic: rest[topic] + held[topic] for topic in self.topics}
-            if len(ticks.stamps):
-                yield _after(last, ticks)
-                last = int(ticks.stamps[-1])
-        ticks, _ = self._joined(held)
-        if len(ticks.stamps):
-            yield _after(last, ticks)
+            yield from self._joined(before)
+            held = {topic: before[topic] + held[topic] for topic in self.topics}
+        yield from self._joined(held)
 
-    def _joined(self, held: dict[str, list[Message]]) -> tuple[Ticks, dict[str, list[Message]]]:
-        """Return ticks of messages, and the messages of a last tick that not all topics have yet."""
+    def _joined(self, held: dict[str, list[Message]]) -> Iterator[Ticks]:
+        """Return the ticks that messages make, and take these; those stay that not all topics have yet."""
         least = min(map(len, held.values()))
-        rest = {topic: messages[least:] for topic, messages in held.items()}
-        for topic, messages in rest.items():
+        taken = {topic: messages[:least] for topic, messages in held.items()}
+        for topic, messages in held.items():
+            del messages[:least]
             if len(messages) > MOST_AHEAD:
                 what = f"has {len(messages)} ticks more in {topic} than in the other topic"
                 raise BadText(what, "each tick has a message in both", f"choose one: `--topic {topic}`")
-        first, *others = (messages[:least] for messages in held.values())
-        stamps = np.array([message.log_time for message in first], np.int64)
-        for messages in others:
-            if [message.log_time for message in messages] != stamps.tolist():
-                what = f"has other ticks in {self.topics[0]} than in {self.topics[1]}"
-                raise BadText(what, "each tick has a message in both", "copy the file again")
-        numbers = np.array([message.number for message in first], np.int64)
+        if not least:
+            return
+        first, *others = ([message.number for message in messages] for messages in taken.values())
+        if any(numbers != first for numbers in others):
+            what = f"has other ticks in {self.topics[0]} than in {self.topics[1]}"
+            raise BadText(what, "each tick has a message in both", "copy the file again")
+        stamps = np.array([message.log_time for message in taken[self.topics[0]]], np.int64)
+        numbers = np.array(first, np.int64)
         values = {
-            topic: self._batch(topic)([message.data for message in messages[:least]])
-            for topic, messages in held.items()
+            topic: self._batch(topic)([message.data for message in messages])
+            for topic, messages in taken.items()
         }
-        if not self.joints and least:
-            self.joints = self._batch(self.topics[0]).names
-        begins = np.array([phase.time_ns for phase in self.phases], np.int64)
-        return Ticks(stamps, numbers, np.searchsorted(begins, stamps, side="right") - 1, values), rest
+        self.joints = self._batch(self.topics[0]).names
+        yield Ticks(self.count, stamps, numbers, self._phases_of(stamps, numbers), values)
+        self.count += least
+
+    def _phases_of(self, stamps: Integers, numbers: Integers) -> Integers:
+        """Return which phase each tick is in, shape (n,); -1 before the first."""
+        begins = np.zeros(stamps.size, np.int64)
+        now = len(self.phases) - 1
+        times = np.array([time_ns for _, time_ns in self._announced], np.int64)
+        for at in np.flatnonzero(np.isin(stamps, times)).tolist():
+            phase = self._announced.pop((int(numbers[at]), int(stamps[at])), None)
+            if phase is not None:
+                self.phases.append(phase._replace(first=self.count + at))
+                begins[at] = 1
+        return now + np.cumsum(begins)
 
     def _batch(self, topic: str) -> StateBatch:
         return self._batches.setdefault(topic, StateBatch(topic))
 
     def _note(self, message: Message) -> None:
         topic, stamp = message.channel.topic, message.log_time
-        if len(self.phases) + len(self.gaps) + len(self.reports) >= MOST_NOTED:
+        if len(self.phases) + len(self._announced) + len(self.gaps) + len(self.reports) >= MOST_NOTED:
             reason = f"{MOST_NOTED} of them are read"
             raise BadText("holds too many phases, gaps and reports", reason, "filter it: `mcap filter`")
         try:
-            data = orjson.loads(message.data)
+            data = orjson.loads(decode_text(message.data))
             if topic == PHASE:
-                self.phases.append(_phase(stamp, data))
+                phase = _phase(stamp, data)
+                self._announced[phase.tick & NUMBERS, stamp] = phase
             elif topic == GAP:
                 reason = printable(str(data["reason"]))
                 self.gaps.append(Gap(stamp, int(data["first_tick"]), int(data["ticks"]), reason))
             else:
                 self.reports.append(Report(stamp, topic.removeprefix(PREFIX), dict(data)))
-        except (KeyError, TypeError, ValueError) as error:
+        except (BadText, KeyError, TypeError, ValueError) as error:
             reason = f"it is not as motiond writes it ({error!r})"
             raise BadText(f"has a message in {quoted(topic)} that cannot be read", reason) from error
 
@@ -225,10 +243,3 @@ def _phase(stamp: int, data: dict[str, Any]) -> Phase:
         None if period_s is None else float(period_s),
         None if moved is None else float(moved),
     )
-
-
-def _after(last: int, ticks: Ticks) -> Ticks:
-    """Return ticks, all of which come after the last one before them. Raises `BadText` for others."""
-    if (np.diff(ticks.stamps, prepend=last) <= 0).any():
-        raise BadText("has a tick that is due before the one before it", "time does not go back")
-    return ticks

@@ -111,11 +111,12 @@ def test_ticks_that_are_missing_are_a_gap(tmp_path: Path) -> None:
 def test_a_phase_begins_with_each_change_of_what_the_robot_does(tmp_path: Path) -> None:
     ticks = records(20)
     ticks[12:, 5] = 1  # idle
+    ticks[12:, COLUMN["moved"]] = np.nan
     found = read(written(tmp_path / "run.mcap", ticks[:12], ticks[12:]))
     playing = {"tick": 0, "state": "playing", "torque": True, "goal": 1, "loop": 1, "frame": 0.0}
     assert found.messages["/motiond/phase"] == [
-        {**playing, "period_s": 0.001},
-        {**playing, "tick": 12, "state": "idle", "frame": 12.0, "period_s": 0.001},
+        {**playing, "period_s": 0.001, "moved": 0.0},
+        {**playing, "tick": 12, "state": "idle", "frame": 12.0, "period_s": 0.001, "moved": None},
     ]
     assert found.stamps["/motiond/phase"] == [START_NS, START_NS + 12 * MS]
 
