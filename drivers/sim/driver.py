@@ -21,10 +21,10 @@ from ..base import (
 from ..limits import ActuatorLimits
 from ..options import OptionProblem, OptionsError, spread
 from ..registry import describe_robot
+from ..weights import Weights
 from .command_log import CommandLog, CommandLogError
 from .fault_injector import FaultInjector
 from .faults import LifetimeExpiry, make_fault, place_of
-from .gravity import Weights
 from .layout import STEP_S, STEPS_PER_S, step_at
 from .options import SimOptions
 from .plant import Plant, new_plant
@@ -217,12 +217,25 @@ class SimDriver(Driver):
 
         Raises DriverError if an m-stop is pressed or power is missing; then nothing changes.
         """
+        self._take_hold(guided=False)
+
+    def _take_hold(self, *, guided: bool) -> None:
         plant = self._opened()
         self._simulation.advance_on_bus(plant)
         self._faults.recover(plant)
         self._simulation.hold(plant)
-        plant.set_torque(on=True)
+        plant.set_torque(on=True, guided=guided)
         self._holding, self._halted = True, False
+
+    def refuse_guiding(self) -> None:
+        """Refuse nothing: what has no `gravity` weighs nothing, and gives way as it is."""
+
+    def guide(self) -> None:
+        """Carry the bodies of `gravity`, and nothing else; friction slows down what is let go.
+
+        Raises DriverError as `enable` does.
+        """
+        self._take_hold(guided=True)
 
     def disable(self) -> None:
         """Switch torque off; friction stops what still moves."""
@@ -244,6 +257,8 @@ class SimDriver(Driver):
             plant.refresh()
         else:
             self._simulation.hold(plant)
+            if plant.guided:
+                plant.set_torque(on=True)
             self._halted = True
 
     def verify(self) -> None:

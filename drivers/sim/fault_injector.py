@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import DriverError
-from .faults import Clear, Displaced, FaultEffects, Reset, TorqueDrop, WatchdogTrip, place_of
+from .faults import Clear, Displaced, FaultEffects, MovedByHand, Reset, TorqueDrop, WatchdogTrip, place_of
 from .layout import STEPS_PER_S
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ class FaultInjector:
         if isinstance(fault, Clear):
             self.schedule.clear()
             plant.cool()
+            plant.take_hand_off()
             self._notify("simulated faults are cleared")
         else:
             self._notify(f"simulated fault {'begins' if begins else 'ends'}: {fault}")
@@ -131,11 +132,19 @@ class FaultInjector:
         self._was_stopped |= self.effects.stopped
         self._has_restarted |= self.effects.unpowered
         self.apply(plant)
-        if begins and isinstance(fault, Displaced):
-            by = np.zeros(len(self._actuators))
-            by[place_of(self._where, fault, self._actuators)] = fault.by
-            plant.displace(by)
+        if begins:
+            self._move(plant, fault)
         return fault if begins else None
+
+    def _move(self, plant: Plant, fault: Fault) -> None:
+        """Move the joints that a fault puts elsewhere, if it does."""
+        place = place_of(self._where, fault, self._actuators)
+        if isinstance(fault, Displaced):
+            by = np.zeros(len(self._actuators))
+            by[place] = fault.by
+            plant.displace(by)
+        elif isinstance(fault, MovedByHand):
+            plant.take_in_hand(place, fault.to, round(fault.for_s * STEPS_PER_S))
 
     def _sum_up(self) -> FaultEffects:
         effects = FaultEffects(len(self._actuators))

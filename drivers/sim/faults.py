@@ -156,6 +156,14 @@ class Displaced(ActuatorFault):
     for_s: None = None
 
 
+class MovedByHand(ActuatorFault):
+    """A hand moves a joint smoothly, wherever it gives way: without torque, or guided."""
+
+    fault: Literal["hand"]
+    to: Finite = Field(description="Where to, in rad or m.")
+    for_s: Positive = Field(default=1.0, description="How long the way takes.")
+
+
 class Slipping(ActuatorFault):
     """A joint slips on its motor, as a worn coupling does."""
 
@@ -272,8 +280,9 @@ class Clear(Fault):
 
 
 AnyFault: TypeAlias = (
-    LostFeedback | StaleFeedback | Delay | PacketLoss | Stuck | Displaced | Slipping | Overheating | MStop
-    | PowerCycle | TorqueDrop | Reset | WatchdogTrip | LifetimeExpiry | Blocks | Crash | BusLost | Clear
+    LostFeedback | StaleFeedback | Delay | PacketLoss | Stuck | Displaced | MovedByHand | Slipping
+    | Overheating | MStop | PowerCycle | TorqueDrop | Reset | WatchdogTrip | LifetimeExpiry | Blocks | Crash
+    | BusLost | Clear
 )  # fmt: skip
 FAULTS: Mapping[str, type[Fault]] = dict(
     sorted((get_args(kind.model_fields["fault"].annotation)[0], kind) for kind in get_args(AnyFault))

@@ -7,7 +7,7 @@ limit, load and viscous friction push as well, and dry friction takes away what 
     velocity -= clip(velocity, -dry, dry),  dry = coulomb / inertia * step
 
 where `pushed` is the change of velocity by the motor. Where nothing is cut off, the motion is the free one,
-which is exact.
+which is exact. The motor of a guided joint pushes against the weight that it carries, and else nothing.
 
 No joint passes a stop from inside, whatever pushes it; one that was put beyond a stop goes no further out.
 """
@@ -77,7 +77,7 @@ class Integrator:
     """Moves actuators by single steps; made again when a setting, the torque or a fault changes."""
 
     @np.errstate(divide="ignore", invalid="ignore")  # a block that is not configured yet holds zeros
-    def __init__(self, rows: Floats, *, torque: bool) -> None:
+    def __init__(self, rows: Floats, *, torque: bool, guided: bool = False) -> None:
         self._load, self._target = rows[Row.LOAD], rows[Row.TARGET]
         self._position, self._velocity, self._change = rows[Row.POSITION : Row.CHANGE + 1]
         limp, slipping = (rows[Row.LIMP] > 0) | (not torque), np.isfinite(rows[Row.GRIP])
@@ -87,14 +87,15 @@ class Integrator:
         stiffness = rows[Row.INERTIA] * rows[Row.NATURAL_FREQUENCY] ** 2
         self._yield = np.where(rows[Row.ORDER] > 0, 1 / stiffness, 0.0)
         rate = rows[Row.VISCOUS] / rows[Row.INERTIA]
-        coasts = (limp | slipping) & (rate == 0)
+        coasts = (limp | slipping | guided) & (rate == 0)
         self._lost_velocity = -np.expm1(-STEP_S * np.where(coasts, 1 / COAST_TIME_S, rate))
         grip = np.where(slipping, rows[Row.GRIP] * self._change_by_effort, np.inf)
         self._most_pushed = np.where(limp, 0.0, np.minimum(grip, rows[Row.CHANGE_LIMIT]))
-        self._fastest = np.where(limp, np.inf, rows[Row.VELOCITY_LIMIT])
+        self._fastest = np.where(limp | guided, np.inf, rows[Row.VELOCITY_LIMIT])
+        self._guided, self._carried_change = guided, np.zeros(len(limp))
         self._dry = rows[Row.COULOMB] * self._change_by_effort
         rough = rows[[Row.VISCOUS, Row.COULOMB, Row.LOAD, Row.STUCK]].any()
-        self.needed = bool(rough or (torque and (limp | slipping).any()))
+        self.needed = bool(rough or guided or (torque and (limp | slipping).any()))
         self._make_room(len(limp))
         self.weigh()
 
@@ -108,9 +109,11 @@ class Integrator:
         self._free_position, self._free_change = self._free[Row.POSITION], self._free[Row.CHANGE]
         self._besides, self._pushed, self._reached, self._slowed, self._scratch = np.empty((5, count))
 
-    def weigh(self) -> None:
-        """Read the load again from the block."""
+    def weigh(self, weight: Floats | None = None) -> None:
+        """Read the load again from the block; `weight` (actuators,): what of it guided joints carry."""
         self._load_change = self._load * self._change_by_effort
+        if weight is not None:
+            np.multiply(weight, -self._change_by_effort, self._carried_change)
         self._sag = self._load * self._yield
 
     def step(self, power: Floats) -> None:
@@ -129,7 +132,10 @@ class Integrator:
         """Apply load, viscous friction, and the motor's push of the free motion within its limit."""
         np.multiply(self._lost_velocity, self._before, self._besides)
         np.subtract(self._load_change, self._besides, self._besides)
-        np.subtract(self._free_change, self._besides, self._pushed)
+        if self._guided:
+            np.copyto(self._pushed, self._carried_change)
+        else:
+            np.subtract(self._free_change, self._besides, self._pushed)
         _bound(self._pushed, self._most_pushed, self._scratch, self._pushed)
         np.add(self._before, self._pushed, self._reached)
         np.add(self._reached, self._besides, self._reached)

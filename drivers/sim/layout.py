@@ -9,7 +9,7 @@ from enum import IntEnum
 
 STEP_S = 0.0005
 STEPS_PER_S = 2000
-LAYOUT = 4.0
+LAYOUT = 5.0
 """Version of the layout; must change with every change of `Header` or `Row`."""
 
 
@@ -23,6 +23,7 @@ class Header(IntEnum):
     COMMAND_STEP = 4
     LIFETIME_STEPS = 5
     TORQUE = 6
+    GUIDED = 7  # 1 where the actuators carry their weight alone
 
 
 class Row(IntEnum):

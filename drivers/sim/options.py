@@ -13,8 +13,8 @@ from pydantic import Field
 
 from ..base import DriverOptions
 from ..options import Finite, NotNegative, PerActuatorOf, Positive  # noqa: TC001 - the same
+from ..weights import Gravity  # noqa: TC001 - the same
 from .faults import ScriptedFault  # noqa: TC001 - the same
-from .gravity import Gravity  # noqa: TC001 - the same
 
 Frequency = Annotated[float, Field(ge=1, le=500)]
 Order = Annotated[int, Field(ge=1, le=2)]

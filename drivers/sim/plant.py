@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .hand import Hand
 from .integrator import Integrator, Stops
 from .layout import STEP_S, STEPS_PER_S, Header, Row
 from .propagator import Propagator
@@ -109,6 +110,8 @@ class Plant:
         self._delayed = delay_steps > 0
         self._gravity = gravity
         self._load = self.rows[Row.LOAD].copy()
+        self._weight: Floats | None = None
+        self._hand = Hand(self.rows)
         self._take_settings()
         self._remember_only_now()
 
@@ -117,7 +120,7 @@ class Plant:
 
     def _take_settings(self) -> None:
         rows = self.rows
-        self.torque = bool(self.header[Header.TORQUE])
+        self.torque, self.guided = bool(self.header[Header.TORQUE]), bool(self.header[Header.GUIDED])
         self._lifetime_steps = float(self.header[Header.LIFETIME_STEPS])
         self._drifting = bool(rows[Row.DRIFT].any())
         self._limits = np.full_like(self._motion, np.inf)
@@ -134,10 +137,19 @@ class Plant:
         velocity_lead, effort_lead = np.where(follows, lead, 0.0), np.where(follows, softness, 0.0)
         self._feed_gains = np.stack([np.ones_like(velocity_lead), velocity_lead, effort_lead])
         self._learn_what_is_set(np.zeros_like(self._unset))
-        self._propagator = Propagator(rows, torque=self.torque)
-        self._integrator = Integrator(rows, torque=self.torque)
+        self._propagator = Propagator(rows, torque=self.torque and not self.guided)
+        self._integrator = Integrator(rows, torque=self.torque, guided=self.guided)
         self._stops = Stops(rows)
-        self._rough = self._integrator.needed or self._gravity is not None
+        self._hand.release_held(held=self.torque and not self.guided)
+        self._note_roughness()
+
+    def _renew(self) -> None:
+        """Take settings that have changed."""
+        self._take_settings()
+        self._weigh()
+
+    def _note_roughness(self) -> None:
+        self._rough = self._integrator.needed or self._gravity is not None or self._hand.moves
 
     @property
     def command_age_s(self) -> float:
@@ -149,7 +161,7 @@ class Plant:
         self.step = step
         self.header[Header.STEP] = step
         self.header[Header.COMMAND_STEP] = -np.inf
-        self.header[Header.TORQUE] = 0.0
+        self.header[Header.TORQUE] = self.header[Header.GUIDED] = 0.0
         self.rows[:] = 0.0
         self.rows[Row.LOWER_STOP], self.rows[Row.UPPER_STOP] = -np.inf, np.inf
         self.cool()
@@ -173,8 +185,7 @@ class Plant:
         self.rows[[Row.STUCK, Row.LIMP]] = 0.0
         self.rows[Row.GRIP] = np.inf
         self.header[Header.LIFETIME_STEPS] = np.floor(dynamics.command_lifetime_s * STEPS_PER_S + 1e-6)
-        self._take_settings()
-        self._weigh()
+        self._renew()
 
     @property
     def position(self) -> Floats:
@@ -189,7 +200,7 @@ class Plant:
         (actuators,): the most effort that a slipping joint transmits; infinite for others.
         """
         self.rows[Row.STUCK], self.rows[Row.LIMP], self.rows[Row.GRIP] = stuck, limp, grip
-        self._take_settings()
+        self._renew()
 
     def displace(self, by: Floats) -> None:
         """Put joints elsewhere at once, `by` (actuators,) further, beyond a stop or not; they are at rest."""
@@ -207,10 +218,20 @@ class Plant:
         """Bring the actuators to the temperature of what is around them, at once."""
         self.rows[[Row.TEMPERATURE, Row.HOUSING]] = AMBIENT_C
 
-    def set_torque(self, *, on: bool) -> None:
-        """Switch torque on or off."""
-        self.header[Header.TORQUE] = on
-        self._take_settings()
+    def set_torque(self, *, on: bool, guided: bool = False) -> None:
+        """Switch torque on or off; or on, with actuators that carry their weight and hold nothing."""
+        self.header[Header.TORQUE], self.header[Header.GUIDED] = on, guided
+        self._renew()
+
+    def take_in_hand(self, place: slice, to: float, steps: int) -> None:
+        """Let a hand move some joints from now on, for so many steps, wherever they give way."""
+        self._hand.take(place, to, self.step, steps)
+        self._note_roughness()
+
+    def take_hand_off(self) -> None:
+        """Let no hand move the joints any more."""
+        self._hand.let_go()
+        self._renew()
 
     def hold(self, position: Floats) -> None:
         """Set the goal to `position` (actuators,), with nothing fed forward; counts as a command."""
@@ -325,7 +346,11 @@ class Plant:
                 self._weigh()
             self._drift_on(1)
             if self._rough or not self._leap(1):
+                if self._hand.moves:
+                    self._follow_hand(step)
                 self._integrator.step(self._propagator.power(1))
+                if self._hand.moves:
+                    self._hand.drag()
                 if self._stops.exist:
                     self._stops.hold()
             self._history[step % len(self._history)] = self._reported
@@ -336,10 +361,25 @@ class Plant:
                 self._stops.hold()
             self._remember_only_now()
 
+    def _follow_hand(self, step: int) -> None:
+        """Move the hand on to a step, and let it pull at what is guided."""
+        self._hand.move(step, guided=self.guided)
+        self._load_joints()
+        if not self._hand.moves:
+            self._note_roughness()
+
     def _weigh(self) -> None:
         if self._gravity is not None:
-            np.add(self._load, self._gravity(self._position), self.rows[Row.LOAD])
-            self._integrator.weigh()
+            self._weight = self._gravity(self._position)
+        self._load_joints()
+
+    def _load_joints(self) -> None:
+        """Let pull at the joints what does: a constant load, gravity, and a hand."""
+        load = self.rows[Row.LOAD]
+        np.add(self._load, self._hand.pull, load)
+        if self._weight is not None:
+            load += self._weight
+        self._integrator.weigh(self._weight)
 
     def _drift_on(self, steps: int) -> None:
         if self._drifting:

@@ -347,6 +347,123 @@ class MotionContract:
         assert_at(rig, rig.position(driver), [0.1, 0.2, 0.3])
 
 
+class GuidingContract:
+    """Actuators that carry the robot's weight alone, for a driver that can have them so."""
+
+    @pytest.fixture
+    def guided(self, rig: Rig) -> Iterator[Driver]:
+        driver = rig.make_guided()
+        self.require(driver)
+        driver.open()
+        yield driver
+        driver.close()
+
+    def require(self, driver: Driver) -> None:
+        """Skip a test of a driver that cannot guide."""
+        try:
+            driver.refuse_guiding()
+        except DriverConfigError as error:
+            pytest.skip(str(error))
+
+    def test_says_before_it_is_open_why_it_cannot_guide(self, rig: Rig) -> None:
+        driver = rig.make()
+        with suppress(DriverConfigError):
+            driver.refuse_guiding()
+            pytest.skip(f"{type(driver).__name__} can guide")
+        refusals = []
+        for call in (driver.refuse_guiding, driver.open, driver.enable, driver.guide):
+            with suppress(DriverConfigError):
+                call()
+                continue
+            refusals.append(call)
+        assert_at(rig, rig.play(driver, [0.1, 0.2, 0.3]), [0.1, 0.2, 0.3])
+        driver.close()
+        assert refusals == [driver.refuse_guiding, driver.guide]
+
+    @pytest.mark.parametrize("held", [False, True])
+    def test_guided_actuators_give_way_and_stay_where_they_are_moved(
+        self, rig: Rig, guided: Driver, *, held: bool
+    ) -> None:
+        if held:
+            guided.enable()
+            rig.play(guided, [0.1, 0.1, 0.1])
+        guided.guide()
+        assert (torque(guided) != 0).all()
+        for position in ([0.3, -0.2, 0.1], [0.1, 0.2, 0.3]):
+            rig.push(guided, np.array(position))
+            assert_near(rig, rig.play(guided, NOTHING), position)
+        assert (torque(guided) != 0).all()
+
+    def test_guided_actuators_do_not_fall(self, rig: Rig) -> None:
+        heavy = rig.make_heavy()
+        self.require(heavy)
+        heavy.open()
+        heavy.enable()
+        before = rig.play(heavy, NOTHING)
+        heavy.guide()
+        assert_near(rig, rig.play(heavy, NOTHING), before)
+        heavy.disable()
+        rig.wait(rig.settle_s)
+        fallen = np.abs(rig.position(heavy) - before)
+        heavy.close()
+        assert fallen.max() > 10.0 * rig.guided_travel + 1e-3
+
+    def test_enable_ends_guiding_where_the_actuators_are(self, rig: Rig, guided: Driver) -> None:
+        guided.enable()
+        rig.play(guided, [0.5, 0.5, 0.5])
+        guided.guide()
+        rig.push(guided, np.array([0.3, -0.2, 0.1]))
+        before = rig.play(guided, NOTHING)
+        guided.enable()
+        assert_near(rig, rig.play(guided, NOTHING, duration_s=TICK_S), before)
+        assert_near(rig, rig.play(guided, NOTHING), before)
+        assert_at(rig, rig.play(guided, [0.1, 0.2, 0.3]), [0.1, 0.2, 0.3])
+
+    def test_a_halt_ends_guiding_and_holds(self, rig: Rig, guided: Driver) -> None:
+        guided.guide()
+        rig.push(guided, np.array([0.3, -0.2, 0.1]))
+        before = rig.play(guided, NOTHING)
+        for _ in range(round(rig.settle_s / TICK_S)):
+            guided.halt()
+            rig.play(guided, NOTHING, duration_s=TICK_S)
+        assert_near(rig, rig.position(guided), before)
+        assert (torque(guided) != 0).all()
+        guided.enable()
+        assert_at(rig, rig.play(guided, [0.1, 0.2, 0.3]), [0.1, 0.2, 0.3])
+
+    def test_disable_ends_guiding(self, rig: Rig, guided: Driver) -> None:
+        guided.guide()
+        rig.play(guided, NOTHING, duration_s=SETTLED_S)
+        guided.disable()
+        rig.wait(SETTLED_S)
+        assert (torque(guided) != 1).all()
+
+    def test_guided_actuators_are_verified_as_others(self, rig: Rig, guided: Driver) -> None:
+        guided.guide()
+        rig.play(guided, NOTHING, duration_s=SETTLED_S)
+        guided.verify()
+
+    def test_guided_actuators_release_without_writes(self, rig: Rig, guided: Driver) -> None:
+        guided.guide()
+        rig.play(guided, NOTHING, duration_s=2.0 * lifetime_of(rig))
+        wait_until_released(rig)
+        with pytest.raises(LifetimeExpired):
+            guided.write(ActuatorCommand(3))
+
+    def test_a_guided_driver_opens_again_as_any_other(self, rig: Rig, guided: Driver) -> None:
+        guided.guide()
+        rig.play(guided, NOTHING, duration_s=SETTLED_S)
+        guided.close()
+        guided.open()
+        guided.enable()
+        assert_at(rig, rig.play(guided, [0.1, 0.2, 0.3]), [0.1, 0.2, 0.3])
+
+
+def assert_near(rig: Rig, position: Floats, expected: list[float] | Floats) -> None:
+    """Assert that a guided position (actuators,) is the expected one, but for how far the rig lets it go."""
+    np.testing.assert_allclose(position, expected, rtol=0.0, atol=rig.tolerance + rig.guided_travel)
+
+
 def play_until_it_fails(rig: Rig, driver: Driver) -> tuple[DriverError, float]:
     """Write and read in every tick until a call raises; fail the test if none does.
 
@@ -460,7 +577,13 @@ class FailureContract:
 
 
 class DriverContract(
-    LifecycleContract, LimitsContract, FeedbackContract, TorqueContract, MotionContract, FailureContract
+    LifecycleContract,
+    LimitsContract,
+    FeedbackContract,
+    TorqueContract,
+    MotionContract,
+    GuidingContract,
+    FailureContract,
 ):
     """The contract's tests; a subclass adds the fixture `rig`."""
 

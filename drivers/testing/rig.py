@@ -64,6 +64,8 @@ class Rig(ABC):
         How far from the setpoint they may rest, in rad.
     halt_travel : float
         How far they may still move after `halt`, in rad.
+    guided_travel : float
+        How far guided actuators may move by themselves while they settle, or until they are held, in rad.
     feedback_age_s : float
         How old feedback may be when it is read, in s.
     timeout_s : float
@@ -77,6 +79,7 @@ class Rig(ABC):
     settle_s = 0.5
     tolerance = 1e-6
     halt_travel = 1e-6
+    guided_travel = 1e-3
     feedback_age_s = 0.0
     timeout_s = 0.5
     lost_after_s = 2.0
@@ -91,6 +94,14 @@ class Rig(ABC):
     @abstractmethod
     def make_broken(self) -> Driver:
         """Return a driver whose `open` fails halfway."""
+
+    def make_guided(self) -> Driver:
+        """Return a driver that can guide its actuators, not open yet; by default that of `make`."""
+        return self.make()
+
+    def make_heavy(self) -> Driver:
+        """Return a driver that is not open, whose actuators have weight, so that they fall without torque."""
+        self.cannot("give actuators weight")
 
     @abstractmethod
     def push(self, driver: Driver, position: Floats) -> None:

@@ -26,6 +26,13 @@ class SimRig(Rig):
     def make(self, actuators: Sequence[str] = ACTUATORS) -> Driver:
         return make_driver("sim", {"command_lifetime_s": LIFETIME_S}, actuators, self.clock)
 
+    def make_heavy(self) -> Driver:
+        bodies = [
+            {"actuator": name, "axis": [0, 1, 0], "mass": 2.0, "com": [0.3, 0, 0]} for name in ACTUATORS
+        ]
+        options = {"command_lifetime_s": LIFETIME_S, "gravity": {"bodies": bodies}}
+        return make_driver("sim", options, ACTUATORS, self.clock)
+
     def make_broken(self) -> Driver:
         options = {"plant": self._folder / "arm.plant", "trace": self._folder / "no folder" / "arm.npy"}
         return make_driver("sim", options, ACTUATORS, self.clock)

@@ -13,7 +13,7 @@ from motiond.daemon.joints.gravity import with_gravity
 from motiond.daemon.joints.joint_map import build_joint_map
 from motiond.drivers.base import DriverConfigError
 from motiond.drivers.registry import make_driver
-from motiond.drivers.sim.gravity import Gravity, Weights
+from motiond.drivers.weights import Gravity, Weights
 from motiond.formats import load_robot
 
 if TYPE_CHECKING:

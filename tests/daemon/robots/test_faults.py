@@ -125,6 +125,7 @@ STOPPED = [
     stale({"fault": "delay", "delay_s": 0.25}, "shoulder"),
     unharmed({"fault": "displaced", "joint": "elbow", "by": 0.03}),
     stalled({"fault": "stuck", "joint": "elbow"}),
+    unharmed({"fault": "hand", "joint": "elbow", "to": 0.0, "for_s": 0.3}),
     stalled({"fault": "slipping", "joint": "elbow"}),
     Case({"fault": "blocks", "for_s": 0.22}, "DEADLINE_MISSED", SOFTLY, MISSED, ("deadline_missed",)),
     soft(

@@ -183,3 +183,47 @@ def test_refuses_a_wrong_fault(clock: Clock, bad: dict[str, Any], message: str) 
     assert message_of(OptionsError, joints.driver.inject, bad) == f"driver sim: {message}"
     joints.play(0, 0.1)
     assert not joints.driver.notices
+
+
+FLEX = 0.1  # rad: how far a guided joint is behind a hand that moves it
+
+
+def test_a_hand_carries_a_joint_without_torque_smoothly_to_where_it_wants_it(clock: Clock) -> None:
+    joints = Joints(clock, holds=False)
+    joints.inject("hand", to=0.8, for_s=1.0)
+    way = np.array([joints.read(0.01) for _ in range(120)])[:, 0]
+    assert way[-1] == pytest.approx(0.8)
+    speeds = np.diff(way) / 0.01
+    assert speeds.min() >= -1e-9
+    assert speeds.max() == pytest.approx(0.8 * 1.875, rel=0.01)
+    assert np.abs(np.diff(speeds)).max() < 0.08
+
+
+def test_a_hand_pulls_a_guided_joint_along_and_leaves_it_there(clock: Clock) -> None:
+    joints = Joints(clock)
+    joints.driver.guide()
+    joints.inject("hand", to=0.8, for_s=1.0)
+    way = joints.play(np.nan, 2.0)[:, 0]
+    assert np.abs(way[50] - 0.4) < FLEX
+    assert way[-1] == pytest.approx(0.8, abs=FLEX)
+    assert np.ptp(way[-50:]) < 1e-3
+
+
+def test_a_hand_does_not_move_a_joint_that_holds_and_takes_it_once_it_gives_way(clock: Clock) -> None:
+    joints = Joints(clock)
+    joints.inject("hand", to=0.8, for_s=1.0)
+    assert joints.play(0.0, 0.5) == pytest.approx(0.0)
+    joints.driver.disable()
+    way = np.array([joints.read(0.01) for _ in range(60)])[:, 0]
+    assert np.diff(way, prepend=0.0).max() < 0.04  # it does not make up for what it has waited
+    assert way[-1] == pytest.approx(0.8)
+
+
+def test_a_hand_that_is_cleared_lets_go(clock: Clock) -> None:
+    joints = Joints(clock)
+    joints.driver.guide()
+    joints.inject("hand", to=0.8, for_s=1.0)
+    joints.inject("clear", at_s=0.5)
+    way = joints.play(np.nan, 2.0)[:, 0]
+    assert 0.4 - FLEX < way[-1] < 0.7
+    assert np.ptp(way[-50:]) < 1e-3

@@ -1,4 +1,4 @@
-"""The weight of a simulated robot: the effort that gravity exerts on each actuator, in any posture.
+"""The weight of a robot: the effort that gravity exerts on each actuator, in any posture.
 
 The robot is a set of bodies on joints. The effort on a joint is the weight of everything that the joint
 carries, taken about its axis or along it:
@@ -18,15 +18,15 @@ from pydantic import AfterValidator, Field
 
 from motiond.text import nearest
 
-from ..base import DriverOptions
-from ..options import Finite, NotNegative, OptionProblem, OptionsError
+from .base import DriverOptions
+from .options import Finite, NotNegative, OptionProblem, OptionsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from ..base import Floats
+    from .base import Floats
 
 
 def _refuse_zero(value: float) -> float:

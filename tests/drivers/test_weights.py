@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from motiond.drivers.options import check
-from motiond.drivers.sim.gravity import Gravity, Weights
+from motiond.drivers.weights import Gravity, Weights
 from tests.drivers.sim.joints import Joints
 
 if TYPE_CHECKING:
