@@ -531,6 +531,19 @@ class Robot:
         waiting: list[dict[str, Any]] = (await self.request("queue"))["queue"]
         return waiting
 
+    async def history(self, limit: int = 50, before: int | None = None) -> list[dict[str, Any]]:
+        """Return how the last motions have ended, newest first, also before the daemon's start.
+
+        Parameters
+        ----------
+        limit : int
+            How many at most, 1 to 1000.
+        before : int, optional
+            The `id` of one of them: return those before it.
+        """
+        results: list[dict[str, Any]] = (await self.request("history", limit=limit, before=before))["results"]
+        return results
+
     # -- reports ---------------------------------------------------------------------------------------------
 
     def reports(self, *subjects: str) -> Stream:

@@ -173,6 +173,10 @@ class Robot:
         """Return the motions that wait for the one that plays."""
         return self._daemon.call(self._robot.queue())
 
+    def history(self, limit: int = 50, before: int | None = None) -> list[dict[str, Any]]:
+        """Return how the last motions have ended, as `motiond.client.Robot.history`."""
+        return self._daemon.call(self._robot.history(limit, before))
+
     def report(self, subject: str) -> dict[str, Any]:
         """Return the latest report on a subject of which one is retained, such as `description`."""
         return self._daemon.call(self._robot.report(subject))

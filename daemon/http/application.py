@@ -55,6 +55,7 @@ def _api_routes(served: Served, live: Live, metrics: MetricsRoute) -> list[web.R
         web.get("/api/openapi.json", description().serve),
         web.get("/api/robots", robots.list_robots),
         web.get(f"/api/robots/{ROBOT}/{{subject:{'|'.join(KNOWN)}}}", robots.show),
+        web.get(f"/api/robots/{ROBOT}/history", robots.history),
         web.get(f"/api/robots/{ROBOT}/model", looks.show),
         web.get(f"/api/robots/{ROBOT}/meshes/{{mesh:[^/]+}}", looks.mesh),
         web.get(f"/api/robots/{ROBOT}/motions/{{motion:[^/]+}}/plan", motions.plan),

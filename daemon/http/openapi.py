@@ -14,6 +14,7 @@ from ..api import (
     Answer,
     AvailabilityReport,
     ClockReport,
+    HistoryAnswer,
     MotionsReport,
     Refusal,
     StateReport,
@@ -83,6 +84,13 @@ NAME = {
     "schema": {"type": "string"},
     "description": "The file's name, whose suffix is that of a motion.",
 }
+PAGE = [
+    {"name": name, "in": "query", "schema": {"type": "integer"}, "description": description}
+    for name, description in (
+        ("limit", "How many at most, 1 to 1000; by default 50."),
+        ("before", "The id of a result; those before it."),
+    )
+]
 LEASE = {
     "name": LEASE_HEADER,
     "in": "header",
@@ -154,12 +162,14 @@ def _looks() -> dict[str, Any]:
 
 
 def _verbs() -> dict[str, Any]:
-    paths = {}
+    paths: dict[str, dict[str, Any]] = {}
     for name, verb in VERBS.items():
         content = _answer(verb.answer)
         operation = _operation(verb.summary, re.sub(r"\W", "_", name), content)
         body = {"requestBody": {"content": _json(verb.request)}}
         paths[f"/api/robots/{{robot}}/{name}"] = {"parameters": [ROBOT], "post": operation | body}
+    history = _operation(VERBS["history"].summary, "get_history", _json(HistoryAnswer))
+    paths["/api/robots/{robot}/history"]["get"] = history | {"parameters": PAGE}
     return paths
 
 

@@ -15,6 +15,7 @@ from motiond.drivers import make_driver, refuse_shared_devices
 
 from ..clock import ClockMonitor
 from ..config.robot import JointSettings
+from ..history import History
 from ..ipc.messages import CheckLimits, Setup, WayBounds
 from ..joints import (
     build_joint_map,
@@ -55,6 +56,7 @@ def make_registry(
     hub: ReportHub,
     forks: StreamForks,
     clock: ClockMonitor | None = None,
+    history: History | None = None,
 ) -> RobotRegistry:
     """Load every robot's description and put the robots together; nothing is started.
 
@@ -67,13 +69,15 @@ def make_registry(
         Who forks their stream processes; it has to last as long as they do.
     clock : ClockMonitor, optional
         Of the machine; by default one of its real clock.
+    history : History, optional
+        Keeps their results; by default in memory.
 
     Raises
     ------
     FormatError, JointMapError, DriverError
         If a robot cannot be made of its description, joints and driver, or two robots drive one device.
     """
-    clock = clock or ClockMonitor(settings.max_clock_error_s)
+    clock, history = clock or ClockMonitor(settings.max_clock_error_s), history or History()
     rates = _telemetry_rates(settings)
     turns = asyncio.Semaphore(AT_ONCE)
     models: dict[str, RobotModel | None] = {}
@@ -98,11 +102,12 @@ def make_registry(
             telemetry=rates,
             hub=hub,
             clock=clock,
+            history=history,
             turns=turns,
         )
         members.append(Member(member, model, joint_map))
     refuse_shared_devices(drivers)
-    return RobotRegistry(members, clock)
+    return RobotRegistry(members, clock, history)
 
 
 def _make_library(name: str, robot: RobotSettings, joint_map: JointMap, driver: Driver) -> MotionLibrary:

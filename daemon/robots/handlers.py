@@ -42,6 +42,8 @@ if TYPE_CHECKING:
         DeleteMotionRequest,
         FaultRequest,
         GotoRequest,
+        HistoryAnswer,
+        HistoryRequest,
         MoveInQueueRequest,
         RebootServosRequest,
         RemoveFromQueueRequest,
@@ -334,6 +336,10 @@ class RequestHandlers:
     async def status(self, _request: Request) -> RobotStatus:
         """Say what the robot does."""
         return self._robot.state_payload()
+
+    async def history(self, request: HistoryRequest) -> HistoryAnswer:
+        """List the last results."""
+        return await self._robot.history.answer(self._robot.name, request.limit, request.before)
 
     async def motions_delete(self, request: DeleteMotionRequest) -> DeletedAnswer:
         """Remove a motion's file; what plays of it plays on."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from ..api import Lease, Request
+    from ..history import History
     from ..joints import JointMap
     from .member import Member
     from .reservation import Reservation
@@ -33,6 +34,8 @@ class RobotRegistry:
     members : iterable of Member
     clock : ClockMonitor, optional
         Of the machine; kept fresh while the robots run.
+    history : History, optional
+        Keeps their results; closed once they have ended.
 
     Attributes
     ----------
@@ -44,8 +47,11 @@ class RobotRegistry:
         For which starts of their groups the robots are reserved.
     """
 
-    def __init__(self, members: Iterable[Member], clock: ClockMonitor | None = None) -> None:
+    def __init__(
+        self, members: Iterable[Member], clock: ClockMonitor | None = None, history: History | None = None
+    ) -> None:
         self.clock = clock or ClockMonitor()
+        self._history = history
         self.members: dict[str, Member] = {member.robot.name: member for member in members}
         self.models: dict[str, tuple[RobotModel | None, JointMap]] = {
             name: (member.model, member.joint_map) for name, member in self.members.items()
@@ -86,6 +92,8 @@ class RobotRegistry:
             ]
             await asyncio.wait(running)
             watching.cancel()
+        if self._history is not None:
+            await self._history.close()
 
     def leave(self) -> None:
         """Stop all robots softly and let `run` return."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..api import Follows, ReportHub, RobotStatus, Subject
     from ..clock import ClockMonitor
     from ..config.robot import RobotSettings
+    from ..history import History
     from ..joints import JointMap
     from ..planning import MotionLibrary
     from ..telemetry import Observer, Tap
@@ -68,6 +69,8 @@ class Robot:
         Takes the reports.
     clock : ClockMonitor
         Of the machine.
+    history : History
+        Keeps its results.
     turns : asyncio.Semaphore, optional
         In which robots read their motions.
 
@@ -98,6 +101,7 @@ class Robot:
         telemetry: TelemetryRates,
         hub: ReportHub,
         clock: ClockMonitor,
+        history: History,
         turns: asyncio.Semaphore | None = None,
     ) -> None:
         self.name = name
@@ -105,6 +109,7 @@ class Robot:
         self.library = library
         self.stream = stream
         self.clock = clock
+        self.history = history
         self.planner = GoalPlanner(name, settings, library, clock)
         self.session = RobotSession(name, on_end=settings.on_end, on_exit=settings.on_exit, outlet=self)
         self.max_rate_hz: float | None = None
@@ -372,6 +377,8 @@ class Robot:
             stamp = datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
             data = {**data, "sequence": self._numbers[subject], "stamp_utc": f"{stamp}Z"}
         self._hub.publish(Report(self.name, subject, data, renews=renews or subject == "samples"))
+        if subject == "result":
+            self.history.add(self.name, data)
 
     def report_state(self, *, renews: bool = False) -> None:
         """Publish what the robot does now; whether only how far it is."""

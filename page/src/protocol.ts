@@ -292,6 +292,28 @@ export interface GotoRequest {
   on_busy?: "reject" | "queue" | "replace";
 }
 
+/** The last results of a robot. */
+export interface HistoryAnswer {
+  results: PastResult[];
+  /** Whether there are older ones. */
+  more: boolean;
+  /** Why results may be missing, as where the file of them is damaged. */
+  problem: string | null;
+}
+
+/** List the last results of the robot, newest first, those before the daemon's start too. */
+export interface HistoryRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  limit?: number;
+  /** The `id` of a result: list what came before it. */
+  before?: number | null;
+}
+
 /** How often which lateness came. */
 export interface LatenessHistogram {
   /** The bounds. */
@@ -374,6 +396,29 @@ export interface MoveInQueueRequest {
   lease?: string | null;
   goal_id: string;
   place: number;
+}
+
+/** How a goal ended. */
+export interface PastResult {
+  /** Grows with each result. */
+  id: number;
+  /** ISO 8601, in UTC. */
+  ended_utc: string;
+  goal_id: string;
+  motion: string;
+  code: string;
+  /** At most 2,000 characters of it. */
+  message: string;
+  asked_by: string | null;
+  played_s: number | null;
+  worst_error: WorstError | null;
+  peak_effort: PeakEffort | null;
+  /** Null where it had not begun. */
+  missed_deadlines: number | null;
+  /** As the result has it; null where nothing was recorded. */
+  recording: unknown;
+  /** Null where they are longer than 4 kB. */
+  details: Record<string, unknown> | null;
 }
 
 /** Slow down on the path and wait there. */
@@ -884,6 +929,7 @@ export interface Verbs {
   "fleet/prepare": { request: PrepareRequest; answer: PrepareAnswer };
   "fleet/commit": { request: CommitRequest; answer: CommitAnswer };
   "fleet/release": { request: ReleaseStartRequest; answer: ReleaseStartAnswer };
+  "history": { request: HistoryRequest; answer: HistoryAnswer };
 }
 
 export const STOPS: ReadonlySet<string> = new Set(["estop", "stop"]);

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .actuators import *
 from .control import *
 from .groups import *
+from .history import *
 from .looking import *
 from .playing import *
 from .queue import *
@@ -27,6 +28,7 @@ VERBS: Mapping[str, Verb] = {
         CONTROL_VERBS,
         LOOKING_VERBS,
         GROUPS_VERBS,
+        HISTORY_VERBS,
     )
     for verb in subject
 }

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..output import (
+    DONE,
     AnyRobotName,
     AsJson,
     RobotName,
@@ -12,6 +13,7 @@ from ..output import (
     load_tables_meanwhile,
     print_json,
     print_table,
+    report,
     say,
 )
 from .broker import Client, asks_a_daemon
@@ -179,6 +181,45 @@ async def _control(client: Client, robot: str, *, take: bool) -> tuple[str | Non
                 if not take or report.data["holder"] is None:
                     return before, report.data
     raise AssertionError  # a stream ends but with the client
+
+
+@app.command()
+@asks_a_daemon
+def history(
+    robot: RobotName,
+    *,
+    number: Annotated[
+        int, typer.Option("--number", "-n", min=1, max=1000, help="How many of the last ones.")
+    ] = 20,
+    client: Client,
+    json: AsJson = False,
+) -> None:
+    """Show how the last motions have ended, newest first."""
+    if not json:
+        load_tables_meanwhile()
+    answer = ask(client, robot, "history", {"limit": number})
+    if json:
+        print_json(answer)
+        return
+    if answer["problem"]:
+        report(f"{robot}: {answer['problem']}", DONE)
+    if not answer["results"]:
+        typer.echo(f"{robot}: no motion has ended yet")
+        return
+    columns = ("when", "motion", "code", "by whom", "worst error", "why")
+    print_table(columns, map(_past, answer["results"]))
+
+
+def _past(result: dict[str, Any]) -> tuple[str, ...]:
+    """Return the cells of a result, in local time; that a motion ended well has no reason."""
+    from datetime import datetime
+
+    ended = datetime.fromisoformat(result["ended_utc"]).astimezone()
+    error = result["worst_error"]
+    furthest = f"{error['joint']} {error['value']:.3g} {error['unit']}" if error else ""
+    why = "" if result["code"] == "SUCCESSFUL" else result["message"]
+    who = result["asked_by"] or ""
+    return f"{ended:%Y-%m-%d %H:%M:%S}", result["motion"], result["code"], who, furthest, why
 
 
 @app.command()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import orjson
+
 from ...api import MOST_BYTES, STOPS, VERBS, RawRequest, most_bytes, unknown_robot
 from .exchange import Refused, answered, passed_on, read_body
 
@@ -47,6 +49,14 @@ class RobotRoutes:
             raise unknown_robot(robot, self._dispatcher.commands.robots)
         raise Refused(503, "OFFLINE", f"{robot}: nothing is known of its {subject} yet; ask again")
 
+    async def history(self, request: web.Request) -> web.Response:
+        """Answer with how the motions of a robot have ended."""
+        asked = {key: int(text) if text.isdecimal() else text for key, text in request.query.items()}
+        raw = RawRequest(request.match_info["robot"], "history", orjson.dumps(asked), caller_of(request))
+        answer = await self._dispatcher.answer(raw)
+        content = orjson.loads(answer)
+        return answered(content["data"]) if content["status"] == "ok" else passed_on(answer)
+
     async def act(self, request: web.Request) -> web.Response:
         """Pass a request on, and its answer back; a stop acts whatever its body is."""
         raw = await raw_request(request, request.match_info["robot"], VERBS)
@@ -63,4 +73,9 @@ async def raw_request(request: web.Request, target: str, verbs: Mapping[str, Ver
             body = await read_body(request, MOST_BYTES, within_s=STOP_WITHIN_S)
         except Refused:
             body = NOT_READ
-    return RawRequest(target, verb, body, caller=f"{request.remote} over HTTP")
+    return RawRequest(target, verb, body, caller=caller_of(request))
+
+
+def caller_of(request: web.Request) -> str:
+    """Return who asks, for people."""
+    return f"{request.remote} over HTTP"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from concurrent.futures import Executor, Future
 from contextlib import suppress
-from threading import Event, Thread
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ...api import RequestError
+from ...threads import DaemonThread
 from ..session import SHUTS_DOWN
 
 if TYPE_CHECKING:
@@ -27,20 +27,6 @@ AT_ONCE = 2
 """So many robots' motions are read at once: a thread for each would keep the event loop from its turn."""
 TURN_S = 1.0
 """Whoever reads for longer, as from a network drive that does not answer, no longer keeps others waiting."""
-
-
-class DaemonThread(Executor):
-    """Runs a function in a thread that no program waits for; its result is nobody's."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def submit(self, work: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
-        """Start a function; the future says only that it has begun."""
-        Thread(target=work, args=args, kwargs=options, name=self._name, daemon=True).start()
-        begun = Future[Any]()
-        begun.set_result(None)
-        return begun
 
 
 class MotionLoader:

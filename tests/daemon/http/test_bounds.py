@@ -85,6 +85,29 @@ async def test_an_unknown_robot_is_told_who_there_is(site: Site) -> None:
     assert await site.get("/api/robots/amr/state") == (404, refusal("UNKNOWN_ROBOT", error))
 
 
+@pytest.mark.parametrize(("query", "asked"), [("", {}), ("?limit=7&before=12", {"limit": 7, "before": 12})])
+async def test_the_history_is_read_by_get(site: Site, query: str, asked: dict[str, int]) -> None:
+    site.robots.answers["history"] = {"results": [], "more": False, "problem": None}
+    answer = await site.get(f"/api/robots/arm/history{query}")
+    assert answer == (200, site.robots.answers["history"])
+    assert site.robots.handled == [("arm", "history", asked)]
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ("?limit=0", "'limit' is 0; it must be greater than or equal to 1; correct it"),
+        ("?limit=all", "'limit' is 'all'; it must be a valid integer; correct it"),
+        ("?first=1", "unknown key 'first'"),
+    ],
+)
+async def test_a_history_that_cannot_be_is_refused(site: Site, query: str, problem: str) -> None:
+    status, told = await site.get(f"/api/robots/arm/history{query}")
+    assert (status, told["code"]) == (400, "INVALID_REQUEST")
+    assert told["error"].startswith(f"arm/history: {problem}")
+    assert site.robots.handled == []
+
+
 # -- bodies -------------------------------------------------------------------------------------------------
 
 
