@@ -37,6 +37,7 @@ from .model import (
     MotionError,
     MotionMap,
     RobotModel,
+    Run,
     Shape,
     blend,
     concatenate,
@@ -54,7 +55,7 @@ from .model import (
     trim_frames,
     without,
 )
-from .reading import MAP_SUFFIX, load_map, load_motion, load_motions, load_robot, load_robots
+from .reading import MAP_SUFFIX, load_map, load_motion, load_motions, load_robot, load_robots, load_run
 from .writing import dump_motion, dump_robot
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "Problem",
     "ReadOptions",
     "RobotModel",
+    "Run",
     "Shape",
     "Source",
     "blend",
@@ -92,6 +94,7 @@ __all__ = [
     "load_motions",
     "load_robot",
     "load_robots",
+    "load_run",
     "mirror",
     "name_joints",
     "offset",

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from .model.mapping import MotionMap
     from .model.motion import Motion
     from .model.robot import RobotModel
+    from .model.run import Run
 
 DEFAULTS = ReadOptions()
+MOST_POINTS = 4_000
 MAP_SUFFIX = ".map.yaml"
 
 
@@ -88,6 +90,16 @@ def load_motion(
 ) -> Motion:
     """Read the only motion in a file, or the one named; otherwise as `load_motions`."""
     return _pick(load_motions(path, options=options), name, "motion", path)
+
+
+def load_run(path: str | os.PathLike[str], *, points: int = MOST_POINTS) -> Run:
+    """Read what a recording of motiond holds, thinned to so many points at most, for one to look at it.
+
+    Raises `FormatError` if the file cannot be read, is none or is damaged, with every problem found in it.
+    """
+    from . import mcap  # noqa: PLC0415 - whoever reads none needs no MCAP
+
+    return mcap.load_run(Source(Path(path)), points)
 
 
 def _pick(found: Sequence[N], name: str | None, kind: str, path: str | os.PathLike[str]) -> N:

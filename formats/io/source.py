@@ -7,6 +7,7 @@ folders that it was configured with.
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -18,6 +19,7 @@ from .regular_file import open_regular
 from .resource_folders import resource_folders
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ..model.interpolation import Interpolation
@@ -119,11 +121,22 @@ class Source:
 
         Raises `FormatError` if it cannot be read, with the system's reason.
         """
+        with self.opened() as file:
+            size = os.fstat(file.fileno()).st_size
+            self._refuse_large(size, bound)
+            data = _read(file, size, bound.most_bytes)
+        self._refuse_large(len(data), bound)
+        return data
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Open the file, if it is a regular one, for as long as the context lasts.
+
+        Raises `FormatError` if it cannot be read, with the system's reason.
+        """
         try:
             with open_regular(self.path) as file:
-                size = os.fstat(file.fileno()).st_size
-                self._refuse_large(size, bound)
-                data = _read(file, size, bound.most_bytes)
+                yield file
         except FileNotFoundError as error:
             raise self._unreadable("no such file", nearest_file(self.path)) from error
         except OSError as error:
@@ -134,8 +147,6 @@ class Source:
             raise self._unreadable(str(error)) from error
         except MemoryError as error:
             raise self._unreadable("there is not enough memory for it") from error
-        self._refuse_large(len(data), bound)
-        return data
 
     def _refuse_large(self, size: int, bound: SizeBound) -> None:
         if size > bound.most_bytes:

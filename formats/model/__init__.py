@@ -7,6 +7,7 @@
 - `motion`: joint positions over time; `timing`: the rate that times show; `interpolation`: between rows
 - `editing`: new motions of one motion; `joining`: one motion of several
 - `mapping`: the columns of a motion as the joints of a robot
+- `run`: a recording to look at
 - `poses`: 4x4 matrices
 """
 
@@ -42,6 +43,7 @@ from .motion import Motion, MotionError
 from .outline import derived_shapes
 from .poses import quaternion_of
 from .robot import RobotModel
+from .run import Run
 from .shapes import Mesh, Shape
 from .structure import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic
 
@@ -62,6 +64,7 @@ __all__ = [
     "MotionError",
     "MotionMap",
     "RobotModel",
+    "Run",
     "Shape",
     "TooManyRows",
     "blend",
