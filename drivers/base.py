@@ -356,6 +356,18 @@ class Driver(ABC):
     def enable(self) -> None:
         """Set the goal of each actuator to its measured position, then switch torque on."""
 
+    def catch(self) -> None:
+        """Do as `enable` with actuators that somebody moves; by default, it is `enable`.
+
+        Override it where `enable` refuses what moves: the end of teaching must take hold of it.
+
+        Raises
+        ------
+        DriverError
+            If an actuator cannot take hold.
+        """
+        self.enable()
+
     @abstractmethod
     def disable(self) -> None:
         """Switch torque off."""
@@ -377,7 +389,7 @@ class Driver(ABC):
         """Switch torque on, carrying the robot's weight alone: actuators give way to a hand, and do not fall.
 
         A `write` with positions of NaN keeps it so, and nothing else is written. It ends by `enable`,
-        `disable` or `halt`.
+        `catch`, `disable` or `halt`.
 
         Raises
         ------

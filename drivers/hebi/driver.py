@@ -27,7 +27,7 @@ from ..base import (
 from ..limits import ActuatorLimits
 from .feed_forward import FeedForward
 from .feedback import WHERE, named
-from .gains import apply_gains, read_setup
+from .gains import apply_gains, deaf_to_efforts, read_setup
 from .listener import Listener
 from .lookup import Module, find_group, import_hebi, open_lookup, single_groups
 from .options import HebiOptions
@@ -71,12 +71,13 @@ class HebiDriver(Driver):
         self.warnings[:] = self._setup.warnings
         self._look, self._sleep = look, sleep
         self._group: HebiGroup | None = None
-        self._torque = self._halted = False
+        self._torque = self._halted = self._guided = False
         self._enabled_s = self._switched_s = -np.inf
         self._period_s: float | None = None
         self._mirrors = Mirrors(self._setup.mirrors, len(self.actuators))
         self._lower, self._upper = self._setup.lower, self._setup.upper
         self._allowed = ActuatorLimits.none(len(self.actuators))
+        self._deaf_to_efforts = ""
         self._listener: Listener
         self._sender: Sender
         self._feed: FeedForward
@@ -155,6 +156,7 @@ class HebiDriver(Driver):
 
     def _learn_ranges(self, group: HebiGroup) -> None:
         info = group.request_info(INFO_TIMEOUT_MS)
+        self._deaf_to_efforts = deaf_to_efforts(info, self.modules)
         self._allowed = stored_limits(info, self.modules, self._mirrors, len(self.actuators))
         lower, upper = self._setup.lower, self._setup.upper
         if info is not None:
@@ -189,7 +191,7 @@ class HebiDriver(Driver):
     def close(self) -> None:
         """Stop driving; the modules release at the end of the command lifetime."""
         group, self._group = self._group, None
-        self._torque = self._halted = False
+        self._torque = self._halted = self._guided = False
         if group is not None:
             group.feedback_frequency = 0.0
 
@@ -286,6 +288,33 @@ class HebiDriver(Driver):
         program keeps modules from following commands, if a module counts the wrong turn, if two modules of
         one joint report different places, or if gravity compensation does not know which way is down.
         """
+        self._take_hold(guided=False)
+
+    def refuse_guiding(self) -> None:
+        """Refuse it without gravity compensation; once open, also by masses and modules that cannot do it."""
+        problem = "the modules cannot carry the arm's weight"
+        if self._setup.efforts.gravity is None:
+            reason, hint = "there is no gravity compensation", "set `gravity_compensation` and `hrdf`"
+            raise DriverConfigError(WHERE, problem, reason, hint)
+        if self._group is None:
+            return
+        if not self._feed.carries:
+            reason = f"{self._setup.efforts.hrdf} has no masses"
+            raise DriverConfigError(WHERE, problem, reason, "give its links and bodies masses")
+        if self._deaf_to_efforts:
+            raise DriverConfigError(
+                WHERE, problem, self._deaf_to_efforts, "choose a `control_strategy`, or `gains`, with efforts"
+            )
+
+    def guide(self) -> None:
+        """Command the efforts that carry the arm, in full at once, and neither positions nor velocities.
+
+        Raises DriverError as `enable` does.
+        """
+        self.refuse_guiding()
+        self._take_hold(guided=True)
+
+    def _take_hold(self, *, guided: bool) -> None:
         self._opened()
         self._listener.measure(ENABLE_TIMEOUT_MS)
         failure = self._listener.flags.failure()
@@ -294,14 +323,18 @@ class HebiDriver(Driver):
         listener, count = self._listener, len(self.actuators)
         refuse_turns(self._setup.modules, listener.measured[:count], self._lower, self._upper)
         self._mirrors.refuse_apart(self.modules, listener.measured)
-        self._feed.begin(listener.measured, listener.seen.orientation, self.now())
+        is_carried = guided or self._guided
+        self._feed.begin(listener.measured, listener.seen.orientation, self.now(), at_once=is_carried)
         self._sender.tighten()
-        self._sender.hold(listener.measured[:count])
+        if guided:
+            self._sender.give_way()
+        else:
+            self._sender.hold(listener.measured[:count])
         self._sender.effort.fill(np.nan)
         self._feed_forward()
         self._sender.send()
         self._enabled_s = self._switched_s = self.now()
-        self._torque, self._halted = True, False
+        self._torque, self._halted, self._guided = True, False, guided
 
     def _loosen(self, which: Booleans) -> None:
         if self._torque:
@@ -310,7 +343,7 @@ class HebiDriver(Driver):
     def disable(self) -> None:
         """Send an empty command that lives for 1 ms, after which the modules release."""
         group = self._opened()
-        self._torque = self._halted = False
+        self._torque = self._halted = self._guided = False
         self._switched_s = self.now()
         self._sender.tighten()
         group.command_lifetime = 1

@@ -6,6 +6,7 @@ growing over its ramp once the arm is enabled.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,15 +133,25 @@ class FeedForward:
         if self._dynamics is not None:
             self._dynamics.set_period(period_s)
 
-    def begin(self, measured: Floats, orientation: NDArray[np.float32], now_s: float) -> None:
-        """Start the growth of all efforts. Raises DriverError if it is not known which way is down."""
-        self._begun_s = now_s
+    @property
+    def carries(self) -> bool:
+        """Whether it carries the arm, by a model that has masses."""
+        return self._gravity is not None and self._gravity.has_masses
+
+    def begin(
+        self, measured: Floats, orientation: NDArray[np.float32], now_s: float, *, at_once: bool = False
+    ) -> None:
+        """Start the growth of all efforts, or have them in full `at_once`, as nothing else holds the arm.
+
+        Raises DriverError if it is not known which way is down.
+        """
+        self._begun_s = -math.inf if at_once else now_s
         if self._dynamics is not None:
             self._dynamics.begin(now_s)
         gravity = self._gravity
         if gravity is None:
             return
-        gravity.begin(now_s)
+        gravity.begin(self._begun_s)
         gravity.update(measured, orientation, now_s)
         if not gravity.knows_gravity:
             raise DriverError(

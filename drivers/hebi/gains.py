@@ -40,6 +40,7 @@ GAINS = (
     "output_lowpass",
 )
 FIELDS = tuple(f"{loop}_{gain}" for loop, gain in product(LOOPS, GAINS))
+EFFORT_STRATEGIES = frozenset({2, 3, 4})
 SAME = 1e-5
 """Relative tolerance; modules compute in single precision."""
 
@@ -135,6 +136,23 @@ def ask_info(group: HebiGroup) -> Any:
         if info is not None:
             return info
     return None
+
+
+def deaf_to_efforts(info: Any, modules: Sequence[Module]) -> str:
+    """Return which modules do not act on efforts alone, and why; '' if all do.
+
+    Their control strategies 2, 3 and 4 have an effort controller, which works with whatever of position and
+    velocity is commanded; 0 is off, and 1 takes PWM alone. `info`: their `hebi.GroupInfo`; None if unknown.
+    """
+    if info is None:
+        return f"{', '.join(map(str, modules))} did not report a control strategy"
+    for index, module in enumerate(modules):
+        strategy = info.control_strategy[index]
+        if strategy not in EFFORT_STRATEGIES:
+            return f"the control strategy of {module} is {_shown(strategy)}"
+        if not (info.effort_kp[index] or info.effort_feed_forward[index]):
+            return f"the effort controller of {module} has neither `kp` nor `feed_forward`"
+    return ""
 
 
 def _differences(command: Any, info: Any, modules: Sequence[Module]) -> list[str]:

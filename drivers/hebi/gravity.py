@@ -125,9 +125,14 @@ class GravityCompensation:
         """The index of the actuator whose sensor is used."""
         return int(self._order[self._imu.feedback_index])
 
-    def begin(self, now_s: float) -> None:
-        """Start the growth of the efforts."""
-        self._begun_s = now_s
+    @property
+    def has_masses(self) -> bool:
+        """Whether the model weighs anything."""
+        return bool(np.any(self._model.masses))
+
+    def begin(self, begun_s: float) -> None:
+        """Let the efforts grow from a time on."""
+        self._begun_s = begun_s
 
     def update(self, position: Floats, orientation: NDArray[np.float32], now_s: float) -> None:
         """Compute `effort`.

@@ -129,6 +129,11 @@ class Sender:
         np.copyto(self._position, position)
         self._velocity.fill(0.0)
 
+    def give_way(self) -> None:
+        """Command no position and no velocity, so that the efforts act alone."""
+        self._position.fill(np.nan)
+        self._velocity.fill(np.nan)
+
     def loosen(self, which: Booleans) -> None:
         """Command nothing to modules (modules,) from now on."""
         self.loose |= which

@@ -85,13 +85,20 @@ class Actuators:
         self.driver.guide()
         self._held_s = now_s
 
-    def take_hold(self, checks: Checks, now_s: float, *, else_releases: bool = True) -> None:
+    def take_hold(self, checks: Checks, now_s: float) -> None:
         """Switch torque on, and read where the joints are.
 
-        Raises DriverError if the driver refuses, or the feedback is missing or too old; torque is off then,
-        but for `else_releases`.
+        Raises DriverError if the driver refuses, or the feedback is missing or too old; torque is off then.
         """
         self.driver.enable()
+        self._read_held(checks, now_s, else_releases=True)
+
+    def catch(self, checks: Checks, now_s: float, *, else_releases: bool) -> None:
+        """Do as `take_hold` with joints that somebody moves; what carries itself would drop if released."""
+        self.driver.catch()
+        self._read_held(checks, now_s, else_releases=else_releases)
+
+    def _read_held(self, checks: Checks, now_s: float, *, else_releases: bool) -> None:
         self._held_s = now_s
         self.read()
         problem, hint = "no position feedback after enable", "check the actuators"

@@ -151,10 +151,11 @@ class Teaching:
     def _catch(self, now_s: float) -> None:
         """Take hold where the joints are, and brake from their velocity."""
         player, actuators = self._player, self._actuators
-        # What carries itself would drop if it were released.
-        actuators.take_hold(self._watch.checks, now_s, else_releases=not player.torque)
+        actuators.catch(self._watch.checks, now_s, else_releases=not player.torque)
         self._watch.start_holding()
-        velocity = np.clip(self._velocity, -self._fastest, self._fastest)
+        found = actuators.record["velocity"]
+        velocity = np.where(np.isfinite(found), found, self._velocity)  # a driver may take its time
+        velocity = np.clip(velocity, -self._fastest, self._fastest)
         brake = Brake.plan(
             actuators.measured,
             velocity,

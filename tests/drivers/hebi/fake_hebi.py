@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 UNLOCKED, LOCKED_BY_OTHER, LOCKED_BY_SENDER = range(3)
 REPORTED = (*FIELDS, "control_strategy", *(f"{loop}_d_on_error" for loop in LOOPS))
 NAN = math.nan
+FRICTION = 5.0  # N·m·s/rad
+EFFORT_CONTROL = {"control_strategy": 4.0, "effort_kp": 0.25, "effort_feed_forward": 1.0}
+"""What modules need to act on efforts alone."""
 
 
 @dataclass(slots=True)
@@ -59,6 +62,12 @@ class FakeModule:
         if follows and math.isfinite(self.goal[0]):
             self.position = self.goal[0]
 
+    def sink(self, weight: float, passed_s: float) -> None:
+        """Move by what the effort does not carry, against the friction of a gear."""
+        if not math.isfinite(self.goal[0]):
+            carried = self.goal[2] if math.isfinite(self.goal[2]) else 0.0
+            self.position += (carried - weight) * passed_s / FRICTION
+
     def lifetime_state(self, now_s: float) -> int:
         if self.commanded_by_other:
             return LOCKED_BY_OTHER
@@ -84,7 +93,7 @@ class FakeLookup:
         self.modules = {module.name: module for module in modules}
         self.now = now
         self.groups: list[FakeGroup] = []
-        self._of_groups = of_groups
+        self.of_groups = of_groups
 
     def __getitem__(self, name: str) -> FakeModule:
         return self.modules[name]
@@ -103,7 +112,7 @@ class FakeLookup:
     ) -> FakeGroup:
         del families, timeout_ms
         group = FakeGroup([self.modules[name] for name in names], self.now)
-        for name, value in self._of_groups.items():
+        for name, value in self.of_groups.items():
             setattr(group, name, value)
         self.groups.append(group)
         return group
@@ -115,7 +124,8 @@ class FakeGroup:
     `delay_s`: how old feedback is when it arrives, in s. `withholds`: whether one lost module keeps back the
     feedback of all, as in hebi-py. `lost_acknowledgements`: how many of the next acknowledgements get lost.
     `forgets`: settings that the modules ignore. `reticent`: whether the modules keep their settings to
-    themselves.
+    themselves. `weigh`: what gravity exerts on each module at their positions, so that a module without a
+    goal moves by what its effort does not carry.
     """
 
     def __init__(self, modules: Sequence[FakeModule], now: Callable[[], float]) -> None:
@@ -130,6 +140,8 @@ class FakeGroup:
         self.lost_acknowledgements = 0
         self.forgets: set[str] = set()
         self.reticent = False
+        self.weigh: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]] | None = None
+        self._moved_s = now()
 
     @property
     def size(self) -> int:
@@ -186,8 +198,14 @@ class FakeGroup:
         return reuse_fbk
 
     def _move(self) -> None:
+        now_s = self._now()
         for module in self._modules:
-            module.move(self._now())
+            module.move(now_s)
+        passed_s, self._moved_s = now_s - self._moved_s, now_s
+        if self.weigh is not None:
+            weights = self.weigh(np.array([module.position for module in self._modules]))
+            for module, weight in zip(self._modules, weights.tolist(), strict=True):
+                module.sink(weight, passed_s)
 
     def _report(self, module: FakeModule, now_s: float) -> list[tuple[str, Any, Any]]:
         """Return the fields that a module reports: their kind, the vendor's number, and the value."""
