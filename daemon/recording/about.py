@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ..clock import ClockState
     from .description import RobotDescription
 
+ABOUT, END = "motiond", "motiond-end"
+"""Of metadata: at the beginning of a file, and at its end."""
 MOST_RESULTS = 1000
 Why: TypeAlias = Literal["request", "motion", "always", "teaching"]
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FEEDBACK, REFERENCE = "/joint_states", "/reference"
 TRANSFORMS, DESCRIPTION = "/tf", "/robot_description"
 PHASE, GAP, TIMING = "/motiond/phase", "/motiond/gap", "/motiond/timing"
+RESULT = "/motiond/result"
 ReportSubject = Literal["state", "event", "result"]
 
 

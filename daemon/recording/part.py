@@ -17,6 +17,10 @@ _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 """Of file systems on which a file has one name, as FAT."""
 
 
+class NoRecording(ValueError):
+    """A file is no recording at all."""
+
+
 def part_of(path: Path) -> Path:
     """Return where a recording is written."""
     return path.with_name(path.name + PART)

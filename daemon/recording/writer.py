@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from motiond.formats.io import packed_string
 
-from .about import RecordingEnd
+from .about import ABOUT, END, RecordingEnd
 from .channels import DESCRIPTION, FEEDBACK, REFERENCE, TRANSFORMS, Channels, Message
 from .description import TransformSampler
 from .part import name_finished, part_of
@@ -123,8 +124,9 @@ class RecordingWriter:
         """
         self._write_ticks(are_all=True)
         self._write_metadata()
+        self._writer.flush()  # what is said of the end counts what stands before it
         self._end.ticks, self._end.gaps = self._ticks.count, self._ticks.gaps
-        self._writer.add_metadata("motiond-end", self._end.metadata(self._unix_time(), reason))
+        self._writer.add_metadata(END, self._end.metadata(self._unix_time(), reason))
         self._writer.finish()
         self._stream.flush()
         os.fsync(self._stream.fileno())
@@ -134,7 +136,8 @@ class RecordingWriter:
 
     def abandon(self) -> None:
         """Close the file as it is; `repair` makes a whole one of it."""
-        self._stream.close()
+        with suppress(OSError):  # of what it could not write
+            self._stream.close()
 
     def _write_ticks(self, *, are_all: bool = False) -> None:
         """Write what is held but for the last record, of which it is not known yet when the next follows.
@@ -183,7 +186,7 @@ class RecordingWriter:
     def _write_metadata(self) -> None:
         if not self._has_metadata:
             self._has_metadata = True
-            self._writer.add_metadata("motiond", self._about.metadata(self._ticks.first, self._end.hashes))
+            self._writer.add_metadata(ABOUT, self._about.metadata(self._ticks.first, self._end.hashes))
 
     def _add_json(self, message: Message) -> None:
         self._add(self._channels.strings(message.topic), message.stamp_ns, message.packed())
