@@ -30,7 +30,7 @@ from .library import (
     stamp_of,
 )
 from .plan_preview import curves, preview
-from .planner import Plan, plan_pose
+from .planner import Plan, plan, plan_pose
 from .playback import Playback, PlaybackError, plan_playback, whole
 from .speed_limits import clock_acceleration
 from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
@@ -60,6 +60,7 @@ __all__ = [
     "is_motion",
     "join_tolerances",
     "marker_file",
+    "plan",
     "plan_approach",
     "plan_playback",
     "plan_pose",

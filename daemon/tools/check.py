@@ -12,13 +12,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from motiond.drivers import make_driver, refuse_shared_devices
-from motiond.formats import BadText, ReadOptions
+from motiond.formats import BadText, ReadOptions, load_map
 from motiond.formats.io import refuse_damaged
 from motiond.text import listed, printable
 
 from ..config.robot import DriverSettings, ModelSettings, RobotSettings
-from ..joints import build_joint_map, joint_bounds, load_model, missing_limits, never_fails, read_robot
-from ..planning import MotionLibrary, unnoticed
+from ..joints import (
+    JointMapError,
+    build_joint_map,
+    joint_bounds,
+    load_model,
+    missing_limits,
+    never_fails,
+    read_robot,
+)
+from ..planning import MotionLibrary, PlanError, plan, unnoticed
 from .batch import for_each_file
 
 if TYPE_CHECKING:
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from motiond.drivers import Driver
-    from motiond.formats import RobotModel
+    from motiond.formats import Motion, RobotModel
 
     from ..config.settings import Settings
     from ..joints import JointBounds, JointMap
@@ -78,13 +86,7 @@ def check_motions(
         If a robot cannot be made of its description, joints and driver, a file of its driver is wrong, or
         two robots drive one device.
     """
-    made: dict[str, tuple[JointMap, Driver]] = {}
-    for name, robot in settings.robots.items():
-        model = load_model(robot, settings)
-        _warn_of_meshes(model)
-        joint_map = build_joint_map(name, model, robot.joints)
-        driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
-        made[name] = joint_map.within(driver.limits), driver
+    made = {name: _made(settings, name) for name in settings.robots}
     refuse_shared_devices({name: driver for name, (_, driver) in made.items()})
     for name, (_, driver) in made.items():
         for line in (*driver.notes, *(f"warning: {warning}" for warning in driver.rehearse())):
@@ -94,6 +96,16 @@ def check_motions(
         for name, (joint_map, driver) in made.items()
         for finding in _check_robot(name, settings.robots[name], joint_map, driver, names)
     ]
+
+
+def _made(settings: Settings, name: str) -> tuple[JointMap, Driver]:
+    """Make a robot's joint map and driver of a configuration."""
+    robot = settings.robots[name]
+    model = load_model(robot, settings)
+    _warn_of_meshes(model)
+    joint_map = build_joint_map(name, model, robot.joints)
+    driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
+    return joint_map.within(driver.limits), driver
 
 
 def _warn_of_meshes(model: RobotModel | None) -> None:
@@ -155,21 +167,31 @@ def check_files(against: Against, motions: Sequence[Path], jobs: int, console: C
     FormatError, JointMapError
         If the description cannot be read, or has joints that motiond does not move.
     """
-    model = read_robot(against.robot, against.name)
-    joint_map = build_joint_map(model.name, model, {})
-    for warning in model.warnings:
-        log.warning("%s", warning)
-    _warn_of_meshes(model)
+    joint_map = _described(against)
     work = partial(_check_file, against=against, joint_map=joint_map)
     found = [finding for findings in for_each_file(work, motions, jobs, console) for finding in findings]
     return _warned(found, joint_map)
 
 
-def _check_file(file: Path, against: Against, joint_map: JointMap) -> list[Finding]:
+def _described(against: Against) -> JointMap:
+    """Make the joint map of a robot as its description has it."""
+    model = read_robot(against.robot, against.name)
+    joint_map = build_joint_map(model.name, model, {})
+    for warning in model.warnings:
+        log.warning("%s", warning)
+    _warn_of_meshes(model)
+    return joint_map
+
+
+def _settings_of(against: Against, file: Path) -> RobotSettings:
     model = ModelSettings(file=against.robot)
     settings = RobotSettings(model=model, driver=DriverSettings(type="sim"), motions=[file])
     # Not checked here: the joint map reports joints that stand twice, or are none.
-    settings = settings.model_copy(update={"motion_joints": against.motion_joints})
+    return settings.model_copy(update={"motion_joints": against.motion_joints})
+
+
+def _check_file(file: Path, against: Against, joint_map: JointMap) -> list[Finding]:
+    settings = _settings_of(against, file)
     library = MotionLibrary(joint_map, settings, math.inf, options=against.options)
     library.load_all()
     findings = [_finding(joint_map.robot, entry) for entry in library]
@@ -178,6 +200,33 @@ def _check_file(file: Path, against: Against, joint_map: JointMap) -> list[Findi
     name = printable(str(file))
     nothing = f"{name}: nothing to check; it is a folder without motion files; name files"
     return [Finding(joint_map.robot, name, name, 0.0, None, (nothing,))]
+
+
+def check_motion(motion: Motion, file: Path, against: Against | tuple[Settings, str]) -> Finding:
+    """Plan one motion on a robot as its description has it, or on one of a configuration.
+
+    `file`: what the motion comes from.
+    Raises as `check_files` and `check_motions` do, and MotionError if the robot's motion map does not fit.
+    """
+    if isinstance(against, Against):
+        joint_map, settings, max_rate_hz = _described(against), _settings_of(against, file), math.inf
+    else:
+        joint_map, driver = _made(*against)
+        settings, max_rate_hz = against[0].robots[against[1]], driver.max_rate_hz
+        if settings.motion_map:
+            motion = replace(load_map(settings.motion_map), must_fit=False).apply(motion)
+    found = partial(Finding, robot=joint_map.robot, motion=motion.name, file=printable(str(file)))
+    try:
+        planned = plan(motion, joint_map, settings, max_rate_hz)
+    except (PlanError, JointMapError) as error:
+        violations = getattr(error, "violations", ())
+        return found(
+            duration_s=motion.duration_s,
+            max_speed=None,
+            problems=tuple(str(error).splitlines()),
+            violations=violations,
+        )
+    return found(duration_s=planned.duration_s, max_speed=planned.max_speed, warnings=planned.warnings)
 
 
 def _finding(robot: str, entry: Entry) -> Finding:

@@ -84,23 +84,43 @@ def convert_file(source: Path, target: Path, wanted: Conversion) -> Motion:
         If the format written has no such option, or not with such a value.
     """
     refuse_overwriting(target, forced=wanted.overwrite)
-    motion = load_motion(source, wanted.motion, options=_read_options(source, wanted))
-    if not wanted.allow_short:
-        _refuse_short(source, motion)
+    motion, others = read_motion(source, wanted)
     if wanted.interpolation and wanted.rate_hz is None and motion.metadata.get("format") != KEY_FRAMED:
         reason = "no other rate is asked for, and the file has no key frames"
         raise ConversionError(f"{source}: nothing is interpolated; {reason}; leave the interpolation out")
+    return write_motion(source, _changed(motion, wanted), target, wanted, others)
+
+
+def read_motion(source: Path, wanted: Conversion) -> tuple[Motion, list[str]]:
+    """Read a motion without what `drop` names of its components; return it and what else `drop` names.
+
+    Raises as `convert_file` does.
+    """
+    motion = load_motion(source, wanted.motion, options=_read_options(source, wanted))
+    if not wanted.allow_short:
+        _refuse_short(source, motion)
     dropped = [name for name in wanted.drop if name in motion.components]
-    motion = _changed(without(motion, dropped), wanted)
+    gone = {*dropped, *motion.metadata.get("dropped", ())}
+    motion = without(motion, dropped)
+    if wanted.joint_names:
+        motion = name_joints(motion, wanted.joint_names)
+    return motion, [name for name in wanted.drop if name not in gone]
+
+
+def write_motion(
+    source: Path, motion: Motion, target: Path, wanted: Conversion, drop: Sequence[str]
+) -> Motion:
+    """Write a motion that was read from a file, and return what was written.
+
+    Raises as `convert_file` does.
+    """
     if motion.name == printable(source.stem):
         motion = replace(motion, name=printable(target.stem))
-    dropped += motion.metadata.get("dropped", ())
-    others = [name for name in wanted.drop if name not in dropped]
     try:
-        _write(motion, target, wanted, others)
+        _write(motion, target, wanted, drop)
     except NothingToDropError as error:
         # What is to be lost need not be there: one command may be for many files.
-        _write(motion, target, wanted, [name for name in others if name not in error.names])
+        _write(motion, target, wanted, [name for name in drop if name not in error.names])
         return replace(motion, warnings=(*motion.warnings, *str(error).splitlines()))
     return motion
 
@@ -163,8 +183,6 @@ def _read_options(source: Path, wanted: Conversion) -> ReadOptions:
 
 
 def _changed(motion: Motion, wanted: Conversion) -> Motion:
-    if wanted.joint_names:
-        motion = name_joints(motion, wanted.joint_names)
     if wanted.joints:
         motion = select(motion, wanted.joints)
     if wanted.renamed:

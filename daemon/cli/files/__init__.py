@@ -2,16 +2,17 @@
 
 - `examine`: what is in files, and whether motions fit robots
 - `convert`: from one file to another
+- `edit`: changed step by step
 - `plot`: a motion as a picture
 - `options`: what they share
 """
 
 import typer
 
-from . import convert, examine, plot
+from . import convert, edit, examine, plot
 
 app = typer.Typer()
-for part in (examine, convert, plot):
+for part in (examine, convert, edit, plot):
     app.add_typer(part.app)
 
 __all__ = ["app"]

@@ -123,7 +123,7 @@ def convert(
             _report_robot(target, *convert_robot(source, target, wanted))
         else:
             _refuse_others(context, "a robot", {*context.params} - {"name"})
-            _report_written(target, convert_file(source, target, wanted))
+            report_written(target, convert_file(source, target, wanted))
 
 
 # The options of `convert` that are for whatever is converted.
@@ -148,7 +148,8 @@ def _report_robot(target: Path, written: "RobotModel", warnings: Iterable[str]) 
     typer.echo(f"{printable(str(target))}: {written.name}; {parts}")
 
 
-def _report_written(target: Path, written: "Motion") -> None:
+def report_written(target: Path, written: "Motion") -> None:
+    """Say which motion a file has by now."""
     from motiond.text import printable
 
     for warning in written.warnings:

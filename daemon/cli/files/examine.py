@@ -120,11 +120,12 @@ def check(
     if json:
         print_json([finding.payload() for finding in findings])
     else:
-        _print_findings(findings)
+        print_findings(findings)
     return FAILED if any(finding.problems for finding in findings) else DONE
 
 
-def _print_findings(findings: "list[Finding]") -> None:
+def print_findings(findings: "list[Finding]") -> None:
+    """Write whether motions can be played, and why they cannot."""
     files = {(one.robot, one.motion, one.file) for one in findings}
     of_name = Counter((robot, motion) for robot, motion, _ in files)
     for finding in findings:

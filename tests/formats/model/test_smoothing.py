@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motiond.formats import Motion, MotionError, smooth
+from motiond.formats import Motion, MotionError, ease, smooth
 
 RATE = 200.0
 
@@ -76,11 +76,40 @@ def test_it_is_the_curve_of_whittaker_of_the_odd_continuation() -> None:
     np.testing.assert_allclose(away, strength * stiff, atol=1e-9)
 
 
-def test_a_line_within_the_bound_is_the_smoothest_of_all() -> None:
-    motion = recorded(2, noise=0.0)
-    smoothed, _ = smooth(motion, [10.0, 0.0])
-    np.testing.assert_allclose(np.diff(smoothed.positions[:, 0], 2), 0, atol=1e-12)
+def test_what_moves_at_both_ends_becomes_a_line_where_the_bound_permits_it() -> None:
+    times = np.arange(400) / RATE
+    motion = Motion("wave", (), RATE, times, np.stack([5 * times + 0.01 * np.sin(9 * times)] * 2, axis=1))
+    smoothed, _ = smooth(motion, [0.1, 0.0])
+    np.testing.assert_allclose(np.diff(smoothed.positions[:, 0], 2), 0, atol=1e-8)
     assert smoothed.positions[:, 1].tobytes() == motion.positions[:, 1].tobytes()
+
+
+def taught(seed: int, still_rows: int) -> Motion:
+    """Return a reach of one joint from rest to rest, with noise, and a joint that begins in motion."""
+    random = np.random.default_rng(seed)
+    u = np.linspace(0.0, 1.0, 300)
+    reach = np.concatenate([np.zeros(still_rows), u**2 * (3 - 2 * u), np.ones(still_rows)])
+    times = np.arange(reach.size) / RATE
+    rows = np.stack([reach, 2.0 * times - 0.3 * times**2], axis=1)
+    return Motion("reach", (), RATE, times, rows + random.normal(0, 5e-4, rows.shape))
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.builds(taught, st.integers(0, 1000), st.integers(20, 100)), st.floats(4e-3, 0.05))
+def test_what_begins_and_ends_at_rest_still_does(motion: Motion, bound: float) -> None:
+    smoothed, _ = smooth(motion, bound)
+    steps = np.diff(smoothed.positions, axis=0)
+    assert np.abs(steps[[0, -1], 0]).max() < 1e-9
+    # No acceleration out of noise is left, neither at the ends nor between.
+    assert np.abs(np.diff(steps[:, 0])).max() * RATE**2 < 6.0
+    assert abs(steps[0, 1] * RATE - 2.0) < 0.5
+
+
+def test_an_eased_motion_is_still_at_rest_when_it_is_smoothed() -> None:
+    times = np.arange(800) / RATE
+    eased = ease(Motion("wave", (), RATE, times, np.sin(3 * times)[:, None]), 20.0)
+    smoothed, _ = smooth(eased, 1e-3)
+    assert np.abs(np.diff(smoothed.positions, axis=0)[[0, -1]]).max() < 1e-9
 
 
 def test_derivatives_follow_and_the_pose_of_the_root_stays() -> None:
