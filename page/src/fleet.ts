@@ -1,6 +1,7 @@
 /** What the page knows of robots that many daemons have: groups, machines, clocks, and who is not there. */
 
 import { computed } from "@preact/signals";
+import { dated } from "./format";
 import type { Answer } from "./messages";
 import { command, connection, fleet, notify, robots } from "./store";
 import type { Robot } from "./store";
@@ -70,11 +71,6 @@ export function absenceOf(robot: Robot): string {
   const since = availability.since_utc ? new Date(availability.since_utc) : null;
   const when = since && !Number.isNaN(since.getTime()) ? `Offline since ${dated(since)}` : "Offline";
   return availability.absence ? `${when}: ${availability.absence}` : when;
-}
-
-function dated(at: Date): string {
-  const today = new Date().toDateString() === at.toDateString();
-  return today ? at.toLocaleTimeString() : at.toLocaleString();
 }
 
 /** Which daemon a robot has, on which machine. */

@@ -17,6 +17,12 @@ export function timeOfDay(unixS: number): string {
   return `${at.toTimeString().slice(0, 8)}${at.getDate() === new Date().getDate() ? "" : " tomorrow"}`;
 }
 
+/** A moment by the clock on the wall, with its date unless that is today's. */
+export function dated(at: Date): string {
+  const today = new Date().toDateString() === at.toDateString();
+  return today ? at.toLocaleTimeString() : at.toLocaleString();
+}
+
 /** A number with fixed digits, or a dash where there is none. */
 export function fixed(value: number | null | undefined, digits = 3): string {
   return value === null || value === undefined || !Number.isFinite(value) ? "–" : value.toFixed(digits).replace(/^-(?=[0.]+$)/, "");

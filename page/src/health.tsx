@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { fixed, span } from "./format";
 import type { DiagnosticsReport, Spread } from "./protocol";
+import { Results } from "./results_list";
 import { daemon } from "./store";
 import { TorqueSwitch } from "./torque";
 import type { Robot } from "./store";
@@ -13,6 +14,7 @@ export function Health({ robot }: { robot: Robot }) {
       <Torque robot={robot} />
       <Processes robot={robot} />
       <Timing robot={robot} />
+      <Results robot={robot} />
       <Log robot={robot} />
     </section>
   );

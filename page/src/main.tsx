@@ -47,6 +47,7 @@ function Page() {
 function RobotPage({ robot }: { robot: Robot }) {
   const shown = wide.value && view.value === "motions" ? "joints" : view.value;
   const stale = !heard.value;
+  useEffect(() => void (heard.value && robot.recall()), [robot, heard.value]);
   return (
     <main class={`robot${wide.value ? " wide" : ""}${stale ? " stale" : ""}${dropsOver.value ? " over" : ""}`}>
       {wide.value && <aside class="side"><Motions robot={robot} /></aside>}

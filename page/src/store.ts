@@ -10,6 +10,8 @@ import { History, WINDOW_S } from "./history";
 import type { Answer, Availability, Daemon, Model, Plan, Telemetry } from "./messages";
 import type { DescriptionReport, DiagnosticsReport, EventReport, MotionsReport, QueuedGoal, Report, ResultReport, StateReport } from "./protocol";
 import { readPlan } from "./messages";
+import { PastResults, endedAfter, hasFailed } from "./results";
+import type { Ended } from "./results";
 import type { Upload } from "./upload";
 
 const MOST_ENTRIES = 500;
@@ -22,13 +24,6 @@ export interface Entry {
   kind: string;
   grave: boolean;
   message: string;
-}
-
-/** How a motion ended, as far as that was reported, and which motions that waited for its end have not been played. */
-export interface Ended {
-  result: Pick<ResultReport, "motion" | "message"> & { code: string };
-  failed: boolean;
-  dropped: string[];
 }
 
 /** All that is known of one robot. */
@@ -57,6 +52,7 @@ export class Robot {
   /** The joint that is looked at and jogged; '' for the first. */
   readonly chosenJoint = signal("");
   readonly control = new Control((verb, body) => connection.ask(this.name, verb, body), (why) => notify(`${this.name}: ${why}`));
+  readonly past = new PastResults((body) => connection.ask(this.name, "history", body));
   history: History | null = null;
   temperatures: { times: number[]; values: (number | null)[][] } = { times: [], values: [] };
   private entries = 0;
@@ -116,7 +112,7 @@ export class Robot {
     if (!goal_id) return;
     const where = state === "approaching" ? "on its way to the first row" : `at ${clock(time)}`;
     const message = `it was ${where} at the last report, and the daemon has been restarted, which cuts off what plays`;
-    this.ended.value = { result: { motion: motion ?? "", code: "no result", message }, failed: true, dropped: [] };
+    this.ended.value = { result: { motion: motion ?? "", code: NO_RESULT, message }, failed: true, dropped: [] };
     this.add("cut_off", `${motion}: no result; ${message}`, true);
     notify(`${this.name}: ${motion}: no result; ${message}.`);
   }
@@ -125,14 +121,21 @@ export class Robot {
     const { goal_id, code, motion, message, played_s, stamp_utc } = result;
     if (goal_id === this.endedGoal) return;
     if (played_s !== null) this.endedGoal = goal_id;
-    const failed = !FINE.has(code);
-    this.add("result", `${motion || "motion"}: ${code}${message ? `: ${message}` : ""}`, failed, new Date(stamp_utc));
-    const last = this.ended.peek();
-    if (!failed && played_s === null) {
-      if (last?.failed) this.ended.value = { ...last, dropped: [...last.dropped, motion] };
-    } else if (failed || this.motions.peek()?.motions.some((one) => one.name === motion)) {
-      this.ended.value = { result, failed, dropped: [] };
-    }
+    this.add("result", `${motion || "motion"}: ${code}${message ? `: ${message}` : ""}`, hasFailed(code), new Date(stamp_utc));
+    this.ended.value = endedAfter(this.ended.peek(), result, this.has(motion));
+    this.past.refreshSoon();
+  }
+
+  /** Ask how the last motions ended: who opens the page later has not seen it. */
+  async recall(): Promise<void> {
+    const results = await this.past.refresh();
+    const isNewest = !this.endedGoal || results?.some((one) => one.goal_id === this.endedGoal);
+    if (!results || !isNewest || this.ended.peek()?.result.code === NO_RESULT) return;
+    this.ended.value = results.reduceRight<Ended | null>((ended, one) => endedAfter(ended, one, this.has(one.motion)), null);
+  }
+
+  private has(motion: string): boolean {
+    return this.motions.peek()?.motions.some((one) => one.name === motion) ?? false;
   }
 
   private takeState(state: StateReport): void {
@@ -148,8 +151,10 @@ export class Robot {
   }
 
   private takeMotions(motions: MotionsReport): void {
+    const isFirst = this.motions.peek() === null;
     this.motions.value = motions;
     this.listings.value++;
+    if (isFirst && this.past.list.peek()) void this.recall();
   }
 
   private takeDescription(description: DescriptionReport): void {
@@ -194,7 +199,7 @@ export class Robot {
 }
 
 const GRAVE = new Set(["fault", "deadline_missed", "stream_lost", "not_parked", "not_sought", "fault_refused", "lease_lost", "lease_taken"]);
-const FINE = new Set(["SUCCESSFUL", "CANCELED", "PREEMPTED"]);
+const NO_RESULT = "no result";
 
 export const link = signal<Link>("connecting");
 /** When the last message came of a connection that is lost. */

@@ -69,6 +69,44 @@ async def test_a_daemon_that_is_killed_is_told_and_found_again(rig: ArmRig) -> N
             await browsed.until_state("playing")
 
 
+async def test_why_a_motion_failed_is_seen_until_the_next_one_also_after_a_reload_and_a_sigkill(
+    rig: ArmRig,
+) -> None:
+    rig.robot |= {"fault_requests": True, "tolerances": {"path": 0.05}}
+    rests = "document.querySelector('.player').innerText"
+    why = "No motion plays\n\nwave: PATH_TOLERANCE_VIOLATED: joint 'shoulder' "
+    async with running(rig) as daemon, on_the_page(rig, "#/arm/health") as browsed:
+        await rig.ask("fault", fault="stuck", joint="shoulder")
+        await rig.ask("play", motion="wave")
+        await browsed.until_says("PATH_TOLERANCE_VIOLATED")
+        await rig.ask("fault", fault="clear")
+        await rig.rest(elbow=0.1)
+        shown = await browsed.page.inner_text(".player")
+        assert shown.startswith(why)
+        await browsed.visit(rig, "#/arm/health")
+        await browsed.until(f"{rests} === {shown!r}")
+        rows = (
+            "[...document.querySelectorAll('.results li')].map(row => row.querySelector('.line').innerText)"
+        )
+        goto, wave = await browsed.until(f"({rows}).length === 2 && {rows}")
+        assert (goto.split()[-2:], wave.split()[-2:]) == (
+            ["goto", "SUCCESSFUL"],
+            ["wave", "PATH_TOLERANCE_VIOLATED"],
+        )
+        failed = await browsed.page.inner_text(".results li.failed")
+        assert "127.0.0.1 over HTTP" in failed
+        assert re.search(r"worst error shoulder 0\.\d{4} rad", failed)
+        await daemon.kill()
+        browsed.errors.clear()  # of the connection
+        async with running(rig):
+            await rig.until_listening()
+            await browsed.visit(rig, "#/arm/health")
+            await browsed.until(f"{rests} === {shown!r}")
+            await rig.ask("play", motion="nod")
+            await browsed.until(f"{rests}.startsWith('No motion plays\\n\\nnod: SUCCESSFUL')")
+            await browsed.until(f"({rows}).length === 3")
+
+
 async def test_a_daemon_that_stands_still_is_reported_and_acts_on_nothing_that_was_asked_meanwhile(
     rig: ArmRig,
 ) -> None:

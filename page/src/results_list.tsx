@@ -1,0 +1,53 @@
+/** The last motions of a robot: when each ended, how, and why. */
+
+import { useSignal } from "@preact/signals";
+import { dated, fixed } from "./format";
+import type { PastResult, WorstError } from "./protocol";
+import { hasFailed } from "./results";
+import type { Robot } from "./store";
+import { digitsOf, factorOf, nameOf } from "./units";
+
+export function Results({ robot }: { robot: Robot }) {
+  const { list, more, problem } = robot.past;
+  const asks = useSignal(false);
+  if (list.value === null) return null;
+  const older = async () => {
+    asks.value = true;
+    await robot.past.older();
+    asks.value = false;
+  };
+  return (
+    <>
+      <div class="panel-head"><h2>Results</h2><span class="unit">the last ones, as the daemon keeps them</span></div>
+      {problem.value && <p class="empty">{problem.value}</p>}
+      <ol class="results" aria-label="Results">
+        {list.value.map((result) => <Past key={result.id} result={result} />)}
+      </ol>
+      {more.value && <p class="empty"><button aria-busy={asks.value} onClick={() => asks.peek() || void older()}>Show older ones</button></p>}
+      {!list.value.length && <p class="empty">No motion has ended yet.</p>}
+    </>
+  );
+}
+
+function Past({ result }: { result: PastResult }) {
+  const failed = hasFailed(result.code);
+  return (
+    <li class={failed ? "failed" : undefined}>
+      <p class="line">
+        <time class="num" dateTime={result.ended_utc}>{dated(new Date(result.ended_utc))}</time>
+        <strong class="name">{result.motion}</strong>
+        <span class={failed ? "bad" : result.code === "SUCCESSFUL" ? "good" : "unit"}>{result.code}</span>
+      </p>
+      {result.code !== "SUCCESSFUL" && result.message && <p class="message">{result.message}</p>}
+      <p class="facts">
+        {result.asked_by && <span>{result.asked_by}</span>}
+        {result.worst_error && <span>worst error <Furthest error={result.worst_error} /></span>}
+        {!!result.missed_deadlines && <span>{result.missed_deadlines} deadlines missed</span>}
+      </p>
+    </li>
+  );
+}
+
+function Furthest({ error: { joint, value, unit } }: { error: WorstError }) {
+  return <span class="num">{joint} {fixed(factorOf(unit) * value, digitsOf(unit, 4))} {nameOf(unit)}</span>;
+}
