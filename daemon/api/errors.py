@@ -22,6 +22,9 @@ ErrorCode = Literal[
     "BUSY",
     "NOT_PLAYING",  # there is nothing to pause, resume or speed up
     "UNKNOWN_MOTION",
+    "UNKNOWN_RECORDING",
+    "NOT_RECORDING",  # there is nothing to stop
+    "DISK_TROUBLE",  # full, read-only or gone; the message has which
     "UNKNOWN_POSE",
     "UNKNOWN_MODEL",  # the robot has only joints, or its model names no such mesh
     "UNKNOWN_GOAL",  # no such motion waits

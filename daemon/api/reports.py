@@ -332,6 +332,8 @@ class GoalResult(TypedDict):
     """On the motion, ways towards it apart; null where it was not on it, or no feedback came."""
     peak_effort: PeakEffort | None
     """Likewise; by share of the joint's limit, of joints that have one if there are any."""
+    recording: str | None
+    """The recording in which it is; null where it was not recorded."""
     follows: Follows | None
     """What the robot then does by itself."""
 
@@ -367,6 +369,7 @@ EventKind = Literal[
     "displaced",
     "rested",
     "teaching",
+    "recording",
 ]
 
 
@@ -415,6 +418,27 @@ class TelemetryReport(TypedDict):
     """Reference less feedback."""
 
 
+Why = Literal["request", "motion", "always", "teaching"]
+"""What asked for a recording."""
+
+
+class RecordingReport(TypedDict):
+    """What is recorded now; the numbers are those of the file that is written."""
+
+    recording: bool
+    file: str | None
+    """Its name, in the folder for recordings."""
+    why: Why | None
+    since_utc: str | None
+    """When the file began: ISO 8601, in UTC."""
+    ticks: int
+    gaps: int
+    """How many times ticks are missing between two that are there."""
+    bytes: int
+    problem: str | None
+    """Why the last recording could not go on; null once one goes on again."""
+
+
 Subject = Literal[
     "availability",
     "state",
@@ -426,6 +450,7 @@ Subject = Literal[
     "event",
     "telemetry",
     "diagnostics",
+    "recording",
     "samples",  # telemetry at the pace of pages, whatever that of `telemetry` is
 ]
 REPORTS: Mapping[Subject, type] = {
@@ -439,6 +464,7 @@ REPORTS: Mapping[Subject, type] = {
     "event": EventReport,
     "telemetry": TelemetryReport,
     "diagnostics": DiagnosticsReport,
+    "recording": RecordingReport,
 }
 """The dictionary of each subject of a robot's reports, over every transport."""
 SUBJECTS: frozenset[Subject] = frozenset(REPORTS)

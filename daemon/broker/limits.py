@@ -29,7 +29,7 @@ class Limits:
     """Of a topic, or who publishes is disconnected; of a filter, or the subscription is refused."""
     topic_levels: int = 32
     """Likewise."""
-    subscriptions: int = 3_000
+    subscriptions: int = 4_000
     """Of one client; another is refused in the SUBACK."""
     subscriptions_in_all: int = 10_000
     """Of all clients; likewise."""

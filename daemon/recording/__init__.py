@@ -1,5 +1,9 @@
 """Recordings: every tick of a robot in a file of MCAP, beside what happened meanwhile.
 
+- `recorder`: takes what happens to one robot, and has it written in a thread
+- `files`: what that thread does: one file after the other
+- `folder`: the recordings that there are, marked, removed at a quota, locked while they are read
+- `summary`: what a finished file says of itself
 - `writer`: one file, from its beginning to its end
 - `part`: its name
 - `repair`: a whole file of one that a crash left: `salvage` finds what is whole, `ending` what is missing
@@ -9,10 +13,27 @@
 - `ticks`: records of the ring to messages
 """
 
-from .about import RecordingAbout, Why
+from .about import RecordingAbout
 from .description import RobotDescription
+from .files import Recording, RecordingFiles
+from .folder import RecordingFolder, locked
 from .part import NoRecording
+from .recorder import Recorder
 from .repair import repair
+from .summary import RecordingSummary, read_summary
 from .writer import RecordingWriter
 
-__all__ = ["NoRecording", "RecordingAbout", "RecordingWriter", "RobotDescription", "Why", "repair"]
+__all__ = [
+    "NoRecording",
+    "Recorder",
+    "Recording",
+    "RecordingAbout",
+    "RecordingFiles",
+    "RecordingFolder",
+    "RecordingSummary",
+    "RecordingWriter",
+    "RobotDescription",
+    "locked",
+    "read_summary",
+    "repair",
+]

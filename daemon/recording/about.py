@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..api import Why
     from ..clock import ClockState
     from .description import RobotDescription
 
 ABOUT, END = "motiond", "motiond-end"
 """Of metadata: at the beginning of a file, and at its end."""
 MOST_RESULTS = 1000
-Why: TypeAlias = Literal["request", "motion", "always", "teaching"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

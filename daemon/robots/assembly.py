@@ -31,6 +31,7 @@ from ..trajectory import FULL_RAMP
 from .member import Member
 from .motions import AT_ONCE
 from .process import StreamProcess, StreamSupervisor
+from .recordings import make_recordings
 from .registry import RobotRegistry
 from .robot import Robot
 from .telemetry_reporter import TelemetryRates
@@ -103,6 +104,7 @@ def make_registry(
             hub=hub,
             clock=clock,
             history=history,
+            recordings=make_recordings(name, settings, model, joint_map, clock),
             turns=turns,
         )
         members.append(Member(member, model, joint_map))

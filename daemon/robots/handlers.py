@@ -12,19 +12,24 @@ from ..api import (
     VERBS,
     ClearQueueAnswer,
     DeletedAnswer,
+    DeleteRecordingAnswer,
     EstopAnswer,
     FaultAnswer,
     GoalAnswer,
+    KeepRecordingAnswer,
     PlayRequest,
     ProgressAnswer,
     QueueAnswer,
     ReachedAnswer,
     RebootAnswer,
+    RecordingsAnswer,
     RequestError,
     ResetAnswer,
     RobotStatus,
     SpeedAnswer,
+    StartRecordingAnswer,
     StopAnswer,
+    StopRecordingAnswer,
     TorqueAnswer,
 )
 from ..ipc import messages
@@ -40,16 +45,19 @@ if TYPE_CHECKING:
 
     from ..api import (
         DeleteMotionRequest,
+        DeleteRecordingRequest,
         FaultRequest,
         GotoRequest,
         HistoryAnswer,
         HistoryRequest,
+        KeepRecordingRequest,
         MoveInQueueRequest,
         RebootServosRequest,
         RemoveFromQueueRequest,
         Request,
         SeekRequest,
         SpeedRequest,
+        StartRecordingRequest,
         TorqueRequest,
     )
     from .control import Control
@@ -330,6 +338,44 @@ class RequestHandlers:
         if not robot.send(messages.Inject(fault)):
             raise RequestError("OFFLINE", robot.name, "the robot is offline", self._session.message)
         return {"fault": fault}
+
+    # -- recordings -----------------------------------------------------------------------------------------
+
+    async def record_start(self, request: StartRecordingRequest) -> StartRecordingAnswer:
+        """Record from the next tick on."""
+        self._robot.read_records()
+        recording = await self._robot.recorder.start(request.name or "")
+        return {"file": recording.file}
+
+    async def record_stop(self, _request: Request) -> StopRecordingAnswer:
+        """End what is recorded, with all ticks until now."""
+        self._robot.read_records()
+        recording = await self._robot.recorder.stop()
+        return {
+            "file": recording.file,
+            "ticks": recording.ticks,
+            "gaps": recording.gaps,
+            "duration_s": round(recording.duration_s, 6),
+            "bytes": recording.size,
+        }
+
+    async def recordings(self, _request: Request) -> RecordingsAnswer:
+        """List the recordings, with what is being written."""
+        recorder = self._robot.recorder
+        listed, size = await asyncio.to_thread(recorder.folder.listed)
+        now = recorder.listed()
+        recordings = [now, *listed] if now else listed
+        return {"recordings": recordings, "bytes": size, "keep_bytes": recorder.folder.keep_bytes}
+
+    async def recordings_keep(self, request: KeepRecordingRequest) -> KeepRecordingAnswer:
+        """Mark a recording to be kept, or take the mark off."""
+        folder = self._robot.recorder.folder
+        file = await asyncio.to_thread(folder.keep, request.name, keep=request.keep)
+        return {"file": file, "kept": request.keep}
+
+    async def recordings_delete(self, request: DeleteRecordingRequest) -> DeleteRecordingAnswer:
+        """Remove a recording."""
+        return {"file": await asyncio.to_thread(self._robot.recorder.folder.delete, request.name)}
 
     # -- look -----------------------------------------------------------------------------------------------
 

@@ -56,6 +56,8 @@ class Member:
         robot = self.robot
         beside: dict[str, Coroutine[Any, Any, None]] = {
             "limits": robot.limits.watch(),
+            "recorder": robot.recorder.run(),
+            "repair": robot.recorder.repair(),
             "leftovers": asyncio.to_thread(self.handlers.uploads.remove_leftovers),
         }
         if self.control.lease:
@@ -92,6 +94,7 @@ class Member:
     def _report_failure(self, error: Exception) -> None:
         """Report a robot that has failed as offline, as far as possible."""
         causes = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
+        self.robot.recorder.end("the robot failed inside motiond")
         reason = shortened(" and ".join(map(repr, causes)), LONGEST_REASON)
         try:
             self.robot.on_exit(f"failed inside motiond; {reason}; the daemon's log says more")

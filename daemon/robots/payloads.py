@@ -99,12 +99,14 @@ def result_payload(
     extremes: Extremes | None,
     follows: Follows | None = None,
     drift: Drift | None = None,
+    recording: str | None = None,
 ) -> GoalResult:
     """Return how a goal ended.
 
     - `timing`, `extremes`: of its ticks; None where it did not begin
     - `follows`: what the robot then does by itself: `queue`, or what `on_end` asks for
     - `drift`: of its ticks from their appointed times; None where its start was not appointed
+    - `recording`: the file in which it is recorded
     """
     drift_s = drift.payload() if drift else None
     return {
@@ -119,6 +121,7 @@ def result_payload(
         "timing": {**timing.payload(), "drift_s": drift_s} if timing else None,
         "worst_error": extremes.worst_error(joint_map) if extremes else None,
         "peak_effort": extremes.peak_effort(joint_map) if extremes else None,
+        "recording": recording,
         "follows": follows,
     }
 

@@ -15,6 +15,7 @@ from motiond.drivers import ActuatorLimits
 from ..api import PlayRequest, Report, RequestError, refuse_expired
 from ..ipc import messages
 from ..ipc.states import ACTIVE
+from ..recording import Recorder
 from ..telemetry import Drift
 from . import payloads
 from .motions import LearnedLimits, MotionLoader
@@ -23,15 +24,17 @@ from .telemetry_reporter import TelemetryReporter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from motiond.formats.arrays import Floats
 
-    from ..api import Follows, ReportHub, RobotStatus, Subject
+    from ..api import Follows, RecordingReport, ReportHub, RobotStatus, Subject
     from ..clock import ClockMonitor
     from ..config.robot import RobotSettings
     from ..history import History
     from ..joints import JointMap
     from ..planning import MotionLibrary
+    from ..recording import RecordingFiles
     from ..telemetry import Observer, Tap
     from .process import StreamSupervisor
     from .session import Goal, Pending, Seek
@@ -71,6 +74,8 @@ class Robot:
         Of the machine.
     history : History
         Keeps its results.
+    recordings : RecordingFiles
+        Writes what is recorded of it.
     turns : asyncio.Semaphore, optional
         In which robots read their motions.
 
@@ -86,6 +91,7 @@ class Robot:
     motions : MotionLoader
     telemetry : TelemetryReporter
         Reports what its stream process records.
+    recorder : Recorder
     taps : list of Tap
         What gets every record of its stream processes.
     """
@@ -102,6 +108,7 @@ class Robot:
         hub: ReportHub,
         clock: ClockMonitor,
         history: History,
+        recordings: RecordingFiles,
         turns: asyncio.Semaphore | None = None,
     ) -> None:
         self.name = name
@@ -123,7 +130,10 @@ class Robot:
         self.motions = MotionLoader(name, library, self._take_motions, turns)
         self.limits = LearnedLimits(joint_map, library, self.motions)
         self.telemetry = TelemetryReporter(self.report, telemetry, hub.has_listeners, clock)
-        self.taps: list[Tap] = []
+        self.recorder = Recorder(
+            name, settings.recording, recordings, self._report_recording, self._warn_of_disk
+        )
+        self.taps: list[Tap] = [self.recorder.take]
 
     # -- life -----------------------------------------------------------------------------------------------
 
@@ -259,6 +269,11 @@ class Robot:
         if self.telemetry.take(observer, frames_per_tick, moving=moving) and moving:
             self.report_state(renews=True)
 
+    def read_records(self) -> None:
+        """Read what the stream process has recorded until now, so that whatever begins, begins behind it."""
+        if self.stream.observer is not None:
+            self.stream.observer.take()
+
     def on_batch(self, records: Floats, lost: int) -> None:
         """Pass all records on."""
         for tap in self.taps:
@@ -346,7 +361,13 @@ class Robot:
             answer = {"goal_id": goal.goal_id, **prepared.answer}
         if self.stream.observer is not None:
             self.stream.observer.start_goal(_drift_of(goal), goal.playback.plan.frames_per_tick)
+        self.recorder.play(goal.goal_id, goal.motion, self._file_of(goal))
         return number, answer
+
+    def _file_of(self, goal: Goal) -> Path | None:
+        """Return the file of a goal's motion; None for the way to a posture."""
+        entry = self.library.get(goal.motion)
+        return entry.file if entry is not None and entry.plan is goal.playback.plan else None
 
     def seek(self, seek: Seek, start: list[float]) -> int:
         """Send the way to a row; return the command's number; raises RequestError."""
@@ -379,6 +400,13 @@ class Robot:
         self._hub.publish(Report(self.name, subject, data, renews=renews or subject == "samples"))
         if subject == "result":
             self.history.add(self.name, data)
+        self.recorder.note(subject, data)
+
+    def _report_recording(self, recording: RecordingReport, renews: bool) -> None:  # noqa: FBT001
+        self.report("recording", recording, renews=renews)
+
+    def _warn_of_disk(self, message: str) -> None:
+        self.report("event", {"kind": "recording", "message": message})
 
     def report_state(self, *, renews: bool = False) -> None:
         """Publish what the robot does now; whether only how far it is."""
@@ -395,8 +423,10 @@ class Robot:
             extremes=observer.extremes if observer else None,
             follows=follows,
             drift=observer.drift if observer else None,
+            recording=self.recorder.file if goal.number else None,
         )
         self.report("result", result)
+        self.recorder.played(goal.goal_id, ended.code)
 
     def state_payload(self) -> RobotStatus:
         """Return what the robot does now, JSON-ready."""

@@ -77,6 +77,23 @@ export interface DeleteMotionRequest {
   motion: string;
 }
 
+/** What was removed. */
+export interface DeleteRecordingAnswer {
+  file: string;
+}
+
+/** Remove a recording. */
+export interface DeleteRecordingRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  /** With or without `.mcap`. */
+  name: string;
+}
+
 /** The motions that stood in the file that was removed. */
 export interface DeletedAnswer {
   deleted: string[];
@@ -201,7 +218,7 @@ export interface EstopRequest {
 
 /** Something that happened; from `marker` on only of a marker that a motion has passed. */
 export interface EventReport {
-  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested" | "teaching";
+  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested" | "teaching" | "recording";
   message: string;
   /** Of a check that fails: `check`, joint or actuator, value, limit, unit, `code` and `state`. */
   details?: Record<string, unknown>;
@@ -314,6 +331,25 @@ export interface HistoryRequest {
   before?: number | null;
 }
 
+/** Whether it is kept now. */
+export interface KeepRecordingAnswer {
+  file: string;
+  kept: boolean;
+}
+
+/** Mark a recording to be kept, or take the mark off. */
+export interface KeepRecordingRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  /** With or without `.mcap`. */
+  name: string;
+  keep: boolean;
+}
+
 /** How often which lateness came. */
 export interface LatenessHistogram {
   /** The bounds. */
@@ -375,6 +411,26 @@ export interface ListedMotion {
   /** Whether it lies in the folder for uploads, so that it may be deleted. */
   uploaded?: boolean;
   reason?: string;
+}
+
+/** A recording; null stands for what its file does not say, as one that is damaged. */
+export interface ListedRecording {
+  name: string;
+  file: string;
+  bytes: number;
+  began_utc: string | null;
+  duration_s: number | null;
+  ticks: number | null;
+  gaps: number | null;
+  why: "request" | "motion" | "always" | "teaching" | null;
+  /** Whose results are in it. */
+  motions: string[];
+  /** With which codes they ended. */
+  codes: string[];
+  /** Whether it is marked to be kept: nothing removes it but a request. */
+  kept: boolean;
+  /** Whether it goes on. */
+  is_written: boolean;
 }
 
 /** The motions of a robot. */
@@ -557,11 +613,46 @@ export interface RebootServosRequest {
   servos: string[];
 }
 
+/** What is recorded now; the numbers are those of the file that is written. */
+export interface RecordingReport {
+  recording: boolean;
+  /** Its name, in the folder for recordings. */
+  file: string | null;
+  why: "request" | "motion" | "always" | "teaching" | null;
+  /** When the file began: ISO 8601, in UTC. */
+  since_utc: string | null;
+  ticks: number;
+  /** How many times ticks are missing between two that are there. */
+  gaps: number;
+  bytes: number;
+  /** Why the last recording could not go on; null once one goes on again. */
+  problem: string | null;
+}
+
+/** The robot's recordings, the newest first. */
+export interface RecordingsAnswer {
+  recordings: ListedRecording[];
+  /** What all of them take, those included that are not listed, as they are too many. */
+  bytes: number;
+  /** What they may take. */
+  keep_bytes: number;
+}
+
+/** List the robot's recordings, the newest first. */
+export interface RecordingsRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
 /** A request was refused. */
 export interface Refusal {
   status: "error";
   /** For programs. */
-  code: "INVALID_REQUEST" | "UNKNOWN_VERB" | "UNKNOWN_ROBOT" | "RETAINED" | "EXPIRED" | "BUSY" | "NOT_PLAYING" | "UNKNOWN_MOTION" | "UNKNOWN_POSE" | "UNKNOWN_MODEL" | "UNKNOWN_GOAL" | "UNKNOWN_PLACE" | "UNKNOWN_GROUP" | "MEMBER_REFUSED" | "CLOCK" | "TOO_LATE" | "INVALID_MOTION" | "ESTOPPED" | "FAULT" | "OFFLINE" | "NOT_ALLOWED" | "RESERVED" | "NOT_RESERVED" | "NOT_IN_CONTROL" | "CANCELED" | "PREEMPTED" | "TIMEOUT" | "TOO_LARGE" | "INTERNAL";
+  code: "INVALID_REQUEST" | "UNKNOWN_VERB" | "UNKNOWN_ROBOT" | "RETAINED" | "EXPIRED" | "BUSY" | "NOT_PLAYING" | "UNKNOWN_MOTION" | "UNKNOWN_RECORDING" | "NOT_RECORDING" | "DISK_TROUBLE" | "UNKNOWN_POSE" | "UNKNOWN_MODEL" | "UNKNOWN_GOAL" | "UNKNOWN_PLACE" | "UNKNOWN_GROUP" | "MEMBER_REFUSED" | "CLOCK" | "TOO_LATE" | "INVALID_MOTION" | "ESTOPPED" | "FAULT" | "OFFLINE" | "NOT_ALLOWED" | "RESERVED" | "NOT_RESERVED" | "NOT_IN_CONTROL" | "CANCELED" | "PREEMPTED" | "TIMEOUT" | "TOO_LARGE" | "INTERNAL";
   /** For people: what is wrong, why, and how to fix it; one line for each problem. */
   error: string;
   /** The same in parts, where it is not the message of what was asked for there. */
@@ -681,6 +772,8 @@ export interface ResultReport {
   worst_error: WorstError | null;
   /** Likewise; by share of the joint's limit, of joints that have one if there are any. */
   peak_effort: PeakEffort | null;
+  /** The recording in which it is; null where it was not recorded. */
+  recording: string | null;
   /** What the robot then does by itself. */
   follows: "queue" | "hold" | "release" | "park" | null;
   /** Counts the results of the robot since the daemon started, from 1. */
@@ -776,6 +869,24 @@ export interface StartDistance {
   unit: "rad" | "m";
 }
 
+/** What is recorded now. */
+export interface StartRecordingAnswer {
+  /** Its name, in the folder for recordings. */
+  file: string;
+}
+
+/** Record every tick from now on. */
+export interface StartRecordingRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  /** A part of the file's name. */
+  name?: string | null;
+}
+
 /** What a robot does; the order is that of the numbers in telemetry records. */
 export type State = "offline" | "idle" | "approaching" | "playing" | "pausing" | "paused" | "stopping" | "estopped" | "fault" | "teaching";
 
@@ -840,6 +951,27 @@ export interface StopAnswer {
   stops_within_s: number;
 }
 
+/** What was recorded; of one that went over several files, the last. */
+export interface StopRecordingAnswer {
+  file: string;
+  ticks: number;
+  /** How many times ticks are missing between two that are there. */
+  gaps: number;
+  /** From the first tick to the last. */
+  duration_s: number;
+  bytes: number;
+}
+
+/** End what is recorded, whatever began it; answered once the file is whole. */
+export interface StopRecordingRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
 /** Stop softly, on the path, and clear the queue; allowed at any time. */
 export interface StopRequest {
   /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
@@ -897,6 +1029,7 @@ export type Report =
   | { robot: string; subject: "result"; data: ResultReport }
   | { robot: string; subject: "event"; data: EventReport }
   | { robot: string; subject: "diagnostics"; data: DiagnosticsReport }
+  | { robot: string; subject: "recording"; data: RecordingReport }
   ;
 
 /** What robots can be asked for. */
@@ -926,6 +1059,11 @@ export interface Verbs {
   "status": { request: StatusRequest; answer: RobotStatus };
   "motions/delete": { request: DeleteMotionRequest; answer: DeletedAnswer };
   "motions/reload": { request: ReloadMotionsRequest; answer: MotionsReport };
+  "record/start": { request: StartRecordingRequest; answer: StartRecordingAnswer };
+  "record/stop": { request: StopRecordingRequest; answer: StopRecordingAnswer };
+  "recordings": { request: RecordingsRequest; answer: RecordingsAnswer };
+  "recordings/keep": { request: KeepRecordingRequest; answer: KeepRecordingAnswer };
+  "recordings/delete": { request: DeleteRecordingRequest; answer: DeleteRecordingAnswer };
   "fleet/prepare": { request: PrepareRequest; answer: PrepareAnswer };
   "fleet/commit": { request: CommitRequest; answer: CommitAnswer };
   "fleet/release": { request: ReleaseStartRequest; answer: ReleaseStartAnswer };

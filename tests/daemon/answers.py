@@ -54,6 +54,8 @@ BODIES = {
     "fleet/commit": b'{"start":"s1","token":"t","robots":["arm"],"start_at":2e9}',
     "fleet/release": b'{"start":"s1","token":"t"}',
     "motions/delete": b'{"motion":"wave"}',
+    "recordings/keep": b'{"name":"arm_20261126T191534Z_wave","keep":true}',
+    "recordings/delete": b'{"name":"arm_20261126T191534Z_wave"}',
     "lease/acquire": b'{"holder":"Anna"}',
     "lease/take": b'{"holder":"Anna"}',
 }
@@ -97,6 +99,7 @@ def result(goal_id: str, code: str = "SUCCESSFUL") -> dict[str, Any]:
         "timing": None,
         "worst_error": None,
         "peak_effort": None,
+        "recording": None,
         "follows": None,
         "sequence": 1,
         "stamp_utc": "2026-11-22T12:00:00.000Z",

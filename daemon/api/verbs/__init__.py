@@ -12,6 +12,7 @@ from .history import *
 from .looking import *
 from .playing import *
 from .queue import *
+from .recording import *
 from .stopping import *
 from .verb import *
 
@@ -27,6 +28,7 @@ VERBS: Mapping[str, Verb] = {
         STOPPING_VERBS,
         CONTROL_VERBS,
         LOOKING_VERBS,
+        RECORDING_VERBS,
         GROUPS_VERBS,
         HISTORY_VERBS,
     )

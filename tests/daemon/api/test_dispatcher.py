@@ -283,7 +283,10 @@ def lease_of(robot: str) -> Lease:
 
 
 NOBODY_HAS_IT = "not in control; nobody has control; acquire it by lease/acquire"
-FREE = {"stop", "estop", "status", "queue", "history", *(verb for verb in VERBS if verb.startswith("lease/"))}
+FREE = {
+    *("stop", "estop", "status", "queue", "history", "record/start", "record/stop", "recordings"),
+    *(verb for verb in VERBS if verb.startswith("lease/")),
+}
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS.keys() - FREE))

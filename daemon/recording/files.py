@@ -1,0 +1,289 @@
+"""The files of one robot's recordings, written one after the other. All of this is done in one thread."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..clock import unix_less_monotonic
+from ..ipc.ring import COLUMN
+from .folder import locked
+from .part import NoRecording
+from .writer import RecordingWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from motiond.formats.arrays import Floats
+
+    from ..api import Why
+    from .about import RecordingAbout
+    from .channels import ReportSubject
+    from .folder import RecordingFolder
+
+log = logging.getLogger(__name__)
+
+CUT_S = 1.0
+MOST_ATTACHED = 32_000_000
+"""A file that is longer is not attached."""
+MARGIN = 0.01
+"""So much of the quota is freed at once, so that the folder is looked through now and then alone."""
+DEADLINE = COLUMN["deadline_s"]
+
+
+@dataclass(slots=True, eq=False)
+class Recording:
+    """One recording, from the request for it to its end; it may go over several files.
+
+    - `why`: what asked for it
+    - `name`: of whoever asked for it, or the motion
+    - `offset_s`: what is added to times of ticks to have Unix time
+    - `file`: the name of the present file, or of the last
+    - `began_unix_s`, `ticks`, `gaps`, `size`, `duration_s`: of that file
+    - `is_open`: whether there is a file, or has been
+    - `has_ended`: whether nothing more is written
+    - `problem`: why it could not go on; '' if it could
+    - `is_reported`: whether that was reported
+    """
+
+    why: Why
+    name: str
+    offset_s: float
+    began_unix_s: float
+    file: str
+    ticks: int = 0
+    gaps: int = 0
+    size: int = 0
+    duration_s: float = 0.0
+    is_open: bool = False
+    has_ended: bool = False
+    problem: str = ""
+    is_reported: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The recording begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Ticks that are lost before they came here."""
+
+    first_tick: int
+    ticks: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A report of the robot."""
+
+    subject: ReportSubject
+    data: Mapping[str, Any]
+    stamp_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plays:
+    """A motion begins, whose file this is."""
+
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The recording ends; `is_void`: it is not worth a file."""
+
+    reason: str
+    is_void: bool = False
+
+
+Part: TypeAlias = "Begin | Floats | Missing | Said | Plays | End"
+"""What a recording is made of; numbers are records of the ring, shape (n, width)."""
+
+
+class RecordingFiles:
+    """Writes what recordings are made of, and nothing raises: `Recording.problem` says what is wrong.
+
+    - `folder`: where the files go
+    - `describe`: what a file says of itself
+    - `attachments`: what each file carries, by name: reads it; may raise OSError
+    - `longest_s`: how long a file is at most
+    - `is_virtual`: whether ticks keep a time of their own, which begins again with each stream process
+    """
+
+    def __init__(
+        self,
+        folder: RecordingFolder,
+        describe: Callable[[Recording], RecordingAbout],
+        attachments: Sequence[tuple[str, Callable[[], bytes]]],
+        *,
+        longest_s: float,
+        is_virtual: bool = False,
+    ) -> None:
+        self.folder = folder
+        self.is_virtual = is_virtual
+        self._describe = describe
+        self._attachments = attachments
+        self._longest_s = longest_s
+        self._writer: RecordingWriter | None = None
+        self._lock = ExitStack()
+        self._room = 0
+        self._cut_s = self._cut_tick_s = 0.0
+        self._first_s: float | None = None
+        self._last_s: float | None = None
+        self._motion: Path | None = None
+        self._left: list[Path] = []
+
+    def write(self, recording: Recording | None, parts: Sequence[tuple[Recording, Part]]) -> None:
+        """Write parts of recordings, in their order.
+
+        - `recording`: what is recorded now; where a second has gone by, it is cut
+        """
+        for whose, part in parts:
+            self._guarded(whose, self._take, part)
+        if recording is not None and self._writer is not None and time.monotonic() - self._cut_s >= CUT_S:
+            self._guarded(recording, self._cut)
+
+    def _guarded(self, recording: Recording, act: Callable[..., None], *given: Any) -> None:
+        if recording.has_ended:
+            return
+        try:
+            act(recording, *given)
+        except Exception as error:
+            if not isinstance(error, OSError):
+                log.exception("%s: failed inside motiond", recording.file)
+            self._give_up(recording, error)
+
+    def _take(self, recording: Recording, part: Part) -> None:
+        match part:
+            case Begin():
+                self._open(recording)
+            case End(reason, is_void):
+                self._finish(recording, reason, is_void=is_void)
+                recording.has_ended = True
+            case Missing(first_tick, ticks, reason):
+                self._present.add_gap(first_tick, ticks, reason)
+            case Said(subject, data, stamp_ns):
+                self._present.add_report(subject, data, stamp_ns)
+            case Plays(file):
+                self._motion = file
+                self._attach(file.name, file.read_bytes)
+            case _:
+                self._add(recording, part)
+
+    @property
+    def _present(self) -> RecordingWriter:
+        assert self._writer is not None  # noqa: S101 - `Begin` comes first
+        return self._writer
+
+    # -- one file -------------------------------------------------------------------------------------------
+
+    def _open(self, recording: Recording) -> None:
+        self._repair_left()
+        self._room = self.folder.make_room(round(MARGIN * self.folder.keep_bytes), 1)
+        path = self.folder.new_path(recording.name, recording.began_unix_s)
+        writer = self._writer = RecordingWriter(path, self._describe(recording))
+        self._lock.enter_context(locked(writer.part, fcntl.LOCK_EX))
+        recording.file, recording.is_open = path.name, True
+        recording.ticks = recording.gaps = 0
+        recording.duration_s = 0.0
+        self._first_s = self._last_s = None
+        for name, read in self._attachments:
+            self._attach(name, read)
+        if self._motion is not None:
+            self._attach(self._motion.name, self._motion.read_bytes)
+        self._cut_s = time.monotonic()
+
+    def _attach(self, name: str, read: Callable[[], bytes]) -> None:
+        """Attach a file; a recording lacks one that is too long, or cannot be read."""
+        try:
+            data = read()
+        except OSError as error:
+            log.warning("%s: %s is not attached; %s", self._present.path.name, name, error.strerror or error)
+            return
+        if len(data) > MOST_ATTACHED:
+            log.warning("%s: %s is not attached; it has %d bytes", self._present.path.name, name, len(data))
+            return
+        self._present.attach(name, data)
+
+    def _add(self, recording: Recording, records: Floats) -> None:
+        """Add ticks, in another file where this one is long enough or their time has begun again."""
+        began_s, ended_s = float(records[0, DEADLINE]), float(records[-1, DEADLINE])
+        if self._last_s is not None and self.is_virtual and began_s < self._last_s:
+            recording.offset_s = time.time() - began_s
+            self._go_on(recording, began_s, "the stream process was restarted, and its time began again")
+        elif self._first_s is not None and ended_s - self._first_s > self._longest_s:
+            if not self.is_virtual:
+                recording.offset_s = unix_less_monotonic()
+            self._go_on(recording, began_s, "it goes on in another file")
+        if self._first_s is None:
+            self._first_s = self._cut_tick_s = began_s
+        self._last_s = ended_s
+        self._present.add(records)
+        recording.ticks, recording.duration_s = self._present.ticks, ended_s - self._first_s
+        if ended_s - self._cut_tick_s >= CUT_S:  # on virtual time, which may run ahead
+            self._cut(recording)
+            self._cut_tick_s = ended_s
+
+    def _go_on(self, recording: Recording, began_s: float, reason: str) -> None:
+        self._finish(recording, reason)
+        recording.began_unix_s = began_s + recording.offset_s
+        self._open(recording)
+
+    def _cut(self, recording: Recording) -> None:
+        writer = self._present
+        writer.cut()
+        self._cut_s = time.monotonic()
+        recording.gaps, recording.size = writer.gaps, writer.size
+        if not writer.part.exists():
+            raise FileNotFoundError(errno.ENOENT, "it was removed while it was written")
+        if recording.size > self._room:
+            wanted = recording.size + round(MARGIN * self.folder.keep_bytes)
+            self._room = self.folder.make_room(wanted, recording.size, writer.part)
+
+    def _finish(self, recording: Recording, reason: str, *, is_void: bool = False) -> None:
+        writer = self._present
+        if is_void:
+            writer.abandon()
+            writer.part.unlink()
+        else:
+            path = writer.finish(reason)
+            recording.file, recording.ticks, recording.gaps = path.name, writer.ticks, writer.gaps
+            recording.size = path.stat().st_size
+        self._close()
+        if not is_void:
+            self.folder.make_room(0, 0)
+
+    def _close(self) -> None:
+        self._writer = None
+        self._lock.close()
+
+    def _give_up(self, recording: Recording, error: Exception) -> None:
+        """End a recording that cannot go on, and make a whole file of what there is."""
+        recording.has_ended = True
+        recording.problem = self.folder.trouble(error, has_begun=recording.is_open)
+        if self._writer is not None:
+            self._left.append(self._writer.part)
+            with suppress(OSError):  # what it still holds does not fit
+                self._writer.abandon()
+            self._close()
+            self._repair_left()
+
+    def _repair_left(self) -> None:
+        """Make whole files of what trouble with the disk has left; what fails is tried with the next one."""
+        left, self._left = self._left, []
+        for part in left:
+            try:
+                self.folder.repair(part)
+            except FileNotFoundError:
+                continue
+            except (OSError, NoRecording):
+                self._left.append(part)

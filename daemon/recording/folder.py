@@ -1,0 +1,291 @@
+"""The recordings of one robot in a folder: listed, marked to be kept, removed at a quota and on request.
+
+A recording that is written or read is locked (flock(2)), so that nothing removes it, and no other daemon
+repairs it. Everything here takes time, and is done in a thread.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+import os
+import re
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from itertools import chain, count
+from typing import TYPE_CHECKING, NamedTuple
+
+from motiond.text import echoed
+
+from ..api import RequestError
+from .part import PART, NoRecording, part_of
+from .repair import repair
+from .summary import read_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ..api import ListedRecording
+    from .summary import RecordingSummary
+
+log = logging.getLogger(__name__)
+
+SUFFIX = ".mcap"
+KEEP = ".keep"
+MOST_LISTED = 200
+MOST_RESULTS = 20
+LONGEST_NAME = 60
+UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class NoRoom(OSError):
+    """The quota leaves no room, as nothing more can be removed; `strerror` says so."""
+
+
+@contextmanager
+def locked(path: Path, kind: int = fcntl.LOCK_SH) -> Iterator[None]:
+    """Keep a recording from being removed while the context lasts; several may read it at once.
+
+    `kind`: `fcntl.LOCK_EX` keeps others from reading it, too.
+
+    Raises OSError if there is none, and BlockingIOError if others have it.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, kind | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(fd)
+
+
+class _File(NamedTuple):
+    """A recording in the folder; its fields are in the order of time, as their names begin with it."""
+
+    name: str
+    size: int
+    stamp_ns: int
+    path: Path
+
+    @property
+    def is_part(self) -> bool:
+        return self.name.endswith(PART)
+
+
+class RecordingFolder:
+    """One robot's recordings.
+
+    - `robot`: the robot's name, with which its recordings begin
+    - `folder`: where they lie; None where there is no place for them
+    - `keep_bytes`: what they may take together
+    """
+
+    def __init__(self, robot: str, folder: Path | None, keep_bytes: int) -> None:
+        self.folder = folder
+        self.keep_bytes = keep_bytes
+        self._robot = robot
+        self._named = re.compile(rf"{re.escape(robot)}_\d{{8}}T\d{{6}}Z_.+\.mcap({re.escape(PART)})?")
+        self._summaries: dict[str, tuple[tuple[int, int], RecordingSummary]] = {}
+
+    # -- what there is --------------------------------------------------------------------------------------
+
+    def _files(self) -> list[_File]:
+        """Return the robot's recordings, the oldest first."""
+        files = []
+        if self.folder is not None:
+            with suppress(FileNotFoundError), os.scandir(self.folder) as entries:
+                for entry in entries:
+                    if self._named.fullmatch(entry.name):
+                        with suppress(FileNotFoundError):
+                            stat = entry.stat()
+                            path = self.folder / entry.name
+                            files.append(_File(entry.name, stat.st_size, stat.st_mtime_ns, path))
+        return sorted(files)
+
+    def listed(self) -> tuple[list[ListedRecording], int]:
+        """Return the newest recordings that are finished, the newest first, and the bytes of all."""
+        files = self._files()
+        whole = [file for file in reversed(files) if not file.is_part][:MOST_LISTED]
+        summaries = {file.name: self._summary(file) for file in whole}
+        self._summaries = {file.name: ((file.size, file.stamp_ns), summaries[file.name]) for file in whole}
+        recordings: list[ListedRecording] = [
+            {
+                "name": file.name.removesuffix(SUFFIX),
+                "file": file.name,
+                "bytes": file.size,
+                "began_utc": summary.began_utc,
+                "duration_s": summary.duration_s,
+                "ticks": summary.ticks,
+                "gaps": summary.gaps,
+                "why": summary.why,
+                "motions": summary.motions[:MOST_RESULTS],
+                "codes": summary.codes[:MOST_RESULTS],
+                "kept": _mark(file.path).exists(),
+                "is_written": False,
+            }
+            for file, summary in ((file, summaries[file.name]) for file in whole)
+        ]
+        return recordings, sum(file.size for file in files)
+
+    def _summary(self, file: _File) -> RecordingSummary:
+        """Return what a file says of itself, which is read again only if it looks different."""
+        stamp, summary = self._summaries.get(file.name, (None, None))
+        if summary is None or stamp != (file.size, file.stamp_ns):
+            return read_summary(file.path)
+        return summary
+
+    def place(self, name: str) -> Path:
+        """Return where a recording is, by its name with or without `.mcap`.
+
+        Raises RequestError: UNKNOWN_RECORDING.
+        """
+        file = name if name.endswith(SUFFIX) else name + SUFFIX
+        if self.folder is not None and self._named.fullmatch(file) and "/" not in file:
+            path = self.folder / file
+            if path.is_file():
+                return path
+            if part_of(path).is_file():
+                problem, hint = f"{file} is being written", "wait for its end"
+                raise RequestError("BUSY", self._robot, problem, hint=hint)
+        problem, hint = f"no recording '{echoed(name)}'", "list them by `recordings`"
+        raise RequestError("UNKNOWN_RECORDING", self._robot, problem, hint=hint)
+
+    # -- what is asked --------------------------------------------------------------------------------------
+
+    def keep(self, name: str, *, keep: bool) -> str:
+        """Mark a recording to be kept, or take the mark off; return the file's name; raises RequestError."""
+        path = self.place(name)
+        with self._reporting(f"{path.name} cannot be marked"):
+            if keep:
+                _mark(path).touch()
+            else:
+                _mark(path).unlink(missing_ok=True)
+        return path.name
+
+    def delete(self, name: str) -> str:
+        """Remove a recording and return the file's name; raises RequestError."""
+        path = self.place(name)
+        problem = f"{path.name} cannot be removed"
+        if _mark(path).exists():
+            reason, hint = "it is marked to be kept", "take the mark off first"
+            raise RequestError("NOT_ALLOWED", self._robot, problem, reason, hint)
+        with self._reporting(problem):
+            if not _removed(path):
+                raise RequestError("BUSY", self._robot, problem, "it is being read", "try again")
+        return path.name
+
+    @contextmanager
+    def _reporting(self, problem: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise RequestError("DISK_TROUBLE", self._robot, problem, reason, _hint(error)) from error
+
+    # -- what is written ------------------------------------------------------------------------------------
+
+    def file_name(self, name: str, began_unix_s: float) -> str:
+        """Return what a new recording is called, where there is none of that name already.
+
+        - `name`: of whoever asked for it, or the motion; '' where nothing is
+        """
+        stamp = datetime.fromtimestamp(began_unix_s, UTC).strftime("%Y%m%dT%H%M%SZ")
+        safe = UNSAFE.sub("-", name).strip("-.")[:LONGEST_NAME] or "recording"
+        return f"{self._robot}_{stamp}_{safe}{SUFFIX}"
+
+    def new_path(self, name: str, began_unix_s: float) -> Path:
+        """Return where a new recording goes; the folder is made. Raises OSError."""
+        if self.folder is None:
+            raise OSError(errno.ENOENT, "the daemon has no folder for its state")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / self.file_name(name, began_unix_s)
+        others = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+        return next(
+            place for place in chain((path,), others) if not place.exists() and not part_of(place).exists()
+        )
+
+    def repair_all(self) -> None:
+        """Make whole files of what a crash has left, unless somebody writes it."""
+        for file in self._files():
+            if file.is_part:
+                try:
+                    self.repair(file.path)
+                except (OSError, NoRecording) as error:
+                    log.warning("%s: %s cannot be repaired; %s", self._robot, file.path, error)
+
+    def repair(self, part: Path) -> None:
+        """Make a whole file of one that was not finished; nothing happens while somebody writes it.
+
+        Raises OSError, and NoRecording for a file of another kind.
+        """
+        with suppress(BlockingIOError), locked(part, fcntl.LOCK_EX):
+            whole = repair(part)
+            what = "it held nothing, and was removed" if whole is None else f"{whole.name} is what was whole"
+            log.warning("%s: %s was not finished; %s", self._robot, part.name, what)
+
+    def trouble(self, error: Exception, *, has_begun: bool) -> str:
+        """Return what to say of an error while something is recorded."""
+        problem = "it is recorded no further" if has_begun else "it cannot be recorded"
+        if not isinstance(error, OSError):
+            return f"{self._robot}: {problem}; it failed inside motiond; the daemon's log says more"
+        reason = error.strerror or str(error)
+        where = "" if self.folder is None else f"{self.folder}: "
+        return f"{self._robot}: {problem}; {where}{reason[:1].lower()}{reason[1:]}; {_hint(error)}"
+
+    def make_room(self, size: int, least: int, besides: Path | None = None) -> int:
+        """Remove the oldest recordings until there is room for `size` bytes; return the room that there is.
+
+        - `besides`: what is being written, and counts in `size`
+
+        Raises NoRoom where there is none for `least` bytes, as the others are kept, written or read.
+        """
+        files = [file for file in self._files() if file.path != besides]
+        room = self.keep_bytes - sum(file.size for file in files)
+        for file in files:
+            if room >= size:
+                break
+            if not file.is_part and not _mark(file.path).exists() and _removed(file.path):
+                log.info("%s: %s was removed, as the oldest recording", self._robot, file.name)
+                room += file.size
+        if room < least:
+            raise NoRoom(errno.EDQUOT, f"the recordings that are left fill {_amount(self.keep_bytes)}")
+        return room
+
+
+def _mark(path: Path) -> Path:
+    return path.with_name(path.name + KEEP)
+
+
+def _removed(path: Path) -> bool:
+    """Remove a recording that nobody has locked; return whether it is gone."""
+    try:
+        with locked(path, fcntl.LOCK_EX):
+            path.unlink()
+    except FileNotFoundError:
+        return True
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _amount(size: int) -> str:
+    """Return a size as the configuration has it."""
+    for unit, scale in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
+        if size >= scale:
+            return f"{size / scale:g} {unit}"
+    return f"{size / 1000:g} kB"
+
+
+def _hint(error: OSError) -> str:
+    """Return what a user can do about trouble with the folder."""
+    if isinstance(error, NoRoom):
+        return "delete some that are marked to be kept, or raise recording.keep"
+    return {
+        errno.ENOSPC: "make room on that disk, or lower recording.keep",
+        errno.EDQUOT: "make room on that disk, or lower recording.keep",
+        errno.EROFS: "let motiond write there, or set recording.folder",
+        errno.EACCES: "let motiond write there, or set recording.folder",
+        errno.EPERM: "let motiond write there, or set recording.folder",
+        errno.ENOENT: "set recording.folder",
+    }.get(error.errno or 0, "look at that disk, or set recording.folder")

@@ -1,0 +1,354 @@
+"""Records one robot: takes what happens, without ever waiting, and has it written in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ..api import RequestError
+from ..clock import unix_less_monotonic
+from ..ipc.ring import COLUMN
+from ..ipc.states import ACTIVE, STATES
+from .about import utc
+from .files import DEADLINE, Begin, End, Missing, Plays, Recording, Said
+from .folder import SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from motiond.formats.arrays import Floats
+
+    from ..api import ListedRecording, RecordingReport, Why
+    from ..config.recording import RecordingSettings
+    from .channels import ReportSubject
+    from .files import Part, RecordingFiles
+
+log = logging.getLogger(__name__)
+
+WRITE_S = 0.25
+"""How often what waits is written."""
+MOST_WAITING = 64_000_000
+"""In bytes: what waits while the disk is slow; beyond it ticks are lost."""
+SOON = MOST_WAITING // 8
+SHOW_S = 1.0
+RETRY_S = 30.0
+"""So long nothing is recorded by itself after trouble with the disk."""
+END_S = 5.0
+"""So long the end of a recording may take before the daemon ends without it."""
+ANSWER_S = 4.0
+SLOW = "the disk was too slow"
+SHUTS_DOWN = "the daemon shuts down"
+_SEQUENCE, _STATE = COLUMN["sequence"], COLUMN["state"]
+_ACTIVE_NUMBERS = [STATES.index(state) for state in ACTIVE]
+_RECORDED = frozenset({"state", "event", "result"})
+
+
+class Worker(Executor):
+    """Runs functions in their order in one thread, for which no program waits at its end."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._jobs: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._thread: Thread | None = None
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+        """Run a function once those before it have ended."""
+        if self._thread is None:
+            self._thread = Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+        future = Future[Any]()
+        self._jobs.put((future, lambda: work(*args, **options)))
+        return future
+
+    def shutdown(self, wait: bool = False, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Let the thread end once it has done what it was asked for."""
+        self._jobs.put(None)
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            future, work = job
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - it is the future's
+                future.set_exception(error)
+
+
+class Recorder:
+    """Records one robot: all the time, each motion, or what is asked for.
+
+    - `robot`: its name, for messages
+    - `files`: what writes the files
+    - `report`: publishes a report; whether it only renews the one before
+    - `warn`: publishes an event
+    """
+
+    def __init__(
+        self,
+        robot: str,
+        settings: RecordingSettings,
+        files: RecordingFiles,
+        report: Callable[[RecordingReport, bool], None],
+        warn: Callable[[str], None],
+    ) -> None:
+        self.folder = files.folder
+        self._robot, self._when, self._files = robot, settings.when, files
+        self._report, self._warn = report, warn
+        self._recording: Recording | None = None
+        self._problem = ""
+        self._retry_s = self._shown_s = -math.inf
+        self._parts: list[tuple[Recording, Part]] = []
+        self._waiting = 0
+        self._missing: Missing | None = None
+        self._due = asyncio.Event()
+        self._written = asyncio.Event()
+        self._state: Mapping[str, Any] | None = None
+        self._tick_s = 0.0
+        self._motion: tuple[str, str, Path | None] | None = None
+        self._has_moved = False
+
+    # -- what happens ---------------------------------------------------------------------------------------
+
+    def take(self, records: Floats, _lost: int, /) -> None:
+        """Take the next records of the ring (`Tap`); those that are lost show in their numbers."""
+        self._tick_s = float(records[-1, DEADLINE])
+        if self._recording is None and self._when == "always" and self._may_try:
+            self._begin("always", "")
+        if self._recording is None:
+            return
+        self._has_moved = self._has_moved or bool(np.isin(records[:, _STATE], _ACTIVE_NUMBERS).any())
+        if self._waiting + records.nbytes > MOST_WAITING:
+            first = int(records[0, _SEQUENCE]) if self._missing is None else self._missing.first_tick
+            self._missing = Missing(first, int(records[-1, _SEQUENCE]) + 1 - first, SLOW)
+            return
+        self._put_missing()
+        self._put(records)
+        self._waiting += records.nbytes
+        if self._waiting > SOON:
+            self._due.set()
+
+    def note(self, subject: str, data: Mapping[str, Any]) -> None:
+        """Take a report of the robot."""
+        if subject == "state":
+            self._state = data
+        if self._recording is not None and subject in _RECORDED:
+            self._put(Said(cast("ReportSubject", subject), data, self._now_ns(self._recording)))
+
+    def play(self, goal_id: str, motion: str, file: Path | None) -> None:
+        """Take that a goal begins; `file` is its motion's."""
+        self._motion = goal_id, motion, file
+        if self._when == "motion" and self._recording is None:
+            self._begin("motion", motion)
+        elif self._recording is not None and file is not None:
+            self._put(Plays(file))
+
+    def played(self, goal_id: str, code: str) -> None:
+        """Take that a goal has ended, after its result."""
+        if self._motion is None or self._motion[0] != goal_id:
+            return
+        self._motion = None
+        if self._recording is not None and self._recording.why == "motion":
+            self.end(f"{code}", is_void=not self._has_moved)
+
+    @property
+    def file(self) -> str | None:
+        """The name of the file that is written; None where it will not stay, as nothing has moved."""
+        recording = self._recording
+        is_void = recording is None or (recording.why == "motion" and not self._has_moved)
+        return None if is_void or recording is None else recording.file
+
+    def show(self, *, renews: bool = False) -> None:
+        """Report what is recorded; whether there is no more to say than that it goes on."""
+        self._shown_s = asyncio.get_running_loop().time()
+        self._report(self._payload(), renews)
+
+    def _payload(self) -> RecordingReport:
+        now = self._recording
+        return {
+            "recording": now is not None,
+            "file": now.file if now else None,
+            "why": now.why if now else None,
+            "since_utc": utc(now.began_unix_s) if now else None,
+            "ticks": now.ticks if now else 0,
+            "gaps": now.gaps if now else 0,
+            "bytes": now.size if now else 0,
+            "problem": self._problem or None,
+        }
+
+    def listed(self) -> ListedRecording | None:
+        """Return what is being written as a list has it."""
+        now = self._recording
+        if now is None or not now.is_open:
+            return None
+        return {
+            "name": now.file.removesuffix(SUFFIX),
+            "file": now.file,
+            "bytes": now.size,
+            "began_utc": utc(now.began_unix_s),
+            "duration_s": round(now.duration_s, 3),
+            "ticks": now.ticks,
+            "gaps": now.gaps,
+            "why": now.why,
+            "motions": [],
+            "codes": [],
+            "kept": False,
+            "is_written": True,
+        }
+
+    # -- what is asked --------------------------------------------------------------------------------------
+
+    async def start(self, name: str = "", why: Why = "request") -> Recording:
+        """Record from the next tick on; what was recorded by itself ends.
+
+        Raises RequestError: BUSY, if something is recorded that was asked for; DISK_TROUBLE.
+        """
+        now = self._recording
+        if now is not None and now.why in {"request", "teaching"}:
+            reason, hint = f"{now.file} is being written", "stop it first, by `record/stop`"
+            raise RequestError("BUSY", self._robot, "it is recorded already", reason, hint, file=now.file)
+        self.end("another recording was asked for")
+        recording = self._begin(why, name)
+        await self._until(lambda: recording.is_open or recording.has_ended)
+        if recording.problem:
+            raise RequestError.of("DISK_TROUBLE", recording.problem)
+        return recording
+
+    async def stop(self) -> Recording:
+        """End what is recorded, and return it once its file is whole.
+
+        Raises RequestError: NOT_RECORDING, or DISK_TROUBLE.
+        """
+        recording = self._recording
+        if recording is None:
+            hint = "start it by `record/start`"
+            raise RequestError("NOT_RECORDING", self._robot, "it is not recorded", hint=hint)
+        self.end("it was stopped on request")
+        await self._until(lambda: recording.has_ended)
+        if recording.problem:
+            raise RequestError.of("DISK_TROUBLE", recording.problem)
+        return recording
+
+    async def _until(self, holds: Callable[[], bool]) -> None:
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                while not holds():
+                    await self._written.wait()
+        except TimeoutError as error:
+            what = f"not done in {ANSWER_S:g} s"
+            reason = "the disk does not answer"
+            raise RequestError(
+                "TIMEOUT", self._robot, what, reason, "the report `recording` shows it"
+            ) from error
+
+    # -- one recording --------------------------------------------------------------------------------------
+
+    def _begin(self, why: Why, name: str) -> Recording:
+        unix_s = time.time()
+        offset_s = unix_s - self._tick_s if self._files.is_virtual else unix_less_monotonic()
+        file = self.folder.file_name(name, unix_s)
+        recording = self._recording = Recording(why, name, offset_s, unix_s, file)
+        self._has_moved, self._missing = False, None
+        self._put(Begin())
+        if self._state is not None:
+            self.note("state", self._state)
+        if self._motion is not None and self._motion[2] is not None:
+            self._put(Plays(self._motion[2]))
+        return recording
+
+    def end(self, reason: str, *, is_void: bool = False) -> None:
+        """End what is recorded, if anything is; `is_void`: without leaving a file."""
+        if self._recording is not None:
+            self._put_missing()
+            self._put(End(reason, is_void))
+            self._recording = None
+
+    def _put_missing(self) -> None:
+        if self._missing is not None:
+            missing, self._missing = self._missing, None
+            self._put(missing)
+
+    def _put(self, part: Part) -> None:
+        if self._recording is not None:
+            self._parts.append((self._recording, part))
+            if isinstance(part, Begin | End):
+                self._due.set()
+
+    def _now_ns(self, recording: Recording) -> int:
+        now_s = self._tick_s if self._files.is_virtual else time.monotonic()
+        return round((now_s + recording.offset_s) * 1e9)
+
+    @property
+    def _may_try(self) -> bool:
+        return asyncio.get_running_loop().time() >= self._retry_s
+
+    # -- the thread -----------------------------------------------------------------------------------------
+
+    async def repair(self) -> None:
+        """Make whole files of what a crash has left; nobody waits for it."""
+        worker = Worker(f"{self._robot}.repair")
+        try:
+            await asyncio.get_running_loop().run_in_executor(worker, self.folder.repair_all)
+        except Exception:
+            log.exception("%s: recordings could not be repaired", self._robot)
+        finally:
+            worker.shutdown()
+
+    async def run(self) -> None:
+        """Write until cancelled; then what is recorded is ended."""
+        worker = Worker(f"{self._robot}.recording")
+        self.show()
+        try:
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(WRITE_S if self._recording is not None else None):
+                        await self._due.wait()
+                self._due.clear()
+                await self._write(worker)
+        finally:
+            self.end(SHUTS_DOWN)
+            try:
+                async with asyncio.timeout(END_S):
+                    await self._write(worker)
+            except TimeoutError:
+                log.warning("%s: the recording is not ended after %g s; the disk hangs", self._robot, END_S)
+            worker.shutdown()
+
+    async def _write(self, worker: Worker) -> None:
+        """Have all that waits written."""
+        parts, self._parts = self._parts, []
+        waiting, now = self._waiting, self._recording
+        loop = asyncio.get_running_loop()
+        try:
+            await asyncio.shield(loop.run_in_executor(worker, self._files.write, now, parts))
+        finally:
+            self._waiting -= waiting
+        for recording in dict.fromkeys([*(whose for whose, _ in parts), *filter(None, (now,))]):
+            self._look(recording)
+        self._written.set()
+        self._written.clear()
+        if any(isinstance(part, Begin | End) for _, part in parts) or now is not self._recording:
+            self.show()
+        elif now is not None and loop.time() >= self._shown_s + SHOW_S:
+            self.show(renews=True)
+
+    def _look(self, recording: Recording) -> None:
+        """Take what has become of a recording."""
+        if not recording.problem:
+            self._problem = "" if recording.size else self._problem
+            return
+        if recording is self._recording:
+            self._recording = None
+            self._retry_s = asyncio.get_running_loop().time() + RETRY_S
+        is_known = recording.why == "always" and recording.problem == self._problem
+        if not (is_known or recording.is_reported):
+            self._warn(recording.problem)
+        self._problem, recording.is_reported = recording.problem, True

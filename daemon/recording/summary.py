@@ -1,0 +1,70 @@
+"""What a finished recording says of itself, read at its end alone."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+import orjson
+
+from ..api import Why
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+NS = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingSummary:
+    """What a recording says of itself; None where it does not.
+
+    `motions`, `codes`: of the results in it.
+    """
+
+    began_utc: str | None = None
+    duration_s: float | None = None
+    ticks: int | None = None
+    gaps: int | None = None
+    why: Why | None = None
+    motions: list[str] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
+
+
+def read_summary(path: Path) -> RecordingSummary:
+    """Return what a recording says of itself; nothing where it is damaged."""
+    from mcap.reader import SeekingReader  # noqa: PLC0415 - costly, and not every daemon has recordings
+
+    try:
+        with path.open("rb") as file:
+            reader = SeekingReader(file)
+            summary: Any = reader.get_summary()
+            if summary is None:
+                return RecordingSummary()
+            records = {record.name: record.metadata for record in reader.iter_metadata()}
+            return _summary_of(summary.statistics, records)
+    except Exception as error:  # noqa: BLE001 - the library raises what it likes where a file is damaged
+        log.warning("%s: what it says of itself cannot be read; %r", path, error)
+        return RecordingSummary()
+
+
+def _summary_of(statistics: Any, records: dict[str, dict[str, str]]) -> RecordingSummary:
+    about, end = records.get("motiond", {}), records.get("motiond-end", {})
+    why = about.get("why")
+    duration_ns = statistics.message_end_time - statistics.message_start_time if statistics else None
+    return RecordingSummary(
+        began_utc=about.get("began_utc"),
+        duration_s=None if duration_ns is None else round(duration_ns / NS, 3),
+        ticks=_number(end.get("ticks")),
+        gaps=_number(end.get("gaps")),
+        why=cast("Why", why) if why in get_args(Why) else None,
+        motions=orjson.loads(end.get("motions", "[]")),
+        codes=orjson.loads(end.get("codes", "[]")),
+    )
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text else None

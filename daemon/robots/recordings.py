@@ -1,0 +1,90 @@
+"""What writes the recordings of a robot, with what each of its files says of it and carries."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from ..config.secrets import without_password
+from ..config.state_folder import state_folder
+from ..recording import RecordingAbout, RecordingFiles, RecordingFolder, RobotDescription
+from .payloads import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from motiond.formats import RobotModel
+
+    from ..clock import ClockMonitor
+    from ..config.settings import Settings
+    from ..joints import JointMap
+    from ..recording import Recording
+
+SECRETS = ("password", "token", "secret")
+BLANK = "…"
+
+
+def make_recordings(
+    name: str, settings: Settings, model: RobotModel | None, joint_map: JointMap, clock: ClockMonitor
+) -> RecordingFiles:
+    """Make what writes a robot's recordings; nothing is opened yet."""
+    robot = settings.robots[name]
+    attachments: list[tuple[str, Callable[[], bytes]]] = [
+        ("motiond.json", partial(configuration, settings, name))
+    ]
+    if robot.model is not None:
+        attachments.append((robot.model.file.name, robot.model.file.read_bytes))
+    description = cache(partial(RobotDescription.of, model, joint_map.joints)) if model else lambda: None
+
+    def describe(recording: Recording) -> RecordingAbout:
+        return RecordingAbout(
+            robot=name,
+            daemon=settings.id,
+            driver=robot.driver.type,
+            version=VERSION,
+            joints=joint_map.joints,
+            units=joint_map.units,
+            unix_less_monotonic_s=recording.offset_s,
+            began_unix_s=recording.began_unix_s,
+            clock=clock.state,
+            why=recording.why,
+            name=recording.name,
+            description=description(),
+        )
+
+    folder = RecordingFolder(name, robot.recording.folder or _own_folder(name), robot.recording.keep)
+    return RecordingFiles(
+        folder,
+        describe,
+        attachments,
+        longest_s=60.0 * robot.recording.minutes,
+        is_virtual=robot.clock == "virtual",
+    )
+
+
+def _own_folder(robot: str) -> Path | None:
+    state = state_folder()
+    return None if state is None else state / "recordings" / robot
+
+
+def configuration(settings: Settings, robot: str) -> bytes:
+    """Return the configuration of the daemon and of one of its robots, as JSON, without passwords."""
+    one = settings.model_copy(update={"robots": {robot: settings.robots[robot]}})
+    options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+    return orjson.dumps(_blanked(one.model_dump()), default=str, option=options)
+
+
+def _blanked(value: Any, key: str = "") -> Any:
+    """Return a value with a blank for what may be a secret."""
+    if isinstance(value, dict):
+        return {name: _blanked(part, str(name)) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_blanked(part, key) for part in value]
+    if isinstance(value, str):
+        return (
+            BLANK if key.lower().endswith(SECRETS) else without_password(value) if "://" in value else value
+        )
+    return value
