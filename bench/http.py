@@ -105,27 +105,27 @@ async def _measure(seconds: float) -> Figures:
 
 async def _figures(process: psutil.Process, url: str, settings: MqttSettings, seconds: float) -> Figures:
     async with aiohttp.ClientSession(url) as session:
-        await _until_idle(session)
+        await until_idle(session)
         await _play(session)
-        alone = await _share_of(process, asyncio.sleep(seconds))
+        alone = await share_of(process, asyncio.sleep(seconds))
         async with _clients(1, url, settings) as heard:
             await asyncio.sleep(seconds)
         websocket_s, mqtt_s = heard
-        await _ask(session, "stop", {})
-        await _until_idle(session)
+        await ask(session, "stop", {})
+        await until_idle(session)
         await _play(session)
         async with _clients(PAGES, url, None):
             measuring = asyncio.create_task(cyclictest.measure(seconds, RATE_HZ))
-            with_pages = await _share_of(process, measuring)
+            with_pages = await share_of(process, measuring)
             async with session.ws_connect("/api/ws", max_msg_size=0) as socket:
-                await _ask(session, "stop", {})
+                await ask(session, "stop", {})
                 missed = await _missed(socket)
         return Figures(websocket_s, mqtt_s, alone, with_pages, missed, measuring.result())
 
 
 async def _play(session: aiohttp.ClientSession) -> None:
     """Let the robot play to and fro, and wait until planning is over, which is no cost of playing."""
-    await _ask(session, "play", {"motion": "long", "loop": "forever", "ping_pong": True})
+    await ask(session, "play", {"motion": "long", "loop": "forever", "ping_pong": True})
     await asyncio.sleep(SETTLE_S)
 
 
@@ -147,14 +147,18 @@ def _rig(folder: Path, settings: MqttSettings) -> tuple[Rig, str]:
     return rig, f"http://{listen}"
 
 
-async def _ask(session: aiohttp.ClientSession, verb: str, body: dict[str, Any]) -> None:
-    async with session.post(f"/api/robots/arm/{verb}", json=body) as answer:
-        told = await answer.json()
-    if told["status"] != "ok":
-        raise RuntimeError(f"{verb}: {told['error']}")
+async def ask(session: aiohttp.ClientSession, verb: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Ask the robot for something, and return what it answers."""
+    async with session.post(f"/api/robots/arm/{verb}", json=body) as response:
+        answer = await response.json()
+    if answer["status"] != "ok":
+        raise RuntimeError(f"{verb}: {answer['error']}")
+    data: dict[str, Any] = answer["data"]
+    return data
 
 
-async def _until_idle(session: aiohttp.ClientSession) -> None:
+async def until_idle(session: aiohttp.ClientSession) -> None:
+    """Wait until the daemon serves, and its robot rests."""
     deadline_s = time.monotonic() + PATIENCE_S
     seen: Any = None
     while time.monotonic() < deadline_s:
@@ -170,7 +174,7 @@ async def _until_idle(session: aiohttp.ClientSession) -> None:
     raise TimeoutError(f"the robot is not idle in {PATIENCE_S:g} s: {seen}")
 
 
-async def _share_of(process: psutil.Process, lasting: Any) -> float:
+async def share_of(process: psutil.Process, lasting: Any) -> float:
     """Return the processor time that a process takes of a core while something lasts."""
     begun_s, before = time.monotonic(), process.cpu_times()
     await lasting
