@@ -127,8 +127,19 @@ class _Part:
 
     def enable(self) -> None:
         """Switch torque on; a part that was left out takes part again."""
+        self._take_part(self.driver.enable)
+
+    def catch(self) -> None:
+        """Do as `enable` with what moves."""
+        self._take_part(self.driver.catch)
+
+    def guide(self) -> None:
+        """Carry the weight alone; a part that was left out takes part again."""
+        self._take_part(self.driver.guide)
+
+    def _take_part(self, call: Callable[[], None]) -> None:
         self.delay.forget()
-        self.driver.enable()
+        call()
         self.holding, self.left_out = True, False
 
     def disable(self) -> None:
@@ -356,10 +367,26 @@ class CompositeDriver(Driver):
 
     def enable(self) -> None:
         """Switch torque on in all parts; if one fails, the others are as before."""
+        self._take_part(_Part.enable)
+
+    def catch(self) -> None:
+        """Do as `enable` with parts that move."""
+        self._take_part(_Part.catch)
+
+    def refuse_guiding(self) -> None:
+        """Refuse it where a part does."""
+        self._each(lambda part: part.driver.refuse_guiding())
+
+    def guide(self) -> None:
+        """Let each part carry its weight, if all can."""
+        self.refuse_guiding()
+        self._take_part(_Part.guide)
+
+    def _take_part(self, act: Callable[[_Part], None]) -> None:
         self._opened()
         held = [part for part in self._parts if part.holding]
         try:
-            self._each(_Part.enable)
+            self._each(act)
         except DriverError:
             self._failures(lambda part: None if part in held else part.disable())
             raise

@@ -196,6 +196,10 @@ class Chain:
         frame[-2:] = crc16(self._sealed).to_bytes(2, "little")
         self.bus.send(frame)
 
+    def send_currents(self, currents: Sequence[int]) -> None:
+        """Send goal currents. `currents`: in the register's unit, of all actuators."""
+        self.write("goal_current", {servo.servo_id: currents[servo.index] for servo in self.servos})
+
     def ask(self, length: int) -> None:
         """Ask for feedback, `SHORT` or `FULL`, without waiting; `take` waits for it."""
         self._length = length
@@ -246,6 +250,11 @@ class Chain:
             raise lost(silent, len(found), len(self.ids))
         return [found[servo_id] for servo_id in self.ids]
 
+    def write(self, name: str, values: Mapping[int, int]) -> None:
+        """Write a register, whatever becomes of it. Raises CommunicationLost if the bus is gone."""
+        item = self.table[name]
+        self.bus.sync_write(item.address, {one: item.encode(value) for one, value in values.items()})
+
     def set(self, name: str, values: Mapping[int, int]) -> None:
         """Write a register and read it back.
 
@@ -256,7 +265,7 @@ class Chain:
         item = self.table[name]
         missing: dict[int, int | None] = {}
         for _ in range(TRIES):
-            self.bus.sync_write(item.address, {one: item.encode(value) for one, value in values.items()})
+            self.write(name, values)
             found = self.bus.sync_read(list(values), item.address, item.size, tries=1)
             stands = {one: item.decode(data, item.address) for one, data in found.items()}
             missing = {one: stands.get(one) for one, value in values.items() if stands.get(one) != value}

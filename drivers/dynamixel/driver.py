@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,14 +20,16 @@ from .bus import Bus, SerialLine
 from .capacity import Capacity, advice, capacity_at_best, capacity_of
 from .chain import FULL, SHORT
 from .feedback import Feedback
+from .guiding import POSITION_MODE, Guiding, change_mode
 from .limits import Limits, configured, refuse_turned
-from .options import WATCHDOG_UNIT_S, WHERE, DynamixelOptions, place_servos
+from .options import CURRENT_MODE, WATCHDOG_UNIT_S, WHERE, DynamixelOptions, place_servos
 from .setup import (
     RETURN_DELAY_UNIT_US,
     apply_settings,
     find_servos,
     make_chains,
     profile_velocity_units,
+    put_back_modes,
     raise_all,
     reboot_failed,
     refuse_failed,
@@ -68,12 +71,13 @@ class DynamixelDriver(Driver):
         self._buses: list[Bus] = []
         self._chains: list[Chain] = []
         self._servos: list[Servo] = []
-        self._torque = self._halted = False
+        self._torque = self._halted = self._guided = False
         self._sent_s = -math.inf
         self._reads = 0
         count = len(self.actuators)
         self._feedback = Feedback(count, options.lost_after, self.now, self.notices)
         self._limits = Limits(count)
+        self._guiding = Guiding(options, self.actuators)
         self._allowed = configured(options, self.actuators)
         self._goal = [0] * count
         self._asked, self._profile, self._rest_profile, self._fastest = np.zeros((4, count))
@@ -135,6 +139,7 @@ class DynamixelDriver(Driver):
             self._prepare(chain)
         self._limits.refuse_narrow(self._servos, self._units, options)
         self._allowed = self._limits.joined(self._servos, self._units, options)
+        self._guiding.learn(self._chains, self._units)
         self._measure()
         pairs = zip(options.ports, self._buses, strict=True)
         self._plan([capacity_of(port, bus, self._chains, follow_velocity=follows) for port, bus in pairs])
@@ -144,6 +149,8 @@ class DynamixelDriver(Driver):
         if self.options.reboot_failed:
             self.notices.extend(reboot_failed(chain))
         refuse_failed(chain)
+        if self.options.gravity is not None:
+            self._guided |= put_back_modes(chain)
         settle(chain, self.options)
         apply_settings(chain, self.options)
         at = chain.indexes
@@ -171,7 +178,7 @@ class DynamixelDriver(Driver):
             bus.close()
         self._buses, self._chains = [], []
         self._feedback.disconnect()
-        self._torque = self._halted = False
+        self._torque = self._halted = self._guided = False
 
     def _opened(self) -> list[Chain]:
         if not self._chains:
@@ -213,6 +220,9 @@ class DynamixelDriver(Driver):
         if pause_s > self.options.command_lifetime_s:
             what = "the servos stopped and are released"
             raise expired(WHERE, what, pause_s, self.options.command_lifetime_s)
+        if self._guided:
+            self._carry()
+            return
         goals = self._units.whole_ticks(command.position)
         if goals is None or not self._limits.allow(goals):
             goals = self._goals_known(command)
@@ -258,25 +268,106 @@ class DynamixelDriver(Driver):
         Raises DriverError if a servo has shut down, is whole turns off its range, moves, or refuses what is
         written.
         """
-        chains = self._opened()
-        held = self._torque
-        self._torque = self._halted = False
-        for chain in chains:
+        self._take_hold(self._set_goals_here)
+
+    def catch(self) -> None:
+        """Do as `enable` with servos that move, and for one beyond its own limits with the nearest of them.
+
+        Raises DriverError as `enable` does.
+        """
+        self._take_hold(self._set_goals_moving)
+
+    def _take_hold(self, set_goals: Callable[[], None]) -> None:
+        self._opened()
+        self._arm()
+        if self._guided:
+            self._hold_what_is_guided()
+            return
+        held, self._torque, self._halted = self._torque, False, False
+        for chain in self._chains:
+            apply_settings(chain, self.options)
+        set_goals()
+        self._switch_on(else_off=not held)
+
+    def _arm(self) -> None:
+        for chain in self._chains:
             refuse_failed(chain)
             chain.set_all("bus_watchdog", 0)  # ends the lock on goals after it has tripped
             chain.set_all("bus_watchdog", self._watchdog)
-            apply_settings(chain, self.options)
-        self._set_goals_here()
+
+    def _switch_on(self, *, else_off: bool) -> None:
         try:
-            for chain in chains:
+            for chain in self._chains:
                 chain.set_all("torque_enable", 1)
         except DriverError:
-            if not held:
+            if else_off:
                 self._switch_off()
             raise
         self._torque = True
         self._feedback.torque.fill(1.0)
         self._sent_s = self.now()
+
+    def _set_goals_moving(self) -> None:
+        self._measure()
+        self._goal_here()
+        for chain in self._chains:
+            chain.set("goal_position", {servo.servo_id: self._goal[servo.index] for servo in chain.servos})
+
+    def _goal_here(self) -> None:
+        """Take the last positions for the goals, or the nearest that the servos take."""
+        here = np.clip(self._feedback.position, self._limits.lowest, self._limits.highest)
+        self._goal = here.astype(int).tolist()
+        self._profile[:] = self._rest_profile
+
+    # -- guided ---------------------------------------------------------------------------------------------
+
+    def refuse_guiding(self) -> None:
+        """Refuse it without bodies and torque constants; once open, also by what the servos are."""
+        self._guiding.refuse()
+
+    def guide(self) -> None:
+        """Change to the current mode, and carry the weight; there is no torque for some exchanges.
+
+        Raises DriverError if a servo has shut down, is whole turns off its range, or refuses what is written.
+        """
+        self._guiding.refuse()
+        self._opened()
+        self._measure()
+        self._arm()
+        self._torque = self._halted = False
+        change_mode(self._chains, CURRENT_MODE)
+        self._guided = True
+        self._carry()
+        self._switch_on(else_off=True)
+
+    def _carry(self) -> None:
+        position = (self._feedback.position - self._units.zero_ticks) * self._units.tick_rad
+        currents = self._guiding.currents(position)
+        for chain in self._chains:
+            chain.send_currents(currents)
+        self._sent_s = self.now()
+
+    def _hold_what_is_guided(self) -> None:
+        """Change back to the position mode and hold, with as few exchanges as can be without torque."""
+        self._torque = self._halted = False
+        try:
+            change_mode(self._chains, POSITION_MODE)
+            self._guided = False
+            self._set_goals_moving()
+            self._switch_on(else_off=False)
+        except DriverError:
+            self._hold_the_others()
+            raise
+        for chain in self._chains:  # they are forgotten with the mode
+            apply_settings(chain, self.options)
+
+    def _hold_the_others(self) -> None:
+        """Let all servos that can be reached hold where they were seen last, as one of them has failed."""
+        self._goal_here()
+        for chain in self._chains:
+            with suppress(DriverError):
+                chain.write("goal_position", {one.servo_id: self._goal[one.index] for one in chain.servos})
+                chain.write("torque_enable", dict.fromkeys(chain.ids, 1))
 
     def _set_goals_here(self) -> None:
         for _ in range(STILL_TRIES):
@@ -301,6 +392,9 @@ class DynamixelDriver(Driver):
         self._opened()
         self._torque = self._halted = False
         self._switch_off()
+        if self._guided:
+            change_mode(self._chains, POSITION_MODE)
+            self._guided = False
 
     def _switch_off(self) -> None:
         """Switch off all chains that can be reached, then raise for those that could not."""
@@ -318,10 +412,10 @@ class DynamixelDriver(Driver):
         """Hold the positions at which the first call finds the servos."""
         if not self._torque or self.now() - self._sent_s > self.options.command_lifetime_s:
             return
+        if self._guided:
+            self._hold_what_is_guided()
         if not self._halted:
             self._halted = True
             self._feedback.listen(SHORT)
-            here = np.clip(self._feedback.position, self._limits.lowest, self._limits.highest)
-            self._goal = here.astype(int).tolist()
-            self._profile[:] = self._rest_profile
+            self._goal_here()
         self._send()

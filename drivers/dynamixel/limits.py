@@ -11,7 +11,7 @@ import numpy as np
 from ..base import DriverError
 from ..limits import ActuatorLimits
 from ..options import spread
-from .options import MODE_NUMBERS, WHERE, of_actuator
+from .options import CURRENT_MODE, MODE_NUMBERS, WHERE, of_actuator
 from .setup import profiles_of, raise_all
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ class Limits:
     def learn(self, chain: Chain) -> None:
         """Read the limits of a chain's servos; only the position mode has them."""
         at = chain.indexes
-        is_limited = np.array(chain.get("operating_mode")) == POSITION_MODE
+        # What is still guided is put into the position mode before it holds.
+        is_limited = np.isin(chain.get("operating_mode"), (POSITION_MODE, CURRENT_MODE))
         self.lowest[at] = np.where(is_limited, chain.get("min_position_limit"), -FARTHEST_TICKS)
         self.highest[at] = np.where(is_limited, chain.get("max_position_limit"), FARTHEST_TICKS)
         self._lower, self._upper = self.lowest.tolist(), self.highest.tolist()

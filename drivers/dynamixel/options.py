@@ -20,6 +20,7 @@ from ..options import (
     Positive,
     unknown_actuators,
 )
+from ..weights import Gravity  # noqa: TC001 - pydantic resolves the annotations of the options
 from .models import models_by_name
 from .protocol import HIGHEST_ID
 
@@ -32,6 +33,7 @@ Gain = Annotated[int, Field(ge=0, le=32767)]
 Direction = Literal[1, -1]
 OperatingMode = Literal["position", "extended_position", "current_based_position"]
 MODE_NUMBERS: Mapping[str, int] = {"position": 3, "extended_position": 4, "current_based_position": 5}
+CURRENT_MODE = 0
 WATCHDOG_UNIT_S = 0.02
 LONGEST_WATCHDOG = 127
 Lifetime = Annotated[float, Field(ge=WATCHDOG_UNIT_S, le=LONGEST_WATCHDOG * WATCHDOG_UNIT_S)]
@@ -109,6 +111,9 @@ class DynamixelOptions(DriverOptions):
     gains: GainOptions = GainOptions()
     torque_constant_nm_per_a: PerActuatorOf[Positive] | None = Field(
         default=None, description="Turns current into effort; without it no effort is reported."
+    )
+    gravity: Gravity | None = Field(
+        default=None, description="What the servos carry while a hand guides them."
     )
     command_lifetime_s: Lifetime = Field(
         default=0.2, description="The servos stop when no command came for so long; in steps of 0.02."

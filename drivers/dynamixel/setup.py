@@ -11,7 +11,7 @@ import numpy as np
 from ..base import DriverError
 from .chain import Chain, Servo
 from .models import in_words, models, name_of
-from .options import MODE_NUMBERS, WHERE, GainOptions, of_actuator
+from .options import CURRENT_MODE, MODE_NUMBERS, WHERE, GainOptions, of_actuator
 from .scanning import opened
 
 if TYPE_CHECKING:
@@ -167,7 +167,8 @@ def _wishes(chain: Chain, options: DynamixelOptions) -> Iterator[Wish]:
     modes, drives = chain.get("operating_mode"), chain.get("drive_mode")
     offsets, delays = chain.get("homing_offset"), chain.get("return_delay")
     for servo, mode, drive, offset, delay in zip(chain.servos, modes, drives, offsets, delays, strict=True):
-        yield from _mode_wish(servo, mode, of_actuator(options.operating_mode, servo.actuator))
+        if mode != CURRENT_MODE or options.gravity is None:  # or else it waits for torque to go off
+            yield from _mode_wish(servo, mode, of_actuator(options.operating_mode, servo.actuator))
         bad = [text for bit, text in BAD_DRIVE_MODES.items() if drive & bit]
         if bad:
             yield Wish(servo, "drive_mode", drive & REVERSE, " and ".join(bad))
@@ -180,6 +181,17 @@ def _wishes(chain: Chain, options: DynamixelOptions) -> Iterator[Wish]:
         if isinstance(wanted, int) and delay * RETURN_DELAY_UNIT_US != wanted:
             text = f"its return delay is {delay * RETURN_DELAY_UNIT_US} µs, and {wanted} is configured"
             yield Wish(servo, "return_delay", wanted // RETURN_DELAY_UNIT_US, text)
+
+
+def put_back_modes(chain: Chain) -> bool:
+    """Set servos that were left guided to the position mode; return whether some hold, and have to wait.
+
+    A mode is written without torque only, and what holds may fall.
+    """
+    modes, held = chain.get("operating_mode"), chain.get("torque_enable")
+    left = [(one, on) for one, mode, on in zip(chain.ids, modes, held, strict=True) if mode == CURRENT_MODE]
+    chain.set("operating_mode", {one: MODE_NUMBERS["position"] for one, on in left if not on})
+    return any(on for _, on in left)
 
 
 def _mode_wish(servo: Servo, mode: int, wanted: object) -> Iterator[Wish]:

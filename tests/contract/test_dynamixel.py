@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from motiond.drivers.base import Driver, Floats
 
+CONSTANT = 1.8
 MODEL = models_by_name()["XM430-W350"]
 
 
@@ -43,6 +45,37 @@ class DynamixelRig(Rig):
         port = {"port": self.port.path, "baud_rate": 1_000_000, "ids": named}
         options = DynamixelOptions.model_validate({"ports": [port], "command_lifetime_s": LIFETIME_S})
         return DynamixelDriver(actuators, options, self.clock, self.port.open)
+
+    def _make_carrying(self, mass: float) -> Driver:
+        bodies = [
+            {"actuator": name, "axis": [0, 1, 0], "mass": mass, "com": [0.2, 0, 0]} for name in ACTUATORS
+        ]
+        port = {
+            "port": self.port.path,
+            "baud_rate": 1_000_000,
+            "ids": dict(zip(ACTUATORS, (1, 2, 3), strict=True)),
+        }
+        options = {
+            "ports": [port],
+            "command_lifetime_s": LIFETIME_S,
+            "torque_constant_nm_per_a": CONSTANT,
+            "gravity": {"bodies": bodies},
+        }
+        return DynamixelDriver(
+            ACTUATORS, DynamixelOptions.model_validate(options), self.clock, self.port.open
+        )
+
+    def make_guided(self) -> Driver:
+        return self._make_carrying(1e-9)
+
+    def make_heavy(self) -> Driver:
+        assert MODEL.current_unit_a is not None
+        unit_nm = CONSTANT * MODEL.current_unit_a
+        for servo in self.chain.servos:
+            servo.weigh = lambda ticks: (
+                -0.2 * 9.80665 / unit_nm * math.cos((ticks - MODEL.zero_ticks) * MODEL.rad_per_tick)
+            )
+        return self._make_carrying(1.0)
 
     def make_broken(self) -> Driver:
         return self.make(ids=(1, 2, 9))

@@ -67,8 +67,9 @@ class Teaching:
         ways, allowed = setup.ways, actuators.driver.limits
         found = Transmission.from_lists(setup.transmission).limits_of_joints(allowed)
         of_joints = {kind: values for kind, (values, _) in found.items()}
-        self._lower = np.fmax(np.array(ways.lower, float), of_joints["lower"])
-        self._upper = np.fmin(np.array(ways.upper, float), of_joints["upper"])
+        self._own_lower, self._own_upper = of_joints["lower"], of_joints["upper"]
+        self._lower = np.fmax(np.array(ways.lower, float), self._own_lower)
+        self._upper = np.fmin(np.array(ways.upper, float), self._own_upper)
         self._fastest = np.fmin(np.array(ways.velocity_limit, float), of_joints["velocity"])
         self._acceleration = np.fmin(np.array(ways.acceleration_limit, float), of_joints["acceleration"])
         tolerance = np.array(ways.start_tolerance)
@@ -156,8 +157,9 @@ class Teaching:
         found = actuators.record["velocity"]
         velocity = np.where(np.isfinite(found), found, self._velocity)  # a driver may take its time
         velocity = np.clip(velocity, -self._fastest, self._fastest)
+        here = np.clip(actuators.measured, self._own_lower, self._own_upper)  # it takes no others
         brake = Brake.plan(
-            actuators.measured,
+            here,
             velocity,
             lower=self._lower,
             upper=self._upper,
@@ -165,7 +167,7 @@ class Teaching:
             duration_s=self._brake_s,
             period_s=self._schedule.period_s,
         )
-        player.catch(actuators.measured, brake)
+        player.catch(here, brake)
 
     def _measure(self, now_s: float) -> None:
         """Find the joints' velocities: what is measured, else what the last two positions make of it."""

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 from ..protocol import ALERT, Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ..models import Item, Model
 
-POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE = 3, 4, 5
+CURRENT_MODE, POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE = 0, 3, 4, 5
+MODES = {CURRENT_MODE, 1, POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE, 16}
+TICKS_S_PER_CURRENT = 4.0
+"""How fast a current, in its register's unit, that carries nothing moves the motor against its friction."""
 LAG_S = 0.02
 NEAR_TICKS = 1e-3
 BOOT_S = 0.2
@@ -53,7 +56,9 @@ class EmulatedServo:
     """One servo: its control table and its motor.
 
     `settings`: registers that differ from the factory's values, by name. `position_ticks`: where the motor
-    is, in ticks; the centre by default.
+    is, in ticks; the centre by default. `hand_ticks_s`: how fast a hand moves the motor wherever it gives
+    way: without torque, or in the current mode; None where there is no hand. `weigh`: returns the current
+    that carries what the motor does, in its register's unit, at a position in ticks.
     """
 
     def __init__(
@@ -72,6 +77,8 @@ class EmulatedServo:
         self.position_ticks = float(model.zero_ticks if position_ticks is None else position_ticks)
         self.velocity_ticks_s = 0.0
         self.mute = False
+        self.hand_ticks_s: float | None = None
+        self.weigh: Callable[[float], float] | None = None
         self._received_s = -math.inf
         self._now_s = -math.inf
         self._booted_s = -math.inf
@@ -159,9 +166,11 @@ class EmulatedServo:
         until_s = now_s
         if self.torque:
             until_s = self._trip(now_s)
-            self._move(max(0.0, until_s - max(self._now_s, 0.0)))
+        duration_s = max(0.0, until_s - max(self._now_s, 0.0))
+        if not self.torque or (self.get("operating_mode") == CURRENT_MODE and not self.tripped):
+            self._give_way(duration_s if math.isfinite(self._now_s) else 0.0)
         else:
-            self.velocity_ticks_s = 0.0
+            self._move(duration_s)
         self._now_s = now_s
         self._report()
 
@@ -175,6 +184,16 @@ class EmulatedServo:
             return now_s
         self.set("bus_watchdog", WATCHDOG_TRIPPED)
         return runs_out_s
+
+    def _give_way(self, duration_s: float) -> None:
+        """Follow a hand, or else what the current does not carry."""
+        if self.hand_ticks_s is None:
+            carried = self.get("goal_current") if self.torque else 0
+            weight = 0.0 if self.weigh is None else self.weigh(self.position_ticks)
+            self.velocity_ticks_s = (carried - weight) * TICKS_S_PER_CURRENT
+        else:
+            self.velocity_ticks_s = self.hand_ticks_s
+        self.position_ticks += self.velocity_ticks_s * duration_s
 
     def _move(self, duration_s: float) -> None:
         """Approach the goal: at full speed while far away, then with the time constant `LAG_S`."""
@@ -212,6 +231,8 @@ class EmulatedServo:
         refusal = self._refusal(values)
         if refusal is None:
             self.memory[address : address + len(data)] = data
+            if "operating_mode" in values:
+                self.set("goal_current", 0)
             if "goal_position" in values and self.get("drive_mode") & TORQUE_ON_BY_GOAL:
                 self.set("torque_enable", 1)
         return refusal
@@ -235,14 +256,17 @@ class EmulatedServo:
             return Refusal.RESULT_FAIL
         if values.get("bus_watchdog", 0) > 127 or values.get("torque_enable", 0) > 1:
             return Refusal.DATA_RANGE
+        if values.get("operating_mode", POSITION_MODE) not in MODES:
+            return Refusal.DATA_RANGE
+        return Refusal.DATA_LIMIT if self._is_beyond(values) else None
+
+    def _is_beyond(self, values: Mapping[str, int]) -> bool:
+        """Return whether a value is beyond the limit that another register sets."""
         if values.get("profile_velocity", 0) > self.get("velocity_limit"):
-            return Refusal.DATA_LIMIT
+            return True
+        if abs(values.get("goal_current", 0)) > self.get("current_limit"):
+            return True
         goal = values.get("goal_position")
-        limits = self.get("min_position_limit"), self.get("max_position_limit")
-        if (
-            goal is not None
-            and self.get("operating_mode") == POSITION_MODE
-            and not limits[0] <= goal <= limits[1]
-        ):
-            return Refusal.DATA_LIMIT
-        return None
+        if goal is None or self.get("operating_mode") != POSITION_MODE:
+            return False
+        return not self.get("min_position_limit") <= goal <= self.get("max_position_limit")

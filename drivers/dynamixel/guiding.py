@@ -1,0 +1,98 @@
+"""Servos that carry the robot's weight by current, in the operating mode that takes currents alone.
+
+A servo's mode is one of its lasting settings, which are written without torque only. So a robot that holds
+is without torque for the few exchanges in which its servos change their mode, there and back. They change
+from the position mode and into it: in the others a change of mode would forget whole turns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base import DriverConfigError
+from ..options import spread
+from ..weights import Weights
+from .options import CURRENT_MODE, MODE_NUMBERS, WHERE
+from .setup import MODE_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..base import Floats
+    from .chain import Chain, Servo
+    from .options import DynamixelOptions
+    from .units import Units
+
+POSITION_MODE = MODE_NUMBERS["position"]
+PROBLEM = "the servos cannot carry the robot's weight"
+
+
+class Guiding:
+    """What the servos of one robot need to carry it. Raises OptionsError if the bodies are wrong."""
+
+    def __init__(self, options: DynamixelOptions, actuators: Sequence[str]) -> None:
+        self._actuators = actuators
+        gravity = options.gravity
+        self._weigh: Callable[[Floats], Floats] = np.zeros_like
+        if gravity is not None and not gravity.from_model:
+            self._weigh = Weights(WHERE, gravity, actuators)
+        self._by_options = self._refusal = self._refused_by_options(options)
+        self._most = np.zeros(len(actuators))
+        self._unit = np.ones(len(actuators))
+
+    def _refused_by_options(self, options: DynamixelOptions) -> tuple[str, str] | None:
+        """Return reason and hint, or None."""
+        if options.gravity is None:
+            return "it is not known what they carry", "set `gravity: {from_model: true}`"
+        if not any(body.mass for body in options.gravity.bodies):
+            return "no description with masses reaches this driver", "name one, or list the bodies"
+        constants = spread(
+            WHERE, "torque_constant_nm_per_a", options.torque_constant_nm_per_a, self._actuators, np.nan
+        )
+        unknown = [name for name, value in zip(self._actuators, constants, strict=True) if np.isnan(value)]
+        if unknown:
+            reason = f"the torque of a current is not known of {', '.join(unknown)}"
+            return reason, "set `torque_constant_nm_per_a`"
+        return None
+
+    def learn(self, chains: Sequence[Chain], units: Units) -> None:
+        """Find out what the servos can do, and how much current they take."""
+        self._unit[:] = units.effort_nm
+        self._refusal = self._by_options
+        for chain in chains:
+            limits = np.array(chain.get("current_limit"), float)
+            self._most[chain.indexes] = limits
+            for servo, mode in zip(chain.servos, chain.get("operating_mode"), strict=True):
+                if self._refusal is None:
+                    self._refusal = _refused_by(servo, mode)
+
+    def refuse(self) -> None:
+        """Raise DriverConfigError where they cannot; as far as that is known."""
+        if self._refusal is not None:
+            raise DriverConfigError(WHERE, PROBLEM, *self._refusal)
+
+    def currents(self, position: Floats) -> list[int]:
+        """Return what carries the robot at positions (actuators,), in rad, in units of `goal_current`."""
+        needed = np.clip(-self._weigh(position) / self._unit, -self._most, self._most)
+        currents: list[int] = np.rint(needed).astype(int).tolist()
+        return currents
+
+
+def _refused_by(servo: Servo, mode: int) -> tuple[str, str] | None:
+    if servo.model.current_unit_a is None:
+        reason = f"{servo.where} is {servo.model.name}, whose current has no unit"
+        return reason, "teach with torque off"
+    if mode not in {POSITION_MODE, CURRENT_MODE}:
+        reason = f"{servo.where} is in {MODE_NAMES[mode]}, and a change of mode would forget its whole turns"
+        return reason, "teach with torque off, or choose the position mode"
+    return None
+
+
+def change_mode(chains: Sequence[Chain], mode: int) -> None:
+    """Switch torque off, and set the operating mode. Raises DriverError if a servo refuses it."""
+    for chain in chains:
+        chain.set_all("torque_enable", 0)
+    for chain in chains:
+        chain.set_all("operating_mode", mode)
