@@ -37,6 +37,7 @@ KEEP = ".keep"
 MOST_LISTED = 200
 MOST_RESULTS = 20
 LONGEST_NAME = 60
+STAMP = len("20261126T191534Z")
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -61,7 +62,7 @@ def locked(path: Path, kind: int = fcntl.LOCK_SH) -> Iterator[None]:
 
 
 class _File(NamedTuple):
-    """A recording in the folder; its fields are in the order of time, as their names begin with it."""
+    """A recording in the folder; `stamp_ns`: when it was written last."""
 
     name: str
     size: int
@@ -101,7 +102,8 @@ class RecordingFolder:
                             stat = entry.stat()
                             path = self.folder / entry.name
                             files.append(_File(entry.name, stat.st_size, stat.st_mtime_ns, path))
-        return sorted(files)
+        begin = len(self._robot) + 1
+        return sorted(files, key=lambda file: (file.name[begin : begin + STAMP], file.stamp_ns))
 
     def listed(self) -> tuple[list[ListedRecording], int]:
         """Return the newest recordings that are finished, the newest first, and the bytes of all."""

@@ -256,6 +256,9 @@ class Rig:
         """Return the number of the report with just these data."""
         return next(k for k, report in enumerate(self.reports) if report.data is data)
 
+    def reports_on(self, subject: str) -> list[dict[str, Any]]:
+        return [report.data for report in self.reports if report.subject == subject]
+
     def results(self) -> list[str]:
         return [report.data["code"] for report in self.reports if report.subject == "result"]
 
