@@ -189,7 +189,7 @@ class RecordingFiles:
     def _open(self, recording: Recording) -> None:
         self._repair_left()
         self._room = self.folder.make_room(round(MARGIN * self.folder.keep_bytes), 1)
-        path = self.folder.new_path(recording.name, recording.began_unix_s)
+        path = self.folder.new_path(recording.file)
         writer = self._writer = RecordingWriter(path, self._describe(recording))
         self._lock.enter_context(locked(writer.part, fcntl.LOCK_EX))
         recording.file, recording.is_open = path.name, True
@@ -236,6 +236,7 @@ class RecordingFiles:
     def _go_on(self, recording: Recording, began_s: float, reason: str) -> None:
         self._finish(recording, reason)
         recording.began_unix_s = began_s + recording.offset_s
+        recording.file = self.folder.file_name(recording.name, recording.began_unix_s)
         self._open(recording)
 
     def _cut(self, recording: Recording) -> None:

@@ -87,6 +87,7 @@ class RecordingFolder:
         self.keep_bytes = keep_bytes
         self._robot = robot
         self._named = re.compile(rf"{re.escape(robot)}_\d{{8}}T\d{{6}}Z_.+\.mcap({re.escape(PART)})?")
+        self._stems: list[str] = []
         self._summaries: dict[str, tuple[tuple[int, int], RecordingSummary]] = {}
 
     # -- what there is --------------------------------------------------------------------------------------
@@ -106,8 +107,12 @@ class RecordingFolder:
         return sorted(files, key=lambda file: (file.name[begin : begin + STAMP], file.stamp_ns))
 
     def listed(self) -> tuple[list[ListedRecording], int]:
-        """Return the newest recordings that are finished, the newest first, and the bytes of all."""
-        files = self._files()
+        """Return the newest recordings that are finished, the newest first, and the bytes of all.
+
+        Raises RequestError: DISK_TROUBLE.
+        """
+        with self._reporting("its recordings cannot be listed"):
+            files = self._files()
         whole = [file for file in reversed(files) if not file.is_part][:MOST_LISTED]
         summaries = {file.name: self._summary(file) for file in whole}
         self._summaries = {file.name: ((file.size, file.stamp_ns), summaries[file.name]) for file in whole}
@@ -188,20 +193,26 @@ class RecordingFolder:
     # -- what is written ------------------------------------------------------------------------------------
 
     def file_name(self, name: str, began_unix_s: float) -> str:
-        """Return what a new recording is called, where there is none of that name already.
+        """Return what a new recording is called; no two that this returns are alike.
 
         - `name`: of whoever asked for it, or the motion; '' where nothing is
         """
         stamp = datetime.fromtimestamp(began_unix_s, UTC).strftime("%Y%m%dT%H%M%SZ")
         safe = UNSAFE.sub("-", name).strip("-.")[:LONGEST_NAME] or "recording"
-        return f"{self._robot}_{stamp}_{safe}{SUFFIX}"
+        stem = f"{self._robot}_{stamp}_{safe}"
+        self._stems = [other for other in self._stems if stamp in other] + [stem]
+        number = self._stems.count(stem)
+        return f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
 
-    def new_path(self, name: str, began_unix_s: float) -> Path:
-        """Return where a new recording goes; the folder is made. Raises OSError."""
+    def new_path(self, file: str) -> Path:
+        """Return where a new recording goes, by its name unless there is one; the folder is made.
+
+        Raises OSError.
+        """
         if self.folder is None:
             raise OSError(errno.ENOENT, "the daemon has no folder for its state")
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / self.file_name(name, began_unix_s)
+        path = self.folder / file
         others = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
         return next(
             place for place in chain((path,), others) if not place.exists() and not part_of(place).exists()
@@ -209,12 +220,16 @@ class RecordingFolder:
 
     def repair_all(self) -> None:
         """Make whole files of what a crash has left, unless somebody writes it."""
-        for file in self._files():
-            if file.is_part:
-                try:
-                    self.repair(file.path)
-                except (OSError, NoRecording) as error:
-                    log.warning("%s: %s cannot be repaired; %s", self._robot, file.path, error)
+        try:
+            parts = [file.path for file in self._files() if file.is_part]
+        except OSError as error:
+            log.warning("%s", self.trouble(error, has_begun=False))
+            return
+        for part in parts:
+            try:
+                self.repair(part)
+            except (OSError, NoRecording) as error:
+                log.warning("%s: %s cannot be repaired; %s", self._robot, part, error)
 
     def repair(self, part: Path) -> None:
         """Make a whole file of one that was not finished; nothing happens while somebody writes it.

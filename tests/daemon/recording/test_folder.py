@@ -25,7 +25,9 @@ def folder(tmp_path: Path) -> RecordingFolder:
 
 def record(folder: RecordingFolder, name: str, began_s: float = BEGAN_S, ticks: int = 10) -> Path:
     """Write a whole recording."""
-    writer = RecordingWriter(folder.new_path(name, began_s), about(name=name, began_unix_s=began_s))
+    writer = RecordingWriter(
+        folder.new_path(folder.file_name(name, began_s)), about(name=name, began_unix_s=began_s)
+    )
     writer.add(records(ticks))
     return writer.finish("it was stopped on request")
 
@@ -57,10 +59,12 @@ def test_a_file_has_robot_time_and_name_in_its_name(folder: RecordingFolder, nam
     assert folder.file_name(name, BEGAN_S) == f"arm_20261118T110640Z_{file}.mcap"
 
 
-def test_a_name_that_is_taken_gets_a_number(folder: RecordingFolder) -> None:
-    assert [record(folder, "wave").name for _ in range(3)] == [
-        f"arm_20261118T110640Z_wave{number}.mcap" for number in ("", "-2", "-3")
-    ]
+def test_a_name_that_is_taken_gets_a_number_also_after_a_restart_in_the_same_second(
+    folder: RecordingFolder,
+) -> None:
+    again = RecordingFolder("arm", folder.folder, folder.keep_bytes)
+    names = [record(one, "wave").name for one in (folder, folder, again)]
+    assert names == [f"arm_20261118T110640Z_wave{number}.mcap" for number in ("", "-2", "-3")]
 
 
 def test_recordings_are_listed_newest_first_with_what_they_say_of_themselves(folder: RecordingFolder) -> None:
@@ -112,7 +116,7 @@ def test_the_oldest_are_removed_at_the_quota_of_two_files(folder: RecordingFolde
 def test_what_is_kept_or_read_or_written_is_not_removed_at_the_quota(folder: RecordingFolder) -> None:
     paths = [record(folder, name, BEGAN_S + number) for number, name in enumerate("abcd")]
     folder.keep("arm_20261118T110640Z_a.mcap", keep=True)
-    part = RecordingWriter(folder.new_path("e", BEGAN_S - 9.0), about())
+    part = RecordingWriter(folder.new_path(folder.file_name("e", BEGAN_S - 9.0)), about())
     folder.keep_bytes = 1
     with locked(paths[1]), pytest.raises(NoRoom) as reason:
         folder.make_room(1, 1)
@@ -157,7 +161,7 @@ def test_there_is_no_recording_of_another_name(folder: RecordingFolder, name: st
 
 
 def test_one_that_is_being_written_is_not_deleted(folder: RecordingFolder) -> None:
-    writer = RecordingWriter(folder.new_path("wave", BEGAN_S), about())
+    writer = RecordingWriter(folder.new_path(folder.file_name("wave", BEGAN_S)), about())
     assert refusal(folder.delete, writer.path.name) == (
         "BUSY",
         f"arm: {writer.path.name} is being written; wait for its end",
@@ -169,14 +173,14 @@ def test_what_a_crash_has_left_is_made_whole_unless_somebody_writes_it(
     folder: RecordingFolder, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("crashed", "running", "empty"):
-        writer = RecordingWriter(folder.new_path(name, BEGAN_S), about())
+        writer = RecordingWriter(folder.new_path(folder.file_name(name, BEGAN_S)), about())
         if name != "empty":
             writer.add(records(10))
             writer.cut()
         writer.abandon()
-    strange = folder.new_path("strange", BEGAN_S).with_suffix(".mcap.part")
+    strange = folder.new_path("arm_20261118T110640Z_strange.mcap").with_suffix(".mcap.part")
     strange.write_bytes(b"something else" * 100)
-    with locked(folder.new_path("running", BEGAN_S).with_name("arm_20261118T110640Z_running.mcap.part")):
+    with locked(strange.with_name("arm_20261118T110640Z_running.mcap.part")):
         folder.repair_all()
     assert left(folder) == ["crashed.mcap", "running.mcap.part", "strange.mcap.part"]
     (whole,) = (path for path in strange.parent.iterdir() if path.suffix == ".mcap")
