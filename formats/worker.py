@@ -1,8 +1,9 @@
-"""A process that reads motions for another one, whose threads go on meanwhile, whatever is in the files.
+"""A process that reads files for another one, whose threads go on meanwhile, whatever is in the files.
 
 It takes requests on a socket (SOCK_SEQPACKET). Each packet, either way, is one byte and a descriptor of
-memory that `put` has written: `READ` with `(path, options)` is answered by `MOTIONS` with the motions, or by
-`REFUSED` with `(problems, errno or None)`. What takes more memory than there is, or makes a reader fail, is
+memory that `put` has written: `READ` with `(path, options)`, or with a number of points in place of options,
+is answered by `FOUND` with the motions, or with what a recording holds; or by `REFUSED` with
+`(problems, errno or None)`. What takes more memory than there is, or makes a reader fail, is
 refused as well; the time is bounded by the requesting process.
 """
 
@@ -22,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 from motiond.text import printable, shortened
 
 from .errors import FormatError, Problem
-from .reading import load_motions
+from .reading import load_motions, load_run
 
 if TYPE_CHECKING:
     from .io.source import ReadOptions
 
-READ, MOTIONS, REFUSED = b"q", b"m", b"r"
+READ, FOUND, REFUSED = b"q", b"m", b"r"
 LEAST_MEMORY_BYTES = 2 << 30
 NICENESS = 5
 """Others, a stop among them, come first."""
@@ -74,7 +75,7 @@ def taken(memory: int) -> Any:
 
 
 def serve(requests: socket.socket) -> None:
-    """Read motions until the other end is closed, or has gone while one is read."""
+    """Read files until the other end is closed, or has gone while one is read."""
     with suppress(ConnectionError):
         while memories := socket.recv_fds(requests, len(READ), 1)[1]:
             kind, memory = _read(*_taken_once(memories[0]))
@@ -91,9 +92,11 @@ def _taken_once(memory: int) -> Any:
         os.close(memory)
 
 
-def _read(path: Path, options: ReadOptions) -> tuple[bytes, int]:
+def _read(path: Path, how: ReadOptions | int) -> tuple[bytes, int]:
     try:
-        return MOTIONS, put(load_motions(path, options=options))
+        if isinstance(how, int):
+            return FOUND, put(load_run(path, points=how))
+        return FOUND, put(load_motions(path, options=how))
     except FormatError as error:
         number = error.__cause__.errno if isinstance(error.__cause__, OSError) else None
         return REFUSED, put((error.problems, number))

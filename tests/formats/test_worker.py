@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from motiond.formats import MappedJoint, MotionMap, ReadOptions, load_motions, worker
+from motiond.formats import MappedJoint, MotionMap, ReadOptions, load_motions, load_run, worker
+from tests.formats.mcap.test_goals import APPROACH, PLAYED, ticks, write
 
 GOOD = Path(__file__).parents[1] / "files" / "good"
 
@@ -26,7 +27,7 @@ def passed_on(answer: tuple[bytes, int]) -> tuple[bytes, Any]:
 @pytest.mark.parametrize("file", [GOOD / "two_feet.seq", GOOD / "gestures.xmdi"], ids=lambda file: file.name)
 def test_motions_arrive_as_they_were_read_with_arrays_that_nobody_copied(file: Path) -> None:
     kind, motions = passed_on(worker._read(file, ReadOptions()))
-    assert kind == worker.MOTIONS
+    assert kind == worker.FOUND
     for motion, read in zip(motions, load_motions(file), strict=True):
         assert (motion.name, motion.joint_names, motion.warnings) == (
             read.name,
@@ -40,6 +41,15 @@ def test_motions_arrive_as_they_were_read_with_arrays_that_nobody_copied(file: P
         assert motion.components.keys() == read.components.keys()
         for name, values in read.components.items():
             np.testing.assert_array_equal(motion.components[name], values)
+
+
+def test_what_a_recording_holds_arrives_where_points_are_asked_for(tmp_path: Path) -> None:
+    file = write(tmp_path / "run.mcap", ticks(APPROACH + PLAYED))
+    kind, run = passed_on(worker._read(file, 4_000))
+    read = load_run(file)
+    assert (kind, run.about) == (worker.FOUND, read.about)
+    for name in ("times", "reference", "feedback", "error"):
+        np.testing.assert_array_equal(getattr(run, name), getattr(read, name))
 
 
 def test_a_file_that_cannot_be_opened_is_refused_with_the_number_of_the_error(tmp_path: Path) -> None:
@@ -90,4 +100,4 @@ def test_each_request_carries_its_options_until_the_other_end_is_closed() -> Non
     (refused, (problems, _)), (kind, (motion,)) = (passed_on((kind, fds[0])) for kind, fds in answers)
     assert refused == worker.REFUSED
     assert "for joint 'joint 0'; its columns have no names" in str(problems[0])
-    assert (kind, motion.joint_names) == (worker.MOTIONS, ("ankle",))
+    assert (kind, motion.joint_names) == (worker.FOUND, ("ankle",))

@@ -14,12 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from motiond.formats import MAP_SUFFIX, FormatError, Problem, ReadOptions, load_motions
+from motiond.formats import MAP_SUFFIX, FormatError, Problem, ReadOptions, load_motions, load_run
 from motiond.formats.registry import is_motion_file
-from motiond.formats.worker import MOTIONS as HOLDS_MOTIONS
-from motiond.formats.worker import READ, put, taken
+from motiond.formats.worker import FOUND, READ, put, taken
 from motiond.text import printable
 
 from ...ipc.stream_forks import start_beside
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from motiond.formats import Motion
+    from motiond.formats import Motion, Run
 
 SMALL_BYTES = 250_000
 PATIENCE_S, BYTES_A_SECOND = 30.0, 1_000_000
@@ -38,7 +37,7 @@ DEFAULTS = ReadOptions()
 
 
 class MotionReader:
-    """Reads motion files, those of any size within bounds of time and memory.
+    """Reads motion files, and recordings to look at, those of any size within bounds of time and memory.
 
     - `small_bytes`: files of up to this size are read here
     - `patience_s`: so long a larger file may take, and its size by `BYTES_A_SECOND` besides
@@ -63,12 +62,22 @@ class MotionReader:
 
         Raises FormatError also if the file takes more time or memory than there is.
         """
-        size = _size_of(path)
-        if size <= self._small_bytes:
+        if (size := _size_of(path)) <= self._small_bytes:
             return load_motions(path, options=options)
+        motions: list[Motion] = self._ask(path, options, size)
+        return motions
+
+    def load_run(self, path: Path, points: int) -> Run:
+        """Return what a recording holds, as `motiond.formats.load_run` does; raises FormatError likewise."""
+        if (size := _size_of(path)) <= self._small_bytes:
+            return load_run(path, points=points)
+        run: Run = self._ask(path, points, size)
+        return run
+
+    def _ask(self, path: Path, how: ReadOptions | int, size: int) -> Any:
         with self._one_at_a_time:
             try:
-                return self._ask(path, options, self._patience_s + size / BYTES_A_SECOND)
+                return self._answer(path, how, self._patience_s + size / BYTES_A_SECOND)
             except OSError as error:
                 raise _unread(path, os.strerror(error.errno or 0), "see the system's limits") from error
 
@@ -85,10 +94,10 @@ class MotionReader:
         if (process := self._process) is not None:
             process.kill()
 
-    def _ask(self, path: Path, options: ReadOptions, patience_s: float) -> list[Motion]:
+    def _answer(self, path: Path, how: ReadOptions | int, patience_s: float) -> Any:
         requests = self._running()
         requests.settimeout(patience_s)
-        request = put((path, options))
+        request = put((path, how))
         try:
             socket.send_fds(requests, [READ], [request])
             kind, memories, _, _ = socket.recv_fds(requests, 1, 1)
@@ -111,9 +120,8 @@ class MotionReader:
             answer = taken(memory)
         finally:
             os.close(memory)
-        if kind == HOLDS_MOTIONS:
-            motions: list[Motion] = answer
-            return motions
+        if kind == FOUND:
+            return answer
         problems, number = answer
         raise FormatError(problems) from (None if number is None else OSError(number, os.strerror(number)))
 

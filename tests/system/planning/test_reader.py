@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 from motiond.daemon.planning.library.reader import MotionReader
-from motiond.formats import FormatError, load_motions
+from motiond.formats import FormatError, load_motions, load_run
 from tests.daemon.planning.test_reader import write
+from tests.formats.mcap.test_goals import APPROACH, PLAYED, ticks
+from tests.formats.mcap.test_goals import write as write_recording
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -43,6 +45,14 @@ def reason(reader: MotionReader, path: Path) -> str:
 def assert_reads(reader: MotionReader, folder: Path) -> None:
     """Assert that the reader goes on: with a file that nothing is wrong with."""
     assert len(reader.load_motions(write(folder / "next.seq"))) == 1
+
+
+def test_it_reads_what_recordings_hold_too(reader: MotionReader, tmp_path: Path) -> None:
+    file = write_recording(tmp_path / "run.mcap", ticks(APPROACH + PLAYED))
+    (motion,) = reader.load_motions(file)
+    run = reader.load_run(file, 4_000)
+    assert run.about == load_run(file).about
+    assert run.reference[7:18].tobytes() == motion.positions.tobytes()
 
 
 def test_one_process_reads_what_the_readers_return_and_finds_what_they_find(
