@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from motiond.formats import Run
     from motiond.formats.arrays import Floats
 
     from .lease import Lease
@@ -72,3 +73,9 @@ class Motions(Protocol):
 
     async def upload(self, robot: str, name: str, content: bytes) -> Mapping[str, Any]:
         """Check a file, keep it if all of it can be played, and return what is in it."""
+
+    async def open_recording(self, robot: str, name: str) -> tuple[BinaryIO, str]:
+        """Open the file of a recording for the caller, who closes it; return its name besides."""
+
+    async def recorded_run(self, robot: str, name: str) -> Run:
+        """Return what a recording holds, thinned."""

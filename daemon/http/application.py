@@ -14,6 +14,7 @@ from .routes.groups import GroupRoutes
 from .routes.models import ModelRoutes
 from .routes.motions import MotionRoutes
 from .routes.page import description, page_routes
+from .routes.recordings import RecordingRoutes
 from .routes.robots import KNOWN, RobotRoutes
 from .security.guard import Guard
 from .security.login import Login
@@ -48,6 +49,7 @@ def make_application(
 def _api_routes(served: Served, live: Live, metrics: MetricsRoute) -> list[web.RouteDef]:
     """Return the paths that need the token; those of motions are to be found before those of verbs."""
     motions, robots = MotionRoutes(served.motions, served.dispatcher), RobotRoutes(served)
+    recordings = RecordingRoutes(served.motions)
     looks, groups = ModelRoutes(served.models, served.dispatcher.commands), GroupRoutes(served.groups)
     return [
         web.get("/metrics", metrics.serve),
@@ -61,6 +63,9 @@ def _api_routes(served: Served, live: Live, metrics: MetricsRoute) -> list[web.R
         web.get(f"/api/robots/{ROBOT}/motions/{{motion:[^/]+}}/plan", motions.plan),
         web.get(f"/api/robots/{ROBOT}/motions/{{motion:[^/]+}}/thumbnail", motions.thumbnail),
         web.post(f"/api/robots/{ROBOT}/motions/upload", motions.upload),
+        web.get(f"/api/robots/{ROBOT}/recordings", robots.recordings),
+        web.get(f"/api/robots/{ROBOT}/recordings/{{recording:[^/]+}}", recordings.send),
+        web.get(f"/api/robots/{ROBOT}/recordings/{{recording:[^/]+}}/run", recordings.run),
         web.post(f"/api/robots/{ROBOT}/{{verb:.+}}", robots.act),
         web.get("/api/fleet", groups.list_robots),
         web.post("/api/fleet/{group:[^/]+}/{verb:.+}", groups.act),

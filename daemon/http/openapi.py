@@ -16,6 +16,7 @@ from ..api import (
     ClockReport,
     HistoryAnswer,
     MotionsReport,
+    RecordingsAnswer,
     Refusal,
     StateReport,
     first_line,
@@ -73,9 +74,9 @@ class FleetList(TypedDict):
     """How many are not listed."""
 
 
-ROBOT, MOTION, GROUP = (
+ROBOT, MOTION, RECORDING, GROUP = (
     {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-    for name in ("robot", "motion", "group")
+    for name in ("robot", "motion", "recording", "group")
 )
 NAME = {
     "name": "name",
@@ -119,7 +120,7 @@ def openapi() -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{}, {"token": []}, {"cookie": []}],
-        "paths": _reading() | _looks() | _verbs() | _motions() | _fleet() | _login(),
+        "paths": _reading() | _looks() | _verbs() | _motions() | _recordings() | _fleet() | _login(),
         "components": {
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
@@ -170,6 +171,8 @@ def _verbs() -> dict[str, Any]:
         paths[f"/api/robots/{{robot}}/{name}"] = {"parameters": [ROBOT], "post": operation | body}
     history = _operation(VERBS["history"].summary, "get_history", _json(HistoryAnswer))
     paths["/api/robots/{robot}/history"]["get"] = history | {"parameters": PAGE}
+    recordings = _operation(VERBS["recordings"].summary, "get_recordings", _json(RecordingsAnswer))
+    paths["/api/robots/{robot}/recordings"]["get"] = recordings
     return paths
 
 
@@ -191,6 +194,17 @@ def _motions() -> dict[str, Any]:
         "/api/robots/{robot}/motions/{motion}/plan": {"parameters": [ROBOT, MOTION], "get": plan},
         "/api/robots/{robot}/motions/{motion}/thumbnail": {"parameters": [ROBOT, MOTION], "get": thumbnail},
         "/api/robots/{robot}/motions/upload": {"parameters": [ROBOT, NAME, LEASE], "post": upload | body},
+    }
+
+
+def _recordings() -> dict[str, Any]:
+    file = _operation("The file of a recording, or a range of it.", "recording", BYTES)
+    part = {"description": "The range that was asked for.", "content": BYTES}
+    run = _operation("What a recording holds, thinned (docs/http.md).", "run", BYTES)
+    path, parameters = "/api/robots/{robot}/recordings/{recording}", [ROBOT, RECORDING]
+    return {
+        path: {"parameters": parameters, "get": file | {"responses": file["responses"] | {"206": part}}},
+        f"{path}/run": {"parameters": parameters, "get": run},
     }
 
 

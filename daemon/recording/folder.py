@@ -150,7 +150,7 @@ class RecordingFolder:
         file = name if name.endswith(SUFFIX) else name + SUFFIX
         if self.folder is not None and self._named.fullmatch(file) and "/" not in file:
             path = self.folder / file
-            if path.is_file():
+            if path.is_file() and not path.is_symlink():
                 return path
             if part_of(path).is_file():
                 problem, hint = f"{file} is being written", "wait for its end"

@@ -35,7 +35,7 @@ from ..api import (
 from ..ipc import messages
 from ..ipc.states import HALTED, ResultCode, State
 from ..planning import PlaybackError
-from .motions import Uploads
+from .motions import RecordedMotions, Uploads
 from .session import Opening, Reboot, new_goal, refuse_speed
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ class RequestHandlers:
     - `reservation`: for which start of its group it is reserved
 
     - `uploads`: the folder for motions of clients
+    - `recorded`: its recordings, for those who read them
     """
 
     def __init__(self, robot: Robot, control: Control, reservation: Reservation) -> None:
@@ -85,6 +86,7 @@ class RequestHandlers:
         self._reservation, self.fleet_prepare = reservation, reservation.prepare
         self.fleet_commit, self.fleet_release = reservation.commit, reservation.release
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
+        self.recorded = RecordedMotions(robot.name, robot.recorder.folder)
         self._of_goals: dict[str, GoalHandler] = {
             "play": self.play,
             "goto": self.goto,

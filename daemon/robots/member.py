@@ -75,6 +75,7 @@ class Member:
             self.control.report()
             self.reservation.report()
             await self._keep_running()
+            self.handlers.recorded.end()
             for task in running:
                 task.cancel()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..api import PlannedMotion, unknown_robot
 from ..clock import ClockMonitor
@@ -13,7 +13,7 @@ from ..planning import curves, preview
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from motiond.formats import RobotModel
+    from motiond.formats import RobotModel, Run
     from motiond.formats.arrays import Floats
 
     from ..api import Lease, Request
@@ -144,6 +144,17 @@ class RobotRegistry:
         entries = await asyncio.to_thread(one.handlers.uploads.take, name, content)
         await one.robot.motions.load_again()
         return {"motions": [{**entry.payload(), "file": name} for entry in entries]}
+
+    async def open_recording(self, robot: str, name: str) -> tuple[BinaryIO, str]:
+        """Open the file of a recording for the caller, who closes it; return its name besides.
+
+        Raises RequestError if there is no such robot or recording, or it is being written.
+        """
+        return await self._known(robot).handlers.recorded.opened(name)
+
+    async def recorded_run(self, robot: str, name: str) -> Run:
+        """Return what a recording holds, thinned; raises RequestError likewise, or if it is damaged."""
+        return await self._known(robot).handlers.recorded.run(name)
 
     def _known(self, robot: str) -> Member:
         if robot not in self.members:

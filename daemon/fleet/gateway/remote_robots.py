@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from motiond.client import NoAnswer, Refused
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from motiond.client import Daemon
+    from motiond.formats import Run
     from motiond.formats.arrays import Floats
 
     from ...api import ErrorCode, Lease, PlannedMotion, Request
@@ -108,6 +109,14 @@ class RemoteFiles:
         """Refuse."""
         del name, content
         self._refuse(robot, "motions/upload")
+
+    async def open_recording(self, robot: str, name: str) -> tuple[BinaryIO, str]:
+        """Refuse."""
+        self._refuse(robot, f"recordings/{name}")
+
+    async def recorded_run(self, robot: str, name: str) -> Run:
+        """Refuse."""
+        self._refuse(robot, f"recordings/{name}/run")
 
     def _refuse(self, robot: str, path: str) -> NoReturn:
         daemon, host = "its own daemon", None

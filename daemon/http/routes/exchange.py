@@ -1,9 +1,10 @@
-"""Reads the body of a request within bounds, and answers in JSON."""
+"""Reads the body of a request within bounds, and answers in JSON, in bytes or with a file."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import orjson
 from aiohttp import hdrs, web
@@ -37,6 +38,7 @@ STATUS: Mapping[str, int] = {
 }
 """By the code of a refusal; whatever is not listed is at odds with what the robot does: 409."""
 AT_ODDS = 409
+PIECE_BYTES = 1 << 18
 NOT_KEPT = {hdrs.CACHE_CONTROL: "no-store"}
 
 
@@ -93,6 +95,59 @@ def passed_on(answer: bytes, status: int = 0) -> web.Response:
         content = orjson.loads(answer)
         status = 200 if content["status"] == "ok" else STATUS.get(content["code"], AT_ODDS)
     return _json(answer, status)
+
+
+async def send_file(
+    request: web.Request, file: BinaryIO, kind: str, name: str | None = None
+) -> web.StreamResponse:
+    """Send an open file piece by piece, or the range that is asked for, no more of it than it had at first.
+
+    `name`: under which it is to be saved.
+    """
+    status = os.fstat(file.fileno())
+    tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
+    headers: dict[str, str] = {hdrs.ETAG: tag, hdrs.CACHE_CONTROL: "no-cache", hdrs.ACCEPT_RANGES: "bytes"}
+    if name is not None:
+        headers[hdrs.CONTENT_DISPOSITION] = f'attachment; filename="{name}"'
+    if tag in request.headers.get(hdrs.IF_NONE_MATCH, ""):
+        return web.Response(status=304, headers=headers)
+    begin, end = _range(request, status.st_size, tag)
+    response = web.StreamResponse(headers=headers)
+    if end - begin < status.st_size:
+        response.set_status(206)
+        response.headers[hdrs.CONTENT_RANGE] = f"bytes {begin}-{end - 1}/{status.st_size}"
+    response.content_type, response.content_length = kind, end - begin
+    await response.prepare(request)
+    left = 0 if request.method == hdrs.METH_HEAD else end - begin
+    file.seek(begin)
+    while left and (piece := await asyncio.to_thread(file.read, min(left, PIECE_BYTES))):
+        await response.write(piece)
+        left -= len(piece)
+    if left and request.transport is not None:
+        request.transport.abort()  # the file was cut short meanwhile: the rest will never come
+    return response
+
+
+def _range(request: web.Request, size: int, tag: str) -> tuple[int, int]:
+    """Return from where to where a file is to be sent (RFC 9110, 14); all of it where no range is asked for.
+
+    Raises Refused where there is no such range.
+    """
+    if request.headers.get(hdrs.IF_RANGE, tag) != tag:
+        return 0, size
+    try:
+        asked = request.http_range
+    except ValueError:  # several ranges, or another unit: all of it is as good
+        return 0, size
+    if asked.start is None:
+        return 0, size
+    begin, end, _ = asked.indices(size)
+    if begin >= end:
+        where, told = request.path[:200], request.headers.get(hdrs.RANGE, "")[:60]
+        raise Refused(
+            416, "INVALID_REQUEST", f"{where}: no range {told}; it has {size} bytes; ask for others"
+        )
+    return begin, end
 
 
 @web.middleware

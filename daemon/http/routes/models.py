@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
-
-from aiohttp import hdrs, web
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from motiond.formats import BadText
 from motiond.formats.io import open_mesh
@@ -19,10 +16,12 @@ from motiond.formats.model import derived_shapes
 from motiond.text import shortened
 
 from ...api import unknown_robot
-from .exchange import Refused, answered
+from .exchange import Refused, answered, send_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from aiohttp import web
 
     from motiond.formats import Frame, Joint, Link, Mesh, RobotModel, Shape
     from motiond.formats.arrays import Floats
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     Models: TypeAlias = Mapping[str, tuple[RobotModel | None, JointMap]]
 
-PIECE_BYTES = 1 << 18
 KINDS = {
     "stl": "model/stl",
     "obj": "model/obj",
@@ -77,7 +75,7 @@ class ModelRoutes:
         except BadText as error:
             raise Refused(404, "UNKNOWN_MODEL", f"{robot}: {error}") from error
         with file:
-            return await _send(request, file, KINDS[mesh.format])
+            return await send_file(request, file, KINDS[mesh.format])
 
     async def _looks_of(self, robot: str) -> Looks:
         if robot not in self._models:
@@ -93,25 +91,6 @@ class ModelRoutes:
             if robot not in self._looks:
                 self._looks[robot] = await asyncio.to_thread(looks_of, model, joint_map.joints)
         return self._looks[robot]
-
-
-async def _send(request: web.Request, file: BinaryIO, kind: str) -> web.StreamResponse:
-    """Send an open file piece by piece, no more of it than it had at first."""
-    status = os.fstat(file.fileno())
-    tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
-    headers = {hdrs.ETAG: tag, hdrs.CACHE_CONTROL: "no-cache"}
-    if tag in request.headers.get(hdrs.IF_NONE_MATCH, ""):
-        return web.Response(status=304, headers=headers)
-    response = web.StreamResponse(headers=headers)
-    response.content_type, response.content_length = kind, status.st_size
-    await response.prepare(request)
-    left = 0 if request.method == hdrs.METH_HEAD else status.st_size
-    while left and (piece := await asyncio.to_thread(file.read, min(left, PIECE_BYTES))):
-        await response.write(piece)
-        left -= len(piece)
-    if left and request.transport is not None:
-        request.transport.abort()  # the file was cut short meanwhile: the rest will never come
-    return response
 
 
 def looks_of(model: RobotModel, columns: Sequence[str]) -> Looks:

@@ -11,8 +11,8 @@ from aiohttp import hdrs, web
 from motiond.text import shortened
 
 from ..live.frames import motion_frame
-from ..security.connections import connection_of
-from .exchange import NOT_KEPT, Refused, answered, read_body
+from .exchange import Refused, answered, read_body
+from .sending import send_bytes
 from .thumbnail import thumbnail
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ MOST_UPLOAD_BYTES = 32_000_000
 UPLOAD_WITHIN_S = 120.0
 MOST_PLANS_AT_ONCE = 4
 PLAN_WITHIN_S = 60.0
-SLICE_BYTES = 65_536
 LEASE_HEADER = "Motiond-Lease"
 
 
@@ -47,18 +46,7 @@ class MotionRoutes:
     async def _send_plan(self, request: web.Request) -> web.StreamResponse:
         planned = await self._motions.preview(request.match_info["robot"], request.match_info["motion"])
         body = await asyncio.to_thread(motion_frame, planned.about, planned.positions)
-        response = web.StreamResponse(headers=NOT_KEPT)
-        response.content_type, response.content_length = "application/octet-stream", len(body)
-        await response.prepare(request)
-        try:
-            async with asyncio.timeout(PLAN_WITHIN_S):
-                for begin in range(0, len(body), SLICE_BYTES):
-                    await response.write(body[begin : begin + SLICE_BYTES])
-                await response.write_eof()
-        except TimeoutError as error:
-            connection_of(request).hang_up()
-            raise ConnectionResetError from error
-        return response
+        return await send_bytes(request, body, PLAN_WITHIN_S)
 
     async def thumbnail(self, request: web.Request) -> web.Response:
         """Answer with a small drawing of a motion, which a browser keeps until the motion is another one."""

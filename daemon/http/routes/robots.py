@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -52,7 +52,15 @@ class RobotRoutes:
     async def history(self, request: web.Request) -> web.Response:
         """Answer with how the motions of a robot have ended."""
         asked = {key: int(text) if text.isdecimal() else text for key, text in request.query.items()}
-        raw = RawRequest(request.match_info["robot"], "history", orjson.dumps(asked), caller_of(request))
+        return await self._look_up(request, "history", asked)
+
+    async def recordings(self, request: web.Request) -> web.Response:
+        """Answer with the recordings of a robot."""
+        return await self._look_up(request, "recordings", {})
+
+    async def _look_up(self, request: web.Request, verb: str, asked: Mapping[str, Any]) -> web.Response:
+        """Answer with what a verb finds that commands nothing."""
+        raw = RawRequest(request.match_info["robot"], verb, orjson.dumps(asked), caller_of(request))
         answer = await self._dispatcher.answer(raw)
         content = orjson.loads(answer)
         return answered(content["data"]) if content["status"] == "ok" else passed_on(answer)

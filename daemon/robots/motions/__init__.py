@@ -3,12 +3,14 @@
 - `motion_loader`: reads them beside everything else
 - `motion_watch`: has them read when files change
 - `uploads`: the folder for motions of clients
+- `recorded`: recordings of the robot, read to be played, looked at and sent
 - `learned_limits`: the limits that actuators report, and motions checked again
 """
 
 from .learned_limits import LearnedLimits
 from .motion_loader import AT_ONCE, MotionLoader
 from .motion_watch import MotionWatch
+from .recorded import RecordedMotions
 from .uploads import Uploads
 
-__all__ = ["AT_ONCE", "LearnedLimits", "MotionLoader", "MotionWatch", "Uploads"]
+__all__ = ["AT_ONCE", "LearnedLimits", "MotionLoader", "MotionWatch", "RecordedMotions", "Uploads"]

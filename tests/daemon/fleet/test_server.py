@@ -236,7 +236,7 @@ async def _watch_and_report(page: Page, choir: Members) -> None:
 
 async def test_files_are_refused_with_the_daemon_that_has_them(fleet: Fleet) -> None:
     has = "not served here; only its daemon 'd1' on bench has the robot's files; ask its page"
-    for path in ("motions/wave/plan", "motions/wave/thumbnail"):
+    for path in ("motions/wave/plan", "motions/wave/thumbnail", "recordings/run", "recordings/run/run"):
         status, answer = await fleet.get(f"/api/robots/left/{path}")
         assert (status, answer["code"]) == (403, "NOT_ALLOWED")
         assert answer["error"] == f"left/{path}: {has}"
