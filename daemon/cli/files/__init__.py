@@ -1,6 +1,7 @@
 """The subcommands for files, which need no daemon.
 
 - `examine`: what is in files, and whether motions fit robots
+- `compare`: two runs beside each other
 - `convert`: from one file to another
 - `edit`: changed step by step
 - `plot`: a motion as a picture
@@ -9,10 +10,10 @@
 
 import typer
 
-from . import convert, edit, examine, plot
+from . import compare, convert, edit, examine, plot
 
 app = typer.Typer()
-for part in (examine, convert, edit, plot):
+for part in (examine, convert, edit, compare, plot):
     app.add_typer(part.app)
 
 __all__ = ["app"]
