@@ -6,7 +6,8 @@
 - `summary`: what a finished file says of itself
 - `writer`: one file, from its beginning to its end
 - `part`: its name
-- `repair`: a whole file of one that a crash left: `salvage` finds what is whole, `ending` what is missing
+- `repair`: a whole file of one that a crash left
+- `mcap_file`: a recording as a file of MCAP: written, found whole, listed in its summary
 - `about`: what a file says of itself
 - `description`: a robot's URDF, and where its links are
 - `channels`: the topics of a file

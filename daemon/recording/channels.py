@@ -14,7 +14,7 @@ import orjson
 from motiond.formats.io import JOINT_STATE, SCHEMA_ENCODING, STRING, TF_MESSAGE, Schema, packed_string
 
 if TYPE_CHECKING:
-    from mcap.writer import Writer
+    from .mcap_file import ChunkedFile
 
 FEEDBACK, REFERENCE = "/joint_states", "/reference"
 TRANSFORMS, DESCRIPTION = "/tf", "/robot_description"
@@ -72,11 +72,11 @@ class TickTiming(TypedDict):
 class Channels:
     """The channels of one file, each registered with its first message.
 
-    `writer`: of the library, started.
+    `writer`: of the file.
     """
 
-    def __init__(self, writer: Writer) -> None:
-        self._writer: Any = writer
+    def __init__(self, writer: ChunkedFile) -> None:
+        self._writer = writer
         self._schemas: dict[str, int] = {}
         self._channels: dict[str, int] = {}
 

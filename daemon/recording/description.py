@@ -15,8 +15,10 @@ from motiond.formats.io import Loss, Transforms
 from motiond.formats.model import quaternion_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Self
+
+    from numpy.typing import NDArray
 
     from motiond.formats import Joint, RobotModel
     from motiond.formats.arrays import Booleans, Floats, Integers
@@ -106,8 +108,10 @@ class TransformSampler:
         self._transforms = Transforms(description.frames)
         self._last = -1
 
-    def packed(self, stamps: Integers, measured: Floats, commanded: Floats) -> Iterator[tuple[int, bytes]]:
-        """Return when, and a TFMessage, for some ticks.
+    def packed(
+        self, stamps: Integers, measured: Floats, commanded: Floats
+    ) -> tuple[Integers, NDArray[np.uint8]]:
+        """Return for m of n ticks when they were, shape (m,), and their TFMessages, shape (m, bytes).
 
         `stamps`: in Unix ns, shape (n,). `measured`, `commanded`: positions, shape (n, joints); what is not
         measured is taken to be as commanded, and a tick of which neither is known is left out.
@@ -118,8 +122,7 @@ class TransformSampler:
         positions = np.where(np.isnan(measured[due]), commanded[due], measured[due])
         known = np.isfinite(positions).all(axis=1)
         when = stamps[due][known]
-        messages = self._transforms.packed(when, self._description.poses(positions[known]))
-        return zip(when.tolist(), messages, strict=True)
+        return when, self._transforms.packed(when, self._description.poses(positions[known]))
 
 
 def _as_urdf(model: RobotModel) -> tuple[str, RobotModel]:

@@ -7,12 +7,23 @@ not have, and a repair that is interrupted is done again.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import orjson
+
+from .about import END, RecordingEnd
+from .channels import GAP, REFERENCE, RESULT
 from .part import name_finished
+from .ticks import NS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from .mcap_file import Salvage
+
+REPAIRED = "it was cut short, as by a crash, and repaired"
+_TEXT_AT = 8  # of a String in CDR: its encoding and its length stand before
 
 
 def repair(part: Path) -> Path | None:
@@ -20,19 +31,29 @@ def repair(part: Path) -> Path | None:
 
     Raises `NoRecording` for a file of another kind, which stays as it is, and `OSError`.
     """
-    from .ending import ending  # noqa: PLC0415 - costly, and not every daemon has something to repair
-    from .salvage import Salvage  # noqa: PLC0415 - as above
+    from .mcap_file import Salvage  # noqa: PLC0415 - costly, and not every daemon has something to repair
 
-    salvage = Salvage()
+    salvage = Salvage(RESULT)
     with part.open("r+b") as file:
         salvage.read(file)
-        if salvage.chunks and not salvage.is_finished:
+        if salvage.found.chunks and not salvage.is_finished:
             file.seek(salvage.end)
             file.truncate()
-            file.write(ending(salvage))
+            file.write(salvage.ending(END, _end_of(salvage)))
             file.flush()
             os.fsync(file.fileno())
-    if not salvage.chunks:
+    if not salvage.found.chunks:
         part.unlink()
         return None
     return name_finished(part)
+
+
+def _end_of(salvage: Salvage) -> dict[str, str]:
+    """Return what a recording says of its end."""
+    end = RecordingEnd(ticks=salvage.count(REFERENCE), gaps=salvage.count(GAP), hashes=salvage.hashes)
+    for message in salvage.noted:
+        with suppress(ValueError):
+            result = orjson.loads(message[_TEXT_AT:].rstrip(b"\0"))
+            if isinstance(result, dict):
+                end.add_result(result)
+    return end.metadata(salvage.found.statistics.message_end_time / NS, REPAIRED)

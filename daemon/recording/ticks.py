@@ -16,6 +16,8 @@ from .channels import GAP, PHASE, TIMING, Gap, Message, Phase, TickTiming
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from motiond.formats.arrays import Floats, Integers
 
 NS = 1_000_000_000
@@ -49,12 +51,12 @@ class Ticks:
         deadlines: Integers = np.rint(records[:, COLUMN["deadline_s"]] * NS).astype(np.int64)
         return deadlines + self._unix_less_monotonic_ns
 
-    def feedback(self, records: Floats, stamps: Integers) -> list[bytes]:
-        """Return JointStates of what was measured."""
+    def feedback(self, records: Floats, stamps: Integers) -> NDArray[np.uint8]:
+        """Return JointStates of what was measured, shape (n, bytes)."""
         return self._states.packed(stamps, *(records[:, self._parts[name]] for name in _FEEDBACK))
 
-    def reference(self, records: Floats, stamps: Integers) -> list[bytes]:
-        """Return JointStates of what was commanded."""
+    def reference(self, records: Floats, stamps: Integers) -> NDArray[np.uint8]:
+        """Return JointStates of what was commanded, shape (n, bytes)."""
         parts = (records[:, self._parts[f"reference_{name}"]] for name in _FEEDBACK)
         return self._states.packed(stamps, *parts)
 

@@ -1,6 +1,6 @@
 """One recording: a file that is `….mcap.part` until it is finished, in chunks that are whole each second.
 
-It is written by the library `mcap`, from one thread at a time; nothing here waits for anything but the disk.
+It is written from one thread at a time; nothing here waits for anything but the disk.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from motiond.formats.io import packed_string
 
+from ..ipc.ring import COLUMN
 from .about import ABOUT, END, RecordingEnd
 from .channels import DESCRIPTION, FEEDBACK, REFERENCE, TRANSFORMS, Channels, Message
 from .description import TransformSampler
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from .about import RecordingAbout
     from .channels import ReportSubject
 
-MOST_CHUNK_BYTES = 16 << 20
 MOST_HELD_BYTES = 16 << 20
 """So much of records is kept at most until it is written, however late `cut` is called."""
 
@@ -46,7 +46,7 @@ class RecordingWriter:
     """
 
     def __init__(self, path: Path, about: RecordingAbout, unix_time: Callable[[], float] = time.time) -> None:
-        from mcap.writer import Writer  # noqa: PLC0415 - costly, and not every daemon records
+        from .mcap_file import ChunkedFile  # noqa: PLC0415 - costly, and not every daemon records
 
         self.path = path
         self.part = part_of(path)
@@ -59,8 +59,7 @@ class RecordingWriter:
         self._end = RecordingEnd()
         self._has_metadata = False
         self._stream = self.part.open("xb")
-        self._writer: Any = Writer(self._stream, chunk_size=MOST_CHUNK_BYTES)
-        self._writer.start(profile="ros2", library=f"motiond {about.version}")
+        self._writer = ChunkedFile(self._stream, "ros2", f"motiond {about.version}")
         self._writer.add_metadata("foxglove", {"deviceName": about.robot})
         self._channels = Channels(self._writer)
 
@@ -77,7 +76,7 @@ class RecordingWriter:
     @property
     def size(self) -> int:
         """How many bytes are written."""
-        return self._stream.tell()
+        return self._writer.size
 
     def add(self, records: Floats) -> None:
         """Add records of the ring, shape (n, width), which nobody changes afterwards.
@@ -109,13 +108,13 @@ class RecordingWriter:
         digest = hashlib.sha256(data).hexdigest()
         if self._end.hashes.get(name) != digest:
             self._end.hashes[name] = digest
-            self._writer.add_attachment(self._now_ns(), self._now_ns(), name, media_type, data)
+            self._writer.add_attachment(name, media_type, data, self._now_ns())
 
     def cut(self) -> None:
         """Write what there is, and leave it to the system: what is written so outlives this process."""
         self._write_ticks()
         self._write_metadata()
-        self._writer.flush()
+        self._writer.cut()
 
     def finish(self, reason: str) -> Path:
         """End the file and give it its name. Returns that, as another file may have taken the one it had.
@@ -124,11 +123,10 @@ class RecordingWriter:
         """
         self._write_ticks(are_all=True)
         self._write_metadata()
-        self._writer.flush()  # what is said of the end counts what stands before it
+        self._writer.cut()  # what is said of the end counts what stands before it
         self._end.ticks, self._end.gaps = self._ticks.count, self._ticks.gaps
         self._writer.add_metadata(END, self._end.metadata(self._unix_time(), reason))
         self._writer.finish()
-        self._stream.flush()
         os.fsync(self._stream.fileno())
         self._stream.close()
         self.path = name_finished(self.part)
@@ -160,23 +158,13 @@ class RecordingWriter:
             self._add_description(int(stamps[0]))
         for message in ticks.about(records, following):
             self._add_json(message)
-        numbers = records[:, 0].astype(np.int64) & 0xFFFF_FFFF
-        feedback, reference = self._channels.joint_states(FEEDBACK), self._channels.joint_states(REFERENCE)
-        for number, stamp, measured, commanded in zip(
-            numbers.tolist(),
-            stamps.tolist(),
-            ticks.feedback(records, stamps),
-            ticks.reference(records, stamps),
-            strict=True,
-        ):
-            self._add(reference, stamp, commanded, number)
-            self._add(feedback, stamp, measured, number)
-
+        numbers = records[:, COLUMN["sequence"]].astype(np.int64) & 0xFFFF_FFFF
+        reference, feedback = self._channels.joint_states(REFERENCE), self._channels.joint_states(FEEDBACK)
+        self._writer.add_messages(reference, stamps, ticks.reference(records, stamps), numbers)
+        self._writer.add_messages(feedback, stamps, ticks.feedback(records, stamps), numbers)
         if self._sampler is not None:
-            channel = self._channels.transforms(TRANSFORMS)
-            positions = ticks.positions(records)
-            for stamp, transforms in self._sampler.packed(stamps, *positions):
-                self._add(channel, stamp, transforms)
+            when, transforms = self._sampler.packed(stamps, *ticks.positions(records))
+            self._writer.add_messages(self._channels.transforms(TRANSFORMS), when, transforms)
 
     def _add_description(self, stamp_ns: int) -> None:
         if self._about.description is not None:
@@ -191,8 +179,8 @@ class RecordingWriter:
     def _add_json(self, message: Message) -> None:
         self._add(self._channels.strings(message.topic), message.stamp_ns, message.packed())
 
-    def _add(self, channel: int, stamp_ns: int, data: bytes, number: int = 0) -> None:
-        self._writer.add_message(channel, stamp_ns, data, publish_time=stamp_ns, sequence=number)
+    def _add(self, channel: int, stamp_ns: int, data: bytes) -> None:
+        self._writer.add_messages(channel, np.array([stamp_ns]), np.frombuffer(data, np.uint8)[None])
 
     def _now_ns(self) -> int:
         return round(self._unix_time() * NS)

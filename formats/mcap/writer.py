@@ -46,5 +46,5 @@ def dump(
             batch = slice(first, first + BATCH_ROWS)
             states = packer.packed(stamps[batch], *(values[batch] for values in arrays))
             for row, (stamp, state) in enumerate(zip(stamps[batch].tolist(), states, strict=True), first):
-                writer.add_message(channel, stamp, state, publish_time=stamp, sequence=row)
+                writer.add_message(channel, stamp, state.tobytes(), publish_time=stamp, sequence=row)
         writer.finish()

@@ -64,8 +64,13 @@ class Layout:
         fields = {"names": [*self._fields], "formats": kinds, "offsets": offsets, "itemsize": size}
         kind: Any = np.dtype(fields)  # type: ignore[call-overload] # it takes dictionaries
         rows: NDArray[Any] = np.empty(count, kind)
-        rows.view(np.uint8).reshape(count, size)[:] = np.frombuffer(self._bytes, np.uint8)
+        as_bytes(rows)[:] = np.frombuffer(self._bytes, np.uint8)
         return rows
+
+
+def as_bytes(rows: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return messages as bytes, shape (n, size)."""
+    return rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize)
 
 
 def split_stamps(stamps_ns: Integers) -> NDArray[np.uint32]:

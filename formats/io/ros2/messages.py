@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .cdr import Layout, split_stamps
+from .cdr import Layout, as_bytes, split_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from ...arrays import Floats, Integers
 
@@ -33,8 +36,8 @@ class JointStates:
             layout.floats(array, count)
         self._arrays = [array for array, is_there in zip(_ARRAYS, has, strict=True) if is_there]
 
-    def packed(self, stamps_ns: Integers, *arrays: Floats) -> list[bytes]:
-        """Return n messages.
+    def packed(self, stamps_ns: Integers, *arrays: Floats) -> NDArray[np.uint8]:
+        """Return n messages, shape (n, bytes).
 
         `stamps_ns`: Unix times in ns, shape (n,). `arrays`: those that are there, each of shape (n, joints).
         """
@@ -42,7 +45,7 @@ class JointStates:
         rows["stamp"] = split_stamps(stamps_ns)
         for name, values in zip(self._arrays, arrays, strict=True):
             rows[name] = values
-        return [row.tobytes() for row in rows]
+        return as_bytes(rows)
 
 
 class Transforms:
@@ -61,8 +64,8 @@ class Transforms:
             layout.floats(f"pose{number}", 7)
         self._count = len(frames)
 
-    def packed(self, stamps_ns: Integers, poses: Floats) -> list[bytes]:
-        """Return n messages.
+    def packed(self, stamps_ns: Integers, poses: Floats) -> NDArray[np.uint8]:
+        """Return n messages, shape (n, bytes).
 
         `stamps_ns`: Unix times in ns, shape (n,). `poses`: of each child in its parent, shape (n, frames, 7):
         x, y, z in m and the quaternion x, y, z, w.
@@ -72,7 +75,7 @@ class Transforms:
         for number in range(self._count):
             rows[f"stamp{number}"] = stamps
             rows[f"pose{number}"] = poses[:, number]
-        return [row.tobytes() for row in rows]
+        return as_bytes(rows)
 
 
 def packed_string(text: str) -> bytes:

@@ -17,41 +17,26 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import orjson
 import zstandard
-from mcap.data_stream import ReadDataStream, RecordBuilder
+from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import (
-    Attachment,
-    AttachmentIndex,
-    Channel,
-    Chunk,
-    ChunkIndex,
-    Footer,
-    Header,
-    Metadata,
-    MetadataIndex,
-    Schema,
-    Statistics,
-)
+from mcap.records import Attachment, Channel, Chunk, Footer, Header, Metadata, Schema
 from mcap.writer import MCAP0_MAGIC as MAGIC
 
-from .about import END, RecordingEnd
-from .channels import GAP, REFERENCE, RESULT
-from .part import NoRecording
+from ..part import NoRecording
+from .index import FileIndex
+from .records import RECORD, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcap.records import McapRecord
+    from collections.abc import Mapping
 
 MOST_RECORD_BYTES = MOST_CHUNK_BYTES = 32 << 20
 MOST_CHANNELS, MOST_CHANNEL_BYTES = 1000, 4 << 20
 MOST_CHUNKS, MOST_ASIDE = 100_000, 10_000
-_RECORD, _MESSAGE, _INDEX = struct.Struct("<BQ"), struct.Struct("<HIQQ"), struct.Struct("<BQHI")
-_FOOTER_BYTES = _RECORD.size + 20
-_TEXT_AT = 8  # of a String in CDR: its encoding and its length stand before
+MOST_NOTED, MOST_NOTED_BYTES = 1000, 64 << 10
+_MESSAGE = struct.Struct("<HIQQ")
+_FOOTER_BYTES = RECORD.size + 20
 _DAMAGE = (McapError, zstandard.ZstdError, struct.error, ValueError, OverflowError)
 
 
@@ -63,30 +48,29 @@ class _Damaged(ValueError):
 class Salvage:
     """What is whole in a file.
 
+    - `topic`: whose messages are `noted`
+
     - `end`: where that ends, in bytes
     - `is_finished`: whether the file is whole
     - `index`: what is to be written at `end`: the index of the last chunk, where that is cut off
-    - `schemas`, `channels`, `chunks`, `attachments`, `metadata`: for the summary
-    - `statistics`: the same
-    - `told`: what the recording says at its end
+    - `found`: what stands in it
+    - `hashes`: SHA-256 of each attachment by its name
+    - `noted`: the first `MOST_NOTED` messages of the topic, of those that are not too long
     """
 
+    topic: str
     end: int = 0
     is_finished: bool = False
     index: bytes = b""
-    schemas: dict[int, Schema] = field(default_factory=dict)
-    channels: dict[int, Channel] = field(default_factory=dict)
-    chunks: list[ChunkIndex] = field(default_factory=list)
-    attachments: list[AttachmentIndex] = field(default_factory=list)
-    metadata: list[MetadataIndex] = field(default_factory=list)
-    statistics: Statistics = field(default_factory=lambda: Statistics(0, 0, {}, 0, 0, 0, 0, 0, 0))
-    told: RecordingEnd = field(default_factory=RecordingEnd)
+    found: FileIndex = field(default_factory=FileIndex)
+    hashes: dict[str, str] = field(default_factory=dict)
+    noted: list[bytes] = field(default_factory=list)
     _channel_bytes: int = 0
 
-    @property
-    def has_end(self) -> bool:
-        """Whether the recording had come to its end, and lacks its summary alone."""
-        return any(one.name == END for one in self.metadata)
+    def count(self, topic: str) -> int:
+        """Return how many messages a topic has."""
+        counts = self.found.statistics.channel_message_counts
+        return sum(n for number, n in counts.items() if self.found.channels[number].topic == topic)
 
     def read(self, file: BinaryIO) -> None:
         """Read a file from its beginning. Raises `NoRecording` if it is of another kind."""
@@ -103,6 +87,16 @@ class Salvage:
             self.end = file.tell()
             while self._takes(file, size):
                 self.end = file.tell()
+
+    def ending(self, name: str, values: Mapping[str, str]) -> bytes:
+        """Return what is missing at `end`: index, summary, and the metadata unless there is such a record."""
+        data = self.index
+        if all(one.name != name for one in self.found.metadata):
+            metadata = Metadata(name, dict(values))
+            record = packed(metadata)
+            self.found.add_metadata(self.end + len(data), len(record), metadata)
+            data += record
+        return data + self.found.ending(self.end + len(data))
 
     def _takes(self, file: BinaryIO, size: int) -> bool:
         """Read the next record, and the index that belongs to a chunk; whether another may follow.
@@ -122,85 +116,39 @@ class Salvage:
         return True
 
     def _take_attachment(self, content: bytes) -> None:
-        one = _parsed(Attachment, content)
-        if len(self.attachments) == MOST_ASIDE:
+        attachment = _parsed(Attachment, content)
+        if len(self.found.attachments) == MOST_ASIDE:
             raise _Damaged
-        self.attachments.append(
-            AttachmentIndex(
-                offset=self.end,
-                length=_RECORD.size + len(content),
-                log_time=one.log_time,
-                create_time=one.create_time,
-                data_size=len(one.data),
-                name=one.name,
-                media_type=one.media_type,
-            )
-        )
-        self.told.hashes[one.name] = hashlib.sha256(one.data).hexdigest()
+        self.found.add_attachment(self.end, RECORD.size + len(content), attachment)
+        self.hashes[attachment.name] = hashlib.sha256(attachment.data).hexdigest()
 
     def _take_metadata(self, content: bytes) -> None:
-        one = _parsed(Metadata, content)
-        if len(self.metadata) == MOST_ASIDE:
+        metadata = _parsed(Metadata, content)
+        if len(self.found.metadata) == MOST_ASIDE:
             raise _Damaged
-        self.metadata.append(MetadataIndex(self.end, _RECORD.size + len(content), one.name))
+        self.found.add_metadata(self.end, RECORD.size + len(content), metadata)
 
     def _takes_chunk(self, file: BinaryIO, content: bytes) -> bool:
         """Take a chunk; whether its index follows it, and so something else may."""
         chunk = _parsed(Chunk, content)
-        found = _Contents(self.schemas.copy(), self.channels.copy())
-        found.read(_unpacked(chunk))
+        contents = _Contents(self.topic, self.found.schemas.copy(), self.found.channels.copy())
+        contents.read(_unpacked(chunk))
         times = (chunk.message_start_time, chunk.message_end_time)
-        if (found.first, found.last) != times or len(self.chunks) == MOST_CHUNKS:
+        if (contents.first, contents.last) != times or len(self.found.chunks) == MOST_CHUNKS:
             raise _Damaged
-        if len(found.schemas) + len(found.channels) > MOST_CHANNELS:
+        if len(contents.schemas) + len(contents.channels) > MOST_CHANNELS:
             raise _Damaged
-        self._channel_bytes += found.channel_bytes
+        self._channel_bytes += contents.channel_bytes
         if self._channel_bytes > MOST_CHANNEL_BYTES:
             raise _Damaged
-        self._add(chunk, found, _RECORD.size + len(content))
+        self.found.schemas, self.found.channels = contents.schemas, contents.channels
+        index = self.found.add_chunk(self.end, RECORD.size + len(content), chunk, contents.times)
+        self.noted += contents.noted[: MOST_NOTED - len(self.noted)]
         at = file.tell()
-        index = b"".join(found.index())
         if file.read(len(index)) == index:
             return True
         self.end, self.index = at, index
         return False
-
-    def _add(self, chunk: Chunk, found: _Contents, length: int) -> None:
-        at, offsets = self.end + length, {}
-        for number, record in zip(found.times, found.index(), strict=True):
-            offsets[number] = at
-            at += len(record)
-        self.chunks.append(
-            ChunkIndex(
-                chunk_length=length,
-                chunk_start_offset=self.end,
-                compression=chunk.compression,
-                compressed_size=len(chunk.data),
-                message_end_time=found.last,
-                message_index_length=at - self.end - length,
-                message_index_offsets=offsets,
-                message_start_time=found.first,
-                uncompressed_size=chunk.uncompressed_size,
-            )
-        )
-        self.schemas, self.channels = found.schemas, found.channels
-        for number, times in found.times.items():
-            self._count(number, len(times) // 2)
-        for result in found.results:
-            self.told.add_result(result)
-        statistics = self.statistics
-        before = statistics.message_start_time if statistics.chunk_count else found.first
-        statistics.message_start_time = min(found.first, before)
-        statistics.message_end_time = max(found.last, statistics.message_end_time)
-        statistics.chunk_count += 1
-
-    def _count(self, number: int, messages: int) -> None:
-        counts = self.statistics.channel_message_counts
-        counts[number] = counts.get(number, 0) + messages
-        self.statistics.message_count += messages
-        topic = self.channels[number].topic
-        self.told.ticks += messages if topic == REFERENCE else 0
-        self.told.gaps += messages if topic == GAP else 0
 
 
 @dataclass(slots=True)
@@ -210,10 +158,11 @@ class _Contents:
     - `times`: of each channel, when each message was logged and where in the chunk it stands, in turn
     """
 
+    topic: str
     schemas: dict[int, Schema]
     channels: dict[int, Channel]
     times: dict[int, array[int]] = field(default_factory=dict)
-    results: list[dict[str, Any]] = field(default_factory=list)
+    noted: list[bytes] = field(default_factory=list)
     first: int = 0
     last: int = 0
     channel_bytes: int = 0
@@ -222,8 +171,8 @@ class _Contents:
         """Read all records. Raises one of `_DAMAGE` if one is not as it should be, or none is a message."""
         at = 0
         while at < len(data):
-            opcode, length = _RECORD.unpack_from(data, at)
-            begin, end = at + _RECORD.size, at + _RECORD.size + length
+            opcode, length = RECORD.unpack_from(data, at)
+            begin, end = at + RECORD.size, at + RECORD.size + length
             if end > len(data):
                 raise _Damaged
             if opcode == Opcode.MESSAGE:
@@ -251,17 +200,9 @@ class _Contents:
         self.first = log_time if not self.times else min(self.first, log_time)
         self.last = max(self.last, log_time)
         self.times.setdefault(number, array("Q")).extend((log_time, at))
-        if self.channels[number].topic == RESULT:
-            with suppress(ValueError):
-                result = orjson.loads(data[begin + _MESSAGE.size + _TEXT_AT : end].rstrip(b"\0"))
-                if isinstance(result, dict):
-                    self.results.append(result)
-
-    def index(self) -> Iterator[bytes]:
-        """Return the message index of each channel, as the library writes it."""
-        for number, times in self.times.items():
-            data = times.tobytes()
-            yield _INDEX.pack(Opcode.MESSAGE_INDEX, 6 + len(data), number, len(data)) + data
+        is_noted = self.channels[number].topic == self.topic and end - begin < MOST_NOTED_BYTES
+        if is_noted and len(self.noted) < MOST_NOTED:
+            self.noted.append(data[begin + _MESSAGE.size : end])
 
 
 def _define(known: dict[int, Any], one: Any) -> None:
@@ -271,7 +212,7 @@ def _define(known: dict[int, Any], one: Any) -> None:
 
 def _record(file: BinaryIO, size: int) -> tuple[int, bytes]:
     """Return the opcode and the content of the next record."""
-    opcode, length = _RECORD.unpack(file.read(_RECORD.size))
+    opcode, length = RECORD.unpack(file.read(RECORD.size))
     if length > min(size - file.tell(), MOST_RECORD_BYTES):
         raise _Damaged
     return opcode, file.read(length)
@@ -280,17 +221,9 @@ def _record(file: BinaryIO, size: int) -> tuple[int, bytes]:
 def _parsed(kind: Any, content: bytes) -> Any:
     """Return a record, which has to be exactly as it would be written."""
     record = kind.read(ReadDataStream(BytesIO(content)))
-    if packed(record)[_RECORD.size :] != content:
+    if packed(record)[RECORD.size :] != content:
         raise _Damaged
     return record
-
-
-def packed(record: McapRecord) -> bytes:
-    """Return a record as it is written."""
-    builder: Any = RecordBuilder()  # some of its methods have no types
-    record.write(builder)
-    data: bytes = builder.end()
-    return data
 
 
 def _unpacked(chunk: Chunk) -> bytes:
@@ -315,6 +248,6 @@ def _is_summary(file: BinaryIO, size: int) -> bool:
     summary = file.read(length)
     _, content = _record(file, size)
     footer = _parsed(Footer, content)
-    head = _RECORD.pack(Opcode.FOOTER, len(content)) + content[:-4]
+    head = RECORD.pack(Opcode.FOOTER, len(content)) + content[:-4]
     checksum = zlib.crc32(head, zlib.crc32(summary))
     return (footer.summary_start, footer.summary_crc, file.read()) == (start, checksum, MAGIC)
