@@ -94,17 +94,18 @@ def make_registry(
         options = with_stops(robot.driver.type, options, joint_map)
         driver = drivers[name] = make_driver(robot.driver.type, options, joint_map.actuators)
         setup = make_setup(name, robot, settings, joint_map, options, allowed=driver.limits)
+        library = _make_library(name, robot, joint_map, driver)
         member = Robot(
             name,
             robot,
             joint_map=joint_map,
-            library=_make_library(name, robot, joint_map, driver),
+            library=library,
             stream=_make_stream(forks, setup, robot, rates),
             telemetry=rates,
             hub=hub,
             clock=clock,
             history=history,
-            recordings=make_recordings(name, settings, model, joint_map, clock),
+            recordings=make_recordings(name, settings, model, library, clock),
             turns=turns,
         )
         members.append(Member(member, model, joint_map))

@@ -10,7 +10,7 @@ import orjson
 from ..config.secrets import without_password
 from ..config.state_folder import state_folder
 from ..recording import RecordingAbout, RecordingFiles, RecordingFolder, RobotDescription
-from .payloads import VERSION
+from .payloads import VERSION, description_payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..clock import ClockMonitor
     from ..config.settings import Settings
-    from ..joints import JointMap
+    from ..planning import MotionLibrary
     from ..recording import Recording
 
 SECRETS = ("password", "token", "secret")
@@ -28,12 +28,16 @@ BLANK = "…"
 
 
 def make_recordings(
-    name: str, settings: Settings, model: RobotModel | None, joint_map: JointMap, clock: ClockMonitor
+    name: str, settings: Settings, model: RobotModel | None, library: MotionLibrary, clock: ClockMonitor
 ) -> RecordingFiles:
-    """Make what writes a robot's recordings; nothing is opened yet."""
-    robot = settings.robots[name]
+    """Make what writes a robot's recordings; nothing is opened yet.
+
+    - `library`: its motions, with the limits of its joints as far as they are known by then
+    """
+    robot, joint_map = settings.robots[name], library.joint_map
     attachments: list[tuple[str, Callable[[], bytes]]] = [
-        ("motiond.json", partial(configuration, settings, name))
+        ("motiond.json", partial(configuration, settings, name)),
+        ("description.json", lambda: orjson.dumps(description_payload(library.joint_map, robot, None))),
     ]
     if robot.model is not None:
         attachments.append((robot.model.file.name, robot.model.file.read_bytes))

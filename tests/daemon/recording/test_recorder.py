@@ -93,6 +93,8 @@ async def test_a_recording_begins_with_the_state_and_names_what_it_is_of(rig: Ri
     )
     assert int(end["ticks"]) == len(recording.numbers["/reference"])
     configuration = orjson.loads(recording.attachments["motiond.json"])
+    described = orjson.loads(recording.attachments["description.json"])
+    assert [joint["name"] for joint in described["joints"]] == ["shoulder", "elbow"]
     assert configuration["mqtt"]["broker"] == "mqtt://…@broker.example"
     assert list(configuration["robots"]) == ["arm"]
     assert recording.attachments["short.seq"] == (rig.folder / "motions" / "short.seq").read_bytes()
@@ -114,7 +116,7 @@ async def test_a_motion_that_plays_twice_is_attached_once_and_one_that_is_too_lo
                 await ask(registry, "stop")
             await rig.rest_after(goal_id)
         await ask(registry, "record/stop")
-    assert sorted(only(rig).attachments) == ["motiond.json", "short.seq"]
+    assert sorted(only(rig).attachments) == ["description.json", "motiond.json", "short.seq"]
     size = (rig.folder / "motions" / "long.seq").stat().st_size
     assert f"{started['file']}: long.seq is not attached; it has {size} bytes" in caplog.messages
 
