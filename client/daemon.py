@@ -30,7 +30,7 @@ RELEASED_AFTER = frozenset({"release", "park"})
 LONGEST_BODY = 65_536
 """In bytes; no daemon takes more."""
 NO_NAME = frozenset("/+#\0")
-READS_FILES = frozenset({"motions/reload", "motions/delete"})
+READS_FILES = frozenset({"motions/reload", "motions/delete", "teach/save"})
 
 
 class Daemon:
@@ -543,6 +543,38 @@ class Robot:
         """
         results: list[dict[str, Any]] = (await self.request("history", limit=limit, before=before))["results"]
         return results
+
+    async def teach(self, mode: Literal["released", "gravity"] = "released") -> dict[str, Any]:
+        """Let the robot be moved by hand: without torque, so that it may drop, or carrying its own weight."""
+        return await self.request("teach/start", mode=mode)
+
+    async def keep_pose(self, name: str | None = None) -> dict[str, Any]:
+        """Keep where the robot is that is being taught."""
+        return await self.request("teach/pose", {} if name is None else {"name": name})
+
+    async def stop_teaching(self) -> dict[str, Any]:
+        """Let the robot hold where it is, and return what was recorded."""
+        return await self.request("teach/stop")
+
+    async def save_taught(
+        self, name: str, source: Literal["movement", "poses"] = "movement", **keys: Any
+    ) -> dict[str, Any]:
+        """Make a motion of what the robot was taught, and save it.
+
+        Parameters
+        ----------
+        name : str
+        source : {'movement', 'poses'}
+            Make it of what was moved, or of the poses that were kept.
+        **keys
+            `smooth_rad`, `replace`, `dry` and the others of the request (docs/teaching.md).
+
+        Raises
+        ------
+        Refused
+            INVALID_MOTION with all problems, where it cannot be played.
+        """
+        return await self.request("teach/save", {"name": name, "from": source} | keys)
 
     # -- reports ---------------------------------------------------------------------------------------------
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from .errors import ClientError
 
-RETAINED = frozenset({"availability", "description", "motions", "state", "lease", "reservation", "recording"})
+RETAINED = frozenset(
+    {"availability", "description", "motions", "state", "lease", "reservation", "recording", "teaching"}
+)
 """Subjects of which the newest report is known to whoever begins to listen."""
 NEWEST_ONLY = frozenset({"telemetry", "samples", "diagnostics"})
 """Subjects of which only the newest report of each robot waits for a slow reader."""

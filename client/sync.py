@@ -177,6 +177,24 @@ class Robot:
         """Return how the last motions have ended, as `motiond.client.Robot.history`."""
         return self._daemon.call(self._robot.history(limit, before))
 
+    def teach(self, mode: Literal["released", "gravity"] = "released") -> dict[str, Any]:
+        """Let the robot be moved by hand: without torque, so that it may drop, or carrying its own weight."""
+        return self._daemon.call(self._robot.teach(mode))
+
+    def keep_pose(self, name: str | None = None) -> dict[str, Any]:
+        """Keep where the robot is that is being taught."""
+        return self._daemon.call(self._robot.keep_pose(name))
+
+    def stop_teaching(self) -> dict[str, Any]:
+        """Let the robot hold where it is, and return what was recorded."""
+        return self._daemon.call(self._robot.stop_teaching())
+
+    def save_taught(
+        self, name: str, source: Literal["movement", "poses"] = "movement", **keys: Any
+    ) -> dict[str, Any]:
+        """Make a motion of what the robot was taught, and save it; as `motiond.client.Robot.save_taught`."""
+        return self._daemon.call(self._robot.save_taught(name, source, **keys))
+
     def report(self, subject: str) -> dict[str, Any]:
         """Return the latest report on a subject of which one is retained, such as `description`."""
         return self._daemon.call(self._robot.report(subject))

@@ -242,7 +242,8 @@ def _problem(
     key = field or raw.verb
     if found["type"] == "extra_forbidden":
         owner = kind if len(path) == 1 else _object_under(path[0], kind)
-        known = sorted(owner.model_fields, key=Request.model_fields.__contains__)  # its own keys first
+        names = [entry.alias or name for name, entry in owner.model_fields.items()]
+        known = sorted(names, key=Request.model_fields.__contains__)  # its own keys first
         reason = f"{raw.verb if owner is kind else path[0]} knows {', '.join(known)}"
         hint = nearest(path[-1], known) if hints else ""
         return RequestProblem(raw.where, f"unknown key '{key}'", reason, hint, field)

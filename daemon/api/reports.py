@@ -210,6 +210,38 @@ class ReservationReport(TypedDict):
     """Unix time in s at which it is released if nothing is committed; null from then on."""
 
 
+class KeptPose(TypedDict):
+    """A pose that was kept while the robot was taught; joints in rad or m."""
+
+    name: str
+    joints: dict[str, float]
+
+
+class DraftReport(TypedDict):
+    """What was taught last; it is kept until the robot is taught again, or the daemon ends."""
+
+    duration_s: float
+    rows: int
+    """Ticks that were recorded."""
+    poses: int
+
+
+class TeachingReport(TypedDict):
+    """What a robot is being taught by hand, and what it was taught last."""
+
+    mode: Literal["released", "gravity"] | None
+    """Null while nobody moves it by hand."""
+    since_utc: str | None
+    """When that began: ISO 8601, in UTC."""
+    duration_s: float
+    """Since then."""
+    poses: list[KeptPose]
+    draft: DraftReport | None
+    """Null before the first time, and while the robot is taught."""
+    message: str
+    """Why it is not taught any more."""
+
+
 class Spread(TypedDict):
     """How some durations are spread, in s."""
 
@@ -446,6 +478,7 @@ Subject = Literal[
     "motions",
     "lease",
     "reservation",
+    "teaching",
     "result",
     "event",
     "telemetry",
@@ -460,6 +493,7 @@ REPORTS: Mapping[Subject, type] = {
     "motions": MotionsReport,
     "lease": LeaseReport,
     "reservation": ReservationReport,
+    "teaching": TeachingReport,
     "result": ResultReport,
     "event": EventReport,
     "telemetry": TelemetryReport,

@@ -10,6 +10,7 @@
 - `motions`: reads motions beside everything else, watches their folders, takes uploads
 - `control`: who commands a robot, and what follows when control is lost
 - `reservation`: whether it is reserved for a start of its group
+- `teaching`: requests to teach it by hand; `taught`: what it was taught, which becomes a motion
 - `inactivity`: lets a robot that nobody uses rest
 - `payloads`, `telemetry_reporter`: what is reported
 """

@@ -37,6 +37,7 @@ from ..ipc.states import HALTED, ResultCode, State
 from ..planning import PlaybackError
 from .motions import RecordedMotions, Uploads
 from .session import Opening, Reboot, new_goal, refuse_speed
+from .teaching import TeachingRequests
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -87,6 +88,9 @@ class RequestHandlers:
         self.fleet_commit, self.fleet_release = reservation.commit, reservation.release
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
         self.recorded = RecordedMotions(robot.name, robot.recorder.folder)
+        teaching = self._teaching = TeachingRequests(robot, self.uploads)
+        self.teach_start, self.teach_pose = teaching.start, teaching.pose
+        self.teach_stop, self.teach_save = teaching.stop, teaching.save
         self._of_goals: dict[str, GoalHandler] = {
             "play": self.play,
             "goto": self.goto,
@@ -145,6 +149,7 @@ class RequestHandlers:
     async def disable(self, _request: Request) -> TorqueAnswer:
         """Switch torque off, while nothing plays; what does not answer may hold, so that is no success."""
         session, problem = self._session, "torque cannot be switched off"
+        session.refuse_while_taught(problem)
         if session.goal is not None:
             raise session.busy()
         if session.known.torque and (session.latched or session.state in HALTED):
@@ -244,11 +249,14 @@ class RequestHandlers:
     async def stop(self, _request: Request) -> StopAnswer:
         """Stop softly, and say how long it takes at most."""
         session, goal = self._session, self._session.goal
+        is_taught = session.teaching is not None
         number = session.stop("stopped on request, softly, on the path")
-        if goal is not None:
+        if goal is not None or is_taught:
             awaited = "an answer of its stream process"
             await self._robot.obeyed(number, awaited, "use the robot's own switch")
         within_s = goal.stops_within_s(self._robot.settings.max_skip_s) if goal else 0.0
+        if is_taught:
+            within_s = self._teaching.caught_within_s
         return {
             **self._reached(),
             "goal_id": goal.goal_id if goal else None,

@@ -74,6 +74,7 @@ class Member:
             running = [tasks.create_task(run, name=f"{robot.name}.{name}") for name, run in beside.items()]
             self.control.report()
             self.reservation.report()
+            self.robot.draft.report()
             await self._keep_running()
             self.handlers.recorded.end()
             for task in running:

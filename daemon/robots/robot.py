@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from motiond.drivers import ActuatorLimits
@@ -20,6 +21,7 @@ from ..telemetry import Drift
 from . import payloads
 from .motions import LearnedLimits, MotionLoader
 from .session import GoalPlanner, RobotSession, new_goal
+from .taught import Draft
 from .telemetry_reporter import TelemetryReporter
 
 if TYPE_CHECKING:
@@ -92,6 +94,8 @@ class Robot:
     telemetry : TelemetryReporter
         Reports what its stream process records.
     recorder : Recorder
+    draft : Draft
+        What it was taught by hand.
     taps : list of Tap
         What gets every record of its stream processes.
     """
@@ -133,7 +137,8 @@ class Robot:
         self.recorder = Recorder(
             name, settings.recording, recordings, self._report_recording, self._warn_of_disk
         )
-        self.taps: list[Tap] = [self.recorder.take]
+        self.draft = Draft(joint_map.joints, partial(self.report, "teaching"), self.session.stop)
+        self.taps: list[Tap] = [self.recorder.take, self.draft.take]
 
     # -- life -----------------------------------------------------------------------------------------------
 
@@ -218,6 +223,11 @@ class Robot:
         if isinstance(pending.outcome, RequestError):
             raise pending.outcome
         return pending.outcome or {}
+
+    async def rested(self) -> None:
+        """Wait until nothing moves any more, or something plays; raises as `obeyed`."""
+        session = self.session
+        await self._until(lambda: session.state not in ACTIVE or session.goal is not None, lambda: "rest")
 
     async def _until(self, holds: Callable[[], bool], awaits: Callable[[], str], fix: str = MAY_COME) -> None:
         """Wait for a change; time in which the daemon itself stood still does not count.
@@ -427,6 +437,10 @@ class Robot:
         )
         self.report("result", result)
         self.recorder.played(goal.goal_id, ended.code)
+
+    def end_teaching(self, ended: messages.TeachingEnded) -> None:
+        """Publish why the robot is not taught any more."""
+        self.draft.end(ended)
 
     def state_payload(self) -> RobotStatus:
         """Return what the robot does now, JSON-ready."""

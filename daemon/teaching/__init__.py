@@ -1,24 +1,27 @@
 """Makes motions of what a robot was taught by hand; pure.
 
 - `trail`: what was moved, tick by tick
-- `movement`: a trail becomes a motion: smoothed to a bound, at a rate, from rest to rest
+- `hand_movement`: a trail becomes a motion: smoothed to a bound, at a rate, from rest to rest
 - `easing`: the clock along a movement, which begins and ends at rest
 - `key_poses`: poses become a motion: to rest at each, or through them
 - `rows`: what both have in common: which joints are taught, within which limits
 """
 
+from .hand_movement import Movement, movement
 from .key_poses import AtPoses, through, to_rest_at_each
-from .movement import Movement, movement
-from .rows import Taught, TeachingError, pose_bounds, taught_columns
-from .trail import Trail
+from .rows import Taught, TeachingError, as_motion, peaks, pose_bounds, taught_columns
+from .trail import LONGEST_S, Trail
 
 __all__ = [
+    "LONGEST_S",
     "AtPoses",
     "Movement",
     "Taught",
     "TeachingError",
     "Trail",
+    "as_motion",
     "movement",
+    "peaks",
     "pose_bounds",
     "taught_columns",
     "through",

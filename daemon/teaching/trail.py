@@ -64,6 +64,12 @@ class Trail:
             self._positions.append(positions[:count].copy())
             self._rows += count
 
+    @property
+    def newest(self) -> Floats:
+        """The last row, shape (joints,); NaN before the first."""
+        positions = self._positions[-1]
+        return positions[-1].copy() if len(positions) else np.full(positions.shape[1], np.nan)
+
     def rows(self) -> tuple[Floats, Floats]:
         """Return the times from the first row on, shape (rows,), and the positions, shape (rows, joints)."""
         times = np.concatenate(self._times) if self._times else np.empty(0)

@@ -11,7 +11,7 @@
 """
 
 from .beyond import FAR_OUTSIDE, FROM_BEYOND, WAY_BACK, far_outside, slack_of
-from .brake import Brake
+from .brake import Brake, longest_braking_s
 from .clock import TrajectoryClock
 from .ramp import FULL_RAMP, longest_stop
 from .route import Leg, Passes, Route
@@ -34,6 +34,7 @@ __all__ = [
     "Way",
     "WayError",
     "far_outside",
+    "longest_braking_s",
     "longest_stop",
     "map_shared",
     "plan_way",

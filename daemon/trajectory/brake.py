@@ -21,6 +21,13 @@ UNLIMITED = 1e9
 LEAST_S = 1e-9
 
 
+def longest_braking_s(velocity: Floats, acceleration: Floats, duration_s: float) -> float:
+    """Return a bound of how long braking takes from velocities, shape (joints,), that are no higher."""
+    with np.errstate(invalid="ignore"):
+        braking_s = STEEPEST * velocity / acceleration
+    return float(np.max(braking_s, initial=duration_s, where=np.isfinite(braking_s)))
+
+
 @dataclass(frozen=True, slots=True)
 class Brake:
     """The way of all joints to rest.

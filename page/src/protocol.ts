@@ -184,6 +184,14 @@ export interface Displacement {
   unit: "rad" | "m";
 }
 
+/** What was taught last; it is kept until the robot is taught again, or the daemon ends. */
+export interface DraftReport {
+  duration_s: number;
+  /** Ticks that were recorded. */
+  rows: number;
+  poses: number;
+}
+
 /** Switch torque on, holding where the joints are. */
 export interface EnableRequest {
   /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
@@ -331,6 +339,26 @@ export interface HistoryRequest {
   before?: number | null;
 }
 
+/** The pose was kept. */
+export interface KeepPoseAnswer {
+  name: string;
+  /** In rad or m. */
+  joints: Record<string, number>;
+  /** How many are kept by now. */
+  poses: number;
+}
+
+/** Keep where the robot is now as a pose; without a name as pose_1, pose_2, and so on. */
+export interface KeepPoseRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  name?: string | null;
+}
+
 /** Whether it is kept now. */
 export interface KeepRecordingAnswer {
   file: string;
@@ -348,6 +376,12 @@ export interface KeepRecordingRequest {
   /** With or without `.mcap`. */
   name: string;
   keep: boolean;
+}
+
+/** A pose that was kept while the robot was taught; joints in rad or m. */
+export interface KeptPose {
+  name: string;
+  joints: Record<string, number>;
 }
 
 /** How often which lateness came. */
@@ -825,6 +859,43 @@ export interface RobotStatus {
   start_at?: number | null;
 }
 
+/** What a motion that was taught is like. */
+export interface SaveTaughtAnswer {
+  motion: string;
+  file: string;
+  duration_s: number;
+  rows: number;
+  /** By joint: how far it is from what was recorded at most, in rad or m; of a pose, from the pose. */
+  deviation: Record<string, number>;
+  peaks: TaughtPeak[];
+  /** Why it cannot be played, and what was changed so that it can. */
+  problems: string[];
+  saved: boolean;
+}
+
+/** Make a motion of what was taught, and save it under a name; as often as wanted. */
+export interface SaveTaughtRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  name: string;
+  from?: "movement" | "poses";
+  first_s?: number | null;
+  last_s?: number | null;
+  trim?: boolean;
+  smooth_rad?: number;
+  smooth_m?: number;
+  rate_hz?: number | null;
+  at_poses?: "rest" | "through";
+  speed?: number;
+  /** Whether the motion of this name may be replaced that was saved before. */
+  replace?: boolean;
+  dry?: boolean;
+}
+
 /** Go to another place of the motion, by a way of its own, and play on from there if it played. */
 export interface SeekRequest {
   /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
@@ -885,6 +956,23 @@ export interface StartRecordingRequest {
   lease?: string | null;
   /** A part of the file's name. */
   name?: string | null;
+}
+
+/** The robot can be moved by hand. */
+export interface StartTeachingAnswer {
+  state: State;
+  mode: "released" | "gravity";
+}
+
+/** Let the robot be moved by hand, and record that; it may drop. */
+export interface StartTeachingRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  mode?: "released" | "gravity";
 }
 
 /** What a robot does; the order is that of the numbers in telemetry records. */
@@ -982,6 +1070,29 @@ export interface StopRequest {
   lease?: string | null;
 }
 
+/** The robot is not moved by hand any more; where that has ended by itself, what has been since then. */
+export interface StopTeachingAnswer {
+  state: State;
+  /** Of what was recorded. */
+  duration_s: number;
+  /** Ticks that were recorded. */
+  rows: number;
+  poses: number;
+  ended_because: string;
+  /** Why no motion can be made of it, and what is missing. */
+  problems: string[];
+}
+
+/** Take hold where the robot is, and keep what was moved until the next `teach/start`. */
+export interface StopTeachingRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+}
+
 /** Get control of the robot, whoever has it; the other loses it. */
 export interface TakeLeaseRequest {
   /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
@@ -992,6 +1103,31 @@ export interface TakeLeaseRequest {
   lease?: string | null;
   /** By which others see the client. */
   holder: string;
+}
+
+/** What a joint does at most as the motion is played at speed 1, in rad or m, per second. */
+export interface TaughtPeak {
+  joint: string;
+  unit: "rad" | "m";
+  lowest: number;
+  highest: number;
+  velocity: number;
+  acceleration: number;
+}
+
+/** What a robot is being taught by hand, and what it was taught last. */
+export interface TeachingReport {
+  /** Null while nobody moves it by hand. */
+  mode: "released" | "gravity" | null;
+  /** When that began: ISO 8601, in UTC. */
+  since_utc: string | null;
+  /** Since then. */
+  duration_s: number;
+  poses: KeptPose[];
+  /** Null before the first time, and while the robot is taught. */
+  draft: DraftReport | null;
+  /** Why it is not taught any more. */
+  message: string;
 }
 
 /** Whether the actuators hold. */
@@ -1026,6 +1162,7 @@ export type Report =
   | { robot: string; subject: "description"; data: DescriptionReport }
   | { robot: string; subject: "motions"; data: MotionsReport }
   | { robot: string; subject: "lease"; data: LeaseReport }
+  | { robot: string; subject: "teaching"; data: TeachingReport }
   | { robot: string; subject: "result"; data: ResultReport }
   | { robot: string; subject: "event"; data: EventReport }
   | { robot: string; subject: "diagnostics"; data: DiagnosticsReport }
@@ -1052,6 +1189,10 @@ export interface Verbs {
   "stop": { request: StopRequest; answer: StopAnswer };
   "estop": { request: EstopRequest; answer: EstopAnswer };
   "reset": { request: ResetRequest; answer: ResetAnswer };
+  "teach/start": { request: StartTeachingRequest; answer: StartTeachingAnswer };
+  "teach/pose": { request: KeepPoseRequest; answer: KeepPoseAnswer };
+  "teach/stop": { request: StopTeachingRequest; answer: StopTeachingAnswer };
+  "teach/save": { request: SaveTaughtRequest; answer: SaveTaughtAnswer };
   "lease/acquire": { request: AcquireLeaseRequest; answer: LeaseAnswer };
   "lease/renew": { request: RenewLeaseRequest; answer: LeaseAnswer };
   "lease/release": { request: ReleaseLeaseRequest; answer: LeaseAnswer };

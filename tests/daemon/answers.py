@@ -56,6 +56,7 @@ BODIES = {
     "motions/delete": b'{"motion":"wave"}',
     "recordings/keep": b'{"name":"arm_20261126T191534Z_wave","keep":true}',
     "recordings/delete": b'{"name":"arm_20261126T191534Z_wave"}',
+    "teach/save": b'{"name":"wave"}',
     "lease/acquire": b'{"holder":"Anna"}',
     "lease/take": b'{"holder":"Anna"}',
 }

@@ -14,6 +14,7 @@ from .playing import *
 from .queue import *
 from .recording import *
 from .stopping import *
+from .teaching import *
 from .verb import *
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ VERBS: Mapping[str, Verb] = {
         ACTUATORS_VERBS,
         QUEUE_VERBS,
         STOPPING_VERBS,
+        TEACHING_VERBS,
         CONTROL_VERBS,
         LOOKING_VERBS,
         RECORDING_VERBS,

@@ -19,7 +19,7 @@ from ...api import RequestError
 from ...planning import is_beside_motions, is_motion, marker_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ...planning import Entry, MotionLibrary
 
@@ -53,17 +53,35 @@ class Uploads:
 
         Raises RequestError: NOT_ALLOWED, INVALID_REQUEST, or INVALID_MOTION with what is in it.
         """
-        folder = self._allowed("motions cannot be uploaded")
-        self._check_name(folder, name)
-        with self._room_for(folder, name, content) as file:
-            entries = self._checked(file)
-            with self._writing(folder):
-                try:
-                    os.link(file, folder / name)  # which replaces nothing, unlike a rename
-                except FileExistsError as error:
-                    raise self._exists(name) from error
-            _make_lasting(folder)
+        return self.put(name, lambda file: _write(file, content))
+
+    def put(
+        self, name: str, write: Callable[[Path], None], *, replaces: bool = False, keeps: bool = True
+    ) -> list[Entry]:
+        """Write a file, keep it if all of it can be played, and return what is in it; otherwise as `take`.
+
+        - `write`: writes the file, to disk
+        - `replaces`: whether it may replace the file of this name
+        - `keeps`: whether it is kept at all
+        """
+        folder = self.folder_for("motions cannot be uploaded")
+        self._check_name(folder, name, replaces=replaces)
+        with self._room_for(folder, name, write) as file:
+            entries = self._checked(file, folder / name if replaces else None)
+            if keeps:
+                with self._writing(folder):
+                    if replaces:
+                        file.replace(folder / name)
+                    else:
+                        self._link(file, folder / name)
+                _make_lasting(folder)
         return entries
+
+    def _link(self, file: Path, target: Path) -> None:
+        try:
+            os.link(file, target)  # which replaces nothing, unlike a rename
+        except FileExistsError as error:
+            raise self._exists(target.name) from error
 
     def remove_leftovers(self) -> None:
         """Remove what daemons left that were killed in an upload, and nothing else."""
@@ -84,7 +102,7 @@ class Uploads:
 
         Raises RequestError: NOT_ALLOWED, or UNKNOWN_MOTION.
         """
-        folder = self._allowed("motions cannot be deleted")
+        folder = self.folder_for("motions cannot be deleted")
         entry = self._library.get(motion)
         if entry is None:
             raise RequestError(
@@ -102,13 +120,14 @@ class Uploads:
         _make_lasting(folder)
         return names
 
-    def _allowed(self, problem: str) -> Path:
+    def folder_for(self, problem: str) -> Path:
+        """Return the folder; raises RequestError, NOT_ALLOWED, where none is: `problem` is what needs it."""
         if self._folder is None:
             hint = "write {folder: …, upload: true} under motions"
             raise RequestError("NOT_ALLOWED", self._robot, problem, "no folder is set up for it", hint)
         return self._folder
 
-    def _check_name(self, folder: Path, name: str) -> None:
+    def _check_name(self, folder: Path, name: str, *, replaces: bool) -> None:
         is_named = NAME.fullmatch(name) and Path(name).suffix.lower() in MOTIONS.suffixes
         if not is_named or is_beside_motions(Path(name)):
             problem = f"'{shortened(name, 60)}' is no name for a motion's file"
@@ -116,7 +135,7 @@ class Uploads:
             reason = f"letters, digits, blanks and . _ - can stand in it, and it ends in {ends}"
             raise RequestError("INVALID_REQUEST", self._robot, problem, reason, "rename it")
         alike = next((one.name for one in folder.iterdir() if one.name.casefold() == name.casefold()), None)
-        if alike is not None:
+        if alike is not None and not (replaces and alike == name):
             raise self._exists(alike)
 
     def _exists(self, name: str) -> RequestError:
@@ -126,7 +145,7 @@ class Uploads:
         )
 
     @contextmanager
-    def _room_for(self, folder: Path, name: str, content: bytes) -> Iterator[Path]:
+    def _room_for(self, folder: Path, name: str, write: Callable[[Path], None]) -> Iterator[Path]:
         """Write a file where the library does not look, and give its path; it is gone in the end."""
         with self._writing(folder):
             if sum(1 for _ in folder.iterdir()) >= MOST_FILES:
@@ -135,16 +154,14 @@ class Uploads:
             scratch = Path(mkdtemp(prefix=SCRATCH, dir=folder))
         try:
             file = scratch / name
-            with self._writing(folder), file.open("wb") as out:
-                out.write(content)
-                out.flush()
-                os.fsync(out.fileno())
+            with self._writing(folder):
+                write(file)
             yield file
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _checked(self, file: Path) -> list[Entry]:
-        """Return what is in a file, all of which can be played, under names that are not taken."""
+    def _checked(self, file: Path, replaced: Path | None) -> list[Entry]:
+        """Return what is in a file, all of which can be played, under names that no other file has taken."""
         entries = [*self._library.check(file)]
         motions = [entry.payload() for entry in entries]
         for motion in motions:
@@ -152,7 +169,7 @@ class Uploads:
             if "reason" in motion:
                 motion["reason"] = motion["reason"].replace(str(file), file.name)
         reasons = [motion["reason"] for motion in motions if "reason" in motion]
-        known = {one.name.casefold(): one.name for one in self._library}
+        known = {one.name.casefold(): one.name for one in self._library if one.file != replaced}
         taken = [known[one.name.casefold()] for one in entries if one.name.casefold() in known]
         if entries and not reasons and not is_motion(file):
             reason = "neither its suffix nor its beginning shows a motion"
@@ -171,6 +188,13 @@ class Uploads:
         except OSError as error:
             problem, reason = f"{folder} cannot be written to", (error.strerror or str(error)).lower()
             raise RequestError("INTERNAL", self._robot, problem, reason, "check it") from error
+
+
+def _write(file: Path, content: bytes) -> None:
+    with file.open("wb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
 
 
 def _remove_left(scratch: Path, now_s: float) -> None:

@@ -14,7 +14,7 @@ from ...ipc import messages
 from ...ipc.states import ACTIVE, HALTED, ResultCode, State
 
 if TYPE_CHECKING:
-    from ...api import Follows, Subject
+    from ...api import Follows, Subject, TeachMode
     from .goal import Goal
 
 SHUTS_DOWN = "the daemon shuts down"
@@ -63,6 +63,9 @@ class Outlet(Protocol):
 
     def report_result(self, goal: Goal, ended: messages.Ended, follows: Follows | None) -> None:
         """Publish how a goal ended, and what the robot then does by itself."""
+
+    def end_teaching(self, ended: messages.TeachingEnded) -> None:
+        """Publish why the robot is not taught any more."""
 
     def wake(self) -> None:
         """Let those look again who wait for a change."""
@@ -144,6 +147,8 @@ class RobotSession:
     - `last`: how the last goal ended that has begun
     - `begin`: what is about to play; what waits has come after it
     - `queue`: what waits, in the order in which it would play
+    - `teaching`: how it is taught, by what was asked for, until it is known to have ended; None otherwise
+    - `untaught`: why it is not taught any more, or was not the last time
     - `latched`: whether the emergency stop is: until a reset, whatever becomes of the stream process
     - `leaving`: whether the robot is about to end
     - `sent`: the number of the last command
@@ -159,6 +164,8 @@ class RobotSession:
         self.last: messages.Ended | None = None
         self.begin: Begin | None = None
         self.queue: list[Goal] = []
+        self.teaching: TeachMode | None = None
+        self.untaught: messages.TeachingEnded | None = None
         self.latched = self.used = self.leaving = False
         self.sent = self.stopped = 0
         self._robot, self._on_end, self._on_exit, self._outlet = robot, on_end, on_exit, outlet
@@ -217,9 +224,9 @@ class RobotSession:
         return self.known is OFFLINE or number <= max(self.known.after, self._lost)
 
     def refuse_unless_able(self, problem: str) -> None:
-        """Refuse what a robot that is leaving, offline or halted cannot do.
+        """Refuse what a robot that is leaving, offline, halted or taught cannot do.
 
-        Raises RequestError: OFFLINE, ESTOPPED or FAULT.
+        Raises RequestError: OFFLINE, ESTOPPED, FAULT or BUSY.
         """
         if self.leaving:
             raise RequestError("OFFLINE", self._robot, problem, SHUTS_DOWN)
@@ -230,12 +237,19 @@ class RobotSession:
             raise RequestError("ESTOPPED", self._robot, problem, reason, "reset it when it is safe")
         if self.state is State.FAULT:
             raise RequestError("FAULT", self._robot, problem, self.message, "reset it when it is fixed")
+        self.refuse_while_taught(problem)
+
+    def refuse_while_taught(self, problem: str) -> None:
+        """Refuse what cannot be done while somebody moves the robot by hand; raises RequestError: BUSY."""
+        if self.teaching is not None:
+            raise RequestError("BUSY", self._robot, problem, "it is being taught", "send teach/stop first")
 
     def refuse_unless_loose(self, problem: str) -> None:
         """Refuse what cannot be done while a robot holds, or is about to leave.
 
-        Raises RequestError: OFFLINE, ESTOPPED or NOT_ALLOWED.
+        Raises RequestError: OFFLINE, ESTOPPED, BUSY or NOT_ALLOWED.
         """
+        self.refuse_while_taught(problem)
         if self.leaving or self.state is State.ESTOPPED:
             self.refuse_unless_able(problem)
         if self.state not in OUT_OF_ORDER and (self.state is not State.IDLE or self.known.torque):
@@ -264,8 +278,10 @@ class RobotSession:
             self.alarms.clear()  # without torque nothing is watched
         if self.state is State.IDLE:
             self.message = ""
+        for taught in changed.taught:
+            self._conclude_teaching(taught)
         follows = [self._conclude(ended) for ended in changed.ended]
-        if changed != replace(before, ended=[], after=changed.after):
+        if changed != replace(before, ended=[], taught=[], after=changed.after):
             self._outlet.report_state()
         if before is OFFLINE:
             self._outlet.report("availability", {"state": "online"})
@@ -287,6 +303,9 @@ class RobotSession:
         self.alarms.clear()
         if self.goal is not None:
             self._conclude(messages.Ended(self.goal.goal_id, ResultCode.COMM_LOST, reason, None))
+        if self.teaching is not None:
+            self._conclude_teaching(messages.TeachingEnded(ResultCode.COMM_LOST, reason))
+            self._outlet.report("event", {"kind": "teaching", "message": reason})
         self.clear_queue(ResultCode.CANCELED, reason)
         if was_known:
             self._outlet.report("availability", {"state": "offline"})
@@ -328,6 +347,10 @@ class RobotSession:
         if why_not and self.begin is None:  # else what waits, waits for that
             self.clear_queue(ResultCode.CANCELED, why_not)
         return follows
+
+    def _conclude_teaching(self, ended: messages.TeachingEnded) -> None:
+        self.teaching, self.untaught = None, ended
+        self._outlet.end_teaching(ended)
 
     def _follow(self, what: str) -> None:
         """Go on with what waits, or do what `on_end` asks for."""
@@ -512,6 +535,13 @@ class RobotSession:
         self._advance()
         return number
 
+    def teach(self, mode: TeachMode, expires_at: float | None = None) -> int:
+        """Let a robot at rest be moved by hand, but not from a Unix time in s on, until a stop."""
+        self.untaught = None
+        number = self._settle(messages.Teach(mode, expires_at), "teaching")
+        self.teaching = mode if number != UNSENT else None
+        return number
+
     def estop(self) -> int:
         """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
         self.latched = True
@@ -595,6 +625,7 @@ class RobotSession:
         self.clear_queue(ResultCode.CANCELED, SHUTS_DOWN)
         self.stopped = self.sent
         moves = self._on_exit != "hold" and self.known.torque and self.state not in HALTED
+        moves |= self.teaching is not None
         if moves:
             self._stop(messages.Stop(ResultCode.CANCELED, SHUTS_DOWN))
         self._exit = Exit("rest", number=self.sent)
@@ -680,7 +711,7 @@ class RobotSession:
             if self.goal is None:
                 self.end_exit()
         elif self.goal is None and self.state is State.IDLE and self.is_obeyed(self._unsettled):
-            if leaving.releases or not self.known.torque:
+            if leaving.releases or not self.known.torque or self._on_exit == "hold":
                 self.end_exit()
             elif self._on_exit == "release":
                 self.release()

@@ -26,8 +26,8 @@ async def run(example: str, names: dict[str, Any]) -> None:
         await result
 
 
-async def test_the_page_has_ten_examples_of_which_the_last_needs_threads() -> None:
-    assert len(EXAMPLES) == 10
+async def test_the_page_has_eleven_examples_of_which_the_last_needs_threads() -> None:
+    assert len(EXAMPLES) == 11
     assert "client.sync.connect" in EXAMPLES[-1]
 
 
@@ -45,6 +45,7 @@ async def test_the_first_example_is_a_program(tmp_path: Path) -> None:
 async def test_the_other_examples_run_within_a_connection(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     rig.robot["lease"] = {"required": True}
+    rig.robot["motions"] = [{"folder": "motions", "upload": True}]
     async with (
         daemon_of(rig) as running,
         motiond.client.connect(config=running.config, holder="the page") as daemon,
@@ -60,3 +61,5 @@ async def test_the_other_examples_run_within_a_connection(tmp_path: Path) -> Non
         assert (names["result"].code, names["states"][0]["state"]) == ("SUCCESSFUL", "idle")
         assert (names["refusal_code"], names["group_code"]) == ("UNKNOWN_MOTION", "UNKNOWN_GROUP")
         assert names["report"].robot == "arm"
+        assert (names["pose"]["name"], names["draft"]["poses"]) == ("begin", 1)
+        assert (names["checked"]["motion"], names["checked"]["saved"]) == ("wave", False)

@@ -35,6 +35,7 @@ INTERFERING: dict[str, dict[str, Any]] = {
     "seek": {"frame": 1},
     "reset": {},
     "servo/reboot": {"servos": ["elbow"]},
+    "teach/start": {},
 }
 
 

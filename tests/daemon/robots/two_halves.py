@@ -208,6 +208,9 @@ class Halves:
     def report_state(self) -> None: ...
     def wake(self) -> None: ...
 
+    def end_teaching(self, ended: messages.TeachingEnded) -> None:
+        """Nobody teaches it."""
+
     def report_result(self, _goal: Goal, ended: messages.Ended, follows: str | None) -> None:
         self.results.append((ended, follows))
         self._announced = (len(self.sent), follows)

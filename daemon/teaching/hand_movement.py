@@ -39,8 +39,8 @@ LEAD_S = 0.2
 """So long it stands still before it moves, and after."""
 NOTABLE_S = 0.1
 """Easing that takes less is not mentioned."""
-MOST_VALUES, LONGEST_TICK_S = 2_000_000, 0.02
-"""To smooth more takes a minute."""
+MOST_VALUES, LONGEST_TICK_S = 1_000_000, 0.02
+"""To smooth more takes half a minute."""
 LEAST_ROWS = 3
 ROUNDING = 1e-9
 

@@ -1,0 +1,156 @@
+"""A draft becomes a motion in the folder for uploads. It takes time, and is done in a thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from motiond.formats import FormatError, dump_motion
+
+from ...api import RequestError
+from ...teaching import (
+    Movement,
+    Taught,
+    TeachingError,
+    as_motion,
+    movement,
+    peaks,
+    pose_bounds,
+    taught_columns,
+    through,
+    to_rest_at_each,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motiond.formats import Motion
+    from motiond.formats.arrays import Floats
+
+    from ...api import SaveTaughtAnswer, SaveTaughtRequest
+    from ...config.robot import RobotSettings
+    from ...planning import MotionLibrary
+    from ..motions import Uploads
+
+SUFFIX = ".csv"
+ROUND_RATE_HZ = 100.0
+
+
+class Saving:
+    """Makes motions of what one robot was taught.
+
+    Parameters
+    ----------
+    robot : str
+        The robot's name, for messages.
+    settings : RobotSettings
+    library : MotionLibrary
+        With the limits that hold now.
+    uploads : Uploads
+    """
+
+    def __init__(self, robot: str, settings: RobotSettings, library: MotionLibrary, uploads: Uploads) -> None:
+        self._robot, self._settings = robot, settings
+        self._library, self._uploads = library, uploads
+
+    def save(
+        self, request: SaveTaughtRequest, rows: tuple[Floats, Floats], poses: Floats
+    ) -> SaveTaughtAnswer:
+        """Make a motion, check it, and save it unless it is a dry run.
+
+        Parameters
+        ----------
+        rows : (times, shape (rows,); positions, shape (rows, joints))
+        poses : ndarray, shape (poses, joints)
+
+        Raises
+        ------
+        RequestError
+            INVALID_MOTION if there is none, or it cannot be played; as `Uploads.put` does.
+        """
+        stem = request.name.removesuffix(SUFFIX)
+        file = f"{stem}{SUFFIX}"
+        folder = self._uploads.folder_for("motions cannot be saved")
+        if not request.replace and (folder / file).exists():
+            reason, hint = "it is replaced only on request", "set `replace`, or choose another name"
+            raise RequestError("INVALID_REQUEST", self._robot, f"{file} is there already", reason, hint)
+        try:
+            taught = self._taught(stem, request, rows, poses)
+        except TeachingError as error:
+            raise RequestError.of("INVALID_MOTION", f"{self._robot}: {error}") from error
+        answer = self._answer(taught, file)
+        try:
+            (entry,) = self._uploads.put(
+                file,
+                lambda path: self._write(taught.motion, path),
+                replaces=request.replace,
+                keeps=not request.dry,
+            )
+        except RequestError as error:
+            if error.code != "INVALID_MOTION":
+                raise
+            answer["problems"] = [*str(error).splitlines(), *taught.notes]
+            if not request.dry:
+                raise RequestError.of("INVALID_MOTION", str(error), dict(answer)) from error
+            return answer
+        answer["problems"] = [*taught.notes, *entry.warnings]
+        if entry.plan is not None:
+            answer["duration_s"] = entry.plan.duration_s
+        answer["saved"] = not request.dry
+        return answer
+
+    def _taught(
+        self, name: str, request: SaveTaughtRequest, rows: tuple[Floats, Floats], poses: Floats
+    ) -> Taught:
+        joint_map, settings = self._library.joint_map, self._settings
+        max_rate_hz = self._library.max_rate_hz
+        if request.from_ == "movement":
+            how = Movement(
+                request.first_s,
+                request.last_s,
+                request.trim,
+                request.smooth_rad,
+                request.smooth_m,
+                request.rate_hz,
+            )
+            return movement(name, *rows, how, joint_map=joint_map, settings=settings, max_rate_hz=max_rate_hz)
+        if not len(poses):
+            raise TeachingError("no pose was kept; there is nothing to go to; keep poses by teach/pose")
+        columns = taught_columns(joint_map, poses)
+        bounds = pose_bounds(joint_map, settings, columns, request.speed)
+        rate_hz = request.rate_hz or min(ROUND_RATE_HZ, max_rate_hz)
+        lay_out = through if request.at_poses == "through" else to_rest_at_each
+        laid_out = lay_out(poses[:, columns], bounds, rate_hz)
+        motion = as_motion(name, joint_map, columns, laid_out, rate_hz)
+        return Taught(motion, np.zeros(len(columns)))
+
+    def _write(self, motion: Motion, path: Path) -> None:
+        try:
+            dump_motion(motion, path)
+        except FormatError as error:
+            raise RequestError.of("INTERNAL", f"{self._robot}: {error}") from error
+
+    def _answer(self, taught: Taught, file: str) -> SaveTaughtAnswer:
+        motion = taught.motion
+        units = motion.metadata["units"]
+        return {
+            "motion": motion.name,
+            "file": file,
+            "duration_s": motion.duration_s,
+            "rows": len(motion.times),
+            "deviation": dict(zip(motion.joint_names, taught.deviation.tolist(), strict=True)),
+            "peaks": [
+                {
+                    "joint": peak.joint,
+                    "unit": units[peak.joint],
+                    "lowest": peak.lowest,
+                    "highest": peak.highest,
+                    "velocity": peak.velocity,
+                    "acceleration": peak.acceleration,
+                }
+                for peak in peaks(motion)
+            ],
+            "problems": [],
+            "saved": False,
+        }

@@ -1,0 +1,448 @@
+"""A robot is taught by hand: simulated hands move simulated actuators, on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from motiond.drivers.sim.command_log import read_trace
+from motiond.formats import load_motion
+from tests.daemon.rig import Rig, ask, refused
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from motiond.daemon.robots.registry import RobotRegistry
+
+TAUGHT = "it is being taught; send teach/stop first"
+LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 40.0}
+
+
+class Hand:
+    """A robot, and a hand that moves it."""
+
+    def __init__(self, rig: Rig, registry: RobotRegistry) -> None:
+        self.rig, self.registry = rig, registry
+        self.robot = registry.members["arm"].robot
+        self.folder = rig.folder / "taught"
+
+    async def ask(self, verb: str, **values: Any) -> dict[str, Any]:
+        return await ask(self.registry, verb, **values)
+
+    async def refused(self, verb: str, **values: Any) -> tuple[str, str]:
+        return await refused(self.registry, verb, **values)
+
+    async def moves(self, for_s: float = 1.0, **to: float) -> None:
+        for joint, place in to.items():
+            await self.ask("fault", fault="hand", joint=joint, to=place, for_s=for_s)
+        await asyncio.sleep(for_s + 0.2)
+
+    async def waves(self) -> dict[str, Any]:
+        """Teach a short movement; return what stopping it has answered."""
+        await self.ask("teach/start")
+        await asyncio.sleep(0.5)
+        await self.moves(shoulder=0.3, elbow=-0.2)
+        await self.moves(shoulder=0.0, elbow=0.0)
+        return await self.ask("teach/stop")
+
+    async def plays(self, motion: str) -> str:
+        goal = await self.ask("play", motion=motion)
+        code: str = (await self.rig.rest_after(goal["goal_id"]))["code"]
+        return code
+
+    @property
+    def teaching(self) -> dict[str, Any]:
+        """What was reported last of teaching."""
+        return [dict(one.data) for one in self.rig.reports if one.subject == "teaching"][-1]
+
+    @property
+    def events(self) -> list[str]:
+        """Why it was not taught any more, each time."""
+        events = [one.data for one in self.rig.reports if one.subject == "event"]
+        return [event["message"] for event in events if event["kind"] == "teaching"]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {**self.robot.state_payload()}
+
+
+@pytest.fixture
+def rig(rig: Rig) -> Rig:
+    (rig.folder / "taught").mkdir()
+    rig.robot["joints"] = {name: {"limits": LIMITS} for name in rig.robot["joints"]}
+    rig.robot |= {"motions": ["motions", {"folder": "taught", "upload": True}], "fault_requests": True}
+    return rig
+
+
+@pytest.fixture
+async def hand(rig: Rig) -> AsyncIterator[Hand]:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        yield Hand(rig, registry)
+
+
+# -- what was moved -----------------------------------------------------------------------------------------
+
+
+async def test_what_a_hand_has_moved_is_recorded_checked_saved_and_played(hand: Hand) -> None:
+    stopped = await hand.waves()
+    assert stopped["duration_s"] == pytest.approx(2.9, abs=0.1)
+    assert stopped["rows"] == pytest.approx(100.0 * stopped["duration_s"], abs=2.0)
+    assert {key: stopped[key] for key in ("poses", "problems", "ended_because")} == {
+        "poses": 0,
+        "problems": [],
+        "ended_because": "ended on request; the robot holds",
+    }
+    saved = await hand.ask("teach/save", name="wave")
+    assert (saved["motion"], saved["file"], saved["saved"], saved["problems"]) == (
+        "wave",
+        "wave.csv",
+        True,
+        [],
+    )
+    assert 0.0 < saved["deviation"]["shoulder"] <= 0.005
+    peaks = {peak["joint"]: peak for peak in saved["peaks"]}
+    assert {name: (peak["unit"], round(peak["lowest"], 1)) for name, peak in peaks.items()} == {
+        "shoulder": ("rad", 0.0),
+        "elbow": ("rad", -0.2),
+    }
+    assert peaks["shoulder"]["highest"] == pytest.approx(0.3, abs=0.006)
+    motion = load_motion(hand.folder / "wave.csv")
+    assert (motion.joint_names, motion.metadata["units"]["elbow"]) == (("shoulder", "elbow"), "rad")
+    assert len(motion.times) == saved["rows"]
+    assert await hand.plays("wave") == "SUCCESSFUL"
+    assert hand.events == ["ended on request; the robot holds"]
+
+
+async def test_every_tick_in_between_is_kept_and_none_before_or_after(hand: Hand) -> None:
+    ticks: list[float] = []
+    hand.robot.taps.append(lambda records, _: ticks.extend(records[records[:, 5] == 9.0, 1]))
+    stopped = await hand.waves()
+    await asyncio.sleep(1.0)
+    trail = hand.robot.draft.trail
+    assert trail is not None
+    assert len(ticks) == stopped["rows"] == len(trail)
+    assert trail.rows()[0].tolist() == [tick - ticks[0] for tick in ticks]
+
+
+async def test_it_can_be_saved_with_other_trims_as_often_as_wanted(hand: Hand) -> None:
+    await hand.waves()
+    whole = await hand.ask("teach/save", name="whole", trim=False)
+    first = await hand.ask("teach/save", name="first", last_s=1.8)
+    dry = await hand.ask("teach/save", name="dry", first_s=1.5, dry=True)
+    assert whole["duration_s"] > 2.8
+    assert 1.7 > first["duration_s"] > 1.0
+    assert (dry["saved"], dry["rows"] > 100) == (False, True)
+    assert sorted(path.name for path in hand.folder.iterdir()) == ["first.csv", "whole.csv"]
+    assert (await hand.refused("play", motion="dry"))[0] == "UNKNOWN_MOTION"
+
+
+async def test_a_motion_is_replaced_only_where_that_is_asked_for(hand: Hand) -> None:
+    await hand.waves()
+    await hand.ask("teach/save", name="wave")
+    reason, fix = "it is replaced only on request", "set `replace`, or choose another name"
+    message = f"arm: wave.csv is there already; {reason}; {fix}"
+    refusal = await hand.refused("teach/save", name="wave.csv", last_s=1.8)
+    assert refusal == ("INVALID_REQUEST", message)
+    before = (hand.folder / "wave.csv").read_bytes()
+    saved = await hand.ask("teach/save", name="wave", last_s=1.8, replace=True)
+    assert (saved["saved"], (hand.folder / "wave.csv").read_bytes() == before) == (True, False)
+    assert hand.robot.library.get("wave").frames == saved["rows"]  # type: ignore[union-attr]
+    code, message = await hand.refused("teach/save", name="short", replace=True)
+    assert (code, message) == ("INVALID_MOTION", "short: there is a motion of this name; rename the file")
+
+
+async def test_what_cannot_be_played_is_refused_with_every_problem_and_a_dry_run_lists_them(
+    hand: Hand,
+) -> None:
+    await hand.ask("teach/start")
+    await hand.moves(for_s=0.2, shoulder=0.3, elbow=-0.3)
+    await hand.ask("teach/stop")
+    dry = await hand.ask("teach/save", name="fast", smooth_rad=0.0001, dry=True)
+    assert [problem.partition(" at ")[0] for problem in dry["problems"]] == [
+        "fast: joint 'shoulder' accelerates",
+        "fast: joint 'elbow' accelerates",
+    ]
+    code, message = await hand.refused("teach/save", name="fast", smooth_rad=0.0001)
+    assert (code, message.splitlines()) == ("INVALID_MOTION", dry["problems"])
+    assert [*hand.folder.iterdir()] == []
+
+
+async def test_a_robot_that_slows_motions_slows_what_it_was_taught_and_says_so(rig: Rig) -> None:
+    rig.robot["on_violation"] = "slow"
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        await hand.ask("teach/start")
+        await hand.moves(for_s=0.2, shoulder=0.3)
+        await hand.ask("teach/stop")
+        saved = await hand.ask("teach/save", name="fast", smooth_rad=0.0001)
+        assert saved["problems"][0].startswith("fast: slowed to 0.")
+        assert await hand.plays("fast") == "SUCCESSFUL"
+
+
+async def test_without_a_folder_for_it_nothing_is_saved_and_the_refusal_says_how(rig: Rig) -> None:
+    rig.robot["motions"] = ["motions"]
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        await hand.waves()
+        reason, fix = "no folder is set up for it", "write {folder: …, upload: true} under motions"
+        refusal = await hand.refused("teach/save", name="wave")
+        assert refusal == ("NOT_ALLOWED", f"arm: motions cannot be saved; {reason}; {fix}")
+
+
+# -- poses --------------------------------------------------------------------------------------------------
+
+
+async def test_poses_are_kept_at_rest_and_moving_and_become_a_motion(hand: Hand) -> None:
+    await hand.ask("teach/start")
+    await asyncio.sleep(0.2)
+    first = await hand.ask("teach/pose")
+    await hand.moves(shoulder=0.3, elbow=-0.2)
+    await hand.ask("teach/pose", name="high")
+    await hand.ask("fault", fault="hand", joint="elbow", to=0.4, for_s=1.0)
+    await asyncio.sleep(0.5)
+    third = await hand.ask("teach/pose")
+    assert (first["name"], first["poses"], third["name"], third["poses"]) == ("pose_1", 1, "pose_3", 3)
+    assert -0.1 < third["joints"]["elbow"] < 0.3
+    assert await hand.refused("teach/pose", name="high") == (
+        "INVALID_REQUEST",
+        "arm: no pose can be kept; there is a pose 'high' already; choose another name",
+    )
+    report = await hand.rig.until("teaching", lambda data: len(data["poses"]) == 3)
+    assert [pose["name"] for pose in report["poses"]] == ["pose_1", "high", "pose_3"]
+    await hand.ask("teach/stop")
+    saved = await hand.ask("teach/save", **{"name": "poses", "from": "poses", "at_poses": "through"})
+    assert (saved["deviation"], saved["problems"]) == ({"shoulder": 0.0, "elbow": 0.0}, [])
+    rows = load_motion(hand.folder / "poses.csv").positions.tolist()
+    assert [[first["joints"][name] for name in ("shoulder", "elbow")]] == rows[:1]
+    assert [third["joints"][name] for name in ("shoulder", "elbow")] == rows[-1]
+    assert await hand.plays("poses") == "SUCCESSFUL"
+    slower = await hand.ask("teach/save", **{"name": "rest", "from": "poses", "speed": 0.1})
+    assert slower["duration_s"] > 3.0 * saved["duration_s"]
+
+
+async def test_poses_need_a_robot_that_is_taught_and_two_make_a_motion(hand: Hand) -> None:
+    assert await hand.refused("teach/pose") == (
+        "NOT_ALLOWED",
+        "arm: no pose can be kept; it is not being taught; send teach/start first",
+    )
+    await hand.waves()
+    assert await hand.refused("teach/save", **{"name": "none", "from": "poses"}) == (
+        "INVALID_MOTION",
+        "arm: no pose was kept; there is nothing to go to; keep poses by teach/pose",
+    )
+
+
+# -- how it begins and ends ---------------------------------------------------------------------------------
+
+
+async def test_what_is_reported_shows_it_from_beginning_to_end(hand: Hand) -> None:
+    nothing: dict[str, Any] = {
+        "mode": None,
+        "since_utc": None,
+        "duration_s": 0.0,
+        "poses": [],
+        "draft": None,
+        "message": "",
+    }
+    assert hand.teaching == nothing
+    await hand.ask("teach/start")
+    await hand.rig.until("teaching", lambda data: data["duration_s"] >= 1.0)
+    assert (hand.teaching["mode"], hand.teaching["draft"], hand.state["state"]) == (
+        "released",
+        None,
+        "teaching",
+    )
+    stopped = await hand.ask("teach/stop")
+    draft = {"duration_s": stopped["duration_s"], "rows": stopped["rows"], "poses": 0}
+    assert hand.teaching == nothing | {"draft": draft, "message": "ended on request; the robot holds"}
+
+
+@pytest.mark.parametrize(
+    ("verb", "body", "problem"),
+    [
+        ("play", {"motion": "short"}, "short cannot be played"),
+        ("play", {"motion": "short", "on_busy": "replace"}, "short cannot be played"),
+        ("play", {"motion": "short", "on_busy": "queue"}, "short cannot be played"),
+        ("goto", {"joints": {"elbow": 0.1}}, "goto cannot be played"),
+        ("enable", {}, "torque cannot be switched on"),
+        ("disable", {}, "torque cannot be switched off"),
+        ("torque", {"on": False}, "torque cannot be switched off"),
+        ("teach/start", {}, "it cannot be taught"),
+        ("teach/save", {"name": "wave"}, "nothing can be saved"),
+    ],
+)
+async def test_what_would_move_or_release_it_is_refused_meanwhile(
+    hand: Hand, verb: str, body: dict[str, Any], problem: str
+) -> None:
+    await hand.ask("teach/start")
+    assert await hand.refused(verb, **body) == ("BUSY", f"arm: {problem}; {TAUGHT}")
+    assert hand.state["state"] == "teaching"
+
+
+async def test_a_robot_that_plays_or_is_halted_is_not_taught(hand: Hand) -> None:
+    await hand.rig.swings(hand.registry)
+    assert await hand.refused("teach/start") == (
+        "BUSY",
+        "arm: busy with long; one motion plays at a time; stop it first",
+    )
+    await hand.ask("estop")
+    assert await hand.refused("teach/start") == (
+        "ESTOPPED",
+        "arm: it cannot be taught; the emergency stop is latched; reset it when it is safe",
+    )
+    assert await hand.refused("teach/stop") == (
+        "NOT_ALLOWED",
+        "arm: nothing was taught; it was not moved by hand; send teach/start first",
+    )
+
+
+async def test_what_the_stream_process_refuses_is_refused_and_the_draft_stays(rig: Rig) -> None:
+    rig.robot["idle_rate_hz"] = 20.0
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        reason = "teaching needs 50 ticks a second to catch the robot softly"
+        message = f"arm: it cannot be taught; idle_rate_hz is 20; {reason}; raise it"
+        assert await hand.refused("teach/start", mode="gravity") == ("NOT_ALLOWED", message)
+        assert (hand.teaching["mode"], hand.events) == (None, [])
+
+
+async def test_with_gravity_the_robot_carries_itself(hand: Hand) -> None:
+    assert await hand.ask("teach/start", mode="gravity") == {"state": "teaching", "mode": "gravity"}
+    await hand.moves(shoulder=0.3)
+    assert (hand.state["torque"], hand.teaching["mode"]) == (True, "gravity")
+    await hand.ask("teach/stop")
+    await hand.ask("teach/save", name="wave")
+    assert await hand.plays("wave") == "SUCCESSFUL"
+
+
+async def test_a_new_movement_forgets_the_one_before(hand: Hand) -> None:
+    await hand.waves()
+    await hand.ask("teach/start")
+    await hand.ask("teach/pose")
+    report = await hand.rig.until("teaching", lambda data: len(data["poses"]) == 1)
+    assert report["draft"] is None
+    stopped = await hand.ask("teach/stop")
+    assert (stopped["poses"], stopped["duration_s"] < 0.5) == (1, True)
+
+
+async def test_a_joint_that_is_moved_too_fast_ends_it_and_the_draft_can_be_saved(hand: Hand) -> None:
+    await hand.ask("teach/start")
+    await hand.moves(shoulder=0.3)
+    await hand.moves(for_s=0.2, shoulder=-1.5)
+    await hand.rig.until_state("idle", len(hand.rig.reports) - 5)
+    (event,) = hand.events
+    assert event.startswith("joint 'shoulder' moves at ")
+    stopped = await hand.ask("teach/stop")
+    assert (stopped["state"], f"{stopped['ended_because']}") == ("idle", event)
+    assert hand.state["torque"]
+    assert (await hand.ask("teach/save", name="wave", last_s=1.3))["saved"]
+
+
+async def test_a_stop_ends_it_holding_and_an_emergency_stop_halts(hand: Hand) -> None:
+    await hand.ask("teach/start")
+    stopped = await hand.ask("stop")
+    assert (stopped["reached"], stopped["stops_within_s"]) == (True, pytest.approx(0.245, abs=0.03))
+    await hand.rig.until_state("idle", len(hand.rig.reports) - 2)
+    assert (hand.state["torque"], hand.robot.session.teaching) == (True, None)
+    await hand.ask("teach/start")
+    await hand.ask("estop")
+    assert hand.state["state"] == "estopped"
+    assert [event.removeprefix("") for event in hand.events] == [
+        "stopped on request, softly, on the path",
+        "emergency stop; halted at once; reset when it is safe",
+    ]
+
+
+async def test_it_ends_by_itself_once_no_more_can_be_kept(rig: Rig, hand: Hand) -> None:
+    hand.robot.draft.longest_s = 3.0
+    await hand.ask("teach/start")
+    await rig.until("event", lambda event: event["kind"] == "teaching")
+    await rig.until_state("idle", len(rig.reports) - 5)
+    assert hand.events == ["a movement lasts 0.05 minutes at most"]
+    assert (hand.state["torque"], hand.teaching["draft"]["duration_s"]) == (True, 3.0)
+
+
+async def test_losing_the_lease_ends_it(rig: Rig) -> None:
+    rig.robot["lease"] = {"required": True, "ttl_s": 1.0}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        lease = (await hand.ask("lease/acquire", holder="ana"))["lease"]
+        await hand.ask("teach/start", lease=lease)
+        await rig.until("event", lambda event: event["kind"] == "teaching")
+        assert hand.events == [
+            "the lease of ana has run out; it was not renewed for 1 s",
+        ]
+
+
+async def test_nobody_puts_a_robot_to_rest_that_is_being_taught(rig: Rig) -> None:
+    rig.robot |= {"rest_after_s": 1.0}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        await hand.ask("teach/start", mode="gravity")
+        await asyncio.sleep(10.0)
+        assert (hand.state["state"], hand.state["torque"]) == ("teaching", True)
+        await hand.ask("teach/stop")
+        await rig.until("event", lambda event: event["kind"] == "rested")
+
+
+@pytest.mark.parametrize("on_exit", ["hold", "release"])
+async def test_a_daemon_that_ends_catches_the_robot_first(rig: Rig, on_exit: str) -> None:
+    rig.robot["on_exit"] = on_exit
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        await hand.ask("teach/start")
+        await hand.ask("fault", fault="hand", joint="elbow", to=1.0, for_s=1.0)
+        await asyncio.sleep(0.5)
+    states = [(one.data["state"], one.data["torque"]) for one in rig.reports if one.subject == "state"]
+    after = states[[state for state, _ in states].index("teaching") :]
+    wanted = [("teaching", False), ("stopping", True), ("idle", True)]
+    wanted += [("idle", False)] if on_exit == "release" else []
+    assert [one for one in dict.fromkeys(after) if one[0] != "offline"] == wanted
+    assert hand.events == ["the daemon shuts down"]
+
+
+async def test_a_robot_that_is_lost_is_not_taught_any_more_and_the_draft_stays(hand: Hand) -> None:
+    await hand.ask("teach/start")
+    await hand.moves(shoulder=0.3)
+    await hand.ask("fault", fault="crash")
+    await hand.rig.until_state("offline", len(hand.rig.reports))
+    await hand.rig.until_state("idle", len(hand.rig.reports))
+    (event,) = hand.events
+    assert event.startswith("the stream process ended unasked (killed by signal ")
+    assert (await hand.ask("teach/save", name="wave"))["saved"]
+
+
+# -- all together -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+async def test_twenty_hands_are_smoothed_within_the_bound_and_leave_no_limit(rig: Rig) -> None:
+    rig.robot["on_violation"] = "slow"
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand, random = Hand(rig, registry), np.random.default_rng(0)
+        for number in range(20):
+            await hand.ask("teach/start")
+            for _ in range(2):
+                shoulder, elbow = random.uniform(-1.0, 1.0, 2).tolist()
+                await hand.moves(for_s=random.uniform(1.4, 1.8), shoulder=shoulder, elbow=elbow)
+            stopped = await hand.ask("teach/stop")
+            assert stopped["ended_because"] == "ended on request; the robot holds"
+            saved = await hand.ask("teach/save", name=f"hand {number}")
+            assert max(saved["deviation"].values()) <= 0.005
+            assert await hand.plays(f"hand {number}") == "SUCCESSFUL"
+    trace = read_trace(rig.folder / "trace.npy")
+    assert np.nanmax(np.abs(trace["position"])) <= LIMITS["upper"]
+    passed_s = np.diff(trace["time"])
+    speeds = np.diff(trace["position"], axis=0)[passed_s > 0.0] / passed_s[passed_s > 0.0, None]
+    assert np.nanmax(np.abs(speeds)) <= LIMITS["velocity"] * 1.0001
