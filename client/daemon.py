@@ -531,6 +531,20 @@ class Robot:
         waiting: list[dict[str, Any]] = (await self.request("queue"))["queue"]
         return waiting
 
+    async def start_recording(self, name: str | None = None) -> str:
+        """Record every tick from now on; return the file's name, of which `name` becomes a part."""
+        file: str = (await self.request("record/start", name=name))["file"]
+        return file
+
+    async def stop_recording(self) -> dict[str, Any]:
+        """End what is recorded; return, once it is whole, `file`, `ticks`, `gaps`, `duration_s`, `bytes`."""
+        return await self.request("record/stop")
+
+    async def recordings(self) -> list[dict[str, Any]]:
+        """Return the robot's recordings, the newest first."""
+        listed: list[dict[str, Any]] = (await self.request("recordings"))["recordings"]
+        return listed
+
     async def history(self, limit: int = 50, before: int | None = None) -> list[dict[str, Any]]:
         """Return how the last motions have ended, newest first, also before the daemon's start.
 

@@ -55,6 +55,8 @@ class Result:
     worst_error, peak_effort : dict or None
         The joint that was furthest from its setpoint, and the one that worked hardest for what it may:
         `joint`, `value` and `unit`.
+    recording : str or None
+        The file in which it was recorded.
     """
 
     goal_id: str
@@ -69,6 +71,7 @@ class Result:
     asked_by: str | None = None
     worst_error: dict[str, Any] | None = field(repr=False, default=None)
     peak_effort: dict[str, Any] | None = field(repr=False, default=None)
+    recording: str | None = None
     data: dict[str, Any] = field(repr=False, default_factory=dict)
 
     @classmethod

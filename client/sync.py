@@ -173,6 +173,18 @@ class Robot:
         """Return the motions that wait for the one that plays."""
         return self._daemon.call(self._robot.queue())
 
+    def start_recording(self, name: str | None = None) -> str:
+        """Record every tick from now on; return the file's name, of which `name` becomes a part."""
+        return self._daemon.call(self._robot.start_recording(name))
+
+    def stop_recording(self) -> dict[str, Any]:
+        """End what is recorded; return what became of it, once the file is whole."""
+        return self.request("record/stop")
+
+    def recordings(self) -> list[dict[str, Any]]:
+        """Return the robot's recordings, the newest first."""
+        return self._daemon.call(self._robot.recordings())
+
     def history(self, limit: int = 50, before: int | None = None) -> list[dict[str, Any]]:
         """Return how the last motions have ended, as `motiond.client.Robot.history`."""
         return self._daemon.call(self._robot.history(limit, before))

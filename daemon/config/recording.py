@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from motiond.text import echoed
 
 from .section import Section, SettingError
+from .state_folder import state_folder
 from .types import FilePath
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SIZE = r"^[0-9]{1,6}(\.[0-9]{1,6})? ?[kMGT]B$"
 UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -43,3 +47,8 @@ class RecordingSettings(Section):
     """The robot's recordings take no more than this; the oldest are removed, except those that are kept."""
     minutes: Annotated[float, Field(strict=True, ge=0.1, le=1440)] = 30.0
     """A recording that becomes longer goes on in another file."""
+
+    def folder_of(self, robot: str) -> Path | None:
+        """Return where the recordings of a robot lie; None where there is no place for them."""
+        state = state_folder()
+        return self.folder or (None if state is None else state / "recordings" / robot)

@@ -1,4 +1,4 @@
-"""Room on the file systems that motiond writes to: its state and uploads."""
+"""Room on the file systems that motiond writes to: its state, uploads and recordings."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ def check_disk(settings: Settings | None, machine: Machine) -> list[Check]:
         for one in robot.motions:
             if isinstance(one, MotionFolderSettings) and one.upload:
                 places[f"uploads of {name}"] = one.folder
+        if robot.recording.folder is not None:
+            places[f"recordings of {name}"] = robot.recording.folder
     rooms: dict[int, tuple[Room, list[str]]] = {}
     for purpose, folder in places.items():
         room = machine.room_at(_nearest(folder))

@@ -17,7 +17,7 @@
 from .about import RecordingAbout
 from .description import RobotDescription
 from .files import Recording, RecordingFiles
-from .folder import RecordingFolder, locked
+from .folder import RecordingFolder, locked, refuse_unwritable
 from .part import NoRecording
 from .recorder import Recorder
 from .repair import repair
@@ -36,5 +36,6 @@ __all__ = [
     "RobotDescription",
     "locked",
     "read_summary",
+    "refuse_unwritable",
     "repair",
 ]

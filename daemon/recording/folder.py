@@ -45,6 +45,17 @@ class NoRoom(OSError):
     """The quota leaves no room, as nothing more can be removed; `strerror` says so."""
 
 
+def refuse_unwritable(folder: Path) -> None:
+    """Raise OSError where a folder cannot be written, or cannot be made."""
+    place = next(place for place in (folder, *folder.parents) if place.exists())
+    if not place.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if not os.access(place, os.W_OK | os.X_OK):
+        is_read_only = os.statvfs(place).f_flag & os.ST_RDONLY
+        number = errno.EROFS if is_read_only else errno.EACCES
+        raise OSError(number, os.strerror(number))
+
+
 @contextmanager
 def locked(path: Path, kind: int = fcntl.LOCK_SH) -> Iterator[None]:
     """Keep a recording from being removed while the context lasts; several may read it at once.

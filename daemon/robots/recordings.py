@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..config.secrets import without_password
-from ..config.state_folder import state_folder
 from ..recording import RecordingAbout, RecordingFiles, RecordingFolder, RobotDescription
 from .payloads import VERSION, description_payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from motiond.formats import RobotModel
 
@@ -59,7 +57,7 @@ def make_recordings(
             description=description(),
         )
 
-    folder = RecordingFolder(name, robot.recording.folder or _own_folder(name), robot.recording.keep)
+    folder = RecordingFolder(name, robot.recording.folder_of(name), robot.recording.keep)
     return RecordingFiles(
         folder,
         describe,
@@ -67,11 +65,6 @@ def make_recordings(
         longest_s=60.0 * robot.recording.minutes,
         is_virtual=robot.clock == "virtual",
     )
-
-
-def _own_folder(robot: str) -> Path | None:
-    state = state_folder()
-    return None if state is None else state / "recordings" / robot
 
 
 def configuration(settings: Settings, robot: str) -> bytes:

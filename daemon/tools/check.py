@@ -16,6 +16,7 @@ from motiond.formats import BadText, ReadOptions, load_map
 from motiond.formats.io import refuse_damaged
 from motiond.text import listed, printable
 
+from ..config.recording import RecordingSettings
 from ..config.robot import DriverSettings, ModelSettings, RobotSettings
 from ..joints import (
     JointMapError,
@@ -27,6 +28,7 @@ from ..joints import (
     read_robot,
 )
 from ..planning import MotionLibrary, PlanError, plan, unnoticed
+from ..recording import refuse_unwritable
 from .batch import for_each_file
 
 if TYPE_CHECKING:
@@ -91,6 +93,8 @@ def check_motions(
     for name, (_, driver) in made.items():
         for line in (*driver.notes, *(f"warning: {warning}" for warning in driver.rehearse())):
             report(f"{name}: {line}")
+        if warning := _of_recordings(name, settings.robots[name].recording):
+            report(f"{name}: warning: {warning}")
     return [
         finding
         for name, (joint_map, driver) in made.items()
@@ -106,6 +110,20 @@ def _made(settings: Settings, name: str) -> tuple[JointMap, Driver]:
     joint_map = build_joint_map(name, model, robot.joints)
     driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
     return joint_map.within(driver.limits), driver
+
+
+def _of_recordings(name: str, recording: RecordingSettings) -> str:
+    """Return where recordings cannot be written to, if the configuration asks for any; '' if they can."""
+    folder = recording.folder_of(name)
+    if recording == RecordingSettings() or folder is None:
+        return ""
+    try:
+        refuse_unwritable(folder)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        hint = "let motiond write there, or set `recording.folder`"
+        return f"recordings go to {printable(str(folder))}; it cannot be written: {reason}; {hint}"
+    return ""
 
 
 def _warn_of_meshes(model: RobotModel | None) -> None:

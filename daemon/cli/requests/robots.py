@@ -1,6 +1,6 @@
 """The subcommands that ask a daemon and end with its answer: one function each."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -101,6 +101,32 @@ def queue(
     answer = ask(client, robot, "queue")
     waiting = listed([goal["motion"] for goal in answer["queue"]], longest=None) or "nothing waits"
     say(answer, f"{robot}: {waiting}", json=json)
+
+
+@app.command()
+@asks_a_daemon
+def record(
+    robot: RobotName,
+    what: Annotated[Literal["start", "stop"], typer.Argument(help="Begin a recording, or end it.")],
+    *,
+    name: Annotated[str | None, typer.Option(help="A part of the file's name.")] = None,
+    client: Client,
+    json: AsJson = False,
+) -> None:
+    """Record every tick of a robot into a file.
+
+    It lies in the daemon's folder for recordings, on the daemon's machine.
+    """
+    if what == "start":
+        answer = ask(client, robot, "record/start", {} if name is None else {"name": name})
+        say(answer, f"{robot}: recorded into {answer['file']}", json=json)
+        return
+    if name is not None:
+        raise typer.BadParameter("a recording is named when it starts; leave it out", param_hint="'--name'")
+    answer = ask(client, robot, "record/stop")
+    gaps = f", {answer['gaps']} gaps" if answer["gaps"] else ""
+    ticks = f"{answer['ticks']:,} ticks in {answer['duration_s']:.1f} s{gaps}"
+    say(answer, f"{robot}: {answer['file']}: {ticks}, {answer['bytes'] / 1e6:.1f} MB", json=json)
 
 
 @app.command()

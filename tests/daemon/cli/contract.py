@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Step = Callable[[Any], Awaitable[None]]
 
 ENDED = "ended with SUCCESSFUL; the last row is out and held"
+NOT_RECORDED = "arm: it is not recorded; start it by `record/start`\n"
 REFUSED = "arm: short cannot be played; the emergency stop is latched; reset it when it is safe\n"
 
 
@@ -30,6 +31,14 @@ async def requests_are_answered(daemon: Any) -> None:
     assert await daemon.cli("disable", "arm") == (0, "arm: torque is off\n", "")
     assert await daemon.cli("enable", "arm") == (0, "arm: torque is on\n", "")
     assert await daemon.cli("queue", "arm") == (0, "arm: nothing waits\n", "")
+    started = await daemon.cli("record", "arm", "start", "--name", "a run")
+    assert (started.code, started.err) == (0, "")
+    assert started.out.startswith("arm: recorded into arm_20")
+    stopped = await daemon.cli("record", "arm", "stop")
+    assert (stopped.code, stopped.err) == (0, "")
+    assert stopped.out.startswith(f"arm: {started.out.rpartition(' ')[2].rstrip()}: ")
+    assert "Z_a-run.mcap: " in stopped.out
+    assert await daemon.cli("record", "arm", "stop") == (1, "", NOT_RECORDED)
     assert await daemon.cli("control", "arm") == (0, "arm: everybody may command it\n", "")
     assert await daemon.cli("estop", "arm") == (0, "arm: estopped\n", "")
     assert await daemon.cli("play", "arm", "short") == (1, "", REFUSED)

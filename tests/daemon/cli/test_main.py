@@ -268,6 +268,21 @@ def test_check_fails_on_a_motion_beyond_the_limits(
     assert len(finding["problems"]) == 2
 
 
+def test_check_reports_where_recordings_go_if_nothing_can_be_written_there(
+    rig: Rig, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    (rig.folder / "disk").touch()
+    rig.robot["recording"] = {"folder": "disk/recordings"}
+    code, out, err = run_here(capsys, "check", "-c", rig.config)
+    assert code == 0
+    where = f"recordings go to {rig.folder}/disk/recordings; it cannot be written: not a directory"
+    hint = "let motiond write there, or set `recording.folder`"
+    assert f"arm: warning: {where}; {hint}" in [*out.splitlines(), *err.splitlines(), *caplog.messages]
+    rig.robot["recording"] = {"folder": "recordings"}
+    code, out, err = run_here(capsys, "check", "-c", rig.config)
+    assert "recordings" not in out + err
+
+
 def test_check_tells_of_a_mesh_that_is_damaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -74,6 +74,17 @@ async def robots_states_and_descriptions_are_known(daemon: Daemon, _: Daemon) ->
     assert [joint["name"] for joint in (await arm.report("description"))["joints"]] == ["shoulder", "elbow"]
 
 
+async def a_recording_is_started_stopped_and_listed(daemon: Daemon, other: Daemon) -> None:
+    arm = daemon.robot("arm")
+    file = await arm.start_recording("wave")
+    result = await arm.play("short")
+    stopped = await other.robot("arm").stop_recording()
+    listed = await arm.recordings()
+    assert (stopped["file"], stopped["gaps"], result.recording) == (file, 0, file)
+    assert listed[0]["file"] == file
+    assert (listed[0]["ticks"], listed[0]["codes"]) == (stopped["ticks"], ["SUCCESSFUL"])
+
+
 async def any_number_of_requests_is_answered(daemon: Daemon, other: Daemon) -> None:
     robots = [daemon.robot("arm") for _ in range(300)]
     states = await asyncio.gather(other.robot("arm").status(), *(robot.status() for robot in robots))
@@ -114,6 +125,7 @@ STEPS: list[Step] = [
     a_refusal_has_code_message_and_data,
     a_cancelled_play_leaves_the_robot_playing,
     robots_states_and_descriptions_are_known,
+    a_recording_is_started_stopped_and_listed,
     any_number_of_requests_is_answered,
     a_slow_reader_gets_the_newest_telemetry_or_every_sample,
     a_closed_client_answers_nothing_and_closes_twice,

@@ -26,13 +26,18 @@ def test_file_systems_are_told_once_with_all_that_is_kept_there(tmp_path: Path) 
     uploads = tmp_path / "uploads"
     uploads.mkdir()
     motions = [{"folder": uploads, "upload": True}, {"folder": tmp_path / "others"}]
-    robot = {"driver": {"type": "sim"}, "joints": {"base": {"limits": LIMITS}}, "motions": motions}
+    robot = {
+        "driver": {"type": "sim"},
+        "joints": {"base": {"limits": LIMITS}},
+        "motions": motions,
+        "recording": {"folder": tmp_path / "recordings"},
+    }
     settings = Settings.model_validate({"robots": {"arm": robot}})
-    state = tmp_path / "state" / "motiond"
+    state, recordings = tmp_path / "state" / "motiond", tmp_path / "recordings"
     assert check_disk(settings, machine(tmp_path)) == [
         Check(
             check="disk",
-            subject=f"{state} (state), {uploads} (uploads of arm)",
+            subject=f"{state} (state), {uploads} (uploads of arm), {recordings} (recordings of arm)",
             verdict=Verdict.OK,
             found="50.0 GB free",
             means="there is room for results and uploads",
