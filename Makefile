@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-TARGETS := help demo test test-fast properties lint format documents page page-check docs bench fuzz fuzz-requests soak soak-kill soak-service soak-fleet dist deb try-install try-deb built clean
+TARGETS := help demo test test-fast properties lint format documents page page-check docs bench fuzz fuzz-requests soak soak-kill soak-recording soak-service soak-fleet dist deb try-install try-deb built clean
 .PHONY: $(TARGETS)
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make fuzz    feed each reader broken files for ten minutes, or SECONDS=…; READERS=\"seq sdf\" picks"
 	@echo "make fuzz-requests  send a daemon 100,000 hostile requests, or COUNT=…; its robots must hold still"
 	@echo "make soak-kill  pull the plugs of real processes 500 times, or ROUNDS=… from FIRST=…"
+	@echo "make soak-recording  kill daemons that record 100 times, or ROUNDS=… from FIRST=…; all but the last 1.5 s must be there"
 	@echo "make soak-service  serve observers and pages while the broker comes and goes for 30 minutes, or MINUTES=…"
 	@echo "make soak-fleet  start a group 1000 times while daemons, brokers and coordinators are killed, or STARTS=…"
 	@echo "make dist    build wheel and sdist into dist/, play from each, and list what ships, with its licences"
@@ -113,6 +114,9 @@ soak: $(VENV)/.ready
 
 soak-kill: $(VENV)/.ready
 	@$(BIN)/python -m soak.kill --rounds $(or $(ROUNDS),500) --first $(or $(FIRST),0)
+
+soak-recording: $(VENV)/.ready
+	@$(BIN)/python -m soak.recording --rounds $(or $(ROUNDS),100) --first $(or $(FIRST),0)
 
 soak-service: $(VENV)/.ready
 	@$(BIN)/python -m soak.service --minutes $(or $(MINUTES),30) --restarts $(or $(RESTARTS),20)
