@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CURRENT_MODE, POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE = 0, 3, 4, 5
 MODES = {CURRENT_MODE, 1, POSITION_MODE, EXTENDED_MODE, CURRENT_BASED_MODE, 16}
-TICKS_S_PER_CURRENT = 4.0
+TICKS_S_PER_CURRENT = 1.0
 """How fast a current, in its register's unit, that carries nothing moves the motor against its friction."""
 LAG_S = 0.02
 NEAR_TICKS = 1e-3
