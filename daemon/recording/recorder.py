@@ -159,11 +159,21 @@ class Recorder:
         if self._recording is not None and self._recording.why == "motion":
             self.end(f"{code}", is_void=not self._has_moved)
 
+    def teach(self) -> None:
+        """Take that the robot is to be taught by hand; that is recorded, so that no crash loses it."""
+        if self._recording is None and self._may_try:
+            self._begin("teaching", "taught")
+
+    def taught(self) -> None:
+        """Take that the robot is not taught any more, or was not at all."""
+        if self._recording is not None and self._recording.why == "teaching":
+            self.end("teaching has ended", is_void=not self._has_moved)
+
     @property
     def file(self) -> str | None:
         """The name of the file that is written; None where it will not stay, as nothing has moved."""
         recording = self._recording
-        is_void = recording is None or (recording.why == "motion" and not self._has_moved)
+        is_void = recording is None or (recording.why in {"motion", "teaching"} and not self._has_moved)
         return None if is_void or recording is None else recording.file
 
     def show(self, *, renews: bool = False) -> None:

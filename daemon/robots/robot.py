@@ -441,6 +441,7 @@ class Robot:
     def end_teaching(self, ended: messages.TeachingEnded) -> None:
         """Publish why the robot is not taught any more."""
         self.draft.end(ended)
+        self.recorder.taught()
 
     def state_payload(self) -> RobotStatus:
         """Return what the robot does now, JSON-ready."""

@@ -57,6 +57,7 @@ class TeachingRequests:
         if not session.rests:
             raise session.busy("stop it first")
         self._draft.expect(request.mode)
+        robot.recorder.teach()
         await robot.obeyed(session.teach(request.mode, request.expires_at), "teaching")
         if session.teaching is None:
             session.refuse_unless_able(problem)

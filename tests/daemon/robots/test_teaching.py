@@ -128,6 +128,32 @@ async def test_every_tick_in_between_is_kept_and_none_before_or_after(hand: Hand
     assert trail.rows()[0].tolist() == [tick - ticks[0] for tick in ticks]
 
 
+async def test_it_is_written_to_a_recording_as_well_so_that_no_crash_loses_it(rig: Rig) -> None:
+    rig.robot["recording"] = {"folder": "recordings"}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        await hand.ask("teach/start")
+        report = await rig.until("recording", lambda data: data["why"] == "teaching")
+        assert report["file"].endswith("_taught.mcap")
+        await hand.moves(shoulder=0.3)
+        stopped = await hand.ask("teach/stop")
+        await asyncio.sleep(1.0)
+        (recording,) = (await hand.ask("recordings"))["recordings"]
+    assert (recording["why"], recording["is_written"], recording["gaps"]) == ("teaching", False, 0)
+    assert recording["ticks"] >= stopped["rows"]
+
+
+async def test_what_is_refused_leaves_no_recording(rig: Rig) -> None:
+    rig.robot |= {"recording": {"folder": "recordings"}, "idle_rate_hz": 20.0}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        await hand.refused("teach/start")
+        await asyncio.sleep(1.0)
+        assert (await hand.ask("recordings"))["recordings"] == []
+
+
 async def test_it_can_be_saved_with_other_trims_as_often_as_wanted(hand: Hand) -> None:
     await hand.waves()
     whole = await hand.ask("teach/save", name="whole", trim=False)
