@@ -35,6 +35,6 @@ export const palette = computed(() => (dark.value ? DARK : LIGHT));
 /** Colours of plots. */
 export const ink = computed(() =>
   dark.value
-    ? { text: "#94a1ab", line: "#263038", reference: "#4fc3d7", feedback: "#e6eaee", limit: "#ff7a6e", heat: "#e3a92f" }
-    : { text: "#55626c", line: "#d3dadd", reference: "#007c92", feedback: "#1b2329", limit: "#c4281d", heat: "#8a5a00" },
+    ? { text: "#94a1ab", line: "#263038", reference: "#4fc3d7", feedback: "#e6eaee", limit: "#ff7a6e", heat: "#e3a92f", other: "#d3a4f2" }
+    : { text: "#55626c", line: "#d3dadd", reference: "#007c92", feedback: "#1b2329", limit: "#c4281d", heat: "#8a5a00", other: "#7a3fa8" },
 );

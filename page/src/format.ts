@@ -56,3 +56,18 @@ export const STATE_WORDS: Record<State, string> = {
 export function count(number: number, thing: string, things = `${thing}s`): string {
   return `${number} ${number === 1 ? thing : things}`;
 }
+
+/** So many bytes: `4.2 MB`. */
+export function size(bytes: number): string {
+  const place = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
+  return `${place ? Number((bytes / 1000 ** place).toPrecision(3)) : bytes} ${["bytes", "kB", "MB", "GB", "TB"][place]}`;
+}
+
+/** A time in ISO 8601 as a clock and a calendar on the wall show it; no date for today's. */
+export function dayAndTime(utc: string): string {
+  const at = new Date(utc);
+  if (Number.isNaN(at.getTime())) return "–";
+  const time = at.toTimeString().slice(0, 8);
+  const day = { day: "numeric", month: "short", year: "numeric" } as const;
+  return at.toDateString() === new Date().toDateString() ? time : `${at.toLocaleDateString("en-GB", day)} ${time}`;
+}

@@ -11,11 +11,13 @@ import { Joints } from "./joints";
 import { Login } from "./login";
 import { Motions } from "./motions";
 import { refusal } from "./permission";
+import { recorded, showing } from "./opened";
 import { Overview } from "./overview";
 import { Player } from "./player";
 import { close, preview } from "./preview";
 import { drop, dropsOver, takesFiles } from "./upload";
-import { VIEWS, href, robotName, view } from "./route";
+import { RecordBar, Recordings } from "./recordings";
+import { VIEWS, href, robotName, runNames, view } from "./route";
 import { SceneView } from "./scene";
 import { command, connection, daemonId, dismiss, fleet, heard, link, notices, notify, robots } from "./store";
 import type { Robot } from "./store";
@@ -48,11 +50,16 @@ function RobotPage({ robot }: { robot: Robot }) {
   const shown = wide.value && view.value === "motions" ? "joints" : view.value;
   const stale = !heard.value;
   useEffect(() => void (heard.value && robot.recall()), [robot, heard.value]);
+  const isRun = runNames.value.length > 0;
+  const run = isRun ? showing.value : null;
+  const three = wide.value && !isRun;
   return (
-    <main class={`robot${wide.value ? " wide" : ""}${stale ? " stale" : ""}${dropsOver.value ? " over" : ""}`}>
-      {wide.value && <aside class="side"><Motions robot={robot} /></aside>}
+    <main class={`robot${three ? " wide" : ""}${isRun ? " beside-run" : ""}${stale ? " stale" : ""}${dropsOver.value ? " over" : ""}`}>
+      {three && <aside class="side"><Motions robot={robot} /></aside>}
       <div class="stage">
         <SceneView robot={robot} />
+        {run && <run.RunBar robot={robot} />}
+        <RecordBar robot={robot} />
         {!small.value && <><Notices /><Player robot={robot} /></>}
       </div>
       <div class="side">
@@ -64,6 +71,8 @@ function RobotPage({ robot }: { robot: Robot }) {
         {shown === "motions" && <Motions robot={robot} />}
         {shown === "joints" && <Joints robot={robot} />}
         {shown === "health" && <Health robot={robot} />}
+        {shown === "recordings" && !isRun && <Recordings robot={robot} />}
+        {run && <run.RunPanel robot={robot} />}
       </div>
     </main>
   );
@@ -84,10 +93,11 @@ function Notices() {
 
 const KEYS: [string, string][] = [
   ["Esc", "stop softly; where all robots are shown, all of them"],
-  ["Space", "pause, and resume"],
+  ["Space", "pause, and resume; of an opened recording, run the picture and hold it"],
   ["/", "search the motions"],
-  ["1 2 3", "motions, joints, health"],
+  ["1 2 3 4", "motions, joints, health, recordings"],
   ["← → Enter", "on the timeline: choose a place, go there"],
+  ["← → A B", "of an opened recording: a row back, a row on (with Shift 1 %), put A, put B"],
   ["?", "this list"],
 ];
 
@@ -121,11 +131,14 @@ function onKey(event: KeyboardEvent): void {
   if (!robot) return;
   const target = event.target as HTMLElement;
   if (target.closest("input, select, textarea, dialog") || event.ctrlKey || event.altKey || event.metaKey) return;
-  const place = ["1", "2", "3"].indexOf(event.key);
+  const place = ["1", "2", "3", "4"].indexOf(event.key);
   if (place >= 0) location.hash = href(robot.name, VIEWS[place]!);
   else if (event.key === "?") helpOpen.value = true;
   else if (event.key === "/") document.getElementById("search")?.focus();
-  else if (event.key === " " && !target.closest("button, a, summary")) {
+  else if (recorded.peek() && showing.peek()) {
+    // Nothing of a robot is asked by a key that is meant for its picture.
+    if ((event.key === " " && target.closest("button, a, summary")) || !showing.peek()!.onRunKey(event)) return;
+  } else if (event.key === " " && !target.closest("button, a, summary")) {
     const act = (["pause", "resume"] as const).find((one) => refusal(robot, one) === "");
     if (act) void command(robot, act);
   } else return;

@@ -12,7 +12,7 @@ import type { Robot } from "./store";
 import { Upload } from "./upload";
 
 /** So many motions are drawn at first, and more when one gets there: a thousand would keep the page busy. */
-const ROWS = 40;
+export const ROWS = 40;
 
 function playBody({ options }: Robot, motion: string): object {
   const loop = options.loops.value === "forever" ? "forever" : Math.max(1, Math.round(Number(options.loops.value) || 1));
@@ -34,12 +34,12 @@ function startTime(time: string): Date {
 const asked = new Set<string>();
 
 /** Play a motion, or let it wait for what plays. A second press meanwhile does nothing; a button that is disabled instead loses the focus. */
-export async function play(robot: Robot, motion: string): Promise<void> {
+export async function play(robot: Robot, motion: string, more: object = {}): Promise<void> {
   const which = `${robot.name}/${motion}`;
   if (asked.has(which)) return;
   asked.add(which);
   const time = robot.options.startAt.peek();
-  const body = playBody(robot, motion);
+  const body = { ...playBody(robot, motion), ...more };
   const busy = robot.moving.peek() || robot.pending.peek().has("play");
   const answer = await command(robot, "play", busy ? { ...body, on_busy: "queue" } : body);
   asked.delete(which);
@@ -79,7 +79,7 @@ export function Motions({ robot }: { robot: Robot }) {
 }
 
 /** The end of the rows that are drawn; where it comes in sight, more are. */
-function More({ more }: { more(): void }) {
+export function More({ more }: { more(): void }) {
   const end = useRef<HTMLLIElement>(null);
   useEffect(() => {
     const observer = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && more(), { rootMargin: "300px" });

@@ -3,14 +3,14 @@
 import { heard, locked } from "./store";
 import type { Robot } from "./store";
 
-export type Act = "command" | "play" | "playNow" | "pause" | "resume" | "jog" | "torque" | "reset" | "takeControl";
+export type Act = "command" | "play" | "playNow" | "pause" | "resume" | "jog" | "torque" | "reset" | "takeControl" | "record";
 
 /** Why something is not possible now, for whoever points at its control; '' where it is. Stops ask nothing. */
 export function refusal(robot: Robot, act: Act): string {
   if (!heard.value) return "The connection is lost";
   if (locked.value) return "The controls are locked on this device";
   if (act === "takeControl") return "";
-  if (robot.control.who.value === "other") return `${robot.control.lease.value?.holder} is in control`;
+  if (act !== "record" && robot.control.who.value === "other") return `${robot.control.lease.value?.holder} is in control`;
   if (act === "reset") return "";
   if (!robot.online.value) return "The robot is offline";
   return ofState(robot, act);
@@ -18,7 +18,7 @@ export function refusal(robot: Robot, act: Act): string {
 
 function ofState(robot: Robot, act: Act): string {
   const state = robot.state.value?.state;
-  if (act === "command") return "";
+  if (act === "command" || act === "record") return "";
   if (act === "pause") return state === "playing" ? "" : "It can be paused once it plays";
   if (act === "resume") return state === "paused" ? "" : "It can be resumed once it is paused";
   if (act === "torque") return robot.moving.value ? "The robot moves" : "";

@@ -12,15 +12,15 @@ import type { DescribedJoint } from "./protocol";
 import { digitsOf, factorOf, nameOf } from "./units";
 import type { Robot } from "./store";
 
-const HEIGHT = 116;
+export const HEIGHT = 116;
 
-interface Curve {
+export interface Curve {
   label: string;
   kind?: Kind;
-  colour: "reference" | "feedback" | "heat";
+  colour: "reference" | "feedback" | "heat" | "other";
 }
 
-interface PlotSpec {
+export interface PlotSpec {
   title: string;
   unit: string;
   /** What values are multiplied by, to be in this unit. */
@@ -29,6 +29,15 @@ interface PlotSpec {
   limits: (number | null)[];
   digits: number;
 }
+
+/** What goes across a plot: the times in sight, in s, and how each is written. Plots of one key have one pointer. */
+export interface Across {
+  key: string;
+  range(): [number, number];
+  name(tick: number): string;
+}
+
+const LAST_MINUTE: Across = { key: "joint", range: () => [-WINDOW_S, 0], name: (tick) => (tick === 0 ? "now" : `${tick} s`) };
 
 function specs(joint: DescribedJoint, hottestC: number | null): PlotSpec[] {
   const effort = joint.effort === null ? [] : [-joint.effort, joint.effort];
@@ -83,26 +92,32 @@ function Plot({ robot, spec, column, frozen }: { robot: Robot; spec: PlotSpec; c
   });
   return (
     <figure class="plot">
-      <figcaption>
-        {spec.title} <span class="unit">{spec.unit}</span>
-        <span class="legend">{spec.curves.map(({ label, colour }) => <span class={colour}>{label}</span>)}{spec.limits.some((one) => one !== null) && <span class="limit">limit</span>}</span>
-      </figcaption>
+      <PlotCaption spec={spec} />
       <div ref={place} />
     </figure>
   );
 }
 
-function optionsOf(spec: PlotSpec, width: number): uPlot.Options {
+export function PlotCaption({ spec }: { spec: PlotSpec }) {
+  return (
+    <figcaption>
+      {spec.title} <span class="unit">{spec.unit}</span>
+      <span class="legend">{spec.curves.map(({ label, colour }) => <span class={colour}>{label}</span>)}{spec.limits.some((one) => one !== null) && <span class="limit">limit</span>}</span>
+    </figcaption>
+  );
+}
+
+export function optionsOf(spec: PlotSpec, width: number, across = LAST_MINUTE): uPlot.Options {
   const colours = ink.value;
   const font = "11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
   const axis = { stroke: colours.text, font, grid: { stroke: colours.line, width: 1 }, ticks: { show: false } };
   return {
     width, height: HEIGHT, padding: [6, 16, 0, 0],
-    cursor: { sync: { key: "joint" }, drag: { x: false, y: false }, points: { size: 5 } },
+    cursor: { sync: { key: across.key }, drag: { x: false, y: false }, points: { size: 5 } },
     legend: { show: false },
-    scales: { x: { time: false, range: () => [-WINDOW_S, 0] }, y: { range: (_, least, most) => roomy(least, most, spec.digits) } },
+    scales: { x: { time: false, range: () => across.range() }, y: { range: (_, least, most) => roomy(least, most, spec.digits) } },
     axes: [
-      { ...axis, size: 20, values: (_, ticks) => ticks.map((tick) => (tick === 0 ? "now" : `${tick} s`)), space: 70 },
+      { ...axis, size: 20, values: (_, ticks) => ticks.map((tick) => across.name(tick)), space: 70 },
       { ...axis, size: 58, space: 22, values: (_, ticks) => ticks.map((tick) => String(Number(tick.toPrecision(4)))) },
     ],
     series: [{}, ...spec.curves.map(({ label, colour }) => ({ label, stroke: colours[colour], width: colour === "reference" ? 1 : 1.5, points: { show: false } }))],

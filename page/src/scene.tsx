@@ -4,6 +4,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { palette } from "./appearance";
 import { count, fixed } from "./format";
+import { recorded, recordedWay } from "./opened";
 import { postureAt, preview, scrubbed } from "./preview";
 import { errorLegend, errorScales } from "./scale";
 import { fleet } from "./store";
@@ -63,8 +64,11 @@ export function SceneView({ robot }: { robot: Robot }) {
     if (ready.value && view.current) view.current.errorScales = scales;
   });
   useSignalEffect(() => {
+    const sample = recorded.value?.sample;
+    if (!ready.value) return;
+    if (sample) return view.current?.show(sample);
     const telemetry = robot.telemetry.value;
-    if (telemetry && ready.value) view.current?.take(telemetry);
+    if (telemetry) view.current?.take(telemetry);
   });
   useSignalEffect(() => {
     const shown = preview.value?.robot === robot ? preview.value : null;
@@ -74,11 +78,13 @@ export function SceneView({ robot }: { robot: Robot }) {
   useSignalEffect(() => {
     const shown = preview.value?.robot === robot ? preview.value.plan : null;
     const name = frame.value;
+    const way = recordedWay.value;
     if (!ready.value) return;
     const names = robot.jointNames.peek();
     const current = robot.telemetry.peek()?.feedback.position ?? [];
     view.current?.setFrame(name);
-    if (shown && name) view.current?.showPlan(shown.rows, (row) => postureAt(shown, row / shown.rate_hz, names, current));
+    if (way && name) view.current?.showPlan(way.rows, way.postureOf);
+    else if (shown && name) view.current?.showPlan(shown.rows, (row) => postureAt(shown, row / shown.rate_hz, names, current));
   });
   const model = robot.model.value;
   const frames = model ? [...model.frames.map((one) => one.name), ...model.links.map((one) => one.name)] : [];
@@ -88,6 +94,7 @@ export function SceneView({ robot }: { robot: Robot }) {
     <section class="scene" aria-label="Robot in 3D">
       <canvas ref={canvas} aria-label={`${robot.name} in 3D`} role="img" />
       {words && <p class="words">{words}</p>}
+      {recorded.value && <p class="recorded">{recorded.value.title}</p>}
       <Unseen meshes={unseen.value} />
       {model && (
         <>
@@ -101,7 +108,7 @@ export function SceneView({ robot }: { robot: Robot }) {
             </select></label>
             {place.value && <output class="num" aria-label="Place of the frame">{place.value.map((one) => fixed(one)).join("  ")} m</output>}
           </div>
-          <p class="legend"><span class="ghost">{preview.value ? "preview" : "reference"}</span><span class="scale" /><span class="num">error 0 to {errorLegend(robot.description.value)}</span>{model.derived && <span>shapes derived from the kinematics</span>}</p>
+          <p class="legend"><span class="ghost">{recorded.value?.ghost ?? (preview.value ? "preview" : "reference")}</span><span class="scale" /><span class="num">error 0 to {errorLegend(robot.description.value)}</span>{model.derived && <span>shapes derived from the kinematics</span>}</p>
         </>
       )}
     </section>

@@ -8,7 +8,7 @@ import { Control } from "./control";
 import { clock } from "./format";
 import { History, WINDOW_S } from "./history";
 import type { Answer, Availability, Daemon, Model, Plan, Telemetry } from "./messages";
-import type { DescriptionReport, DiagnosticsReport, EventReport, MotionsReport, QueuedGoal, Report, ResultReport, StateReport } from "./protocol";
+import type { DescriptionReport, DiagnosticsReport, EventReport, MotionsReport, QueuedGoal, RecordingReport, Report, ResultReport, StateReport } from "./protocol";
 import { readPlan } from "./messages";
 import { PastResults, endedAfter, hasFailed } from "./results";
 import type { Ended } from "./results";
@@ -39,6 +39,7 @@ export class Robot {
   /** The same, no more often than anybody reads numbers. */
   readonly numbers = signal<Telemetry | null>(null);
   readonly model = signal<Model | null>(null);
+  readonly recording = signal<RecordingReport | null>(null);
   readonly waiting = signal<QueuedGoal[]>([]);
   /** Of the last motion: a posture that was reached since does not replace it. */
   readonly ended = signal<Ended | null>(null);
@@ -90,6 +91,7 @@ export class Robot {
       case "motions": this.takeMotions(report.data); break;
       case "lease": this.control.receive(report.data); break;
       case "diagnostics": this.takeDiagnostics(report.data); break;
+      case "recording": this.recording.value = report.data; break;
       case "event": this.takeEvent(report.data); break;
       case "result": this.takeResult(report.data);
     }
@@ -198,8 +200,8 @@ export class Robot {
   }
 }
 
-const GRAVE = new Set(["fault", "deadline_missed", "stream_lost", "not_parked", "not_sought", "fault_refused", "lease_lost", "lease_taken"]);
 const NO_RESULT = "no result";
+export const GRAVE = new Set(["fault", "deadline_missed", "stream_lost", "not_parked", "not_sought", "fault_refused", "lease_lost", "lease_taken"]);
 
 export const link = signal<Link>("connecting");
 /** When the last message came of a connection that is lost. */
@@ -278,7 +280,7 @@ export const connection = new Connection({
 export async function command(robot: Robot, verb: string, body: object = {}): Promise<Answer> {
   robot.pending.value = new Set([...robot.pending.peek(), verb]);
   const slow = setTimeout(() => STOP_VERBS.has(verb) || notify(`${robot.name}: ${verb}: no answer yet`, false), SLOW_MS);
-  const answer = await (STOP_VERBS.has(verb) ? connection.ask(robot.name, verb, body) : askInControl(robot, verb, body));
+  const answer = await (FREE_VERBS.has(verb) ? connection.ask(robot.name, verb, body) : askInControl(robot, verb, body));
   clearTimeout(slow);
   robot.pending.value = new Set([...robot.pending.peek()].filter((one) => one !== verb));
   if (answer.status === "error") {
@@ -312,6 +314,8 @@ addEventListener("pagehide", () => {
 });
 
 const STOP_VERBS = new Set(["stop", "estop"]);
+/** What anybody may ask for, whoever is in control. */
+const FREE_VERBS = new Set([...STOP_VERBS, "record/start", "record/stop"]);
 
 /** A signal that this browser keeps. */
 function stored<Value extends string | boolean>(name: string, otherwise: Value): Signal<Value> {

@@ -146,6 +146,12 @@ export class View3D {
     this.extendPath(telemetry);
   }
 
+  /** Show a sample that was recorded, at once. */
+  show(sample: Telemetry): void {
+    this.before = this.now = sample;
+    this.dirty = true;
+  }
+
   /** Show a posture on the ghost instead of the reference; null for the reference again. */
   setPreview(posture: ArrayLike<number> | null): void {
     this.preview = posture;

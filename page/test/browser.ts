@@ -65,7 +65,7 @@ export function startBrowser(): void {
   const fetch = (url: string) =>
     new Promise((resolve) => asked.push({ url, answer: (status, body = {}) => resolve({ status, ok: status === 200, json: async () => body }) }));
   const nothing = () => undefined;
-  const browser = { WebSocket: FakeSocket, fetch, location: { protocol: "http:", host: "bench" }, addEventListener: nothing };
+  const browser = { WebSocket: FakeSocket, fetch, location: { protocol: "http:", host: "bench", hash: "" }, addEventListener: nothing };
   Object.defineProperty(globalThis, "navigator", { value: { userAgent: "node" }, configurable: true });
   Object.assign(globalThis, { ...browser, window: globalThis, document: { hidden: false, addEventListener: nothing } });
 }

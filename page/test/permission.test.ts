@@ -10,7 +10,7 @@ const { gate, refusal } = await import("../src/permission");
 endBrowser();
 
 type Arm = InstanceType<typeof Robot>;
-const ACTS = ["command", "play", "playNow", "pause", "resume", "jog", "torque", "reset", "takeControl"] as const;
+const ACTS = ["command", "play", "playNow", "pause", "resume", "jog", "torque", "reset", "takeControl", "record"] as const;
 
 function arm(state: string): Arm {
   const robot = new Robot("arm");
@@ -29,12 +29,12 @@ beforeEach(() => {
 });
 
 const STATES: [string, string[]][] = [
-  ["idle", ["command", "play", "playNow", "jog", "torque", "reset", "takeControl"]],
-  ["playing", ["command", "play", "pause", "reset", "takeControl"]],
-  ["paused", ["command", "play", "resume", "jog", "reset", "takeControl"]],
-  ["approaching", ["command", "play", "jog", "reset", "takeControl"]],
-  ["estopped", ["command", "torque", "reset", "takeControl"]],
-  ["fault", ["command", "torque", "reset", "takeControl"]],
+  ["idle", ["command", "play", "playNow", "jog", "torque", "reset", "takeControl", "record"]],
+  ["playing", ["command", "play", "pause", "reset", "takeControl", "record"]],
+  ["paused", ["command", "play", "resume", "jog", "reset", "takeControl", "record"]],
+  ["approaching", ["command", "play", "jog", "reset", "takeControl", "record"]],
+  ["estopped", ["command", "torque", "reset", "takeControl", "record"]],
+  ["fault", ["command", "torque", "reset", "takeControl", "record"]],
   ["offline", ["reset", "takeControl"]],
 ];
 for (const [state, acts] of STATES) {
@@ -51,10 +51,10 @@ test("nothing is possible without a connection or while the controls are locked"
   assert.equal(refusal(arm("idle"), "play"), "The controls are locked on this device");
 });
 
-test("while another client is in control, control alone can be taken", () => {
+test("while another client is in control, it can be recorded, and control be taken", () => {
   const robot = arm("idle");
   robot.take({ robot: "arm", subject: "lease", data: { required: true, holder: "Ada", epoch: 1, takeover: true } as any });
-  assert.deepEqual(possible(robot), ["takeControl"]);
+  assert.deepEqual(possible(robot), ["takeControl", "record"]);
   assert.deepEqual(gate(robot, "play", "Play it"), { disabled: true, title: "Ada is in control" });
 });
 
