@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+RECORDER = "motiond"
 SHARED_SUFFIXES = (".yaml", ".yml")
 
 
@@ -205,7 +206,12 @@ def load_motions(source: Source) -> list[Motion]:
 
 
 def _mapped(motion: Motion, map_: MotionMap) -> Motion:
-    """Apply a map; a format's own units are not those of columns for which none is stated."""
+    """Apply a map; a format's own units are not those of columns for which none is stated.
+
+    A recording of motiond has a robot's joints already: no map that need not fit changes them.
+    """
+    if motion.metadata.get("recorded_by") == RECORDER and not map_.must_fit:
+        return motion
     entry = MOTIONS.entries.get(str(motion.metadata.get("format")))
     if map_.units is None or entry is None or not entry.has_units:
         return map_.apply(motion)

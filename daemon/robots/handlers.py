@@ -87,7 +87,7 @@ class RequestHandlers:
         self._reservation, self.fleet_prepare = reservation, reservation.prepare
         self.fleet_commit, self.fleet_release = reservation.commit, reservation.release
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
-        self.recorded = RecordedMotions(robot.name, robot.recorder.folder)
+        self.recorded = RecordedMotions(robot.name, robot.recorder.folder, robot.library)
         teaching = self._teaching = TeachingRequests(robot, self.uploads)
         self.teach_start, self.teach_pose = teaching.start, teaching.pose
         self.teach_stop, self.teach_save = teaching.stop, teaching.save
@@ -115,8 +115,13 @@ class RequestHandlers:
 
     async def play(self, request: PlayRequest, asked_by: str | None = None) -> GoalAnswer:
         """Play a motion, now or after those that wait; the answer means accepted."""
+        session, stopped = self._session, self._session.stopped
         await self._robot.limits.checked()
-        playback = self._robot.planner.playback_for(request)
+        entry = await self.recorded.entry_of(request.motion, request.source)
+        if session.stopped != stopped:
+            problem = "stopped before the motion began"
+            raise RequestError("CANCELED", self._robot.name, problem, hint="play it again")
+        playback = self._robot.planner.playback_for(request, entry)
         return await self._begin(new_goal(playback, request, asked_by=asked_by), request)
 
     async def goto(self, request: GotoRequest, asked_by: str | None = None) -> GoalAnswer:

@@ -111,6 +111,9 @@ def _refuse_endless(name: str, request: PlayRequest) -> None:
     if request.loop == "forever":
         problem, reason = "loop is 'forever'", "a dry run has to end"
         raise RequestError("INVALID_REQUEST", f"{name}/play", problem, reason, "say how often")
+    if request.source == "feedback":
+        problem, reason = "source is 'feedback'", "a dry run plays motions of the library as they are"
+        raise RequestError("INVALID_REQUEST", f"{name}/play", problem, reason, "leave it out")
     if request.start_at is not None:
         problem, reason = f"start_at is {request.start_at}", "a dry run is on virtual time"
         raise RequestError("INVALID_REQUEST", f"{name}/play", problem, reason, "leave it out")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ..arrays import Booleans, Floats, Integers
     from ..errors import Problems
+    from ..io.source import ReadOptions
     from .container import Record
     from .ticks import Phase, Ticks
 
@@ -49,6 +50,8 @@ class _Span(NamedTuple):
     # whether the file has only a part of it
     begins_late: bool = False
     ends_early: bool = False
+    # whether it is all of the file, also what is at rest
+    is_whole: bool = False
 
 
 @dataclass(slots=True)
@@ -87,19 +90,19 @@ class _Kept:
 
 
 def load_own(
-    records: Iterable[Record], size: int, topic: str | None, *, whole: bool, stem: str, problems: Problems
+    records: Iterable[Record], size: int, options: ReadOptions, stem: str, problems: Problems
 ) -> list[Motion]:
     """Read the motions in a recording of motiond.
 
     - `size`: of the file, in bytes
-    - `topic`: `REFERENCE` or `FEEDBACK`; by default the reference, and feedback where nothing was played
-    - `whole`: whether all ticks make one motion
+    - `options`: the topic, `REFERENCE` or `FEEDBACK`; by default the reference, and feedback where nothing
+      was played; whether all ticks make one motion; which components are dropped
 
     Raises `FormatError` with what is wrong, or if nothing was played; `BadText` or another error of a damaged
     file.
     """
-    own = OwnRecording.of(size, _topics(topic, problems))
-    played, guided = _Kept(), _Kept()
+    own = OwnRecording.of(size, _topics(options.topic, problems))
+    played, guided, whole = _Kept(), _Kept(), options.whole
     for ticks in own.ticks(records):
         is_played, is_guided = _of_interest(ticks, own.phases, whole=whole)
         played.add(ticks, own.topics[0], is_played)
@@ -114,7 +117,7 @@ def load_own(
     topic, kept, spans = (
         own.topics[0],
         played,
-        [_Span(0, own.count - 1, "the recording")] if whole else [*_goals(own)],
+        [_Span(0, own.count - 1, "the recording", is_whole=True)] if whole else [*_goals(own)],
     )
     if not spans and own.topics[-1] == FEEDBACK:
         topic, kept, spans = FEEDBACK, guided, [*_guided(own)]
@@ -124,7 +127,13 @@ def load_own(
     names = [stem] if len(motions) == 1 else [f"{stem}_{number}" for number in range(1, len(motions) + 1)]
     warnings = problems.oddities
     return [
-        replace(motion, name=name, warnings=warnings) for name, motion in zip(names, motions, strict=True)
+        replace(
+            motion,
+            name=name,
+            components={key: rows for key, rows in motion.components.items() if key not in options.drop},
+            warnings=warnings,
+        )
+        for name, motion in zip(names, motions, strict=True)
     ]
 
 
@@ -222,7 +231,9 @@ def _motion(
     stamps, numbers, values = rows
     if span.follows_an_approach and _is_still(values[:2, 0], topic):
         stamps, numbers, values = stamps[1:], numbers[1:], values[1:]
-    joined = join_rows(own.joints, stamps, values, problems)
+    # At rest, commands bring about ticks of their own: on a virtual clock, several at one time.
+    is_last = np.append(np.diff(stamps) > 0, True)
+    joined = join_rows(own.joints, stamps[is_last], values[is_last], problems)
     times, frame_rate = frames_at(joined.times, 0.0)
     _warn_of_gaps(own, span, stamps, numbers, problems)
     units = {joint: unit for joint, unit in own.units().items() if joint in joined.joints}
@@ -233,7 +244,13 @@ def _motion(
         times=times,
         positions=joined.positions,
         components=joined.components,
-        metadata={"format": "mcap", "topic": topic, "start_ns": joined.start_ns, "units": units},
+        metadata={
+            "format": "mcap",
+            "recorded_by": "motiond",
+            "topic": topic,
+            "start_ns": joined.start_ns,
+            "units": units,
+        },
     )
 
 
@@ -255,10 +272,13 @@ def _warn_of_gaps(
         problems.warn(0, f"lacks the {part} of {span.name}", reason, "join it with the other: `motiond edit`")
     steps = np.diff(stamps)
     period = float(np.median(steps)) if steps.size else 0.0
-    late = np.flatnonzero(steps > (1.0 + EVEN) * period)
+    is_late = steps > (1.0 + EVEN) * period
+    # At rest, ticks are as far apart as they like.
+    late = np.flatnonzero(is_late & (np.diff(numbers) != 1) if span.is_whole else is_late)
     if late.size:
-        missing = int(np.rint(steps[late] / period - 1.0).sum())
-        lost = np.diff(numbers)[late] != 1
+        numbered = np.diff(numbers)[late] - 1
+        lost = numbered != 0
+        missing = int(np.where(lost, np.maximum(numbered, 0), np.rint(steps[late] / period - 1.0)).sum())
         within = (gap.reason for gap in own.gaps if stamps[0] <= gap.time_ns <= stamps[-1])
         reasons = [*dict.fromkeys(within)] if lost.any() else []
         reasons += ["deadlines were missed"] if not lost.all() else []

@@ -5,6 +5,7 @@ What motiond has recorded itself is read by `goals`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..arrays import Floats
-    from ..io.source import Source
+    from ..io.source import ReadOptions, Source
     from .container import Channel, Message, Recording
 
 NAME, SUFFIXES = "mcap", (".mcap",)
@@ -66,9 +67,7 @@ def load(data: bytes, source: Source) -> list[Motion]:
     stem = printable(source.path.name.removesuffix(PART).removesuffix(SUFFIXES[0]))
     with refusing_damage(problems):
         if is_own(records(), len(data)):
-            options = source.options
-            size, topic = len(data), options.topic
-            return load_own(records(), size, topic, whole=options.whole, stem=stem, problems=problems)
+            return load_own(records(), len(data), _without_map(source.options), stem, problems)
     recording = read_recording(data, _is_of_joints, problems)
     topic = _topic(recording, source.options.topic, problems)
     if not recording.is_whole:
@@ -82,6 +81,12 @@ def load(data: bytes, source: Source) -> list[Motion]:
     if kinds == {STATE}:
         return [_motion_of_states(_stamped(messages, problems), topic, stem, problems)]
     return _motions_of_trajectories(messages, topic, stem, problems)
+
+
+def _without_map(options: ReadOptions) -> ReadOptions:
+    """Return options without the topic of a map that is for the motions of others."""
+    is_of_map = options.map is not None and not options.map.must_fit and options.topic == options.map.topic
+    return replace(options, map=None, topic=None) if is_of_map else options
 
 
 def _is_of_joints(channel: Channel) -> bool:

@@ -554,6 +554,7 @@ export interface PlayRequest {
   path_tolerance?: Record<string, number>;
   goal_tolerance?: Record<string, number>;
   goal_time_tolerance?: number | -1;
+  source?: "reference" | "feedback";
   start_at?: number | null;
   on_busy?: "reject" | "queue" | "replace";
 }

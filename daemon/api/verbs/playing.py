@@ -15,6 +15,8 @@ JointPosition = Annotated[float, Field(ge=-1e6, le=1e6)]
 JointTolerance = Annotated[float, Field(ge=-1, le=1e3)]
 Speed = Annotated[float, Field(ge=0.1, le=10.0)]
 
+PlaySource = Literal["reference", "feedback"]
+"""Of a recording: what was commanded, or what was measured."""
 SeamPolicy = Literal["reject", "approach"]
 """What becomes of a last row from which the first cannot be reached in one tick within the limits: `reject`
 such a loop, or `approach` the first row each time."""
@@ -60,10 +62,12 @@ class MotionRequest(Request):
 class PlayRequest(MotionRequest):
     """Play a motion; the answer means accepted, and the end arrives as a result.
 
-    `start_at` is the Unix time, in s, at which the first row is due, no more than a day ahead. The other keys
-    are those of `MotionRequest`.
+    `motion` may also be a recording of the robot, by its name; `source` is of recordings. `start_at` is the
+    Unix time, in s, at which the first row is due, no more than a day ahead. The other keys are those of
+    `MotionRequest`.
     """
 
+    source: PlaySource = "reference"
     start_at: UnixTime | None = None
     on_busy: OnBusy = "reject"
 

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+Source = Annotated[
+    Literal["reference", "feedback"],
+    typer.Option(help="Of a recording: what was commanded, or what was measured."),
+]
 Replace = Annotated[bool, typer.Option("--replace", help="Stop what plays now, softly.")]
 Queue = Annotated[bool, typer.Option("--queue", help="Wait until what plays now has ended well.")]
 FromBeyond = Annotated[
@@ -57,7 +61,10 @@ Trace = Annotated[Path | None, typer.Option(metavar="FILE.npz", help="Write ever
 @asks_a_daemon
 def play(
     robot: RobotName,
-    motion: Annotated[str, typer.Argument(help="The motion, as `motiond status ROBOT` lists it.")],
+    motion: Annotated[
+        str,
+        typer.Argument(help="The motion, as `motiond status ROBOT` lists it, or a recording of the robot."),
+    ],
     *,
     speed: Speed = 1.0,
     loop: Loop = "1",
@@ -65,6 +72,7 @@ def play(
     first: PlaceText = None,
     last: PlaceText = None,
     seam: Seam = "reject",
+    source: Source = "reference",
     start_at: StartAt = None,
     replace: Replace = False,
     queue: Queue = False,
@@ -78,6 +86,8 @@ def play(
     how = playback_of(speed=speed, loop=loop, ping_pong=ping_pong, first=first, last=last, seam=seam)
     motion = as_listed(motion)
     request = {"motion": motion, **how, "on_busy": _on_busy(replace=replace, queue=queue)}
+    if source != "reference":
+        request["source"] = source
     if start_at is not None:
         request["start_at"] = start_at
     asks = {"--replace": replace, "--queue": queue, "--no-wait": not wait}

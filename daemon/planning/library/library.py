@@ -253,11 +253,19 @@ class MotionLibrary:
         """Return the entry of a motion; None where there is none of that name."""
         return self._entries.get(name)
 
-    def check(self, path: Path) -> tuple[Entry, ...]:
-        """Read and plan a file that is not in the library, and return what its entries would be."""
+    def check(self, path: Path, topic: str | None = None) -> tuple[Entry, ...]:
+        """Read and plan a file that is not in the library, and return what its entries would be.
+
+        - `topic`: of a recording, in place of what is played of it otherwise; efforts that were measured are
+          none that are asked for, and left out
+        """
         try:
             self._map.refresh(lambda _: False)
-            return self._read_whole(path, {}, self._map.reading)
+            reading = self._map.reading
+            if topic is not None:
+                drop = reading.options.drop | {"JointEffort"}
+                reading = replace(reading, options=replace(reading.options, topic=topic, map=None, drop=drop))
+            return self._read_whole(path, {}, reading)
         finally:
             self._reader.rest()
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ...clock import ClockMonitor, ClockState
     from ...config.robot import RobotSettings
     from ...joints import JointBounds, JointMap
-    from ...planning import GoalTolerances, MotionLibrary, Plan, Playback
+    from ...planning import Entry, GoalTolerances, MotionLibrary, Plan, Playback
     from ...trajectory import Track
     from .goal import Goal
 
@@ -104,8 +104,8 @@ class GoalPlanner:
     def _bounds(self) -> JointBounds:
         return joint_bounds(self.joint_map, self._settings)
 
-    def playback_for(self, request: PlayRequest) -> Playback:
-        """Return the playback of the motion that a request names.
+    def playback_for(self, request: PlayRequest, entry: Entry | None = None) -> Playback:
+        """Return the playback of the motion that a request names; `entry` is one that is not in the library.
 
         Raises RequestError if there is none, or not at that speed, not in that way, or not at that time.
         """
@@ -114,7 +114,7 @@ class GoalPlanner:
         self._refuse_bad_clock(request)
         try:
             playback = plan_playback(
-                self.whole_motion(request.motion),
+                self.whole_motion(request.motion, entry),
                 self.joint_map,
                 first=request.first,
                 last=request.last,
@@ -128,9 +128,12 @@ class GoalPlanner:
         refuse_speed(playback.track, request.speed)
         return playback
 
-    def whole_motion(self, motion: str) -> Playback:
-        """Return a motion as it is planned; raises RequestError if there is none, or it cannot be played."""
-        entry = self._library.get(motion)
+    def whole_motion(self, motion: str, entry: Entry | None = None) -> Playback:
+        """Return a motion as it is planned, by default that of the library.
+
+        Raises RequestError if there is none, or it cannot be played.
+        """
+        entry = entry or self._library.get(motion)
         if entry is None:
             raise RequestError(
                 "UNKNOWN_MOTION", self._library.joint_map.robot, *self._library.unknown(motion)
@@ -212,11 +215,11 @@ class GoalPlanner:
             from_beyond=goal.from_beyond,
             expires_at=goal.expires_at,
         )
-        seamless = playback.passes.seamless
+        is_lent = playback.passes.seamless or not self._is_in_library(playback.plan)
         with self._tracks.lent(
-            goal.motion, approach, back, *([playback.track.track] if seamless else [])
+            goal.motion, approach, back, *([playback.track.track] if is_lent else [])
         ) as fds:
-            motion = fds[2] if seamless else self._tracks.fd(playback.plan)
+            motion = fds[2] if is_lent else self._tracks.fd(playback.plan)
             away = farthest(np.array(start), playback.begins_at, playback.plan.driven, self.joint_map)
             answer = {"approach_s": len(approach.positions) / approach.rate_hz, "start_distance": away}
             yield PreparedGoal(command, (fds[0], motion, fds[1]), answer, _needs_s(approach))
