@@ -82,6 +82,9 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "renew": ("lease/renew", {}),
     "give_back": ("lease/release", {}),
     "reload": ("motions/reload", {}),
+    "teach": ("teach/start", {}),
+    "teach_stop": ("teach/stop", {}),
+    "pose": ("teach/pose", {}),
 }
 """The acts that are a request and nothing else: its verb, and what it always carries."""
 REQUEST: ContextVar[int | None] = ContextVar("request", default=None)
@@ -108,7 +111,23 @@ class WatchedSim(SimDriver):
     def write(self, command: ActuatorCommand) -> None:
         self._fail("write")
         super().write(command)
-        self.received = command.position.tolist()
+        if not self.is_guided:
+            self.received = command.position.tolist()
+
+    @property
+    def is_guided(self) -> bool:
+        """Whether the actuators carry themselves, and hold nothing."""
+        return self._plant is not None and self._plant.guided
+
+    @property
+    def has_torque(self) -> bool:
+        """Whether the actuators have it by themselves."""
+        return self._plant is not None and self._plant.torque
+
+    def guide(self) -> None:
+        self._fail("enable")
+        super().guide()
+        self.stretch += 1
 
     def read(self, state: ActuatorState) -> None:
         self._fail("read")
@@ -155,6 +174,7 @@ class Received:
     frame: float
     speed: float
     skips: int
+    brakes: bool = False
 
 
 @dataclass(slots=True)
@@ -219,6 +239,7 @@ class Account:
     sent: list[Sent] = field(default_factory=list)
     results: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     reasons: list[Reason] = field(default_factory=list)
+    taught: Counter[str] = field(default_factory=Counter)
     steps: int = 0
     state: str = ""
 
@@ -353,6 +374,8 @@ class Engine:
         robot.stream.send = noted_send  # type: ignore[method-assign]
         for name in ("stop", "estop", "disable", "leave", "end_goal"):
             setattr(session, name, self._noted_halt(name, getattr(session, name)))
+        session.teach = self._noted_teach(session.teach)  # type: ignore[method-assign]
+        robot.draft.end = self._noted_end(robot.draft.end)  # type: ignore[method-assign]
         for name in ("begin_instead", "enqueue"):
             setattr(session, name, self._noted_goal(getattr(session, name)))
 
@@ -371,6 +394,21 @@ class Engine:
                 obeyed_s = max(halt.at_s, self._hangs_until_s)
                 self._rest_by_s = self._rest_by_s or obeyed_s + within_s + TICK_S
             return number
+
+        return noted
+
+    def _noted_teach(self, act: Any) -> Any:
+        def noted(*values: Any) -> Any:
+            number = act(*values)
+            self.account.taught["begun"] += self._session.teaching is not None
+            return number
+
+        return noted
+
+    def _noted_end(self, act: Any) -> Any:
+        def noted(ended: messages.TeachingEnded) -> None:
+            self.account.taught["ended"] += 1
+            act(ended)
 
         return noted
 
@@ -496,10 +534,25 @@ class Engine:
         if received := driver.taken():
             self._note_setpoint(loop, received)
         self._look_at_rest(loop)
+        self._look_at_torque(loop, driver)
         self._end_reasons()
         for tick, moves, waiter in self._tick_waiters:
             if (tick <= self._ticks or len(self.account.moves) > moves) and not waiter.done():
                 waiter.set_result(None)
+
+    def _look_at_torque(self, loop: WatchedLoop, driver: WatchedSim) -> None:
+        """Find torque that is not what is reported of it, and a reference that is not what was measured."""
+        player, record = loop.player, loop.record
+        if player.state is State.TEACHING:
+            self.account.acts["ticks taught"] += 1
+            if not player.torque and driver.has_torque:
+                self._blame("torque is on while it is taught without")
+            if driver.has_torque and not driver.is_guided:
+                self._blame("it holds while it is taught")
+            if record["reference_position"].tobytes() != record["position"].tobytes():
+                self._blame("the reference is not what was measured while it is taught")
+        elif driver.is_guided and player.torque and player.state is not State.FAULT:
+            self._blame(f"{player.state}: it gives way though nobody teaches it")
 
     def take_begin(self, goal_id: str) -> None:
         self._began = max(self._began, self._goals.get(goal_id, -1))
@@ -524,6 +577,7 @@ class Engine:
                 player.frame,
                 self.account.handed[self._began].goal.speed if self._began >= 0 else 1.0,
                 skips,
+                player.state is State.STOPPING and player.execution is None,
             )
         )
 
@@ -536,7 +590,7 @@ class Engine:
             self._blame(f"{state}: not at rest by {self._rest_by_s:.3f} s, as a stop promised")
             self._rest_by_s = None
         halts = self.account.halts
-        if not halts or state not in ACTIVE or state is State.STOPPING or self._began < 0:
+        if not halts or state not in ACTIVE - {State.STOPPING, State.TEACHING} or self._began < 0:
             return
         goal = self.account.handed[self._began].goal
         order = next(sent.order for sent in self.account.sent if sent.goal_id == goal.goal_id)
@@ -813,6 +867,15 @@ class Engine:
                 self._forks.send_signal(pid, signal.SIGCONT)
 
         self._loop.call_later(for_s, go_on)
+
+    def _hand(self, joint: int, fraction: float, for_s: float) -> None:
+        """Let a hand move a joint to a place between its limits, or beyond, wherever it gives way."""
+        limits = self.life.joint_map.limits
+        lower, upper = float(limits.lower[joint]), float(limits.upper[joint])
+        to = lower + fraction * (upper - lower)
+        if self._driver is not None:
+            name = self.life.joint_map.actuators[joint]
+            self._driver.inject({"fault": "hand", "actuator": name, "to": to, "for_s": for_s})
 
     def _rest(self, ticks: int) -> None:
         """Let ticks pass."""

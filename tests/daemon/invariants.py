@@ -63,6 +63,8 @@ class Stretch:
 def broken(account: Account) -> list[str]:
     """Return a line for each invariant that the account of a life breaks."""
     lines = [*account.problems, *_wrong_moves(account), *_wrong_ends(account)]
+    if account.taught["begun"] != account.taught["ended"]:
+        lines.append(f"teaching has begun and ended {dict(account.taught)} times")
     lines += [*_wrong_answers(account), *_wrong_results(account), *_wrong_reasons(account)]
     if account.state not in AT_REST:
         lines.append(f"before the shutdown it was {account.state}")
@@ -205,7 +207,8 @@ def _fast_from_beyond(account: Account, stretch: Stretch) -> list[str]:
 def _periods(account: Account, stretch: Stretch) -> Floats:
     """Return the time between ticks at each setpoint, shape (setpoints, 1)."""
     rates = [handed.goal.playback.plan.rate_hz for handed in account.handed] + [1.0]
-    return np.array([[1.0 / rates[one.goal]] for one in stretch.received])
+    idle_hz = account.life.settings.idle_rate_hz
+    return np.array([[1.0 / (idle_hz if one.brakes else rates[one.goal])] for one in stretch.received])
 
 
 def _ticks(stretch: Stretch) -> Floats:
@@ -260,6 +263,8 @@ def _beyond_acceleration(account: Account, stretch: Stretch) -> list[str]:
     # A tick that was too late slows down from where the robot is, as if no more than one had passed.
     slowed = np.array([one.skips > 1 and one.state is State.STOPPING for one in stretch.received])
     allowed[slowed | np.roll(slowed, 1)] = np.inf
+    if stretch.received[0].brakes:  # it is caught as fast as it was moved
+        allowed[1] = np.inf
     return _first_of(
         stretch,
         changes > allowed,

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 MAX_RATE_HZ = 1000.0
 BEYOND = 0.1  # of all robots
+TAUGHT = 0.25  # the same
 LONG_WAY = 600  # ticks, in which most of them have come back
 RATES_HZ = (50.0, 100.0, 125.0, 200.0, 250.0, 500.0)
 VERBS = {
@@ -116,7 +117,7 @@ def life(seed: int) -> Life:
     opens_in_s = float(chance.choice([0.0, 0.0, 0.05, 1.0]))
     rests_first = bool(chance.random() < 0.5)
     lived = Life(settings, joint_map, plans, start, acts, opens_in_s, rests_first)
-    return _beyond(lived, np.random.default_rng((seed, 1)))
+    return _taught(_beyond(lived, np.random.default_rng((seed, 1))), np.random.default_rng((seed, 3)))
 
 
 def _manners(joint_map: JointMap, chance: Chance) -> dict[str, Any]:
@@ -158,6 +159,38 @@ def _beyond(life: Life, chance: Chance) -> Life:
     rest = Act(0, "rest", {"ticks": LONG_WAY})
     acts = (life.acts[0], opening, *([rest] if chance.random() < 0.5 else []), *life.acts[1:])
     return replace(life, settings=settings, start=start, acts=acts)
+
+
+def _taught(life: Life, chance: Chance) -> Life:
+    """Let some robots be taught now and then, by hands that go too far and too fast as well."""
+    if chance.random() > TAUGHT:
+        return life
+    acts = list(life.acts)
+    for _ in range(chance.integers(1, 4)):
+        place = int(chance.integers(len(acts) + 1))
+        acts[place:place] = _teaching(len(life.start), chance)
+    return replace(life, acts=tuple(acts))
+
+
+def _teaching(joints: int, chance: Chance) -> list[Act]:
+    """Return a stop, most often, and what somebody does who teaches a robot, up to some end or none."""
+    before = [Act(0, "reset"), Act(1, "stop")] if chance.random() < 0.8 else []
+    modes = ("released", "gravity")
+    begin = Act(int(chance.choice([TO_A_CHANGE, 1, 60])), "teach", {"mode": str(chance.choice(modes))})
+    hands = [
+        Act(
+            int(chance.integers(1, 60)),
+            "hand",
+            {
+                "joint": int(chance.integers(joints)),
+                "fraction": float(chance.uniform(-0.2, 1.2)),
+                "for_s": float(chance.choice([0.1, 0.5, 2.0])),
+            },
+        )
+        for _ in range(chance.integers(0, 4))
+    ]
+    ends = ("teach_stop", "teach_stop", "stop", "pose", "estop", "status")
+    return [*before, begin, *hands, Act(int(chance.integers(0, 60)), str(chance.choice(ends)))]
 
 
 def _robot(chance: Chance) -> RobotSettings:
