@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 WRITE_S = 0.25
 """How often what waits is written."""
-MOST_WAITING = 64_000_000
+MOST_WAITING = 32_000_000
 """In bytes: what waits while the disk is slow; beyond it ticks are lost."""
 SOON = MOST_WAITING // 8
 SHOW_S = 1.0

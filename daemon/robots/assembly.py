@@ -50,6 +50,8 @@ log = logging.getLogger(__name__)
 
 CLOSE_PATIENCE_S = 3.0
 BEATS_A_TIMEOUT = 4
+AHEAD_PERIOD_S = 0.005
+"""How often the records of virtual time are read, which fills the ring in a tenth of a second."""
 
 
 def make_registry(
@@ -139,7 +141,7 @@ def _make_stream(
         partial(StreamProcess, forks, replace(setup, daemon_timeout_s=daemon_timeout_s)),
         len(setup.joints),
         beat_s=daemon_timeout_s and daemon_timeout_s / BEATS_A_TIMEOUT,
-        period_s=rates.watch_period_s,
+        period_s=rates.watch_period_s if is_real else AHEAD_PERIOD_S,
         timeout_s=robot.stream_timeout_s,
         patience_s=robot.stop_duration_s + CLOSE_PATIENCE_S,
         keep_every_s=None if is_real or not rates.moving_hz else 1.0 / rates.moving_hz,

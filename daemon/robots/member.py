@@ -96,9 +96,10 @@ class Member:
     def _report_failure(self, error: Exception) -> None:
         """Report a robot that has failed as offline, as far as possible."""
         causes = error.exceptions if isinstance(error, ExceptionGroup) else (error,)
-        self.robot.recorder.end("the robot failed inside motiond")
         reason = shortened(" and ".join(map(repr, causes)), LONGEST_REASON)
         try:
             self.robot.on_exit(f"failed inside motiond; {reason}; the daemon's log says more")
         except Exception:
             log.exception("%s: failed inside motiond", self.robot.name)
+        finally:
+            self.robot.recorder.end("the robot failed inside motiond")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import math
 from signal import SIGKILL
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from motiond.daemon.ipc.ring import RECORDS
+from motiond.daemon.robots.process.stream_supervisor import StreamSupervisor
 from motiond.drivers.sim.command_log import read_trace
 from tests.daemon.recording.recordings import Read, read
 from tests.daemon.rig import ask, refused
@@ -17,6 +20,7 @@ from tests.daemon.rig import ask, refused
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from motiond.daemon.robots.process import Listener
     from motiond.daemon.robots.registry import RobotRegistry
     from tests.daemon.rig import Rig
 
@@ -72,6 +76,52 @@ async def test_every_tick_between_start_and_stop_is_in_the_file(rig: Rig) -> Non
     sent = read_trace(rig.folder / "trace.npy")["position"][:, 0].tolist()
     assert played == sent[: len(played)]
     assert len(played) > 150
+
+
+async def test_a_recording_begins_with_the_next_tick(rig: Rig) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await rig.has_held()
+        robot = registry.members["arm"].robot
+        robot.read_records()
+        assert robot.stream.observer is not None
+        last = robot.stream.observer.sample
+        await ask(registry, "record/start")
+        await rig.has_held()
+    assert last is not None
+    assert only(rig).numbers["/reference"][0] == last.scalar("sequence") + 1
+    assert "/motiond/gap" not in only(rig).messages
+
+
+async def test_a_robot_that_fails_inside_motiond_ends_its_recording_with_the_result(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, failing = StreamSupervisor.run, asyncio.Event()
+
+    async def fail_once(stream: StreamSupervisor, listener: Listener) -> None:
+        if not failing.is_set():
+            running = asyncio.create_task(usual(stream, listener))
+            await failing.wait()
+            running.cancel()
+            await asyncio.wait((running,))
+            raise ZeroDivisionError
+        await usual(stream, listener)
+
+    monkeypatch.setattr(StreamSupervisor, "run", fail_once)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        started = await ask(registry, "record/start")
+        goal_id = await rig.swings(registry)
+        failing.set()
+        result = await rig.result_of(goal_id)
+        await rig.until_state("idle", rig.place_of(result))
+        again = await ask(registry, "record/start")
+        await rig.has_held()
+    first, second = (read(rig.folder / "recordings" / one["file"]) for one in (started, again))
+    assert is_whole(first)
+    assert is_whole(second)
+    assert first.metadata["motiond-end"]["reason"] == "the robot failed inside motiond"
+    assert first.messages["/motiond/result"] == [result]
 
 
 async def test_a_recording_begins_with_the_state_and_names_what_it_is_of(rig: Rig) -> None:
@@ -241,15 +291,15 @@ async def test_a_stream_process_that_was_restarted_leaves_a_gap_and_loses_no_tic
     assert recording.messages["/reference"][again - 1].position[0] in trace
 
 
-async def test_a_robot_on_a_virtual_clock_is_recorded_whole(rig: Rig) -> None:
+async def test_a_robot_on_a_virtual_clock_is_recorded_whole_though_its_time_runs_ahead(rig: Rig) -> None:
     rig.robot |= {"clock": "virtual", "recording": {"folder": "recordings", "when": "motion"}}
     async with rig.running() as registry:
         await rig.until_state("idle")
-        await play(rig, registry, "long")
+        await rig.rest_after((await ask(registry, "play", motion="long", loop=3))["goal_id"])
     recording = only(rig)
     assert is_whole(recording)
     assert "/motiond/gap" not in recording.messages
-    assert len(recording.numbers["/reference"]) > 4000
+    assert len(recording.numbers["/reference"]) > 12_000 > RECORDS
     stamps = recording.stamps["/reference"]
-    assert (stamps[-1] - stamps[0]) / 1e9 > 20.0
+    assert (stamps[-1] - stamps[0]) / 1e9 > 60.0
     assert abs(recording.stamps["/motiond/result"][0] - stamps[-1]) / 1e9 < 0.05
