@@ -5,22 +5,26 @@ from __future__ import annotations
 import errno
 import os
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
 from rosbags.highlevel import AnyReader
 
 from motiond.daemon.ipc.ring import COLUMN, slices
-from motiond.daemon.recording import RecordingWriter
+from motiond.daemon.recording import RecordingWriter, RobotDescription
+from motiond.formats import load_robot
 
 from .recordings import BEGAN_S, JOINTS, about, read, records
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from motiond.formats.arrays import Floats
 
+SIX_AXIS = Path(__file__).parents[3] / "config" / "robots" / "six_axis.hrdf"
+JSON_TOPICS = ("phase", "gap", "timing", "state", "event", "result")
 PARTS = slices(len(JOINTS))
 START_NS = 1_795_000_000_000_000_000
 MS = 1_000_000
@@ -119,6 +123,32 @@ def test_a_phase_begins_with_each_change_of_what_the_robot_does(tmp_path: Path) 
         {**playing, "tick": 12, "state": "idle", "frame": 12.0, "period_s": 0.001, "moved": None},
     ]
     assert found.stamps["/motiond/phase"] == [START_NS, START_NS + 12 * MS]
+
+
+def test_a_file_keeps_the_rules_of_ros_2_and_of_viewers(tmp_path: Path) -> None:
+    """All is in CDR with definitions in ros2msg; qualities of service are left out, or rosbags wants all."""
+    description = RobotDescription.of(load_robot(SIX_AXIS), JOINTS)
+    writer = RecordingWriter(tmp_path / "run.mcap", about(description=description))
+    writer.add(records(5))
+    writer.add(records(5, first=9))
+    for subject in ("state", "event", "result"):
+        writer.add_report(subject, {}, START_NS)
+    path = writer.finish("asked to")
+    with path.open("rb") as stream:
+        reader: Any = make_reader(stream, decoder_factories=[DecoderFactory()])
+        summary = reader.get_summary()
+        decoded = [message.channel.topic for message in reader.iter_decoded_messages()]
+    assert {(one.message_encoding, str(one.metadata)) for one in summary.channels.values()} == {("cdr", "{}")}
+    assert {schema.encoding for schema in summary.schemas.values()} == {"ros2msg"}
+    kinds = {one.topic: summary.schemas[one.schema_id].name for one in summary.channels.values()}
+    assert kinds == {
+        "/joint_states": "sensor_msgs/msg/JointState",
+        "/reference": "sensor_msgs/msg/JointState",
+        "/tf": "tf2_msgs/msg/TFMessage",
+        "/robot_description": "std_msgs/msg/String",
+        **{f"/motiond/{name}": "std_msgs/msg/String" for name in JSON_TOPICS},
+    }
+    assert {*decoded} == {*kinds}
 
 
 def test_reports_come_back_as_they_were_published(tmp_path: Path) -> None:
