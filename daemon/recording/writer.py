@@ -56,6 +56,7 @@ class RecordingWriter:
         self._sampler = None if about.description is None else TransformSampler(about.description)
         self._held: list[Floats] = []
         self._held_bytes = 0
+        self._has_new = False
         self._end = RecordingEnd()
         self._has_metadata = False
         self._stream = self.part.open("xb")
@@ -86,6 +87,7 @@ class RecordingWriter:
         if len(records):
             self._held.append(records)
             self._held_bytes += records.nbytes
+            self._has_new = True
         if self._held_bytes > MOST_HELD_BYTES:
             self._write_ticks()
 
@@ -112,7 +114,8 @@ class RecordingWriter:
 
     def cut(self) -> None:
         """Write what there is, and leave it to the system: what is written so outlives this process."""
-        self._write_ticks()
+        self._write_ticks(are_all=not self._has_new)  # where no tick came, none follows soon
+        self._has_new = False
         self._write_metadata()
         self._writer.cut()
 

@@ -29,16 +29,17 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterable, Mapping
 
-    from mcap.records import McapRecord
-
 
 @dataclass(slots=True)
 class FileIndex:
-    """What stands in a file, and where; `statistics` counts it."""
+    """What stands in a file, and where; `statistics` counts it.
+
+    Of `chunks` there is one more each second, so they are kept as the records that they become.
+    """
 
     schemas: dict[int, Schema] = field(default_factory=dict)
     channels: dict[int, Channel] = field(default_factory=dict)
-    chunks: list[ChunkIndex] = field(default_factory=list)
+    chunks: list[bytes] = field(default_factory=list)
     attachments: list[AttachmentIndex] = field(default_factory=list)
     metadata: list[MetadataIndex] = field(default_factory=list)
     statistics: Statistics = field(default_factory=lambda: Statistics(0, 0, {}, 0, 0, 0, 0, 0, 0))
@@ -67,9 +68,9 @@ class FileIndex:
         """
         indexes = packed_indexes(times)
         at, offsets = start + length, {}
-        for channel, index in zip(times, indexes, strict=True):
+        for channel, messages in zip(times, indexes, strict=True):
             offsets[channel] = at
-            at += len(index)
+            at += len(messages)
         statistics, counts = self.statistics, self.statistics.channel_message_counts
         for channel, pairs in times.items():
             counts[channel] = counts.get(channel, 0) + len(pairs) // 2
@@ -78,19 +79,18 @@ class FileIndex:
         before = statistics.message_start_time if self.chunks else first
         statistics.message_start_time = min(first, before)
         statistics.message_end_time = max(last, statistics.message_end_time)
-        self.chunks.append(
-            ChunkIndex(
-                chunk_length=length,
-                chunk_start_offset=start,
-                compression=chunk.compression,
-                compressed_size=len(chunk.data),
-                message_end_time=last,
-                message_index_length=at - start - length,
-                message_index_offsets=offsets,
-                message_start_time=first,
-                uncompressed_size=chunk.uncompressed_size,
-            )
+        index = ChunkIndex(
+            chunk_length=length,
+            chunk_start_offset=start,
+            compression=chunk.compression,
+            compressed_size=len(chunk.data),
+            message_end_time=last,
+            message_index_length=at - start - length,
+            message_index_offsets=offsets,
+            message_start_time=first,
+            uncompressed_size=chunk.uncompressed_size,
         )
+        self.chunks.append(packed(index))
         return b"".join(indexes)
 
     def ending(self, start: int) -> bytes:
@@ -101,17 +101,17 @@ class FileIndex:
         statistics.schema_count, statistics.channel_count = len(self.schemas), len(self.channels)
         statistics.attachment_count, statistics.metadata_count = len(self.attachments), len(self.metadata)
         statistics.chunk_count = len(self.chunks)
-        groups: dict[Opcode, Iterable[McapRecord]] = {
-            Opcode.SCHEMA: self.schemas.values(),
-            Opcode.CHANNEL: self.channels.values(),
-            Opcode.STATISTICS: [statistics],
+        groups: dict[Opcode, Iterable[bytes]] = {
+            Opcode.SCHEMA: map(packed, self.schemas.values()),
+            Opcode.CHANNEL: map(packed, self.channels.values()),
+            Opcode.STATISTICS: [packed(statistics)],
             Opcode.CHUNK_INDEX: self.chunks,
-            Opcode.ATTACHMENT_INDEX: self.attachments,
-            Opcode.METADATA_INDEX: self.metadata,
+            Opcode.ATTACHMENT_INDEX: map(packed, self.attachments),
+            Opcode.METADATA_INDEX: map(packed, self.metadata),
         }
         summary, offsets = b"", b""
         for opcode, records in groups.items():
-            if group := b"".join(map(packed, records)):
+            if group := b"".join(records):
                 offsets += packed(SummaryOffset(opcode, start + len(summary), len(group)))
                 summary += group
         footer = Footer(start, start + len(summary), 0)

@@ -15,7 +15,7 @@ from mcap_ros2.decoder import DecoderFactory
 from rosbags.highlevel import AnyReader
 
 from motiond.daemon.ipc.ring import COLUMN, slices
-from motiond.daemon.recording import RecordingWriter, RobotDescription
+from motiond.daemon.recording import RecordingWriter, RobotDescription, repair
 from motiond.formats import load_robot
 
 from .recordings import BEGAN_S, JOINTS, about, read, records
@@ -149,6 +149,17 @@ def test_a_file_keeps_the_rules_of_ros_2_and_of_viewers(tmp_path: Path) -> None:
         **{f"/motiond/{name}": "std_msgs/msg/String" for name in JSON_TOPICS},
     }
     assert {*decoded} == {*kinds}
+
+
+def test_the_last_tick_of_a_robot_that_ticks_no_more_is_not_kept_back(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path / "run.mcap", about())
+    writer.add(records(5))
+    writer.cut()
+    writer.cut()
+    writer.abandon()
+    path = repair(writer.part)
+    assert path is not None
+    assert read(path).numbers["/reference"] == [*range(5)]
 
 
 def test_reports_come_back_as_they_were_published(tmp_path: Path) -> None:
