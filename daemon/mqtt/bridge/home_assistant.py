@@ -208,6 +208,14 @@ class HomeAssistant:
                 "state_topic": self._topics.report(robot, "diagnostics"),
                 "value_template": hottest + "{{ known | max | round(1) if known else 'None' }}",
             },
+            "recording": {
+                "platform": "binary_sensor",
+                "name": "Recording",
+                "device_class": "running",
+                "entity_category": "diagnostic",
+                "state_topic": self._topics.report(robot, "recording"),
+                "value_template": "{{ 'ON' if value_json.recording else 'OFF' }}",
+            },
             "problem": {
                 "platform": "binary_sensor",
                 "name": "Problem",

@@ -80,7 +80,8 @@ def test_the_message_is_one_that_home_assistant_takes(motions: list[str], base: 
 def test_a_robot_has_all_that_it_is_commanded_and_seen_by() -> None:
     kinds = {key: one["platform"] for key, one in discovery()["components"].items()}
     buttons = dict.fromkeys(("stop", "estop", "pause", "resume", "reset"), "button")
-    sensors = {"state": "sensor", "progress": "sensor", "temperature": "sensor", "problem": "binary_sensor"}
+    sensors = dict.fromkeys(("state", "progress", "temperature"), "sensor")
+    sensors |= dict.fromkeys(("recording", "problem"), "binary_sensor")
     assert kinds == {"motion": "select", "speed": "number", "torque": "switch"} | buttons | sensors
     assert component("motion")["options"] == NAMES
     identities = [entity["unique_id"] for entity in discovery()["components"].values()]
@@ -91,7 +92,7 @@ def test_a_robot_that_needs_a_lease_is_stopped_and_seen_and_not_offered_what_wou
     whole, leased = discovery()["components"], discovery(needs_lease=True)
     jsonschema.validate(leased, SCHEMA)
     kept = {key: one for key, one in whole.items() if "command_topic" not in one or key in ("stop", "estop")}
-    assert set(kept) == {"stop", "estop", "state", "progress", "temperature", "problem"}
+    assert set(kept) == {"stop", "estop", "state", "progress", "temperature", "recording", "problem"}
     assert leased["components"] == kept
 
 
