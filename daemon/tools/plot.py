@@ -121,8 +121,7 @@ def plot_motion(motion: Motion, target: Path, drawing: Drawing | None = None) ->
     PlottingUnavailable
         If matplotlib is not installed.
     """
-    if target.suffix.lower() not in SUFFIXES:
-        raise _refusal(target, f"its suffix '{target.suffix}' names no picture", "PNG and SVG are drawn")
+    refuse_other_pictures(target)
     if not motion.positions.shape[1]:
         raise _refusal(target, "there is nothing to draw", f"{motion.name} has no joint positions")
     furthest = float(np.abs(motion.positions).max())
@@ -131,14 +130,12 @@ def plot_motion(motion: Motion, target: Path, drawing: Drawing | None = None) ->
         raise _refusal(target, f"{motion.name} reaches {furthest:g}", reason, "correct the file")
     drawing = drawing or Drawing()
     curves = _curves(motion, drawing)
-    _refuse_without_matplotlib()
+    refuse_without_matplotlib()
     names = [motion.name, *(one.name for one in curves), *(one.name for one in drawing.markers)]
     families, missing = fonts_for(names)
     kind, shown, markers = target.suffix[1:].lower(), curves, drawing.markers
     if missing and kind == "png":
-        without = listed([name for name in dict.fromkeys(names) if missing & set(name)], "'")
-        hint = "install one, such as fonts-noto-cjk, or draw an .svg"
-        log.warning("%s: no font has the letters of %s; numbers stand for them; %s", target, without, hint)
+        warn_of_letters(target, names, missing)
         shown, markers = _numbered(curves, markers, missing)
         motion = replace(motion, name="motion") if missing & set(motion.name) else motion
     picture = io.BytesIO()
@@ -159,7 +156,21 @@ def _numbered(
     ]
 
 
-def _refuse_without_matplotlib() -> None:
+def warn_of_letters(target: Path, names: Sequence[str], missing: frozenset[str]) -> None:
+    """Log which names are drawn as numbers, as no font has their letters."""
+    without = listed([name for name in dict.fromkeys(names) if missing & set(name)], "'")
+    hint = "install one, such as fonts-noto-cjk, or draw an .svg"
+    log.warning("%s: no font has the letters of %s; numbers stand for them; %s", target, without, hint)
+
+
+def refuse_other_pictures(target: Path) -> None:
+    """Raise `FormatError` for a file that is called as no picture that can be drawn."""
+    if target.suffix.lower() not in SUFFIXES:
+        raise _refusal(target, f"its suffix '{target.suffix}' names no picture", "PNG and SVG are drawn")
+
+
+def refuse_without_matplotlib() -> None:
+    """Raise `PlottingUnavailable` where there is none."""
     try:
         import matplotlib.figure as _  # noqa: F401, PLC0415 - an extra
     except ImportError as error:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from motiond.text import listed, nearest, printable, quoted
 
-from ..errors import BadText, Where
+from ..errors import BadText, Problems, Where
 from ..io.joint_names import check_joint_names
 from ..model.motion import Motion
 from ..model.timing import NS, frames_at
@@ -23,10 +23,9 @@ from .joining import MOST_VALUES, join_rows
 from .ticks import FEEDBACK, REFERENCE, OwnRecording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ..arrays import Booleans, Floats, Integers
-    from ..errors import Problems
     from ..io.source import ReadOptions
     from .container import Record
     from .ticks import Phase, Ticks
@@ -123,18 +122,19 @@ def load_own(
         topic, kept, spans = FEEDBACK, guided, [*_guided(own)]
     if not spans:
         raise problems.fail(0, *_nothing_played(own, topic))
-    motions = [_motion(own, kept.rows(span), span, topic, problems) for span in spans]
-    names = [stem] if len(motions) == 1 else [f"{stem}_{number}" for number in range(1, len(motions) + 1)]
-    warnings = problems.oddities
+    names = [stem] if len(spans) == 1 else [f"{stem}_{number}" for number in range(1, len(spans) + 1)]
+    motions = [
+        _motion(own, kept.rows(span), span, topic, Problems(problems.file, warnings=[*problems.warnings]))
+        for span in spans
+    ]
     return [
-        replace(
-            motion,
-            name=name,
-            components={key: rows for key, rows in motion.components.items() if key not in options.drop},
-            warnings=warnings,
-        )
+        replace(motion, name=name, components=_without(motion.components, options.drop))
         for name, motion in zip(names, motions, strict=True)
     ]
+
+
+def _without(components: Mapping[str, Any], drop: frozenset[str]) -> dict[str, Any]:
+    return {key: rows for key, rows in components.items() if key not in drop}
 
 
 def _topics(wanted: str | None, problems: Problems) -> tuple[str, ...]:
@@ -235,6 +235,8 @@ def _motion(
     is_last = np.append(np.diff(stamps) > 0, True)
     joined = join_rows(own.joints, stamps[is_last], values[is_last], problems)
     times, frame_rate = frames_at(joined.times, 0.0)
+    if _lacks_rows(times):
+        frame_rate = frames_at(np.arange(times.size) * np.median(np.diff(times)), 0.0)[1]
     _warn_of_gaps(own, span, stamps, numbers, problems)
     units = {joint: unit for joint, unit in own.units().items() if joint in joined.joints}
     return Motion(
@@ -251,6 +253,7 @@ def _motion(
             "start_ns": joined.start_ns,
             "units": units,
         },
+        warnings=problems.oddities,
     )
 
 
@@ -260,6 +263,11 @@ def _is_still(positions: Floats, topic: str) -> bool:
     `positions`: shape (2, joints).
     """
     return len(positions) == 2 and (topic == FEEDBACK or (positions[0] == positions[1]).all())
+
+
+def _lacks_rows(times: Floats) -> bool:
+    steps = np.diff(times)
+    return bool(steps.size and steps.max() > (1.0 + EVEN) * np.median(steps))
 
 
 def _warn_of_gaps(

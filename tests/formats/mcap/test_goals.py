@@ -192,7 +192,7 @@ def test_ticks_that_are_missing_leave_the_others_at_their_times(tmp_path: Path) 
     motion = read(path)
     assert motion.positions.tobytes() == positions(rows[7:16])
     np.testing.assert_allclose(motion.times, [0, 0.001, 0.002, 0.005, 0.006, 0.007, 0.008, 0.009, 0.010])
-    assert not motion.is_uniform
+    assert (motion.is_uniform, motion.frame_rate) == (False, 1000)
     assert warnings(path, motion) == [
         (
             "lacks 2 rows of goal 1, the first of them 0.002 s after its beginning; the daemon came too late "

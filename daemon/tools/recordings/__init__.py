@@ -1,0 +1,20 @@
+"""Recordings on the command line, without a daemon.
+
+- `overview`: what is in a folder, and in a recording
+- `drawing`: a recording as a picture
+- `export`: what was played in it as a motion file
+"""
+
+from .drawing import plot_run
+from .export import Export, export_recording
+from .overview import RECORDING_COLUMNS, list_recordings, recording_row, show_run
+
+__all__ = [
+    "RECORDING_COLUMNS",
+    "Export",
+    "export_recording",
+    "list_recordings",
+    "plot_run",
+    "recording_row",
+    "show_run",
+]
