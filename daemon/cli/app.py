@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from . import actuators, completion, doctor, files, init, monitor, run
+from . import actuators, completion, doctor, files, init, monitor, run, teach
 from .output import show_subcommands
 from .requests import fleet, forget, log_level, play, reload, robots
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     ),
 )
 for part in (
-    *(run, play, robots, reload, monitor, log_level, forget, fleet),
+    *(run, play, robots, reload, monitor, teach, log_level, forget, fleet),
     *(files, actuators, doctor, init, completion),
 ):
     app.add_typer(part.app)

@@ -1,7 +1,7 @@
 """`motiond monitor`, which shows one robot, with keys to stop it.
 
 - `command`: what runs; `screen`: what it shows; `robot_view`: what is known of a robot
-- `commander`: what keys ask for; `terminal`: keys; `sparkline`: numbers over time
+- `commander`: what keys ask for; `sparkline`: numbers over time
 """
 
 import typer
@@ -19,7 +19,7 @@ def monitor(robot: ShownRobotName = None, *, client: Client) -> int:
 
     Until q or Ctrl-C.
     """
-    from .terminal import refuse_no_terminal
+    from ..terminal import refuse_no_terminal
 
     refuse_no_terminal("monitor", "`motiond status`")
     from .command import run_monitor

@@ -23,10 +23,10 @@ from ...config.client import brokers_of
 from ...fleet.gateway import Gateway, ended_by_signals
 from ..output import DONE, FAILED, report
 from ..requests.stopping import stopped, stopped_here
+from ..terminal import MOST_AT_ONCE, Keys, raw_keys
 from .commander import Commander
 from .robot_view import RobotView
 from .screen import MonitorScreen
-from .terminal import MOST_AT_ONCE, Keys, raw_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def terminals(programs: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let programs be on terminals, which keep lines back and echo nothing."""
     del programs
-    monkeypatch.setattr("motiond.daemon.cli.monitor.command.raw_keys", nullcontext)
+    for module in ("monitor.command", "teach.lesson"):
+        monkeypatch.setattr(f"motiond.daemon.cli.{module}.raw_keys", nullcontext)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", str(COLUMNS))
     monkeypatch.setenv("LINES", str(LINES))

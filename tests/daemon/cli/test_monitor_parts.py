@@ -19,7 +19,7 @@ from motiond.daemon.cli.monitor.commander import Commander
 from motiond.daemon.cli.monitor.robot_view import RobotView
 from motiond.daemon.cli.monitor.screen import KEYS, MonitorScreen
 from motiond.daemon.cli.monitor.sparkline import PLAIN_BLOCKS, History, bars, sparkline
-from motiond.daemon.cli.monitor.terminal import Keys, raw_keys
+from motiond.daemon.cli.terminal import Keys, raw_keys
 from tests.daemon import answers
 from tests.daemon.fleet.members import until
 

@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, ClassVar
 
-from ..output import WRONG_INPUT
+from .output import WRONG_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +23,9 @@ SEQUENCE_S = 0.1
 """The bytes of one key come within so long; what is left of a sequence then was another key."""
 SEQUENCES = {b"\x1b[Z": "back", b"\x1b[C": "next", b"\x1b[D": "back", b"\x1bOC": "next", b"\x1bOD": "back"}
 OTHER = "other"
-_ESCAPE, _TAB = 0x1B, 0x09
+NAMED = {0x09: "next", 0x0A: "enter", 0x0D: "enter", 0x04: "end"}
+"""Enter, and Ctrl-D, which ends what is typed."""
+_ESCAPE = 0x1B
 _LFLAG, _IFLAG, _CC = 3, 0, 6
 
 
@@ -68,7 +70,7 @@ def raw_keys(descriptor: int) -> Iterator[None]:
 
 
 class Keys:
-    """Takes keys out of the bytes of a terminal: characters of ASCII, `next`, `back`, and `other`.
+    """Takes keys out of the bytes of a terminal: ASCII, `next`, `back`, `enter`, `end`, and `other`.
 
     What a terminal sends for any other key is one `other`, so that no letter in it counts as a key.
     """
@@ -100,8 +102,8 @@ class Keys:
 
 def _plain_key(byte: int) -> list[str]:
     """Return the key that begins with a byte; none for a byte in the midst of a character of UTF-8."""
-    if byte == _TAB:
-        return ["next"]
+    if byte in NAMED:
+        return [NAMED[byte]]
     if 0x20 <= byte < 0x7F:
         return [chr(byte)]
     return [] if 0x80 <= byte < 0xC0 else [OTHER]

@@ -1,0 +1,221 @@
+"""One lesson: torque off, what is moved and kept, hold, and the motion that is saved."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from motiond.client import Refused
+from motiond.local import own_holder
+
+from ..output import DONE, FAILED, print_json, report
+from ..terminal import MOST_AT_ONCE, Keys, raw_keys
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from motiond.client import Robot
+
+    from ..requests.broker import Client
+
+DRAW_S = 0.1
+ENDS = frozenset({"q", "Q", "end"})
+
+
+class Lesson:
+    """One robot that is taught one motion.
+
+    Parameters
+    ----------
+    client : Client
+    robot : str
+    saving : dict
+        The keys of `teach/save`.
+    json : bool
+        Whether the answer is written as JSON.
+
+    Attributes
+    ----------
+    is_interrupted : bool
+        Whether Ctrl-C has ended it.
+    """
+
+    def __init__(self, client: Client, robot: str, saving: dict[str, Any], *, json: bool) -> None:
+        self._client, self._name, self._saving, self._json = client, robot, saving, json
+        self._console = Console(stderr=json)
+        self._keys: asyncio.Queue[str] = asyncio.Queue()
+        self.is_interrupted = False
+
+    async def save_again(self) -> int:
+        """Save what was taught last; return the exit code."""
+        async with self._client.connect("teach/save") as daemon:
+            return await self._save(daemon.robot(self._name))
+
+    async def run(self, mode: str, for_s: float | None, *, has_keys: bool) -> int:
+        """Teach, and save; return the exit code.
+
+        Raises
+        ------
+        Refused, NoAnswer
+        """
+        keys = self._read_keys() if has_keys else nullcontext()
+        async with self._client.connect("teach/start") as daemon:
+            robot = daemon.robot(self._name)
+            await self._refuse_early(robot)
+            async with _in_control(robot):
+                with keys:
+                    ended = await self._teach(robot, mode, for_s, has_keys=has_keys)
+                if not (ended or self.is_interrupted):
+                    return await self._save(robot)
+        if ended:
+            report(f"{self._name}: {ended}", FAILED)
+        report(f"{self._name}: not saved; `motiond teach {self._name} NAME --draft` does that", FAILED)
+        return FAILED
+
+    async def _refuse_early(self, robot: Robot) -> None:
+        """Refuse what could not be saved in the end, before anything is moved."""
+        if not (await robot.report("description"))["upload"]:
+            what = "motions cannot be saved; no folder is set up for it"
+            hint = "write {folder: …, upload: true} under motions"
+            raise Refused("NOT_ALLOWED", f"{self._name}: {what}; {hint}")
+        name = self._saving["name"].removesuffix(".csv")
+        motions = (await robot.report("motions"))["motions"]
+        if not self._saving["replace"] and any(motion["name"] == name for motion in motions):
+            raise Refused("INVALID_REQUEST", f"{self._name}: there is a motion {name} already; use --replace")
+
+    # -- while it is taught ---------------------------------------------------------------------------------
+
+    async def _teach(self, robot: Robot, mode: str, for_s: float | None, *, has_keys: bool) -> str:
+        """Let the robot be moved until it is over; return why that came by itself; '' where it was asked."""
+        with _interrupts(self._interrupt):
+            await robot.request("teach/start", mode=mode)
+            try:
+                return await self._follow(robot, for_s, has_keys=has_keys)
+            finally:
+                draft = await robot.request("teach/stop")
+                kept = f"{draft['duration_s']:.1f} s and {_poses(draft['poses'])} are kept"
+                self._console.print(f"{self._name}: it holds; {kept}", highlight=False)
+
+    async def _follow(self, robot: Robot, for_s: float | None, *, has_keys: bool) -> str:
+        """Show what is moved until it is over; otherwise as `_teach`."""
+        names = [joint["name"] for joint in (await robot.report("description"))["joints"]]
+        now = asyncio.get_running_loop().time
+        begun_s, has_begun = now(), False
+        hint = "Enter keeps a pose, q saves, Ctrl-C ends" if has_keys else f"for {for_s:g} s"
+        async with robot.reports("teaching", "telemetry") as reports:
+            with Live(console=self._console, auto_refresh=False, transient=True) as live:
+                position: list[float | None] = []
+                while not self.is_interrupted and (for_s is None or now() - begun_s < for_s):
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(DRAW_S):
+                            told = await reports.get()
+                            if told.subject == "telemetry":
+                                position = told.data["feedback"]["position"]
+                            elif told.data["mode"] is None and has_begun:
+                                return str(told.data["message"])
+                            else:
+                                has_begun = told.data["mode"] is not None
+                    if await self._heed(robot):
+                        return ""
+                    line = f"{self._name}: {now() - begun_s:.1f} s  {_positions(names, position)}  ({hint})"
+                    live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
+        return ""
+
+    async def _heed(self, robot: Robot) -> bool:
+        """Do what keys ask for; return whether they end it."""
+        while not self._keys.empty():
+            key = self._keys.get_nowait()
+            if key in ENDS:
+                return True
+            if key == "enter":
+                try:
+                    pose = await robot.request("teach/pose")
+                    self._console.print(f"{self._name}: kept {pose['name']}", highlight=False)
+                except Refused as refused:
+                    self._console.print(str(refused), highlight=False)
+        return False
+
+    def _interrupt(self) -> None:
+        self.is_interrupted = True
+
+    @contextmanager
+    def _read_keys(self) -> Iterator[None]:
+        """Put each key into the queue."""
+        descriptor, loop, keys = sys.stdin.fileno(), asyncio.get_running_loop(), Keys()
+
+        def read() -> None:
+            with suppress(OSError):
+                data = os.read(descriptor, MOST_AT_ONCE)
+                if not data:  # the terminal is gone
+                    loop.remove_reader(descriptor)
+                    self._interrupt()
+                for key in keys.take(data):
+                    self._keys.put_nowait(key)
+
+        with raw_keys(descriptor):
+            loop.add_reader(descriptor, read)
+            try:
+                yield
+            finally:
+                loop.remove_reader(descriptor)
+
+    # -- what comes of it -----------------------------------------------------------------------------------
+
+    async def _save(self, robot: Robot) -> int:
+        saved = await robot.request("teach/save", self._saving)
+        if self._json:
+            print_json(saved)
+            return DONE
+        for problem in saved["problems"]:
+            report(f"{self._name}: {problem}", DONE)
+        print(f"{self._name}: {saved['motion']}: {_says(saved)}")  # noqa: T201 - the answer
+        print(f"{self._name}: `motiond play {self._name} {saved['motion']}` plays it")  # noqa: T201
+        return DONE
+
+
+def _says(saved: dict[str, Any]) -> str:
+    """Return what a motion is like, in a line."""
+    units = {peak["joint"]: peak["unit"] for peak in saved["peaks"]}
+    joint = max(saved["deviation"], key=saved["deviation"].__getitem__)
+    away = f"{saved['deviation'][joint]:.2g} {units[joint]}"
+    return f"{saved['duration_s']:.2f} s, {saved['rows']} rows; at most {away} from what was taught ({joint})"
+
+
+def _poses(count: int) -> str:
+    return "1 pose" if count == 1 else f"{count} poses"
+
+
+def _positions(names: list[str], position: list[float | None]) -> str:
+    told = zip(names, position, strict=False)
+    return "  ".join(f"{name} {'?' if value is None else f'{value:+.3f}'}" for name, value in told)
+
+
+@asynccontextmanager
+async def _in_control(robot: Robot) -> AsyncIterator[None]:
+    """Be in control all the while, where somebody has to be."""
+    if not (await robot.report("lease"))["required"]:
+        yield
+        return
+    async with robot.control(own_holder("teach")):
+        yield
+
+
+@contextmanager
+def _interrupts(act: Any) -> Iterator[None]:
+    """Have Ctrl-C, and the end of the terminal, end it."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)

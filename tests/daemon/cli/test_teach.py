@@ -1,0 +1,129 @@
+"""`motiond teach`: a robot learns a motion by hand, in a terminal or by options."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.client import Refused
+from tests.daemon.cli.program import OnTerminal, daemon_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tests.daemon.cli.program import Daemon
+    from tests.daemon.rig import Rig
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("terminals")]
+LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 40.0}
+
+
+@pytest.fixture
+def rig(rig: Rig) -> Rig:
+    (rig.folder / "taught").mkdir()
+    rig.robot["joints"] = {name: {"limits": LIMITS} for name in rig.robot["joints"]}
+    rig.robot |= {"motions": ["motions", {"folder": "taught", "upload": True}], "fault_requests": True}
+    return rig
+
+
+@pytest.fixture
+async def daemon(rig: Rig) -> AsyncIterator[Daemon]:
+    async with daemon_of(rig) as daemon:
+        yield daemon
+
+
+async def moves(daemon: Daemon, for_s: float = 1.0, **to: float) -> None:
+    for joint, place in to.items():
+        await daemon.ask("fault", fault="hand", joint=joint, to=place, for_s=for_s)
+    await asyncio.sleep(for_s + 0.2)
+
+
+async def lesson_of(daemon: Daemon, *options: object) -> OnTerminal:
+    lesson = OnTerminal("teach", "arm", "wave", "--yes", *options, "-c", daemon.config)
+    await lesson.shows("arm: ", "shoulder +", "(Enter keeps a pose, q saves, Ctrl-C ends)")
+    return lesson
+
+
+async def test_q_saves_what_was_moved(daemon: Daemon) -> None:
+    lesson = await lesson_of(daemon)
+    await moves(daemon, shoulder=0.3, elbow=-0.2)
+    await lesson.shows("shoulder +0.300  elbow -0.200")
+    lesson.type("q")
+    code, out, err = await lesson.end()
+    assert (code, err) == (0, "")
+    assert "arm: it holds; 1." in out
+    assert "arm: wave: 1." in out
+    assert out.endswith("arm: `motiond play arm wave` plays it\n")
+    played = await daemon.cli("play", "arm", "wave")
+    assert played == (0, "arm: wave ended with SUCCESSFUL; the last row is out and held\n", "")
+
+
+async def test_enter_keeps_poses_of_which_a_motion_is_made(daemon: Daemon) -> None:
+    lesson = await lesson_of(daemon, "--from", "poses", "--at-poses", "through")
+    lesson.type("\n")
+    await lesson.shows("arm: kept pose_1")
+    await moves(daemon, shoulder=0.3)
+    lesson.type("\x1b[A\r")  # an arrow does nothing here
+    await lesson.shows("arm: kept pose_2")
+    lesson.type("\x04")
+    code, out, err = await lesson.end()
+    assert (code, err) == (0, "")
+    assert "and 2 poses are kept" in out
+
+
+async def test_ctrl_c_ends_it_holding_and_the_draft_is_saved_later(daemon: Daemon) -> None:
+    lesson = await lesson_of(daemon)
+    await moves(daemon, shoulder=0.3)
+    lesson.send_signal(signal.SIGINT)
+    code, _, err = await lesson.end()
+    assert (code, err) == (130, "arm: not saved; `motiond teach arm NAME --draft` does that\n")
+    status = await daemon.until("idle")
+    assert status["torque"]
+    saved = await daemon.cli("teach", "arm", "wave", "--draft")
+    assert (saved.code, saved.err, saved.out.startswith("arm: wave: 1.")) == (0, "", True)
+
+
+async def test_what_ends_by_itself_is_said_and_not_saved(daemon: Daemon) -> None:
+    lesson = await lesson_of(daemon)
+    await moves(daemon, for_s=0.2, shoulder=-1.5)
+    code, _, err = await lesson.end()
+    assert (code, err.startswith("arm: joint 'shoulder' moves at ")) == (1, True)
+    assert err.endswith("arm: not saved; `motiond teach arm NAME --draft` does that\n")
+
+
+async def test_without_a_terminal_options_say_how_long(daemon: Daemon) -> None:
+    teaching = daemon.start("teach", "arm", "wave", "--yes", "--for", "3", "--json")
+    await daemon.until("teaching")
+    await moves(daemon, shoulder=0.3)
+    code, out, _ = await teaching.end()
+    assert (code, '"saved": true' in out) == (0, True)
+    refused = await daemon.cli("teach", "arm", "wave")
+    hint = "use `--yes --for SECONDS`, or the requests of docs/teaching.md"
+    assert refused == (2, "", f"motiond: teach needs a terminal; standard input is none; {hint}\n")
+
+
+async def test_what_could_not_be_saved_is_refused_before_torque_goes_off(daemon: Daemon) -> None:
+    refused = await daemon.cli("teach", "arm", "short", "--yes", "--for", "1")
+    assert refused == (1, "", "arm: there is a motion short already; use --replace\n")
+    assert (await daemon.ask("status"))["state"] == "idle"
+
+
+async def test_somebody_is_in_control_from_the_beginning_to_the_saved_motion(rig: Rig) -> None:
+    rig.robot["lease"] = {"required": True, "ttl_s": 1.0}
+    async with daemon_of(rig) as daemon:
+        teaching = daemon.start("teach", "arm", "wave", "--yes", "--for", "4")
+        await daemon.until("teaching")
+        code, message = await refused_by(daemon, "teach/stop")
+        assert (code, "teach" in message) == ("NOT_IN_CONTROL", True), message
+        ended = await teaching.end()
+        assert ended.code == 1
+        assert "arm: nothing was moved; " in ended.err
+
+
+async def refused_by(daemon: Daemon, verb: str) -> tuple[str, str]:
+    with pytest.raises(Refused) as caught:
+        await daemon.ask(verb)
+    return caught.value.code, str(caught.value)
