@@ -47,6 +47,8 @@ class RecordingSettings(Section):
     """The robot's recordings take no more than this; the oldest are removed, except those that are kept."""
     minutes: Annotated[float, Field(strict=True, ge=0.1, le=1440)] = 30.0
     """A recording that becomes longer goes on in another file."""
+    evidence: bool = False
+    """Whether what it proves of each run is left beside each recording, as JSON and as JUnit XML."""
 
     def folder_of(self, robot: str) -> Path | None:
         """Return where the recordings of a robot lie; None where there is no place for them."""

@@ -3,6 +3,7 @@
 - `recorder`: takes what happens to one robot, and has it written in a thread
 - `files`: what that thread does: one file after the other
 - `folder`: the recordings that there are, marked, removed at a quota, locked while they are read
+- `evidence`: what a finished file proves, left beside it
 - `summary`: what a finished file says of itself
 - `writer`: one file, from its beginning to its end
 - `part`: its name
@@ -16,6 +17,7 @@
 
 from .about import RecordingAbout
 from .description import RobotDescription
+from .evidence import leave_evidence
 from .files import Recording, RecordingFiles
 from .folder import RecordingFolder, locked, refuse_unwritable
 from .part import NoRecording
@@ -34,6 +36,7 @@ __all__ = [
     "RecordingSummary",
     "RecordingWriter",
     "RobotDescription",
+    "leave_evidence",
     "locked",
     "read_summary",
     "refuse_unwritable",

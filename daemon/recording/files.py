@@ -117,6 +117,7 @@ class RecordingFiles:
     - `attachments`: what each file carries, by name: reads it; may raise OSError
     - `longest_s`: how long a file is at most
     - `is_virtual`: whether ticks keep a time of their own, which begins again with each stream process
+    - `finished`: takes each file that is whole, and returns at once
     """
 
     def __init__(
@@ -127,12 +128,14 @@ class RecordingFiles:
         *,
         longest_s: float,
         is_virtual: bool = False,
+        finished: Callable[[Path], object] = lambda _: None,
     ) -> None:
         self.folder = folder
         self.is_virtual = is_virtual
         self._describe = describe
         self._attachments = attachments
         self._longest_s = longest_s
+        self._finished = finished
         self._writer: RecordingWriter | None = None
         self._lock = ExitStack()
         self._room = 0
@@ -255,13 +258,14 @@ class RecordingFiles:
         if is_void:
             writer.abandon()
             writer.part.unlink()
-        else:
-            path = writer.finish(reason)
-            recording.file, recording.ticks, recording.gaps = path.name, writer.ticks, writer.gaps
-            recording.size = path.stat().st_size
+            self._close()
+            return
+        path = writer.finish(reason)
+        recording.file, recording.ticks, recording.gaps = path.name, writer.ticks, writer.gaps
+        recording.size = path.stat().st_size
         self._close()
-        if not is_void:
-            self.folder.make_room(0, 0)
+        self.folder.make_room(0, 0)
+        self._finished(path)
 
     def _close(self) -> None:
         self._writer = None

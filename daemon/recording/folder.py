@@ -285,11 +285,18 @@ def _mark(path: Path) -> Path:
     return path.with_name(path.name + KEEP)
 
 
+def evidence_files(path: Path) -> tuple[Path, Path]:
+    """Return where the evidence of a recording lies, as JSON and as JUnit XML."""
+    return path.with_name(f"{path.name}.json"), path.with_name(f"{path.name}.xml")
+
+
 def _removed(path: Path) -> bool:
-    """Remove a recording that nobody has locked; return whether it is gone."""
+    """Remove a recording that nobody has locked, and its evidence; return whether it is gone."""
     try:
         with locked(path, fcntl.LOCK_EX):
             path.unlink()
+            for evidence in evidence_files(path):
+                evidence.unlink(missing_ok=True)
     except FileNotFoundError:
         return True
     except BlockingIOError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from ..config.secrets import without_password
-from ..recording import RecordingAbout, RecordingFiles, RecordingFolder, RobotDescription
+from ..recording import RecordingAbout, RecordingFiles, RecordingFolder, RobotDescription, leave_evidence
 from .payloads import VERSION, description_payload
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def make_recordings(
         attachments,
         longest_s=60.0 * robot.recording.minutes,
         is_virtual=robot.clock == "virtual",
+        finished=leave_evidence if robot.recording.evidence else lambda _: None,
     )
 
 

@@ -7,7 +7,8 @@ first row of the motion: when that was, and the approach to it, do not count.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 RunSource: TypeAlias = Literal["reference", "feedback"]
 """What is compared of files that have both."""
 TOPICS: Mapping[RunSource, str | None] = {"reference": None, "feedback": "/joint_states"}
+ON_ITS_WAY = frozenset({"approaching", "playing", "pausing", "paused", "stopping"})
 SAME_ROW = 0.01
 """Of a period: rows whose times differ by no more are at one time."""
 
@@ -168,10 +170,11 @@ def runs_in(path: Path, source: RunSource) -> list[PlayedRows]:
     if path.suffix.lower() == ".npz" and (trace := _trace_in(path, motions[0], source)):
         return [trace]
     codes = _codes_in(path) if is_recording else []
-    return [_rows_of(motion, code) for motion, code in zip_longest(motions, codes[: len(motions)])]
+    return [rows_of(motion, code) for motion, code in zip_longest(motions, codes[: len(motions)])]
 
 
-def _rows_of(motion: Motion, code: str | None = None) -> PlayedRows:
+def rows_of(motion: Motion, code: str | None = None) -> PlayedRows:
+    """Return the rows of a motion as what was played."""
     return PlayedRows(
         motion.name, _joints(motion), _units(motion), motion.times - motion.times[0], motion.positions, code
     )
@@ -189,10 +192,25 @@ def _units(motion: Motion) -> dict[str, str]:
 def _codes_in(path: Path) -> list[str | None]:
     """Return how each goal of a recording has ended, that came to its first row."""
     try:
-        results = load_run(path, points=4).about["results"]
+        about = load_run(path, points=4).about
     except FormatError:  # a recording of another program
         return []
-    return [result.get("code") for result in results if result.get("played_s")]
+    return [result["code"] if result else None for result, has_rows in goals_in(about) if has_rows]
+
+
+def goals_in(about: Mapping[str, Any]) -> list[tuple[Mapping[str, Any] | None, bool]]:
+    """Return the result of each goal that a recording has a part of, and whether it came to its first row.
+
+    `about`: of the recording (docs/http.md). Only the last goal may have no result.
+    """
+    on_its_way = [
+        (phase["goal"], phase["state"])
+        for phase in about["phases"]
+        if phase["goal"] and phase["state"] in ON_ITS_WAY
+    ]
+    goals = [{state for _, state in group} for _, group in groupby(on_its_way, itemgetter(0))]
+    begun = (result for result in about["results"] if result.get("played_s") is not None)
+    return [(next(begun, None), "playing" in states) for states in goals]
 
 
 def _trace_in(path: Path, motion: Motion, source: RunSource) -> PlayedRows | None:

@@ -6,6 +6,7 @@
 - `edit`: changed step by step
 - `plot`: a motion as a picture
 - `recording`: recordings listed, shown, drawn and written as motions
+- `evidence`: what a recording proves of each run
 - `options`: what they share
 """
 

@@ -8,6 +8,7 @@ import typer
 from ..output import AsJson, Force, as_listed, print_json, print_table, show_subcommands
 from ..requests.broker import Client, asks_a_daemon
 from ..requests.request import ask
+from . import evidence
 from .convert import Dropped, FormatName, Rate, report_written
 from .options import hints_for_options, names_in
 
@@ -17,6 +18,7 @@ recording = typer.Typer(
     callback=show_subcommands,
     help="Look at recordings, and make motions of them.",
 )
+recording.add_typer(evidence.app)
 app = typer.Typer()
 app.add_typer(recording)
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import orjson
 import pytest
 
+from motiond.daemon.recording.folder import evidence_files
 from tests.daemon.conftest import data_of, listening
 from tests.daemon.programs import running, use
 from tests.daemon.recording.recordings import read
 from tests.daemon.recording.test_recorder import is_whole
 from tests.daemon.rig import Rig, sweep, write_seq
+from tests.waiting import eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,3 +93,21 @@ async def test_what_a_killed_daemon_has_recorded_is_whole_after_the_next_start(
     assert listed[1]["ticks"] > 200
     assert is_whole(read(rig.folder / "recordings" / written["file"]))
     assert [path.suffix for path in (rig.folder / "recordings").iterdir()] == [".mcap", ".mcap"]
+
+
+async def test_evidence_is_left_beside_a_recording(mosquitto: Mosquitto, rig: Rig) -> None:
+    rig.robot["recording"] |= {"when": "motion", "evidence": True}
+    use(rig, mosquitto.settings)
+    async with running(rig) as daemon, listening(mosquitto.settings) as observer:
+        await observer.until("motiond/arm/state", lambda data: data["state"] == "idle")
+        await observer.ask("motiond/arm/request/play", b'{"motion": "short"}')
+        result = data_of(await observer.until("motiond/arm/result"))
+        path = rig.folder / "recordings" / result["recording"]
+        as_json, as_junit = evidence_files(path)
+        await asyncio.to_thread(eventually, "evidence", as_junit.exists, bool)
+        assert await daemon.end() == 0
+    evidence = orjson.loads(as_json.read_bytes())
+    assert (evidence["verdict"], evidence["recording"]) == ("passed", path.name)
+    assert evidence["runs"][0]["result"].items() >= result.items()
+    assert evidence["limits"][0]["name"] == "shoulder"
+    assert b'<testcase classname="arm" name="short"' in as_junit.read_bytes()
