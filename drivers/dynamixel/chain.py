@@ -255,6 +255,12 @@ class Chain:
         item = self.table[name]
         self.bus.sync_write(item.address, {one: item.encode(value) for one, value in values.items()})
 
+    def glance(self, name: str, ids: Sequence[int]) -> dict[int, int]:
+        """Read a register in a single try; servos that do not answer are left out."""
+        item = self.table[name]
+        found = self.bus.sync_read(ids, item.address, item.size, tries=1)
+        return {one: item.decode(data, item.address) for one, data in found.items()}
+
     def set(self, name: str, values: Mapping[int, int]) -> None:
         """Write a register and read it back.
 
@@ -262,12 +268,10 @@ class Chain:
         """
         if not values:
             return
-        item = self.table[name]
         missing: dict[int, int | None] = {}
         for _ in range(TRIES):
             self.write(name, values)
-            found = self.bus.sync_read(list(values), item.address, item.size, tries=1)
-            stands = {one: item.decode(data, item.address) for one, data in found.items()}
+            stands = self.glance(name, list(values))
             missing = {one: stands.get(one) for one, value in values.items() if stands.get(one) != value}
             if not missing:
                 return

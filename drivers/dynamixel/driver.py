@@ -20,7 +20,7 @@ from .bus import Bus, SerialLine
 from .capacity import Capacity, advice, capacity_at_best, capacity_of
 from .chain import FULL, SHORT
 from .feedback import Feedback
-from .guiding import POSITION_MODE, Guiding, change_mode
+from .guiding import POSITION_MODE, Guiding, change_mode, hold_sound
 from .limits import Limits, configured, refuse_turned
 from .options import CURRENT_MODE, WATCHDOG_UNIT_S, WHERE, DynamixelOptions, place_servos
 from .setup import (
@@ -292,8 +292,11 @@ class DynamixelDriver(Driver):
     def _arm(self) -> None:
         for chain in self._chains:
             refuse_failed(chain)
-            chain.set_all("bus_watchdog", 0)  # ends the lock on goals after it has tripped
-            chain.set_all("bus_watchdog", self._watchdog)
+            self._arm_watchdogs(chain)
+
+    def _arm_watchdogs(self, chain: Chain) -> None:
+        chain.set_all("bus_watchdog", 0)  # ends the lock on goals after it has tripped
+        chain.set_all("bus_watchdog", self._watchdog)
 
     def _switch_on(self, *, else_off: bool) -> None:
         try:
@@ -334,11 +337,15 @@ class DynamixelDriver(Driver):
         self._opened()
         self._measure()
         self._arm()
-        self._torque = self._halted = False
-        change_mode(self._chains, CURRENT_MODE)
-        self._guided = True
-        self._carry()
-        self._switch_on(else_off=True)
+        held, self._torque, self._halted, self._guided = self._torque, False, False, True
+        try:
+            change_mode(self._chains, CURRENT_MODE)
+            self._carry()
+            self._switch_on(else_off=not held)
+        except DriverError:
+            if held:
+                self._hold_what_can_be()
+            raise
 
     def _carry(self) -> None:
         position = (self._feedback.position - self._units.zero_ticks) * self._units.tick_rad
@@ -351,23 +358,27 @@ class DynamixelDriver(Driver):
         """Change back to the position mode and hold, with as few exchanges as can be without torque."""
         self._torque = self._halted = False
         try:
+            for chain in self._chains:
+                self._arm_watchdogs(chain)
             change_mode(self._chains, POSITION_MODE)
             self._guided = False
             self._set_goals_moving()
             self._switch_on(else_off=False)
         except DriverError:
-            self._hold_the_others()
+            self._hold_what_can_be()
             raise
         for chain in self._chains:  # they are forgotten with the mode
             apply_settings(chain, self.options)
 
-    def _hold_the_others(self) -> None:
-        """Let all servos that can be reached hold where they were seen last, as one of them has failed."""
+    def _hold_what_can_be(self) -> None:
+        """Let those servos hold where they were seen last that take the mode and the goal for it.
+
+        Another has failed, and they would drop. One that had its torque without its goal would lunge.
+        """
         self._goal_here()
         for chain in self._chains:
             with suppress(DriverError):
-                chain.write("goal_position", {one.servo_id: self._goal[one.index] for one in chain.servos})
-                chain.write("torque_enable", dict.fromkeys(chain.ids, 1))
+                hold_sound(chain, self._goal, self._watchdog)
 
     def _set_goals_here(self) -> None:
         for _ in range(STILL_TRIES):

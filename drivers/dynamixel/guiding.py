@@ -96,3 +96,25 @@ def change_mode(chains: Sequence[Chain], mode: int) -> None:
         chain.set_all("torque_enable", 0)
     for chain in chains:
         chain.set_all("operating_mode", mode)
+
+
+def hold_sound(chain: Chain, goals: Sequence[int], watchdog: int) -> None:
+    """Switch torque on in servos that are in the position mode and have their goals, and in no other.
+
+    `goals`: in ticks, of all actuators. Raises CommunicationLost if the bus is gone.
+    """
+    wanted = {servo.servo_id: goals[servo.index] for servo in chain.servos}
+    for name, values in (
+        ("torque_enable", dict.fromkeys(wanted, 0)),
+        ("operating_mode", dict.fromkeys(wanted, POSITION_MODE)),
+        ("bus_watchdog", dict.fromkeys(wanted, 0)),
+        ("goal_position", wanted),
+    ):
+        chain.write(name, values)
+    modes, found = chain.glance("operating_mode", chain.ids), chain.glance("goal_position", chain.ids)
+    sound = [
+        one for one, goal in wanted.items() if modes.get(one) == POSITION_MODE and found.get(one) == goal
+    ]
+    if sound:
+        chain.write("bus_watchdog", dict.fromkeys(sound, watchdog))
+        chain.write("torque_enable", dict.fromkeys(sound, 1))

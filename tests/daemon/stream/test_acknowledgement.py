@@ -25,6 +25,7 @@ COMMANDS: tuple[messages.Command, ...] = (
     messages.Speed(0.5, 2.0),
     messages.Reboot(["shoulder"]),
     messages.Inject({"fault": "unknown"}),
+    messages.Teach("released"),
     messages.Enable(),
     messages.Resume(),
     messages.Pause(),

@@ -208,6 +208,47 @@ def test_a_servo_that_fails_on_the_way_back_does_not_take_the_others_along(bench
     assert modes(bench)[0][1] == 1
 
 
+def deaf_to(one: EmulatedServo, register: str) -> None:
+    """Let a servo lose each write of a register."""
+    write, lost = one.write, one.table[register].address
+    vars(one)["write"] = lambda address, data: None if address == lost else write(address, data)
+
+
+def test_a_servo_that_does_not_take_its_goal_has_no_torque_as_it_would_lunge(bench: Bench) -> None:
+    bench.driver.open()
+    bench.driver.enable()
+    bench.driver.guide()
+    at(bench.servos[0], 0.9)
+    bench.play(NOTHING)
+    deaf_to(bench.servos[0], "goal_position")
+    with pytest.raises(DriverError):
+        bench.driver.catch()
+    assert modes(bench) == [(POSITION, 0), (POSITION, 1)]
+
+
+def test_a_robot_that_holds_goes_on_holding_where_a_servo_does_not_take_the_mode(bench: Bench) -> None:
+    bench.hold()
+    deaf_to(bench.servos[1], "operating_mode")
+    with pytest.raises(DriverError):
+        bench.driver.guide()
+    assert modes(bench) == [(POSITION, 1)] * 2
+
+
+def test_a_halt_after_a_suspend_holds_although_the_watchdogs_have_tripped(bench: Bench) -> None:
+    """The clock by which the driver knows the lifetime stands still in a suspend, and the servos' do not."""
+    bench.driver.open()
+    bench.driver.guide()
+    at(bench.servos[0], 0.9)
+    for one in bench.servos:
+        one.set("bus_watchdog", 0xFF)
+    assert "tripped" in message_of(DriverError, bench.driver.verify)
+    bench.driver.halt()
+    assert modes(bench) == [(POSITION, 1)] * 2
+    bench.wait(0.1)
+    bench.driver.halt()
+    assert bench.read().position[0] == pytest.approx(0.9, abs=2 * XM430.rad_per_tick)
+
+
 # -- what is refused --------------------------------------------------------------------------------------
 
 
