@@ -39,6 +39,7 @@ def main() -> None:
         show_playing(browser, url)
         show_preview(browser, url)
         show_phone(playwright, browser, url)
+        show_run(browser, url)
         browser.close()
 
 
@@ -51,6 +52,7 @@ def daemon() -> Iterator[str]:
         settings = yaml.safe_load((example / "demo.yaml").read_text())
         broker, page = free_port(), free_port()
         settings |= {"mqtt": {"listen": f"127.0.0.1:{broker}"}, "http": {"listen": f"127.0.0.1:{page}"}}
+        settings["robots"]["arm"]["recording"] = {"folder": "recordings", "when": "motion"}
         (example / "demo.yaml").write_text(yaml.safe_dump(settings))
         program = Path(sys.executable).with_name("motiond")
         process = subprocess.Popen([program, "run", "-c", example / "demo.yaml"])  # noqa: S603
@@ -106,6 +108,25 @@ def show_phone(playwright: Playwright, browser: Browser, url: str) -> None:
     page.tap("button.stop")
     until_state(page, "idle")
     context.close()
+
+
+def show_run(browser: Browser, url: str) -> None:
+    """Show a recorded run, with two places marked."""
+    page = browser.new_page(viewport=DESK, color_scheme="dark")
+    page.goto(f"{url}#/arm/recordings")
+    until(page, READY)
+    page.click("button[aria-label='Play wave']")
+    until_state(page, "playing")
+    until_state(page, "idle")
+    page.locator(".recording a.button").first.click()
+    until(page, "document.querySelector('.run-plot canvas')")
+    width = page.evaluate("document.querySelector('.replay .track').clientWidth")
+    for share, key in ((0.32, "a"), (0.66, "b"), (0.5, "End")):
+        page.click(".replay .track", position={"x": share * width, "y": 8})
+        page.keyboard.press(key)
+    page.wait_for_timeout(2000)
+    save(page, "page-run")
+    page.close()
 
 
 def save(page: Page, name: str) -> None:

@@ -63,11 +63,7 @@ export function size(bytes: number): string {
   return `${place ? Number((bytes / 1000 ** place).toPrecision(3)) : bytes} ${["bytes", "kB", "MB", "GB", "TB"][place]}`;
 }
 
-/** A time in ISO 8601 as a clock and a calendar on the wall show it; no date for today's. */
-export function dayAndTime(utc: string): string {
-  const at = new Date(utc);
-  if (Number.isNaN(at.getTime())) return "–";
-  const time = at.toTimeString().slice(0, 8);
-  const day = { day: "numeric", month: "short", year: "numeric" } as const;
-  return at.toDateString() === new Date().toDateString() ? time : `${at.toLocaleDateString("en-GB", day)} ${time}`;
+/** The same of a time in ISO 8601; a dash where there is none. */
+export function when(utc: string | null): string {
+  return utc ? dated(new Date(utc)) : "–";
 }

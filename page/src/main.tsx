@@ -97,7 +97,7 @@ const KEYS: [string, string][] = [
   ["/", "search the motions"],
   ["1 2 3 4", "motions, joints, health, recordings"],
   ["← → Enter", "on the timeline: choose a place, go there"],
-  ["← → A B", "of an opened recording: a row back, a row on (with Shift 1 %), put A, put B"],
+  ["← → A B", "of an opened recording: a point back, a point on (with Shift 1 %), mark A, mark B"],
   ["?", "this list"],
 ];
 

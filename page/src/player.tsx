@@ -10,6 +10,7 @@ import type { StateReport } from "./protocol";
 import { close, preview, run, runs, scrubbed } from "./preview";
 import { play } from "./motions";
 import { gate, refusal } from "./permission";
+import { RecordingLink } from "./recordings";
 import { command } from "./store";
 import type { Robot } from "./store";
 
@@ -34,7 +35,7 @@ function RestBar({ robot }: { robot: Robot }) {
       <p>{robot.moving.value ? <>Moving to a posture{robot.state.value?.motion && <>: <strong>{robot.state.value.motion}</strong></>}</> : "No motion plays"}</p>
       {ended && (
         <p class={ended.failed ? "ended bad" : "ended"} role={ended.failed ? "alert" : undefined}>
-          <strong>{ended.result.motion}: {ended.result.code}</strong>{ended.result.message && `: ${ended.result.message}`}
+          <strong>{ended.result.motion}: {ended.result.code}</strong>{ended.result.message && `: ${ended.result.message}`} <RecordingLink robot={robot} file={ended.result.recording} />
           {ended.dropped.length > 0 && <span class="dropped">{notPlayed(ended.dropped)}</span>}
         </p>
       )}

@@ -2,7 +2,7 @@
 
 import { signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { Signal } from "@preact/signals";
-import { clock, count, dayAndTime, size } from "./format";
+import { clock, count, size, when } from "./format";
 import { now } from "./header";
 import { More, ROWS, play } from "./motions";
 import { gate } from "./permission";
@@ -41,6 +41,12 @@ export function useRecordings(robot: Robot): void {
   });
 }
 
+/** Leads to what was recorded of a motion, where that is known. */
+export function RecordingLink({ robot, file }: { robot: Robot; file: unknown }) {
+  if (typeof file !== "string" || fleet.value) return null;
+  return <a href={href(robot.name, "recordings", file.replace(/\.mcap$/, ""))}>Its recording</a>;
+}
+
 /** Whether it is recorded, beside its player. */
 export function RecordBar({ robot }: { robot: Robot }) {
   const report = robot.recording.value;
@@ -56,7 +62,7 @@ export function RecordBar({ robot }: { robot: Robot }) {
       {recording && (
         <p class="facts" role="status">
           <span>Recording {WHY[why ?? ""]}</span>
-          <span class="num" title={`Since ${dayAndTime(since_utc ?? "")}`}>{clock(seconds)}</span>
+          <span class="num" title={`Since ${when(since_utc)}`}>{clock(seconds)}</span>
           <span class="num">{size(bytes)}</span>
           {!!gaps && <span class="bad">{count(gaps, "gap")}</span>}
         </p>
@@ -101,7 +107,7 @@ function Recording({ robot, one }: { robot: Robot; one: ListedRecording }) {
         {one.kept && <span class="tag kept">kept</span>}
         <span class="space" />
         <span class="facts">
-          <span class="num">{dayAndTime(one.began_utc ?? "")}</span>
+          <span class="num">{when(one.began_utc)}</span>
           {one.is_written ? <span class="good">being recorded</span> : <span class="num">{clock(one.duration_s)}</span>}
           {!one.is_written && <span class="num">{size(one.bytes)}</span>}
           {!!one.gaps && <span class="bad">{count(one.gaps, "gap")}</span>}
@@ -131,15 +137,16 @@ function Acts({ robot, one }: { robot: Robot; one: ListedRecording }) {
       {again("feedback", "Let the robot do what it did")}
       <button class="quiet" {...gate(robot, "command", one.kept ? "Let it be removed when the quota is reached" : "Never remove it by itself")} aria-pressed={one.kept} onClick={() => void keep()}>{one.kept ? "Kept" : "Keep"}</button>
       {!fleet.value && <a class="button quiet" href={robot.path(`recordings/${encodeURIComponent(one.name)}`)} download={one.file}>Download</a>}
-      <Delete robot={robot} name={one.name} />
+      <Delete robot={robot} name={one.name} isKept={one.kept} />
       <span class="unit">{one.file}</span>
     </div>
   );
 }
 
-function Delete({ robot, name }: { robot: Robot; name: string }) {
+function Delete({ robot, name, isKept }: { robot: Robot; name: string; isKept: boolean }) {
   const asks = useSignal(false);
-  if (!asks.value) return <button class="quiet" {...gate(robot, "command", "Delete its file")} aria-label={`Delete ${name}`} onClick={() => (asks.value = true)}>Delete</button>;
+  const allowed = isKept ? { disabled: true, title: "It is kept; let it go first" } : gate(robot, "command", "Delete its file");
+  if (!asks.value || isKept) return <button class="quiet" {...allowed} aria-label={`Delete ${name}`} onClick={() => (asks.value = true)}>Delete</button>;
   const remove = async () => {
     asks.value = false;
     document.getElementById("recordings")?.focus();

@@ -1,7 +1,7 @@
 /** A recorded run that is looked at: which, at what time, and between which cursors. */
 
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
-import { dayAndTime } from "./format";
+import { when } from "./format";
 import type { Answer, Quantities } from "./messages";
 import { recorded, recordedWay } from "./opened";
 import { close } from "./preview";
@@ -169,7 +169,7 @@ effect(() => {
   const isOther = other !== null && ghostIsOther.value;
   const ghost = isOther ? postureAt(other.run, "feedback", names, at.value) : postureAt(one, "reference", names, at.value);
   const sample = { robot: 0, stampS: at.value, frame: 0, reference: of(ghost), feedback: of(postureAt(one, "feedback", names, at.value)) };
-  const title = `Recorded ${dayAndTime(one.began_utc)}, not the robot as it is now`;
+  const title = `Recorded ${when(one.began_utc)}, not the robot as it is now`;
   recorded.value = { sample, title, ghost: isOther ? other.name : "recorded reference" };
 });
 

@@ -10,7 +10,7 @@ const FINE = new Set(["SUCCESSFUL", "CANCELED", "PREEMPTED"]);
 
 /** How a motion ended, as far as that was reported, and which motions that waited for its end have not been played. */
 export interface Ended {
-  result: Pick<ResultReport, "motion" | "message"> & { code: string };
+  result: Pick<ResultReport, "motion" | "message"> & { code: string; recording?: unknown };
   failed: boolean;
   dropped: string[];
 }

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { dated, fixed } from "./format";
 import type { PastResult, WorstError } from "./protocol";
+import { RecordingLink } from "./recordings";
 import { hasFailed } from "./results";
 import type { Robot } from "./store";
 import { digitsOf, factorOf, nameOf } from "./units";
@@ -21,7 +22,7 @@ export function Results({ robot }: { robot: Robot }) {
       <div class="panel-head"><h2>Results</h2><span class="unit">the last ones, as the daemon keeps them</span></div>
       {problem.value && <p class="empty">{problem.value}</p>}
       <ol class="results" aria-label="Results">
-        {list.value.map((result) => <Past key={result.id} result={result} />)}
+        {list.value.map((result) => <Past key={result.id} robot={robot} result={result} />)}
       </ol>
       {more.value && <p class="empty"><button aria-busy={asks.value} onClick={() => asks.peek() || void older()}>Show older ones</button></p>}
       {!list.value.length && <p class="empty">No motion has ended yet.</p>}
@@ -29,7 +30,7 @@ export function Results({ robot }: { robot: Robot }) {
   );
 }
 
-function Past({ result }: { result: PastResult }) {
+function Past({ robot, result }: { robot: Robot; result: PastResult }) {
   const failed = hasFailed(result.code);
   return (
     <li class={failed ? "failed" : undefined}>
@@ -43,6 +44,7 @@ function Past({ result }: { result: PastResult }) {
         {result.asked_by && <span>{result.asked_by}</span>}
         {result.worst_error && <span>worst error <Furthest error={result.worst_error} /></span>}
         {!!result.missed_deadlines && <span>{result.missed_deadlines} deadlines missed</span>}
+        <RecordingLink robot={robot} file={result.recording} />
       </p>
     </li>
   );

@@ -3,7 +3,7 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { count, dayAndTime, fixed } from "./format";
+import { count, fixed, when } from "./format";
 import { namesThatFit } from "./markers";
 import { listOf, useRecordings } from "./recordings";
 import { at, ghostIsOther, go, loops, onRunKey, opened, places, problem, range, read, run, runs, sight, speed } from "./replay";
@@ -193,7 +193,7 @@ function Shown({ shown }: { shown: Opened }) {
   return (
     <>
       <p class="facts">
-        <span>{dayAndTime(one.began_utc)}</span>
+        <span>{when(one.began_utc)}</span>
         <span class="num">{inS(one.duration_s)}</span>
         <span>{count(one.ticks, "tick")}</span>
         {one.results.map(({ motion, code }) => hasFailed(code) ? <strong class="bad">{motion}: {code}</strong> : <span>{motion}: {code}</span>)}
@@ -230,7 +230,7 @@ function Beside({ shown: { robot, name, other } }: { shown: Opened }) {
       <label>Laid on it <select value={other?.name ?? ""} onChange={(event) => lay(event.currentTarget.value)}>
         <option value="">no other run</option>
         {other && !others.some((one) => one.name === other.name) && <option value={other.name}>{other.name}</option>}
-        {others.map((one) => <option value={one.name}>{one.motions.join(", ") || one.name}, {dayAndTime(one.began_utc ?? "")}</option>)}
+        {others.map((one) => <option value={one.name}>{one.motions.join(", ") || one.name}, {when(one.began_utc)}</option>)}
       </select></label>
       {other && <label class="check"><input type="checkbox" checked={ghostIsOther.value} onChange={(event) => (ghostIsOther.value = event.currentTarget.checked)} /> as the ghost</label>}
     </div>

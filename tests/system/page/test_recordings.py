@@ -29,6 +29,12 @@ ROWS = "[...document.querySelectorAll('.list .recording .name')].map(one => one.
 CLOCK = "parseFloat(document.querySelector('.replay .time')?.innerText)"
 LINES = "[...document.querySelectorAll('.run-plot .at:not([hidden])')].map(one => one.innerText).join()"
 
+ABOUT_OF = """async url => {
+    const data = await (await fetch(url)).arrayBuffer();
+    const length = new DataView(data).getUint32(0, true);
+    return JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
+}"""
+
 
 def wave_and_failed() -> StandIn:
     recordings = [listed("failed", 3, **FAILED), listed("run", 2, kept=True), listed("bare", 1, motions=[])]
@@ -285,3 +291,55 @@ async def test_recordings_are_within_reach_of_a_thumb(
                         assert await page.evaluate(SMALL) == []
             await axe_finds_nothing_serious(browsed, f"recordings{view}")
         assert browsed.errors == []
+
+
+async def test_a_motion_is_recorded_looked_at_and_played_again(rig: ManyRobots, desk: Browsed) -> None:
+    page = desk.page
+    await rig.rest()
+    await desk.visit(rig, "#/arm/recordings")
+    with part("recording it by the button"):
+        await page.click("button:text('Record')")
+        await desk.until_says("Recording by request")
+        await page.click("button[aria-label='Play nod']")
+        await desk.until_state("playing")
+        await desk.until_state("idle")
+        await page.click("button:text('End recording')")
+        await desk.until_says("Not recording")
+        await desk.until("document.querySelector('.recording a.button')")
+    (made,) = (await rig.ask("recordings"))["data"]["recordings"]
+    assert (made["motions"], made["codes"], made["gaps"]) == (["nod"], ["SUCCESSFUL"], 0)
+    with part("it is opened, with the errors that the simulated arm had"):
+        await page.click(f"a[aria-label='Open {made['name']}']")
+        await desk.until("document.querySelector('.run-plot canvas')")
+        wanted = f"{rig.url}api/robots/arm/recordings/{made['name']}/run"
+        about = await page.evaluate(ABOUT_OF, wanted)
+        shown = await page.evaluate(
+            "[...document.querySelectorAll('.run tbody tr')].map(row => parseFloat(row.cells[1].innerText))"
+        )
+        assert shown == [pytest.approx(about["worst"][name]["max"], abs=6e-5) for name in JOINTS]
+        assert max(shown) > 0
+        await page.keyboard.press("ArrowRight")
+        await desk.until(f"{CLOCK} > 0 && {CLOCK} < 0.1")
+        assert "nod: SUCCESSFUL" in await page.inner_text(".run .facts")
+    with part("the list of results leads there too"):
+        await page.evaluate("location.hash = '#/arm/health'")
+        link = page.locator(".results li:first-child a")
+        assert await link.get_attribute("href") == f"#/arm/recordings/{made['name']}"
+    with part("it is kept, played again by its references, and deleted"):
+        await page.evaluate("location.hash = '#/arm/recordings'")
+        await page.click(f"button[aria-label='More of {made['name']}']")
+        await page.click("button:text-is('Keep')")
+        await page.wait_for_selector("button:text-is('Kept')")
+        assert (await rig.ask("recordings"))["data"]["recordings"][0]["kept"]
+        await page.click("button:text('Play reference')")
+        await desk.until_state("playing")
+        assert (await rig.see("state"))["motion"].startswith(made["name"])
+        await page.click("button.stop")
+        await desk.until_state("idle")
+        assert await page.is_disabled(f"button[aria-label='Delete {made['name']}']")
+        await page.click("button:text-is('Kept')")
+        await page.click(f"button[aria-label='Delete {made['name']}']")
+        await page.click("button:text('Delete the file')")
+        await desk.until_says("Nothing is recorded yet.")
+        assert (await rig.ask("recordings"))["data"]["recordings"] == []
+    assert desk.errors == []
