@@ -92,23 +92,31 @@ async def played(
     return batches
 
 
+PLAYS: list[tuple[dict[str, Any], Any]] = [
+    ({"motion": "short"}, nothing),
+    ({"motion": "short", "speed": 0.5}, nothing),
+    ({"motion": "short", "loop": 3}, nothing),
+    ({"motion": "short", "loop": 3, "ping_pong": True}, nothing),
+    ({"motion": "far", "loop": 2, "seam": "approach"}, nothing),
+    ({"motion": "short", "first": {"frame": 20}, "last": {"frame": 80}}, nothing),
+    ({"motion": "short"}, pause),
+    ({"motion": "short"}, stop),
+    ({"motion": "short", "speed": 0.5}, change_speed),
+]
+GOING: tuple[dict[str, Any], Any] = ({"motion": "going"}, nothing)
+"""In full motion at both ends, which no limit of acceleration allows."""
+
+
 @pytest.mark.parametrize(
-    ("how", "act"),
-    [
-        ({"motion": "short"}, nothing),
-        ({"motion": "short", "speed": 0.5}, nothing),
-        ({"motion": "short", "loop": 3}, nothing),
-        ({"motion": "short", "loop": 3, "ping_pong": True}, nothing),
-        ({"motion": "far", "loop": 2, "seam": "approach"}, nothing),
-        ({"motion": "short", "first": {"frame": 20}, "last": {"frame": 80}}, nothing),
-        ({"motion": "going"}, nothing),
-        ({"motion": "short"}, pause),
-        ({"motion": "short"}, stop),
-        ({"motion": "short", "speed": 0.5}, change_speed),
-    ],
+    ("how", "act", "acceleration"),
+    [(*play, acceleration) for acceleration in (None, 40.0) for play in PLAYS] + [(*GOING, None)],
 )
-async def test_what_was_put_out_is_put_out_again(rig: Rig, how: dict[str, Any], act: Any) -> None:
-    write_seq(rig.folder / "motions" / "far.seq", sweep(1.0)[:120], JOINTS, RATE_HZ)
+async def test_what_was_put_out_is_put_out_again(
+    rig: Rig, how: dict[str, Any], act: Any, acceleration: float | None
+) -> None:
+    for joint in rig.robot["joints"].values():
+        joint["limits"] = {**joint["limits"], "acceleration": acceleration}
+    write_seq(rig.folder / "motions" / "far.seq", sweep(1.0)[:101], JOINTS, RATE_HZ)
     write_seq(rig.folder / "motions" / "going.seq", sweep(1.0)[30:60], JOINTS, RATE_HZ)
     first, second = rig.folder / "motions" / "first.mcap", rig.folder / "second.mcap"
     async with rig.running() as registry:
