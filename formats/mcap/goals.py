@@ -184,7 +184,7 @@ def _goals(own: OwnRecording) -> Iterator[_Span]:
             last,
             f"goal {number}",
             follows_an_approach=phases[first].moved == BEFORE_THE_FIRST,
-            begins_late=group[0] == first == 0 and phases[0].moved != 0.0,
+            begins_late=group[0] == first == 0 and phases[0].moved not in {0.0, BEFORE_THE_FIRST},
             ends_early=after is None,
         )
 
@@ -277,7 +277,7 @@ def _warn_of_gaps(
     if span.begins_late or span.ends_early:
         part = listed(["beginning"] * span.begins_late + ["end"] * span.ends_early)
         reason = "one file ended, and another began, while it was on its way"
-        problems.warn(0, f"lacks the {part} of {span.name}", reason, "join it with the other: `motiond edit`")
+        problems.warn(0, f"lacks the {part} of {span.name}", reason, "raise `recording.minutes`")
     steps = np.diff(stamps)
     period = float(np.median(steps)) if steps.size else 0.0
     is_late = steps > (1.0 + EVEN) * period

@@ -222,9 +222,18 @@ def test_a_part_of_a_motion_is_told(tmp_path: Path) -> None:
     assert warnings(path, motion) == [
         (
             "lacks the beginning, end of goal 1; one file ended, and another began, while it was on its way; "
-            "join it with the other: `motiond edit`"
+            "raise `recording.minutes`"
         ),
     ]
+
+
+@pytest.mark.parametrize("moved", [0.0, -1.0])
+def test_a_file_may_begin_with_the_first_row(tmp_path: Path, moved: float) -> None:
+    rows = ticks(PLAYED)
+    rows[0, COLUMN["moved"]] = moved
+    motion = read(write(tmp_path / "run.mcap", rows))
+    assert motion.positions.tobytes() == positions(rows[:11])
+    assert motion.warnings == ()
 
 
 def test_a_file_that_was_not_finished_is_read_as_far_as_it_is_whole(tmp_path: Path) -> None:
