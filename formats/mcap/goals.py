@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from .joining import MOST_VALUES, join_rows
 from .ticks import FEEDBACK, REFERENCE, OwnRecording
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from ..arrays import Booleans, Floats, Integers
     from ..io.source import ReadOptions
@@ -128,13 +128,15 @@ def load_own(
         for span in spans
     ]
     return [
-        replace(motion, name=name, components=_without(motion.components, options.drop))
+        replace(_without(motion, options.drop), name=name)
         for name, motion in zip(names, motions, strict=True)
     ]
 
 
-def _without(components: Mapping[str, Any], drop: frozenset[str]) -> dict[str, Any]:
-    return {key: rows for key, rows in components.items() if key not in drop}
+def _without(motion: Motion, drop: frozenset[str]) -> Motion:
+    dropped = tuple(key for key in motion.components if key in drop)
+    kept = {key: rows for key, rows in motion.components.items() if key not in drop}
+    return replace(motion, components=kept, metadata={**motion.metadata, "dropped": dropped})
 
 
 def _topics(wanted: str | None, problems: Problems) -> tuple[str, ...]:

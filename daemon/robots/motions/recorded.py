@@ -185,7 +185,7 @@ def _with_advice(entry: Entry, path: Path) -> Entry:
     """Say how the feedback of a recording becomes a motion that can be played, where it breaks limits."""
     if not entry.violations:
         return entry
-    how = f"--topic {FEEDBACK_TOPIC} --smooth 0.005 --write"
+    how = f"--topic {FEEDBACK_TOPIC} --drop JointEffort --smooth 0.005 --write"
     command = f"motiond edit {printable(path.name)} smooth.seq {how}"
     advice = f"{entry.name}: it is as it was measured, with its noise; `{command}` takes that away"
     return replace(entry, reason=f"{entry.reason}\n{advice}")

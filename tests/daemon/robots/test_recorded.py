@@ -177,7 +177,7 @@ async def test_a_recording_keeps_the_limits_as_any_motion(rig: Rig) -> None:
     assert "let `on_violation: slow` slow it" in reference
     assert feedback.splitlines()[-1] == (
         f"{first.stem}: it is as it was measured, with its noise; `motiond edit {first.name} smooth.seq "
-        "--topic /joint_states --smooth 0.005 --write` takes that away"
+        "--topic /joint_states --drop JointEffort --smooth 0.005 --write` takes that away"
     )
 
 

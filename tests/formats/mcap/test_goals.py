@@ -174,6 +174,13 @@ def test_a_recording_can_be_read_whole(tmp_path: Path) -> None:
     assert feedback.positions.tobytes() == positions(rows, of="position")
 
 
+def test_what_is_dropped_is_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "run.mcap", ticks(APPROACH + PLAYED))
+    motion = read(path, drop=frozenset({"JointEffort", "ZMP"}))
+    assert motion.components.keys() == {"JointVelocity"}
+    assert motion.metadata["dropped"] == ("JointEffort",)
+
+
 def test_another_topic_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
     path = write(tmp_path / "run.mcap", ticks(APPROACH + PLAYED))
     assert refusal(path, topic="/tf") == (
