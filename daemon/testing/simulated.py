@@ -77,6 +77,7 @@ def simulated(settings: dict[str, Any], folder: Path, scratch: Path) -> dict[str
     copy = {**settings, "mqtt": _simulated_mqtt(settings.get("mqtt", {})), "http": None}
     copy["robots"] = {
         name: _simulated_robot(robot, folder, command_log(scratch, name))
+        | {"recording": _simulated_recording(robot.get("recording"), scratch / f"recordings-{name}")}
         for name, robot in settings["robots"].items()
     }
     if "resource_paths" in copy:
@@ -95,6 +96,13 @@ def _simulated_robot(robot: dict[str, Any], folder: Path, log: Path) -> dict[str
     copy = {**robot, "driver": _simulated_driver(robot.get("driver"), folder, log), "fault_requests": True}
     paths = ("model", "motions", "motion_map")
     return copy | {key: _absolute(folder, robot[key]) for key in paths if key in robot}
+
+
+def _simulated_recording(recording: Any, folder: Path) -> Any:
+    """Return what is recorded as before, but not among the user's own recordings."""
+    if recording is None:
+        return {"folder": str(folder)}
+    return {**recording, "folder": str(folder)} if isinstance(recording, dict) else recording
 
 
 def _simulated_driver(driver: Any, folder: Path, log: Path) -> dict[str, Any]:

@@ -140,6 +140,7 @@ async def test_what_a_stop_has_overtaken_sets_nothing_going(
         "reset",
         "fleet/prepare",
         "fleet/commit",
+        "teach/start",
     ]
     reason = "stopped before it began; a stop was served that may have been sent after it; send it again"
     assert refused == {f"motiond/arm/response/{verb}": f"arm/{verb}: {reason}" for verb in beginning}

@@ -38,6 +38,7 @@ def test_no_driver_but_the_simulated_one_is_left(driver: Any, simulated: dict[st
     assert copy["robots"]["arm"] == {
         "driver": {"type": "sim", "trace": "/scratch/arm.npy", **simulated},
         "fault_requests": True,
+        "recording": {"folder": "/scratch/recordings-arm"},
     }
     assert copy["mqtt"] == {"base": "cell", "telemetry_hz": 50}
 
@@ -57,6 +58,7 @@ def test_the_copy_finds_every_file_that_the_original_finds(tmp_path: Path) -> No
         "model": "../arm.hrdf",
         "motions": ["moves", "/abs/x.seq"],
         "motion_map": "arm.map.yaml",
+        "recording": {"folder": "recordings", "when": "motion"},
     }
     other = {**robot, "model": {"file": "arms.hrdf", "name": "left"}}
     settings = {"robots": {"one": robot, "two": other}, "resource_paths": ["models"]}
@@ -69,6 +71,8 @@ def test_the_copy_finds_every_file_that_the_original_finds(tmp_path: Path) -> No
         assert ours.robots[name].model == users.robots[name].model
         assert ours.robots[name].motions == users.robots[name].motions
         assert ours.robots[name].motion_map == users.robots[name].motion_map
+        assert ours.robots[name].recording.when == users.robots[name].recording.when == "motion"
+        assert ours.robots[name].recording.folder == tmp_path / f"recordings-{name}"
 
 
 def test_the_plugin_knows_every_path_of_a_configuration() -> None:
@@ -83,6 +87,7 @@ def test_the_plugin_knows_every_path_of_a_configuration() -> None:
         "MqttSettings.ca_file",
         "MqttSettings.cert_file",
         "MqttSettings.key_file",
+        "RecordingSettings.folder",
         "RobotSettings.model",
         "RobotSettings.motions",
         "RobotSettings.motion_map",
