@@ -46,7 +46,14 @@ if TYPE_CHECKING:
 SHOWN: frozenset[Subject] = frozenset({"description", "state", "result", "telemetry", "diagnostics"})
 COLUMNS = ("joint", "reference", "feedback", "error", "unit")
 
-_STYLES = {"playing": "green", "approaching": "cyan", "stopping": "yellow", "estopped": "red", "fault": "red"}
+_STYLES = {
+    "playing": "green",
+    "approaching": "cyan",
+    "stopping": "yellow",
+    "teaching": "yellow",
+    "estopped": "red",
+    "fault": "red",
+}
 PAUSE_S = 1.0
 LOOK_S = 0.1
 LINE_S = 1.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 import os
 import time
 from contextlib import suppress
@@ -27,6 +29,7 @@ pytestmark = pytest.mark.slow
 
 MODEL = models_by_name()["XM430-W350"]
 RATE_HZ = 50
+HAND_S = 0.01
 
 
 class Cable:
@@ -165,3 +168,37 @@ async def test_servos_of_a_cable_that_is_unplugged_cannot_be_restarted(rig: Rig,
         with suppress(RequestError):
             await ask(registry, "reset")
         await rig.until_state("idle", since)
+
+
+async def moved(servo: EmulatedServo, rad: float, for_s: float = 1.5) -> None:
+    """Turn a servo that gives way by hand, from rest to rest."""
+    ticks, steps = rad / MODEL.rad_per_tick, round(for_s / HAND_S)
+    for step in range(steps):
+        servo.hand_ticks_s = ticks / for_s * (1.0 - math.cos(2.0 * math.pi * (step + 0.5) / steps))
+        await asyncio.sleep(HAND_S)
+    servo.hand_ticks_s = 0.0
+
+
+async def test_servos_are_taught_by_hand_and_play_what_they_were_taught(rig: Rig, cable: Cable) -> None:
+    rig.robot["motions"] = [{"folder": "motions", "upload": True}]
+    rig.robot["joints"]["elbow"] |= {"reduction": -2.0, "offset": 0.25}
+    shoulder, elbow = cable.chain.servos
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        begin = shoulder.position_ticks
+        await ask(registry, "teach/start")
+        await moved(shoulder, 0.6)
+        pose = await ask(registry, "teach/pose")
+        await asyncio.gather(moved(shoulder, -0.3), moved(elbow, 0.5))
+        stopped = await ask(registry, "teach/stop")
+        assert (stopped["problems"], stopped["ended_because"]) == ([], "ended on request; the robot holds")
+        saved = await ask(registry, "teach/save", name="wave")
+        assert max(saved["deviation"].values()) <= 0.005
+        ways = {peak["joint"]: peak["highest"] - peak["lowest"] for peak in saved["peaks"]}
+        assert ways == pytest.approx({"shoulder": 0.6, "elbow": 0.25}, abs=0.01)
+        assert pose["joints"]["shoulder"] == pytest.approx(0.6, abs=0.01)
+        shoulder.hand_ticks_s = elbow.hand_ticks_s = None
+        goal_id = (await ask(registry, "play", motion="wave"))["goal_id"]
+        played = await rig.result_of(goal_id)
+    assert played["code"] == "SUCCESSFUL", played["message"]
+    assert (shoulder.position_ticks - begin) * MODEL.rad_per_tick == pytest.approx(0.3, abs=0.02)

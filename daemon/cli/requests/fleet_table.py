@@ -38,6 +38,7 @@ _STYLES = {
     "playing": "green",
     "approaching": "cyan",
     "stopping": "yellow",
+    "teaching": "yellow",
     "estopped": "red",
     "fault": "red",
     "offline": "dim",

@@ -97,6 +97,7 @@ class Lesson:
         """Let the robot be moved until it is over; return why that came by itself; '' where it was asked."""
         with _interrupts(self._interrupt):
             await robot.request("teach/start", mode=mode)
+            self._console.print(f"{self._name}: it can be moved now", highlight=False)
             try:
                 return await self._follow(robot, for_s, has_keys=has_keys)
             finally:
