@@ -54,7 +54,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of pytest's configuration file and of its command line."""
     parser.addini("motiond_config", "motiond's configuration, relative to this file", default="")
     parser.addini("motiond_robot", "which of its robots the tests move", default="")
-    group = parser.getgroup("motiond", "contract of motiond's drivers")
+    group = parser.getgroup("motiond", "motiond's golden traces, and the contract of its drivers")
+    group.addoption(
+        "--motiond-update-golden",
+        action="store_true",
+        help="make the golden traces of `assert_like` anew, by dry runs of what the tests play",
+    )
     group.addoption("--motiond-driver", metavar="NAME", help="hold this driver against the contract")
     group.addoption(
         "--motiond-driver-options",

@@ -94,7 +94,8 @@ def robot_of_test(request: pytest.FixtureRequest, daemon: MotiondDaemon) -> Iter
     with _without_traceback():
         named = _marked(request).get("robot") or request.config.getini("motiond_robot")
         name = robot_named(named, daemon.robots, daemon.config)
-    robot = MotiondRobot(daemon, name)
+    updates = request.config.getoption("motiond_update_golden")
+    robot = MotiondRobot(daemon, name, request.path.parent, updates_golden=updates)
     try:
         yield robot
     finally:

@@ -16,18 +16,21 @@ import yaml
 
 from motiond.client import NoAnswer, sync
 
-from .failures import DaemonEnded, NotInTime
+from .failures import DaemonEnded, MotiondFailure, NotInTime
 from .reports import LOOK_S, SUBJECTS, Reports
 from .simulated import command_log, read_settings, simulated, wrong_configuration
 from .traces import count_commands, read_command_log
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from .traces import Floats
 
 HOST = "127.0.0.1"
 START_S, STOP_S = 60.0, 10.0
+DRY_RUN_S = 120.0
+PLAYED_AND_FAILED = 1
 START_TRIES = 3
 REFUSED_TO_LISTEN, REFUSED_CONFIGURATION = 1, 2
 """Exit codes of `motiond run`."""
@@ -165,6 +168,28 @@ class MotiondDaemon:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(STOP_S)
         self._process = None
+
+    def trace_dry_run(self, robot: str, motion: str, options: Sequence[str], target: Path) -> None:
+        """Play a motion without waiting, by the same configuration, and write the trace of it.
+
+        Raises
+        ------
+        MotiondFailure
+            If there is none, with what the program wrote.
+        """
+        target.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-P", "-m", "motiond.daemon.cli", "play", robot, motion, *options]
+        played = subprocess.run(  # noqa: S603 - our own program, by our own interpreter
+            [*command, "--dry-run", "--trace", str(target), "-c", str(self._copy)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DRY_RUN_S,
+            check=False,
+        )
+        if played.returncode not in {0, PLAYED_AND_FAILED}:
+            reason = "`motiond play --dry-run` says"
+            raise MotiondFailure(f"{target}: no golden trace can be made; {reason}:\n{played.stderr}")
 
     # -- watching -------------------------------------------------------------------------------------------
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from motiond.client import NoAnswer, Refused, Result
 
 from .failures import MotiondFailure, NotInTime, RequestRefused
+from .golden import UPDATE, GoldenTrace, play_options
 from .traces import Series, Trace, setpoint_series, telemetry_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from .golden import RunSource
     from .process import MotiondDaemon
 
     T = TypeVar("T")
@@ -42,10 +45,15 @@ class Goal:
     goal_id : str
     commands, samples : int
         How many commands and samples of telemetry there were before the request.
+    keys : dict
+        Of the request.
     """
 
-    def __init__(self, robot: MotiondRobot, goal_id: str, commands: int, samples: int) -> None:
+    def __init__(
+        self, robot: MotiondRobot, goal_id: str, commands: int, samples: int, keys: dict[str, Any]
+    ) -> None:
         self.goal_id = goal_id
+        self.keys = keys
         self.commands, self.samples = commands, samples
         self._robot = robot
 
@@ -79,8 +87,11 @@ class MotiondRobot:
         The goal that the test played last.
     """
 
-    def __init__(self, daemon: MotiondDaemon, name: str) -> None:
+    def __init__(
+        self, daemon: MotiondDaemon, name: str, folder: Path | None = None, *, updates_golden: bool = False
+    ) -> None:
         self.name = name
+        self._folder, self._updates_golden = folder or Path(), updates_golden
         self.daemon = daemon
         self.goal: Goal | None = None
         self._robot = daemon.client.robot(name)
@@ -180,7 +191,7 @@ class MotiondRobot:
         __tracebackhide__ = True
         commands, samples = self.daemon.commands(self.name), len(self.messages("telemetry"))
         data = self.request("play", motion=motion, **keys)
-        self.goal = goal = Goal(self, data["goal_id"], commands, samples)
+        self.goal = goal = Goal(self, data["goal_id"], commands, samples, {"motion": motion, **keys})
         return goal.result(timeout_s) if wait else goal
 
     def pause(self) -> dict[str, Any]:
@@ -263,19 +274,62 @@ class MotiondRobot:
         if self.goal is None:
             problem = "no trace; the test has not played anything; play first, or read `feedback`"
             raise MotiondFailure(f"{self.name}: {problem}")
-        rows, actuators = self.daemon.setpoints(self.name)
-        rows = rows[self.goal.commands : self.daemon.reports.ends.get(self.goal.goal_id)]
-        begin_s, end_s = rows["time"][[0, -1]] if len(rows) else (0.0, 0.0)  # by the robot's clock
-        if self.goal.ended():  # telemetry may be behind, and never comes of a robot that is lost
-            self.daemon.reports.wait(lambda: self._measured(0, end_s), BEHIND_S, lambda: None)
-        samples = self.messages("telemetry")[self.goal.samples :]
-        samples = [sample for sample in samples if begin_s <= sample["stamp_s"] <= end_s]
+        rows, actuators, samples = self._played(self.goal)
         return Trace(
             setpoint_series(actuators, rows),
             rows["enabled"],
             telemetry_series(self._joints(), samples, "reference"),
             telemetry_series(self._joints(), samples, "feedback"),
         )
+
+    def _played(self, goal: Goal) -> tuple[Any, tuple[str, ...], list[dict[str, Any]]]:
+        """Return the commands of a goal, the names of actuators, and the samples of telemetry meanwhile."""
+        rows, actuators = self.daemon.setpoints(self.name)
+        rows = rows[goal.commands : self.daemon.reports.ends.get(goal.goal_id)]
+        begin_s, end_s = rows["time"][[0, -1]] if len(rows) else (0.0, 0.0)  # by the robot's clock
+        if goal.ended():  # telemetry may be behind, and never comes of a robot that is lost
+            self.daemon.reports.wait(lambda: self._measured(0, end_s), BEHIND_S, lambda: None)
+        samples = self.messages("telemetry")[goal.samples :]
+        return rows, actuators, [sample for sample in samples if begin_s <= sample["stamp_s"] <= end_s]
+
+    def assert_like(
+        self, golden: str | Path, *, rad: float = 0.01, m: float = 0.001, source: RunSource = "reference"
+    ) -> None:
+        """Fail unless the last `play` went as a golden trace has it, and ended in the same way.
+
+        Both are compared frame by frame, so that neither lateness nor speed counts. With the option
+        `--motiond-update-golden`, the trace is made anew first: of a dry run of what the test has played.
+
+        Parameters
+        ----------
+        golden : str or Path
+            A `.npz` file, relative to the folder of the test.
+        rad, m : float
+            How far joints that turn, or slide, may be from where they were.
+        source : {'reference', 'feedback'}
+            What was commanded, or what was measured.
+
+        Raises
+        ------
+        MotiondFailure
+            With each joint that differs, and where most; or if there is no such trace.
+        """
+        __tracebackhide__ = True
+        if self.goal is None or self.result is None:
+            problem = "nothing to compare; the test has played nothing to its end; play first"
+            raise MotiondFailure(f"{self.name}: {problem}")
+        path = self._folder / golden
+        if self._updates_golden:
+            motion = self.goal.keys["motion"]
+            self.daemon.trace_dry_run(self.name, motion, play_options(self.goal.keys), path)
+        trace = GoldenTrace.read(path, source)
+        _, _, samples = self._played(self.goal)
+        differing = trace.differences(self._joints(), samples, source, {"rad": rad, "m": m})
+        if self.result.code != trace.code:
+            differing.insert(0, f"the motion ended with {self.result.code}, and it with {trace.code}")
+        if differing:
+            lines = "\n".join(f"{golden}: {line}" for line in differing)
+            raise MotiondFailure(f"{lines}\nif that is meant, make the trace anew: `pytest {UPDATE}`")
 
     def feedback(self, timeout_s: float = STATE_S) -> Series:
         """Return what is measured after all that has been sent so far, as the next telemetry has it."""

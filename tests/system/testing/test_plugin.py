@@ -13,6 +13,8 @@ import psutil
 import pytest
 import yaml
 
+from motiond.formats import load_motion
+from tests.daemon.rig import write_seq
 from tests.waiting import PATIENCE_S, eventually, still_running
 
 if TYPE_CHECKING:
@@ -292,3 +294,27 @@ def test_the_plugin_collects_the_contract_of_drivers_once(suite: pytest.Pytester
     collected = [line for line in done.outlines if "::test_" in line]
     assert len(collected) == len({*collected}) > 10
     assert all("::TestDriver::test_" in line for line in collected)
+
+
+GOLDEN = """
+def test_wave(motiond_robot):
+    motiond_robot.play("wave", speed=0.9, loop=2)
+    motiond_robot.assert_like("golden/wave.npz")
+    motiond_robot.assert_like("golden/wave.npz", source="feedback", rad=0.05)
+"""
+
+
+def test_a_golden_trace_is_made_on_request_and_a_motion_that_changed_fails(suite: pytest.Pytester) -> None:
+    missing = run_file(suite, GOLDEN)
+    missing.assert_outcomes(failed=1)
+    hint = "`pytest --motiond-update-golden` makes it"
+    missing.stdout.fnmatch_lines([f"*golden/wave.npz: there is no such golden trace; {hint}*"])
+    run(suite, "--motiond-update-golden", "test_here.py").assert_outcomes(passed=1)
+    run(suite, "test_here.py").assert_outcomes(passed=1)
+    wave = suite.path / "motions" / "wave.seq"
+    motion = load_motion(wave)
+    wave.unlink()
+    write_seq(wave, motion.positions * [1.0, 0.95], motion.joint_names, motion.frame_rate)
+    differs = run(suite, "test_here.py")
+    differs.assert_outcomes(failed=1)
+    differs.stdout.fnmatch_lines(["*golden/wave.npz: joint 'elbow' is at * the bound is 0.01 rad*"])
