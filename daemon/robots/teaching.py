@@ -15,8 +15,6 @@ from ..trajectory import longest_braking_s
 from .taught import Saving
 
 if TYPE_CHECKING:
-    from motiond.formats.arrays import Floats
-
     from ..api import (
         KeepPoseAnswer,
         KeepPoseRequest,
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
         StopTeachingAnswer,
         StopTeachingRequest,
     )
+    from ..teaching import Trail
     from .motions import Uploads
     from .robot import Robot
 
@@ -107,14 +106,14 @@ class TeachingRequests:
             "rows": len(draft.trail),
             "poses": len(draft.poses),
             "ended_because": draft.message,
-            "problems": self._problems(draft.trail.rows()[1]),
+            "problems": self._problems(draft.trail),
         }
 
-    def _problems(self, positions: Floats) -> list[str]:
-        """Return why no motion can be made of rows, shape (rows, joints), and what is missing."""
+    def _problems(self, trail: Trail) -> list[str]:
+        """Return why no motion can be made of it, and what is missing."""
         problems = []
         try:
-            taught_columns(self._robot.library.joint_map, positions)
+            taught_columns(self._robot.library.joint_map, trail.known)
         except TeachingError as error:
             problems.append(str(error))
         if lost := self._draft.lost:
@@ -134,7 +133,7 @@ class TeachingRequests:
             raise RequestError("BUSY", robot.name, problem, "another motion is being made", "wait for it")
         async with self._may_save:
             poses = np.array([*draft.poses.values()]).reshape(-1, len(draft.joints))
-            answer = await asyncio.to_thread(self._saving.save, request, draft.trail.rows(), poses)
+            answer = await asyncio.to_thread(self._saving.save, request, draft.trail, poses)
         if answer["saved"]:
             await robot.motions.load_again()
             entry = robot.library.get(answer["motion"])

@@ -90,7 +90,7 @@ def movement(
     TeachingError
         If a joint has reported nothing, or nothing is left, or the bound cannot be kept.
     """
-    columns = taught_columns(joint_map, positions)
+    columns = taught_columns(joint_map, np.isfinite(positions).any(axis=0))
     bound = np.array([how.smooth_m if joint_map.units[one] == "m" else how.smooth_rad for one in columns])
     times, recorded, notes = _complete(times, positions[:, columns])
     times, recorded = _cut(times, recorded, how)
@@ -119,6 +119,7 @@ def movement(
 def _complete(times: Floats, recorded: Floats) -> tuple[Floats, Floats, list[str]]:
     """Return the rows in which all joints have a position, and what is to be said of the others."""
     whole = np.isfinite(recorded).all(axis=1)
+    whole &= np.diff(times, prepend=-np.inf) > 0.0
     times, recorded = times[whole], recorded[whole]
     if not len(times):
         raise TeachingError("nothing was recorded; no tick has a position of every joint; teach it again")

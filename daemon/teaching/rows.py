@@ -17,7 +17,7 @@ from motiond.text import listed
 from ..joints import joint_bounds
 
 if TYPE_CHECKING:
-    from motiond.formats.arrays import Floats, Indices
+    from motiond.formats.arrays import Booleans, Floats, Indices
 
     from ..config.robot import RobotSettings
     from ..joints import JointMap
@@ -54,16 +54,16 @@ class PoseBounds(NamedTuple):
     jerk: Floats
 
 
-def taught_columns(joint_map: JointMap, positions: Floats) -> Indices:
+def taught_columns(joint_map: JointMap, known: Booleans) -> Indices:
     """Return the joints that a motion moves: all but those that follow others.
 
-    `positions`: shape (rows, joints).
+    `known`: which have reported a position, shape (joints,).
 
-    Raises TeachingError if one of them has reported nothing.
+    Raises TeachingError if one of them has not.
     """
     followers = {mimic.joint for mimic in joint_map.mimics}
     columns = np.array([one for one in range(len(joint_map.joints)) if one not in followers], dtype=np.intp)
-    silent = columns[~np.isfinite(positions[:, columns]).any(axis=0)].tolist()
+    silent = columns[~known[columns]].tolist()
     if silent:
         names = listed([joint_map.joints[column] for column in silent], "'")
         if len(silent) == 1:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from motiond.formats.arrays import Floats
+    from motiond.formats.arrays import Booleans, Floats
 
 LONGEST_S = 1800.0
 MOST_BYTES = 256_000_000
@@ -21,6 +21,11 @@ class Trail:
     joints : int
     longest_s, most_bytes : optional
         Its bounds.
+
+    Attributes
+    ----------
+    known : ndarray of bool, shape (joints,)
+        Which joints have reported a position at least once.
     """
 
     def __init__(self, joints: int, longest_s: float = LONGEST_S, most_bytes: int = MOST_BYTES) -> None:
@@ -29,6 +34,7 @@ class Trail:
         self._times: list[Floats] = []
         self._positions: list[Floats] = [np.empty((0, joints))]
         self._rows = 0
+        self.known: Booleans = np.zeros(joints, dtype=bool)
 
     def __len__(self) -> int:
         return self._rows
@@ -63,6 +69,7 @@ class Trail:
             self._times.append(times[:count].copy())
             self._positions.append(positions[:count].copy())
             self._rows += count
+            self.known |= np.isfinite(positions[:count]).any(axis=0)
 
     @property
     def newest(self) -> Floats:

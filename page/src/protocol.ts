@@ -1106,7 +1106,7 @@ export interface TakeLeaseRequest {
   holder: string;
 }
 
-/** What a joint does at most as the motion is played at speed 1, in rad or m, per second. */
+/** What a joint does at most by the motion's own time, in rad or m, per second. */
 export interface TaughtPeak {
   joint: string;
   unit: "rad" | "m";

@@ -103,7 +103,7 @@ class SaveTaughtRequest(Request):
 
 
 class TaughtPeak(TypedDict):
-    """What a joint does at most as the motion is played at speed 1, in rad or m, per second."""
+    """What a joint does at most by the motion's own time, in rad or m, per second."""
 
     joint: str
     unit: Unit

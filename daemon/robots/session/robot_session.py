@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .goal import Goal
 
 SHUTS_DOWN = "the daemon shuts down"
+LOST_ALREADY = "it was reported as lost already"
 MOST_WAITING = 100
 OUT_OF_ORDER = HALTED | {State.OFFLINE}
 AT_REST = OUT_OF_ORDER | {State.PAUSED, State.STOPPING}
@@ -288,6 +289,8 @@ class RobotSession:
         if self.state in HALTED:
             self.clear_queue(ResultCode.CANCELED, f"the robot is in {self.state}")
         self._refuse_stranger(changed.goal_id)
+        if self.state is State.TEACHING and self.teaching is None:
+            self._stop(messages.Stop(ResultCode.CANCELED, LOST_ALREADY))
         for what in filter(None, follows):
             self._follow(what)
         if before is OFFLINE:
@@ -368,7 +371,7 @@ class RobotSession:
         """Stop what plays though it is known to have ended: it was sent while its robot was being lost."""
         is_known = goal_id is None or (self.goal is not None and self.goal.goal_id == goal_id)
         if not is_known and self.state is not State.STOPPING:
-            self._stop(messages.Stop(ResultCode.CANCELED, "it was reported as lost already"))
+            self._stop(messages.Stop(ResultCode.CANCELED, LOST_ALREADY))
 
     # -- what is to begin -----------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ...api import SaveTaughtAnswer, SaveTaughtRequest
     from ...config.robot import RobotSettings
     from ...planning import MotionLibrary
+    from ...teaching import Trail
     from ..motions import Uploads
 
 SUFFIX = ".csv"
@@ -54,14 +55,12 @@ class Saving:
         self._robot, self._settings = robot, settings
         self._library, self._uploads = library, uploads
 
-    def save(
-        self, request: SaveTaughtRequest, rows: tuple[Floats, Floats], poses: Floats
-    ) -> SaveTaughtAnswer:
+    def save(self, request: SaveTaughtRequest, trail: Trail, poses: Floats) -> SaveTaughtAnswer:
         """Make a motion, check it, and save it unless it is a dry run.
 
         Parameters
         ----------
-        rows : (times, shape (rows,); positions, shape (rows, joints))
+        trail : Trail
         poses : ndarray, shape (poses, joints)
 
         Raises
@@ -76,7 +75,7 @@ class Saving:
             reason, hint = "it is replaced only on request", "set `replace`, or choose another name"
             raise RequestError("INVALID_REQUEST", self._robot, f"{file} is there already", reason, hint)
         try:
-            taught = self._taught(stem, request, rows, poses)
+            taught = self._taught(stem, request, trail, poses)
         except TeachingError as error:
             raise RequestError.of("INVALID_MOTION", f"{self._robot}: {error}") from error
         answer = self._answer(taught, file)
@@ -100,9 +99,7 @@ class Saving:
         answer["saved"] = not request.dry
         return answer
 
-    def _taught(
-        self, name: str, request: SaveTaughtRequest, rows: tuple[Floats, Floats], poses: Floats
-    ) -> Taught:
+    def _taught(self, name: str, request: SaveTaughtRequest, trail: Trail, poses: Floats) -> Taught:
         joint_map, settings = self._library.joint_map, self._settings
         max_rate_hz = self._library.max_rate_hz
         if request.from_ == "movement":
@@ -114,10 +111,12 @@ class Saving:
                 request.smooth_m,
                 request.rate_hz,
             )
-            return movement(name, *rows, how, joint_map=joint_map, settings=settings, max_rate_hz=max_rate_hz)
+            return movement(
+                name, *trail.rows(), how, joint_map=joint_map, settings=settings, max_rate_hz=max_rate_hz
+            )
         if not len(poses):
             raise TeachingError("no pose was kept; there is nothing to go to; keep poses by teach/pose")
-        columns = taught_columns(joint_map, poses)
+        columns = taught_columns(joint_map, np.isfinite(poses).all(axis=0))
         bounds = pose_bounds(joint_map, settings, columns, request.speed)
         rate_hz = request.rate_hz or min(ROUND_RATE_HZ, max_rate_hz)
         lay_out = through if request.at_poses == "through" else to_rest_at_each

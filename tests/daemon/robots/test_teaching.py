@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from motiond.daemon.api import RequestError
+from motiond.daemon.ipc import messages
 from motiond.drivers.sim.command_log import read_trace
 from motiond.formats import load_motion
-from tests.daemon.rig import Rig, ask, refused
+from tests.daemon.rig import UNLIMITED, Rig, ask, refused
+from tests.daemon.robots.stage import Stage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from motiond.daemon.robots.registry import RobotRegistry
 
+OFF = messages.Changed("idle", torque=False, goal_id=None, reference=None)
 TAUGHT = "it is being taught; send teach/stop first"
 LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 40.0}
 
@@ -446,6 +450,28 @@ async def test_a_robot_that_is_lost_is_not_taught_any_more_and_the_draft_stays(h
     (event,) = hand.events
     assert event.startswith("the stream process ended unasked (killed by signal ")
     assert (await hand.ask("teach/save", name="wave"))["saved"]
+
+
+async def test_a_start_whose_stream_process_is_lost_before_it_obeys_is_refused(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage(rig, monkeypatch)
+    stage.notify(messages.Ready(1000.0, [], UNLIMITED), OFF)
+    starting = await stage.request("teach/start")
+    stage.robot.on_exit("the stream process ended unasked (exit code 1)")
+    with pytest.raises(RequestError) as caught:
+        await starting
+    assert caught.value.code == "OFFLINE"
+    assert (stage.sent, stage.robot.session.teaching) == ([messages.Teach("released")], None)
+
+
+async def test_a_robot_that_is_taught_though_that_was_reported_as_lost_is_stopped(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage(rig, monkeypatch)
+    stage.notify(messages.Ready(1000.0, [], UNLIMITED), OFF)
+    stage.notify(messages.Changed("teaching", torque=False, goal_id=None, reference=None))
+    assert stage.sent == [messages.Stop("CANCELED", "it was reported as lost already")]
 
 
 # -- all together -------------------------------------------------------------------------------------------

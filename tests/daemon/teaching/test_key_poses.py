@@ -123,19 +123,17 @@ def test_joints_that_report_nothing_are_refused_by_name_except_those_that_follow
         "elbow": ARM["shoulder"],
     }
     joint_map = map_of(joints)
-    rows = np.zeros((3, 4))
-    rows[:, 2] = np.nan
-    rows[0] = np.nan
-    assert taught_columns(joint_map, rows).tolist() == [0, 1, 3]
-    rows[:, 3] = np.nan
+    known = np.array([True, True, False, True])
+    assert taught_columns(joint_map, known).tolist() == [0, 1, 3]
+    known[3] = False
     with pytest.raises(TeachingError) as one:
-        taught_columns(joint_map, rows)
+        taught_columns(joint_map, known)
     assert str(one.value) == (
         "joint 'elbow' cannot be taught; its actuator reports no position; check the actuator"
     )
-    rows[:] = np.nan
+    known[:] = False
     with pytest.raises(TeachingError) as all_of_them:
-        taught_columns(joint_map, rows)
+        taught_columns(joint_map, known)
     assert str(all_of_them.value) == (
         "joints 'lift', 'left', 'elbow' cannot be taught; they report no positions; check the actuators"
     )

@@ -25,6 +25,15 @@ def test_what_is_added_may_be_overwritten_afterwards() -> None:
     assert trail.rows()[1].tolist() == [[0.0]]
 
 
+def test_it_says_which_joints_have_reported_a_position() -> None:
+    trail = Trail(3)
+    rows = np.array([[np.nan, 1.0, np.nan], [2.0, 1.0, np.nan]])
+    for row in rows:
+        trail.add(np.zeros(1), row[None])
+    assert trail.known.tolist() == [True, True, False]
+    assert np.isnan(trail.newest).tolist() == [False, False, True]
+
+
 def test_it_is_empty_before_the_first_tick() -> None:
     times, positions = Trail(3).rows()
     assert (times.shape, positions.shape, Trail(3).duration_s) == ((0,), (0, 3), 0.0)
