@@ -15,6 +15,7 @@ import { recorded, showing } from "./opened";
 import { Overview } from "./overview";
 import { Player } from "./player";
 import { close, preview } from "./preview";
+import { Teach } from "./teach";
 import { drop, dropsOver, takesFiles } from "./upload";
 import { RecordBar, Recordings } from "./recordings";
 import { VIEWS, href, robotName, runNames, view } from "./route";
@@ -73,6 +74,7 @@ function RobotPage({ robot }: { robot: Robot }) {
         {shown === "health" && <Health robot={robot} />}
         {shown === "recordings" && !isRun && <Recordings robot={robot} />}
         {run && <run.RunPanel robot={robot} />}
+        {shown === "teach" && <Teach key={robot.name} robot={robot} />}
       </div>
     </main>
   );
@@ -95,7 +97,7 @@ const KEYS: [string, string][] = [
   ["Esc", "stop softly; where all robots are shown, all of them"],
   ["Space", "pause, and resume; of an opened recording, run the picture and hold it"],
   ["/", "search the motions"],
-  ["1 2 3 4", "motions, joints, health, recordings"],
+  ["1 2 3 4 5", "motions, joints, health, recordings, teach"],
   ["← → Enter", "on the timeline: choose a place, go there"],
   ["← → A B", "of an opened recording: a point back, a point on (with Shift 1 %), mark A, mark B"],
   ["?", "this list"],
@@ -131,7 +133,7 @@ function onKey(event: KeyboardEvent): void {
   if (!robot) return;
   const target = event.target as HTMLElement;
   if (target.closest("input, select, textarea, dialog") || event.ctrlKey || event.altKey || event.metaKey) return;
-  const place = ["1", "2", "3", "4"].indexOf(event.key);
+  const place = ["1", "2", "3", "4", "5"].indexOf(event.key);
   if (place >= 0) location.hash = href(robot.name, VIEWS[place]!);
   else if (event.key === "?") helpOpen.value = true;
   else if (event.key === "/") document.getElementById("search")?.focus();

@@ -3,7 +3,7 @@
 import { heard, locked } from "./store";
 import type { Robot } from "./store";
 
-export type Act = "command" | "play" | "playNow" | "pause" | "resume" | "jog" | "torque" | "reset" | "takeControl" | "record";
+export type Act = "command" | "play" | "playNow" | "pause" | "resume" | "jog" | "torque" | "reset" | "takeControl" | "record" | "teach" | "taught";
 
 /** Why something is not possible now, for whoever points at its control; '' where it is. Stops ask nothing. */
 export function refusal(robot: Robot, act: Act): string {
@@ -19,12 +19,14 @@ export function refusal(robot: Robot, act: Act): string {
 function ofState(robot: Robot, act: Act): string {
   const state = robot.state.value?.state;
   if (act === "command" || act === "record") return "";
+  if (act === "taught") return state === "teaching" ? "" : "It is not moved by hand";
+  if (state === "teaching") return "The robot is moved by hand; end that first";
   if (act === "pause") return state === "playing" ? "" : "It can be paused once it plays";
   if (act === "resume") return state === "paused" ? "" : "It can be resumed once it is paused";
   if (act === "torque") return robot.moving.value ? "The robot moves" : "";
   if (state === "estopped") return "An emergency stop holds the robot; reset it first";
   if (state === "fault") return "The robot is in a fault; reset it first";
-  if (act === "playNow") return robot.moving.value ? "The robot moves" : "";
+  if (act === "playNow" || act === "teach") return robot.moving.value ? "The robot moves" : "";
   if (act === "jog") return state === "playing" || state === "pausing" ? "A motion plays" : "";
   return "";
 }

@@ -12,6 +12,7 @@ import { play } from "./motions";
 import { gate, refusal } from "./permission";
 import { RecordingLink } from "./recordings";
 import { command } from "./store";
+import { TeachBar } from "./teach";
 import type { Robot } from "./store";
 
 const SPEEDS = [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2];
@@ -19,6 +20,7 @@ const SPEEDS = [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2];
 export function Player({ robot }: { robot: Robot }) {
   const plays = robot.moving.value && robot.playsMotion.value;
   const looksAhead = preview.value?.robot === robot;
+  if (robot.shown.value === "teaching") return <TeachBar robot={robot} />;
   return (
     <>
       {looksAhead && <PreviewBar robot={robot} />}

@@ -505,8 +505,8 @@ export interface PastResult {
   peak_effort: PeakEffort | null;
   /** Null where it had not begun. */
   missed_deadlines: number | null;
-  /** As the result has it; null where nothing was recorded. */
-  recording: unknown;
+  /** The recording in which it is; null where it was not recorded. */
+  recording: string | null;
   /** Null where they are longer than 4 kB. */
   details: Record<string, unknown> | null;
 }

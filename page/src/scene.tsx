@@ -7,6 +7,7 @@ import { count, fixed } from "./format";
 import { recorded, recordedWay } from "./opened";
 import { postureAt, preview, scrubbed } from "./preview";
 import { errorLegend, errorScales } from "./scale";
+import { view as route } from "./route";
 import { fleet } from "./store";
 import type { Robot } from "./store";
 import type { Side, View3D } from "./view3d";
@@ -73,7 +74,15 @@ export function SceneView({ robot }: { robot: Robot }) {
   useSignalEffect(() => {
     const shown = preview.value?.robot === robot ? preview.value : null;
     const current = robot.telemetry.peek()?.feedback.position ?? [];
-    if (ready.value) view.current?.setPreview(shown && postureAt(shown.plan, scrubbed.value, robot.jointNames.value, current));
+    const looked = route.value === "teach" ? robot.lesson.looked.value : null;
+    if (ready.value) view.current?.setPreview(shown ? postureAt(shown.plan, scrubbed.value, robot.jointNames.value, current) : looked === null ? null : robot.lesson.trail.at(looked));
+  });
+  useSignalEffect(() => {
+    const shows = robot.shown.value === "teaching" || route.value === "teach";
+    void robot.lesson.seen.value;
+    const { trail, report } = robot.lesson;
+    const poses = (report.value?.poses ?? []).map(({ joints }) => robot.jointNames.value.map((name) => joints[name] ?? 0));
+    if (ready.value) view.current?.setTrail(shows ? { rows: trail.rows, stills: [...trail.rows.slice(0, 1), ...poses] } : null);
   });
   useSignalEffect(() => {
     const shown = preview.value?.robot === robot ? preview.value.plan : null;

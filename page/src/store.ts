@@ -9,6 +9,7 @@ import { clock } from "./format";
 import { History, WINDOW_S } from "./history";
 import type { Answer, Availability, Daemon, Model, Plan, Telemetry } from "./messages";
 import type { DescriptionReport, DiagnosticsReport, EventReport, MotionsReport, QueuedGoal, RecordingReport, Report, ResultReport, StateReport } from "./protocol";
+import { Lesson } from "./lesson";
 import { readPlan } from "./messages";
 import { PastResults, endedAfter, hasFailed } from "./results";
 import type { Ended } from "./results";
@@ -53,6 +54,7 @@ export class Robot {
   /** The joint that is looked at and jogged; '' for the first. */
   readonly chosenJoint = signal("");
   readonly control = new Control((verb, body) => connection.ask(this.name, verb, body), (why) => notify(`${this.name}: ${why}`));
+  readonly lesson = new Lesson();
   readonly past = new PastResults((body) => connection.ask(this.name, "history", body));
   history: History | null = null;
   temperatures: { times: number[]; values: (number | null)[][] } = { times: [], values: [] };
@@ -90,6 +92,7 @@ export class Robot {
       case "description": this.takeDescription(report.data); break;
       case "motions": this.takeMotions(report.data); break;
       case "lease": this.control.receive(report.data); break;
+      case "teaching": this.lesson.receive(report.data); break;
       case "diagnostics": this.takeDiagnostics(report.data); break;
       case "recording": this.recording.value = report.data; break;
       case "event": this.takeEvent(report.data); break;
@@ -101,6 +104,7 @@ export class Robot {
     const joints = telemetry.feedback.position.length;
     if (this.history?.joints !== joints) this.history = new History(joints);
     this.history.add(telemetry);
+    this.lesson.take(telemetry);
     this.telemetry.value = telemetry;
     this.reads ||= window.setTimeout(() => {
       this.reads = 0;
@@ -147,9 +151,11 @@ export class Robot {
     else if (state.queued !== before?.queued || state.goal_id !== before?.goal_id) void this.askQueue();
   }
 
-  private takeEvent({ kind, message }: EventReport): void {
-    this.add(kind, message, GRAVE.has(kind));
+  private takeEvent({ kind, message, details }: EventReport): void {
+    const isGrave = GRAVE.has(kind) || (kind === "teaching" && details !== undefined); // a joint or a check is why
+    this.add(kind, message, isGrave);
     if (kind === "queue_moved") void this.askQueue();
+    if (kind === "teaching") notify(`${this.name}: ${message}.`, isGrave);
   }
 
   private takeMotions(motions: MotionsReport): void {

@@ -14,6 +14,8 @@ import type { Model, Telemetry } from "./messages";
 
 const SLICE_MS = 4;
 const PATH_POINTS = 1200; // a minute at 20 samples a second
+const TRAIL_POINTS = 120;
+const MOST_STILLS = 7;
 const SEEN_FROM = 1e-4; // rad or m: less than a pixel, and a thousandth of the scale of errors
 const GHOST_FROM = 0.04; // of the scale of errors: nearer to the robot, the reference is not drawn apart
 
@@ -41,6 +43,10 @@ export class View3D {
   private readonly observer: ResizeObserver;
   private readonly axes = new AxesHelper(0.08);
   private readonly path: Line;
+  private readonly trail: Line;
+  /** What was moved by hand, and how the robot stood here and there on it. */
+  private moved: { rows: readonly ArrayLike<number>[]; stills: readonly ArrayLike<number>[] } | null = null;
+  private stills: Figure[] = [];
   private readonly points = new Float32Array(3 * PATH_POINTS);
   private grid: GridHelper | null = null;
   private robot: Figure | null = null;
@@ -79,17 +85,15 @@ export class View3D {
       this.dirty = true;
     });
     this.controls.addEventListener("end", () => this.keepCamera());
-    const geometry = new BufferGeometry();
-    geometry.setAttribute("position", new BufferAttribute(this.points, 3));
-    this.path = new Line(geometry, new LineBasicMaterial());
-    this.path.frustumCulled = false;
+    this.path = line(this.points);
+    this.trail = line(new Float32Array(3 * TRAIL_POINTS));
     this.axes.matrixAutoUpdate = false;
     this.axes.visible = false;
     const sun = new DirectionalLight(0xffffff, 2.1);
     sun.position.set(1.5, -2, 3);
     const back = new DirectionalLight(0xbfd6ff, 0.7);
     back.position.set(-2, 2, 1);
-    this.scene.add(new HemisphereLight(0xeaf2ff, 0x59616b, 1.2), new AmbientLight(0xffffff, 0.25), sun, back, this.path, this.axes);
+    this.scene.add(new HemisphereLight(0xeaf2ff, 0x59616b, 1.2), new AmbientLight(0xffffff, 0.25), sun, back, this.path, this.trail, this.axes);
     this.setPalette(options.palette);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(canvas.parentElement!);
@@ -104,7 +108,7 @@ export class View3D {
   setPalette(palette: Palette): void {
     this.options.palette = palette;
     this.scene.background = new Color(palette.ground);
-    (this.path.material as LineBasicMaterial).color.set(palette.path);
+    for (const { material } of [this.path, this.trail]) (material as LineBasicMaterial).color.set(palette.path);
     if (this.model) this.rebuild(this.model);
   }
 
@@ -116,6 +120,8 @@ export class View3D {
   private rebuild(model: Model | null): void {
     this.robot?.dispose();
     this.ghost?.dispose();
+    this.stills.forEach((still) => still.dispose());
+    this.stills = [];
     this.robot = this.ghost = this.kinematics = null;
     this.model = model;
     this.dirty = true;
@@ -155,6 +161,13 @@ export class View3D {
   /** Show a posture on the ghost instead of the reference; null for the reference again. */
   setPreview(posture: ArrayLike<number> | null): void {
     this.preview = posture;
+    this.dirty = true;
+  }
+
+  /** Show what was moved by hand: the way of the chosen frame, or of the last link, and the robot as it stood here and there; null for nothing. */
+  setTrail(moved: View3D["moved"]): void {
+    if (!moved && !this.moved) return;
+    this.moved = moved;
     this.dirty = true;
   }
 
@@ -208,6 +221,7 @@ export class View3D {
     this.extendPlanned();
     if (this.kinematics && this.robot && this.ghost) {
       if (this.now) this.tint(this.now);
+      this.placeTrail();
       this.placeGhost(share);
       this.kinematics.move(this.between("feedback", share));
       this.robot.place(this.kinematics);
@@ -236,6 +250,32 @@ export class View3D {
     if (!apart) return;
     this.kinematics!.move(posture);
     this.ghost!.place(this.kinematics!);
+  }
+
+  private placeTrail(): void {
+    const rows = this.moved?.rows ?? [];
+    const count = Math.min(rows.length, TRAIL_POINTS);
+    const frame = this.frameName || this.model!.links.at(-1)?.name || "";
+    const position = this.trail.geometry.attributes["position"]!;
+    for (let point = 0; point < count; point++) {
+      this.kinematics!.move(rows[Math.round((point * (rows.length - 1)) / Math.max(1, count - 1))]!);
+      const pose = this.kinematics!.place(frame);
+      if (pose) position.setXYZ(point, pose[3]!, pose[7]!, pose[11]!);
+    }
+    position.needsUpdate = true;
+    this.trail.geometry.setDrawRange(0, count);
+    const stills = this.moved?.stills.slice(-MOST_STILLS) ?? [];
+    while (this.stills.length < stills.length) {
+      const still = new Figure(this.model!, this.options.palette, true, this.meshes, () => void (this.dirty = true));
+      this.scene.add(still.group);
+      this.stills.push(still);
+    }
+    this.stills.forEach((still, k) => {
+      still.group.visible = k < stills.length;
+      if (k >= stills.length) return;
+      this.kinematics!.move(stills[k]!);
+      still.place(this.kinematics!);
+    });
   }
 
   private scaleOf(joint: number): number {
@@ -390,6 +430,16 @@ export class View3D {
     this.dirty = true;
     this.draw();
   }
+}
+
+/** A line through points, as many as its range says. */
+function line(points: Float32Array): Line {
+  const geometry = new BufferGeometry();
+  geometry.setAttribute("position", new BufferAttribute(points, 3));
+  geometry.setDrawRange(0, 0);
+  const made = new Line(geometry, new LineBasicMaterial());
+  made.frustumCulled = false;
+  return made;
 }
 
 /** Whether two samples make two pictures. */

@@ -37,8 +37,8 @@ class PastResult(TypedDict):
     peak_effort: PeakEffort | None
     missed_deadlines: int | None
     """Null where it had not begun."""
-    recording: Any
-    """As the result has it; null where nothing was recorded."""
+    recording: str | None
+    """The recording in which it is; null where it was not recorded."""
     details: dict[str, Any] | None
     """Null where they are longer than 4 kB."""
 

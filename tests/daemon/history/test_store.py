@@ -6,6 +6,7 @@ import logging
 import resource
 import sqlite3
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +16,7 @@ from motiond.daemon.history.store import MOST_KEPT, RETRY_S, Store
 from tests.daemon import answers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from motiond.daemon.api import PastResult
@@ -167,6 +168,19 @@ def locked(file: Path) -> Iterator[str]:
 
 
 @contextmanager
+def read_only(file: Path) -> Iterator[str]:
+    """Let the file be opened as one that nobody may write."""
+    Store(file).add("arm", ended("old"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite3, "connect", partial(_connect_read_only, sqlite3.connect))
+        yield "attempt to write a readonly database"
+
+
+def _connect_read_only(connect: Callable[..., Any], file: Path | str, **options: Any) -> Any:
+    return connect(file if file == ":memory:" else f"file:{file}?mode=ro", uri=True, **options)
+
+
+@contextmanager
 def full(file: Path) -> Iterator[str]:
     """Let the system refuse to make any file longer."""
     file.parent.mkdir()
@@ -186,7 +200,7 @@ def no_folder(file: Path) -> Iterator[str]:
     file.parent.unlink()
 
 
-@pytest.mark.parametrize("trouble", [newer, locked, full, no_folder])
+@pytest.mark.parametrize("trouble", [newer, locked, read_only, full, no_folder])
 def test_what_the_file_does_not_take_is_kept_in_memory_until_it_does(
     file: Path, trouble: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,7 +218,7 @@ def test_what_the_file_does_not_take_is_kept_in_memory_until_it_does(
             assert caplog.messages == [f"history: {problem}"]
         clock.now_s += RETRY_S
         store.add("arm", ended("last"))
-        kept = ["last", "g2", "g1", "g0"] + (["old"] if trouble is newer else [])
+        kept = ["last", "g2", "g1", "g0"] + (["old"] if trouble in {newer, read_only} else [])
         assert goals(store.newest("arm", 10)) == kept
         again = f"{file}: it can be used again; the results of meanwhile are in it"
         assert not store.problem

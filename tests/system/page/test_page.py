@@ -405,7 +405,7 @@ async def test_a_phone_has_all_within_reach(rig: ManyRobots) -> None:
             assert stop["width"] > 0.9 * size["width"]
             assert stop["y"] > size["height"] - 100
             assert estop["y"] + estop["height"] < 100
-        for view in ("motions", "joints", "health"):
+        for view in ("motions", "joints", "health", "teach"):
             await page.click(f".views a[href='#/arm/{view}']")
             await browsed.until(f"document.querySelector('.panel.{view}')")
             assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
@@ -437,7 +437,8 @@ BEYOND = """() => [...document.querySelectorAll("button, select, input, a, summa
     return width && (left < -0.5 || right > innerWidth + 0.5);
 }).map(one => one.outerHTML)"""
 SMALL = """() => [...document.querySelectorAll("button, select, input, summary")]
-    .filter(one => !one.matches(".marker, [type=checkbox], [type=file]") && one.checkVisibility())
+    .filter(one => !one.matches(".marker, [type=checkbox], [type=radio], [type=file]"))
+    .filter(one => one.checkVisibility())
     .filter(one => one.getBoundingClientRect().height < 43.5).map(one => one.outerHTML)"""
 CUT_OFF = """() => [...document.querySelectorAll(".torque, .state strong, .connection.lost span, .tile h2")]
     .filter(one => one.scrollWidth > one.clientWidth + 1 && one.clientWidth).map(one => one.outerHTML)"""
@@ -468,7 +469,7 @@ async def test_nothing_leaves_the_screen_and_thumbs_hit_what_they_want(
         await browsed.page.click("button[aria-label='Preview wave']")
         await browsed.until("document.querySelector('.scrub')")
         await rig.ask("play", motion="long", loop="forever")
-        for view in ("arm/motions", "arm/joints", "arm/health", "leased/motions", ""):
+        for view in ("arm/motions", "arm/joints", "arm/health", "arm/teach", "leased/motions", ""):
             await browsed.page.evaluate(f"location.hash = '#/{view}'")
             await browsed.until(f"document.querySelector('.panel.{view.partition('/')[2] or 'none'}, .tile')")
             for width, height in (*PHONES, (768, 1024), (1024, 768), (1440, 900)):
@@ -491,7 +492,7 @@ async def test_axe_finds_nothing_serious(rig: ManyRobots) -> None:
     async with on_the_page(rig, "#/arm/motions", in_3d=True) as browsed:
         page = browsed.page
         await page.set_viewport_size({"width": 1000, "height": 800})
-        for view in ("motions", "joints", "health"):
+        for view in ("motions", "joints", "health", "teach"):
             await page.click(f".views a[href='#/arm/{view}']")
             await browsed.until(f"document.querySelector('.panel.{view}')")
             if view == "joints":

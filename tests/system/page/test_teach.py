@@ -1,0 +1,168 @@
+"""Teaching on the page: an arm is moved by a simulated hand, and what it did is saved and played."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.daemon.programs import running
+from tests.system.page.browser import ArmRig, browsing, on_the_page, part
+from tests.system.page.test_page import BEYOND, COVERED, CUT_OFF, SMALL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.async_api import Page
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+BEGIN, READY, RELEASE = "button:text('Begin…')", ".risk input[type=checkbox]", ".risk button.danger"
+END, SAVE = ".teach button:text('End, and hold')", ".save button:text('Save')"
+HELD = "document.querySelector('.teach .ended')?.innerText"
+
+
+class TeachRig(ArmRig):
+    """Arms that give way to a simulated hand, and take uploads; `leased` is taught by who is in control."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.robot |= {"fault_requests": True, "idle_rate_hz": 100.0}
+        self.robot["motions"] = ["motions", self._uploads("arm")]
+        lease = {"required": True, "ttl_s": 20.0}
+        self.others = {"leased": self.robot | {"lease": lease, "motions": [self._uploads("leased")]}}
+        del self.robot["driver"]["trace"], self.robot["driver"]["plant"]
+
+    def _uploads(self, robot: str) -> dict[str, object]:
+        (self.folder / f"taught {robot}").mkdir()
+        return {"folder": f"taught {robot}", "upload": True}
+
+    async def hand(self, for_s: float = 1.0, **joints: float) -> None:
+        """Let a hand move joints of the arm, and wait until it has."""
+        for joint, to in joints.items():
+            answer = await self.ask("fault", fault="hand", joint=joint, to=to, for_s=for_s)
+            assert answer["status"] == "ok", answer
+        await asyncio.sleep(for_s + 0.2)
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> TeachRig:
+    return TeachRig(tmp_path)
+
+
+async def begin(page: Page) -> None:
+    """Begin to teach, as somebody does who holds the arm."""
+    await page.click(BEGIN)
+    await page.check(READY)
+    await page.click(RELEASE)
+
+
+async def test_a_movement_by_hand_becomes_a_motion_that_is_played(rig: TeachRig) -> None:
+    async with running(rig), on_the_page(rig, "#/arm/teach") as desk:
+        page = desk.page
+        with part("nothing is released before somebody says that they hold the arm"):
+            await page.click(BEGIN)
+            assert await page.is_disabled(RELEASE)
+            assert "the arm may drop" in await page.inner_text(".risk")
+            await page.click(".risk button:text('Cancel')")
+            assert (await rig.see("state"))["state"] == "idle"
+        with part("it is moved by hand, and poses are kept"):
+            await begin(page)
+            await desk.until_state("teaching")
+            await rig.hand(elbow=0.5, shoulder=0.2)
+            await page.fill("[aria-label='Name of the pose']", "reach")
+            await page.keyboard.press("Enter")
+            await desk.until("document.querySelector('.teach .poses')?.innerText === 'reach'")
+            await rig.hand(elbow=0.1)
+            await page.click(".teach button:text('Keep pose')")
+            await desk.until("document.querySelectorAll('.teach .poses li').length === 2")
+            assert await page.is_visible("button.stop")
+        with part("it ends, holding where it is, and says why"):
+            await page.click(END)
+            await desk.until_state("idle")
+            await desk.until(f"{HELD} === 'Ended on request; the robot holds.'")
+            assert (await rig.see("state"))["torque"]
+        with part("its ends are trimmed by handles"):
+            handle = page.locator("input[aria-label='Beginning of the motion']")
+            await handle.focus()
+            for _ in range(3):
+                await page.keyboard.press("PageUp")
+            assert await page.inner_text(".trail figcaption span") != "0:00.0"
+            assert await page.evaluate("document.querySelectorAll('.trail polyline').length") == 6
+        with part("it is checked without being saved"):
+            await page.fill("[aria-label='Name of the motion']", "shown")
+            await page.click(".save button:text('Check')")
+            await desk.until_says("Checked; not saved")
+            lasts = await page.inner_text(".made .num")
+            assert lasts < await page.inner_text(".trail figcaption span:nth-child(2)")
+            assert [*(rig.folder / "taught arm").iterdir()] == []
+        with part("it is saved, looked at and played"):
+            await page.click(SAVE)
+            await desk.until_says("shown is saved")
+            await page.click(".made button:text('Preview')")
+            await desk.until("document.querySelector('.player.preview .name')?.innerText === 'shown'")
+            await page.click(".player.preview button:text('Close')")
+            await page.click(".made button:text('Play')")
+            await desk.until_says("shown: SUCCESSFUL")
+
+
+async def test_poses_become_a_motion(rig: TeachRig) -> None:
+    async with running(rig), on_the_page(rig, "#/arm/teach", device="Pixel 7") as phone:
+        page = phone.page
+        await begin(page)
+        await phone.until_state("teaching")
+        for elbow in (0.4, 0.0):
+            await rig.hand(elbow=elbow)
+            await page.click(".teach button:text('Keep pose')")
+        await phone.until_says("2 poses")
+        await page.click(".bottom button:text('End, and hold')")
+        await phone.until_state("idle")
+        await page.check("label:has-text('Poses') input")
+        await page.fill("[aria-label='Name of the motion']", "steps")
+        await page.click(SAVE)
+        await phone.until_says("steps is saved")
+        for view in (BEYOND, CUT_OFF, COVERED, SMALL):
+            assert await page.evaluate(view) == []
+        await page.click(".made button:text('Play')")
+        await phone.page.click(".views a:text('Health')")
+        await phone.until(
+            "document.querySelector('.results .line')?.innerText.endsWith('steps\\nSUCCESSFUL')"
+        )
+
+
+async def test_what_ends_it_is_told(rig: TeachRig) -> None:
+    async with running(rig), on_the_page(rig, "#/arm/teach") as desk:
+        with part("a joint that is moved too fast"):
+            await begin(desk.page)
+            await desk.until_state("teaching")
+            await rig.hand(for_s=0.2, elbow=2.5)
+            await desk.until_state("idle")
+            await desk.until(f"{HELD}.includes(\"Joint 'elbow' \")")
+            await desk.until("document.querySelector('.notice.grave')?.innerText.includes('elbow')")
+        with part("a stop"):
+            await begin(desk.page)
+            await desk.until_state("teaching")
+            await desk.page.keyboard.press("Escape")
+            await desk.until_state("idle")
+            await desk.until(f"{HELD} === 'Stopped on request, softly, on the path.'")
+
+
+async def test_one_person_teaches_and_another_who_takes_control_ends_it(rig: TeachRig) -> None:
+    async with running(rig):
+        await rig.until_listening()
+        view = f"{rig.url}#/leased/teach"
+        async with browsing(view) as one, browsing(view) as other:
+            await one.until_state("idle")
+            await begin(one.page)
+            await one.until_state("teaching")
+            await one.until_says("You are in control")
+            await other.until_state("teaching")
+            await other.until_says("is in control")
+            assert await other.page.is_disabled(END)
+            assert await other.page.is_enabled("button.stop")
+            await other.page.click("button:text('Take control')")
+            for page in (one, other):
+                await page.until_state("idle")
+                await page.until(f"{HELD}?.includes(' took control from ')")
+            assert [*one.errors, *other.errors] == []
