@@ -121,7 +121,7 @@ def show_run(browser: Browser, url: str) -> None:
     page.locator(".recording a.button").first.click()
     until(page, "document.querySelector('.run-plot canvas')")
     width = page.evaluate("document.querySelector('.replay .track').clientWidth")
-    for share, key in ((0.32, "a"), (0.66, "b"), (0.5, "End")):
+    for share, key in ((0.32, "a"), (0.66, "b"), (0.5, "Shift")):
         page.click(".replay .track", position={"x": share * width, "y": 8})
         page.keyboard.press(key)
     page.wait_for_timeout(2000)

@@ -61,8 +61,8 @@ export function RecordBar({ robot }: { robot: Robot }) {
       </button>
       {recording && (
         <p class="facts" role="status">
-          <span>Recording {WHY[why ?? ""]}</span>
-          <span class="num" title={`Since ${when(since_utc)}`}>{clock(seconds)}</span>
+          <span>Recording {WHY[why ?? ""]} since <span class="num">{when(since_utc)}</span></span>
+          <span class="num">{clock(seconds)}</span>
           <span class="num">{size(bytes)}</span>
           {!!gaps && <span class="bad">{count(gaps, "gap")}</span>}
         </p>

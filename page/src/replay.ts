@@ -58,13 +58,18 @@ export function go(time: number): void {
   }, READ_MS);
 }
 
+/** Hold, and go to a time. */
+export function toTime(time: number): void {
+  run(false);
+  go(time);
+}
+
 /** Hold, and go so many rows on. */
 export function step(rows: number): void {
-  run(false);
   const shown = opened.peek()?.run;
   if (!shown?.points) return;
   const row = Math.min(shown.points - 1, Math.max(0, rowAt(shown, at.peek()) + rows));
-  go(shown.times[row]!);
+  toTime(shown.times[row]!);
 }
 
 /** Let the picture run on, or hold it; it runs between the two places where it is to loop. */
@@ -99,6 +104,7 @@ export function onRunKey({ key, shiftKey }: KeyboardEvent): boolean {
   if (key === " ") run(!runs.peek());
   else if (key === "ArrowLeft") step(-stride);
   else if (key === "ArrowRight") step(stride);
+  else if (key === "Home" || key === "End") toTime(key === "Home" ? 0 : duration.peek());
   else if (place) place.value = at.peek();
   else return false;
   return true;

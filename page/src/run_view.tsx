@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { count, fixed, when } from "./format";
 import { namesThatFit } from "./markers";
 import { listOf, useRecordings } from "./recordings";
-import { at, ghostIsOther, go, loops, onRunKey, opened, places, problem, range, read, run, runs, sight, speed } from "./replay";
+import { at, ghostIsOther, go, loops, onRunKey, opened, places, problem, range, read, run, runs, sight, speed, toTime } from "./replay";
 import type { Opened } from "./replay";
 import { href, runNames } from "./route";
 import { columnOf, durationOf, extent, gapAt, less, valueAt } from "./run";
@@ -114,11 +114,6 @@ function marksOf({ events, results }: Run): Mark[] {
   const of = results.map(({ time, code, motion, message }) => ({ name: code, time, kind: "result", text: `${motion}: ${code}${message && `: ${message}`}`, grave: hasFailed(code) }));
   const told = events.map(({ time, kind, message }) => ({ name: kind === "marker" ? message : kind.replaceAll("_", " "), time, kind: kind.replaceAll("_", " "), text: message, grave: GRAVE.has(kind) }));
   return [...told, ...of].sort((one, other) => one.time - other.time);
-}
-
-function toTime(time: number): void {
-  run(false);
-  go(time);
 }
 
 /** Markers, events and results; a name stands where it does not run into the one before. */

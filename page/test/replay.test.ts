@@ -71,6 +71,10 @@ test("arrows go from row to row, and no further than the run", () => {
   near(times[ROWS - 1]!);
   go(55);
   near(times[ROWS - 1]!);
+  press("Home");
+  near(0);
+  press("End");
+  near(times[ROWS - 1]!);
 });
 
 test("keys of a run are none where no run is opened", () => {

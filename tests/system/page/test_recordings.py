@@ -293,7 +293,7 @@ async def test_recordings_are_within_reach_of_a_thumb(
         assert browsed.errors == []
 
 
-async def test_a_motion_is_recorded_looked_at_and_played_again(rig: ManyRobots, desk: Browsed) -> None:
+async def test_a_motion_is_recorded_and_looked_at(rig: ManyRobots, desk: Browsed) -> None:
     page = desk.page
     await rig.rest()
     await desk.visit(rig, "#/arm/recordings")
@@ -306,40 +306,65 @@ async def test_a_motion_is_recorded_looked_at_and_played_again(rig: ManyRobots, 
         await page.click("button:text('End recording')")
         await desk.until_says("Not recording")
         await desk.until("document.querySelector('.recording a.button')")
-    (made,) = (await rig.ask("recordings"))["data"]["recordings"]
+    made = (await rig.ask("recordings"))["data"]["recordings"][0]
     assert (made["motions"], made["codes"], made["gaps"]) == (["nod"], ["SUCCESSFUL"], 0)
     with part("it is opened, with the errors that the simulated arm had"):
         await page.click(f"a[aria-label='Open {made['name']}']")
         await desk.until("document.querySelector('.run-plot canvas')")
-        wanted = f"{rig.url}api/robots/arm/recordings/{made['name']}/run"
-        about = await page.evaluate(ABOUT_OF, wanted)
-        shown = await page.evaluate(
-            "[...document.querySelectorAll('.run tbody tr')].map(row => parseFloat(row.cells[1].innerText))"
-        )
+        about = await page.evaluate(ABOUT_OF, f"{rig.url}api/robots/arm/recordings/{made['name']}/run")
+        cells = "[...document.querySelectorAll('.run tbody tr')].map(row => row.cells[1].innerText)"
+        shown = [float(cell.removesuffix("rad")) for cell in await page.evaluate(cells)]
         assert shown == [pytest.approx(about["worst"][name]["max"], abs=6e-5) for name in JOINTS]
         assert max(shown) > 0
-        await page.keyboard.press("ArrowRight")
-        await desk.until(f"{CLOCK} > 0 && {CLOCK} < 0.1")
         assert "nod: SUCCESSFUL" in await page.inner_text(".run .facts")
+    with part("its keys ask nothing of a robot, and Escape stops it all the same"):
+        await rig.ask("play", motion="long")
+        await desk.until_state("playing")
+        await rig.ask("pause")
+        await desk.until_state("paused")
+        await page.keyboard.press("Space")
+        await desk.until(f"{CLOCK} > 0.2")
+        assert (await rig.see("state"))["state"] == "paused"
+        await page.keyboard.press("Escape")
+        await desk.until_state("idle")
     with part("the list of results leads there too"):
         await page.evaluate("location.hash = '#/arm/health'")
-        link = page.locator(".results li:first-child a")
+        await desk.until("document.querySelector('.results li a')")
+        link = page.locator(".results li:has-text('nod') a")
         assert await link.get_attribute("href") == f"#/arm/recordings/{made['name']}"
-    with part("it is kept, played again by its references, and deleted"):
-        await page.evaluate("location.hash = '#/arm/recordings'")
-        await page.click(f"button[aria-label='More of {made['name']}']")
+    assert desk.errors == []
+
+
+async def test_a_recording_of_the_robot_is_kept_played_again_and_deleted(
+    rig: ManyRobots, desk: Browsed
+) -> None:
+    page = desk.page
+    await rig.rest()
+    await rig.ask("record/start", name="again")
+    await rig.ask("play", motion="wave")
+    await rig.until_sees("state", lambda seen: seen["state"] == "playing")
+    await rig.rest()
+    name = (await rig.ask("record/stop"))["data"]["file"].removesuffix(".mcap")
+    await desk.visit(rig, "#/arm/recordings")
+    await page.click(f"button[aria-label='More of {name}']")
+    delete = f"button[aria-label='Delete {name}']"
+    with part("it is kept"):
         await page.click("button:text-is('Keep')")
         await page.wait_for_selector("button:text-is('Kept')")
         assert (await rig.ask("recordings"))["data"]["recordings"][0]["kept"]
+        assert await page.is_disabled(delete)
+        await page.click("button:text-is('Kept')")
+        await page.wait_for_selector("button:text-is('Keep')")
+    with part("it is played again by its references"):
         await page.click("button:text('Play reference')")
         await desk.until_state("playing")
-        assert (await rig.see("state"))["motion"].startswith(made["name"])
+        assert (await rig.see("state"))["motion"].startswith(name)
         await page.click("button.stop")
         await desk.until_state("idle")
-        assert await page.is_disabled(f"button[aria-label='Delete {made['name']}']")
-        await page.click("button:text-is('Kept')")
-        await page.click(f"button[aria-label='Delete {made['name']}']")
+    with part("it is deleted"):
+        await page.click(delete)
         await page.click("button:text('Delete the file')")
-        await desk.until_says("Nothing is recorded yet.")
-        assert (await rig.ask("recordings"))["data"]["recordings"] == []
+        await desk.until(f"!document.querySelector(\"a[aria-label='Open {name}']\")")
+        files = (await rig.ask("recordings"))["data"]["recordings"]
+        assert name not in [one["name"] for one in files]
     assert desk.errors == []

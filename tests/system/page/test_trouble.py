@@ -105,6 +105,7 @@ async def test_why_a_motion_failed_is_seen_until_the_next_one_also_after_a_reloa
             await rig.ask("play", motion="nod")
             await browsed.until(f"{rests}.startsWith('No motion plays\\n\\nnod: SUCCESSFUL')")
             await browsed.until(f"({rows}).length === 3")
+            await browsed.page.goto("about:blank")  # before the daemon ends
 
 
 async def test_a_daemon_that_stands_still_is_reported_and_acts_on_nothing_that_was_asked_meanwhile(
