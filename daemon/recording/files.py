@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..clock import unix_less_monotonic
 from ..ipc.ring import COLUMN
-from .folder import locked
+from .folder import NoRoom, locked
 from .part import NoRecording
 from .writer import RecordingWriter
 
@@ -264,7 +264,8 @@ class RecordingFiles:
         recording.file, recording.ticks, recording.gaps = path.name, writer.ticks, writer.gaps
         recording.size = path.stat().st_size
         self._close()
-        self.folder.make_room(0, 0)
+        with suppress(NoRoom):  # the next recording says so
+            self.folder.make_room(0, 0)
         self._finished(path)
 
     def _close(self) -> None:

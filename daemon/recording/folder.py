@@ -171,7 +171,7 @@ class RecordingFolder:
 
     # -- what is asked --------------------------------------------------------------------------------------
 
-    def keep(self, name: str, *, keep: bool) -> str:
+    def keep(self, name: str, keep: bool) -> str:  # noqa: FBT001 - the request's own words
         """Mark a recording to be kept, or take the mark off; return the file's name; raises RequestError."""
         path = self.place(name)
         with self._reporting(f"{path.name} cannot be marked"):

@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -48,6 +48,9 @@ END_S = 5.0
 ANSWER_S = 4.0
 SLOW = "the disk was too slow"
 SHUTS_DOWN = "the daemon shuts down"
+REPORT_BYTES = 1000
+"""What a report that waits counts for."""
+Answer = TypeVar("Answer")
 _SEQUENCE, _STATE = COLUMN["sequence"], COLUMN["state"]
 _ACTIVE_NUMBERS = [STATES.index(state) for state in ACTIVE]
 _RECORDED = frozenset({"state", "event", "result"})
@@ -140,8 +143,10 @@ class Recorder:
         """Take a report of the robot."""
         if subject == "state":
             self._state = data
-        if self._recording is not None and subject in _RECORDED:
+        has_room = self._waiting + REPORT_BYTES <= MOST_WAITING
+        if self._recording is not None and subject in _RECORDED and has_room:
             self._put(Said(cast("ReportSubject", subject), data, self._now_ns(self._recording)))
+            self._waiting += REPORT_BYTES
 
     def play(self, goal_id: str, motion: str, file: Path | None) -> None:
         """Take that a goal begins; `file` is its motion's."""
@@ -302,15 +307,20 @@ class Recorder:
 
     # -- the thread -----------------------------------------------------------------------------------------
 
-    async def repair(self) -> None:
-        """Make whole files of what a crash has left; nobody waits for it."""
-        worker = Worker(f"{self._robot}.repair")
+    async def in_folder(self, act: Callable[..., Answer], *given: Any) -> Answer:
+        """Do something with the folder in a thread that nobody waits for at the daemon's end."""
+        worker = Worker(f"{self._robot}.recordings")
         try:
-            await asyncio.get_running_loop().run_in_executor(worker, self.folder.repair_all)
-        except Exception:
-            log.exception("%s: recordings could not be repaired", self._robot)
+            return await asyncio.get_running_loop().run_in_executor(worker, act, *given)
         finally:
             worker.shutdown()
+
+    async def repair(self) -> None:
+        """Make whole files of what a crash has left."""
+        try:
+            await self.in_folder(self.folder.repair_all)
+        except Exception:
+            log.exception("%s: recordings could not be repaired", self._robot)
 
     async def run(self) -> None:
         """Write until cancelled; then what is recorded is ended."""

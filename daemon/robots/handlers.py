@@ -377,20 +377,21 @@ class RequestHandlers:
     async def recordings(self, _request: Request) -> RecordingsAnswer:
         """List the recordings, with what is being written."""
         recorder = self._robot.recorder
-        listed, size = await asyncio.to_thread(recorder.folder.listed)
+        listed, size = await recorder.in_folder(recorder.folder.listed)
         now = recorder.listed()
         recordings = [now, *listed] if now else listed
         return {"recordings": recordings, "bytes": size, "keep_bytes": recorder.folder.keep_bytes}
 
     async def recordings_keep(self, request: KeepRecordingRequest) -> KeepRecordingAnswer:
         """Mark a recording to be kept, or take the mark off."""
-        folder = self._robot.recorder.folder
-        file = await asyncio.to_thread(folder.keep, request.name, keep=request.keep)
+        recorder = self._robot.recorder
+        file = await recorder.in_folder(recorder.folder.keep, request.name, request.keep)
         return {"file": file, "kept": request.keep}
 
     async def recordings_delete(self, request: DeleteRecordingRequest) -> DeleteRecordingAnswer:
         """Remove a recording."""
-        return {"file": await asyncio.to_thread(self._robot.recorder.folder.delete, request.name)}
+        recorder = self._robot.recorder
+        return {"file": await recorder.in_folder(recorder.folder.delete, request.name)}
 
     # -- look -----------------------------------------------------------------------------------------------
 

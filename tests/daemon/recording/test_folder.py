@@ -73,7 +73,7 @@ def test_recordings_are_listed_newest_first_with_what_they_say_of_themselves(fol
     (folder.folder / "arm_20261118T110640Z_bad.mcap").write_bytes(b"no recording")  # type: ignore[operator]
     (folder.folder / "arm_left_20261118T110640Z_wave.mcap").write_bytes(b"another robot's")  # type: ignore[operator]
     (folder.folder / "notes.txt").write_text("the user's own")  # type: ignore[operator]
-    folder.keep("arm_20261118T110640Z_wave", keep=True)
+    folder.keep("arm_20261118T110640Z_wave", True)
     listed, size = folder.listed()
     assert size == old.stat().st_size + new.stat().st_size + len(b"no recording")
     assert listed[0] == {
@@ -115,7 +115,7 @@ def test_the_oldest_are_removed_at_the_quota_of_two_files(folder: RecordingFolde
 
 def test_what_is_kept_or_read_or_written_is_not_removed_at_the_quota(folder: RecordingFolder) -> None:
     paths = [record(folder, name, BEGAN_S + number) for number, name in enumerate("abcd")]
-    folder.keep("arm_20261118T110640Z_a.mcap", keep=True)
+    folder.keep("arm_20261118T110640Z_a.mcap", True)
     part = RecordingWriter(folder.new_path(folder.file_name("e", BEGAN_S - 9.0)), about())
     folder.keep_bytes = 1
     with locked(paths[1]), pytest.raises(NoRoom) as reason:
@@ -136,7 +136,7 @@ def test_one_that_is_kept_or_read_is_not_deleted_on_request_either(folder: Recor
         "NOT_ALLOWED",
         f"arm: {path.name} cannot be removed; it is marked to be kept; take the mark off first",
     )
-    folder.keep(name, keep=False)
+    folder.keep(name, False)
     with locked(path):
         assert refusal(folder.delete, path.name) == (
             "BUSY",

@@ -1,0 +1,62 @@
+"""A disk that does not answer holds up neither the robot nor, for long, the end of its daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from motiond.daemon.recording import RecordingFiles
+from tests.daemon.rig import Rig, ask, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    rig = Rig(tmp_path)
+    rig.robot["recording"] = {"folder": "recordings"}
+    return rig
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Let the disk hang until this is set."""
+    answers, write = threading.Event(), RecordingFiles.write
+
+    def hang(*given: object) -> None:
+        answers.wait()
+        write(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(RecordingFiles, "write", hang)
+    monkeypatch.setattr("motiond.daemon.recording.recorder.ANSWER_S", 0.2)
+    monkeypatch.setattr("motiond.daemon.recording.recorder.END_S", 0.2)
+    yield answers
+    answers.set()
+
+
+async def test_a_disk_that_hangs_holds_up_nobody(
+    rig: Rig, answers: threading.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    hangs = "the disk does not answer; the report `recording` shows it"
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        assert await refused(registry, "record/start") == ("TIMEOUT", f"arm: not done in 0.2 s; {hangs}")
+        result = await rig.result_of((await ask(registry, "play", motion="short"))["goal_id"])
+        assert await refused(registry, "record/stop") == ("TIMEOUT", f"arm: not done in 0.2 s; {hangs}")
+    assert result["code"] == "SUCCESSFUL"
+    assert "arm: the recording is not ended after 0.2 s; the disk hangs" in caplog.messages
+    assert "arm.recording" in {thread.name for thread in threading.enumerate()}
+    answers.set()
+    await asyncio.to_thread(_ended, "arm.recording")
+
+
+def _ended(name: str) -> None:
+    for thread in threading.enumerate():
+        if thread.name == name:
+            thread.join(30.0)
+            assert not thread.is_alive()
