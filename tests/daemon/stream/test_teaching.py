@@ -21,10 +21,11 @@ from motiond.drivers.base import (
     DriverError,
     DriverOptions,
 )
+from motiond.drivers.limits import ActuatorLimits
 from tests.daemon.stream.test_loop import JOINTS, START, UNLIMITED, WAYS, Bench, setup_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 FASTEST = [1.0, 2.0]
@@ -52,8 +53,9 @@ class Arm(Driver):
     max_rate_hz = 1000.0
     devices = ()
 
-    def __init__(self, clock: VirtualClock) -> None:
+    def __init__(self, clock: VirtualClock, upper: Sequence[float] | None) -> None:
         super().__init__(JOINTS, DriverOptions(), clock.now)
+        self._limits = ActuatorLimits.none(2).narrowed("upper", upper or [np.inf] * 2, "its own")
         self.position, self.velocity = np.array(START), np.zeros(2)
         self.hand, self.temperature_c = np.zeros(2), 30.0
         self.mode = "released"
@@ -63,6 +65,10 @@ class Arm(Driver):
         self.frozen_s: float | None = None
         self.can_guide = self.has_velocity = True
         self._read_s = clock.now()
+
+    @property
+    def limits(self) -> ActuatorLimits:
+        return self._limits
 
     def _note(self, call: str) -> None:
         self.calls.append(call)
@@ -120,9 +126,9 @@ class Arm(Driver):
 class Taught(Bench):
     """A robot whose joints a hand moves."""
 
-    def __init__(self, folder: Path, **setup: Any) -> None:
+    def __init__(self, folder: Path, upper: Sequence[float] | None = None, **setup: Any) -> None:
         clock = VirtualClock(100.0)
-        self.arm = Arm(clock)
+        self.arm = Arm(clock, upper)
         super().__init__(folder, setup_of(**({"limits": LIMITS, "ways": BOUNDS} | setup)), self.arm, clock)
         self.step()
 
@@ -234,6 +240,16 @@ def test_records_are_one_idle_period_apart_on_a_grid(robot: Taught) -> None:
     assert np.diff(deadlines) == pytest.approx(np.full(len(deadlines) - 1, 0.01), abs=1e-9)
 
 
+def test_after_a_fast_motion_ticks_are_those_of_a_robot_at_rest(robot: Taught) -> None:
+    robot.enable()
+    robot.play(np.linspace(START, [0.2, 0.3], 200))
+    robot.step_until(robot.ended)
+    robot.teach()
+    robot.step(10)
+    deadlines = robot.reader.take()[:, COLUMN["deadline_s"]]
+    assert np.diff(deadlines) == pytest.approx(np.full(9, 0.01), abs=1e-9)
+
+
 def busy(robot: Taught) -> None:
     robot.enable()
     robot.play(np.linspace(START, [0.2, 0.3], 400))
@@ -334,6 +350,13 @@ def test_what_nobody_waits_for_any_more_does_not_begin(robot: Taught, in_s: floa
     assert [ended.code for ended in robot.taught()] == ([] if in_s > 0.0 else ["INVALID_GOAL"])
 
 
+def test_a_robot_that_shuts_down_is_not_taught_any_more(robot: Taught) -> None:
+    robot.send(messages.Shutdown(), messages.Teach("released"))
+    assert not robot.loop.step()
+    robot.hear()
+    assert [ended.message for ended in robot.taught()] == ["the robot shuts down"]
+
+
 @pytest.mark.parametrize(("mode", "call"), [("released", "disable"), ("gravity", "guide")])
 def test_a_driver_that_fails_at_it_is_a_fault(robot: Taught, mode: Any, call: str) -> None:
     robot.enable()
@@ -362,8 +385,9 @@ def too_far(robot: Taught) -> None:
     robot.arm.hand[:] = 0.0, 0.4
 
 
-def hangs(robot: Taught) -> None:
-    robot.loop._silent_at_s = robot.clock.now()
+def too_low(robot: Taught) -> None:
+    robot.arm.position[1] = -1.4999
+    robot.arm.hand[:] = 0.0, -0.4
 
 
 def suspended(robot: Taught) -> None:
@@ -386,6 +410,7 @@ STOPS: list[tuple[Callable[[Taught], None], str, str]] = [
         f"joint 'shoulder' moves at 1.2 rad/s; its limit is 1 rad/s; {SOFTLY}",
     ),
     (too_far, "PATH_TOLERANCE_VIOLATED", f"joint 'elbow' is at 1.504 rad; its limit is 1.5 rad; {SOFTLY}"),
+    (too_low, "PATH_TOLERANCE_VIOLATED", f"joint 'elbow' is at -1.504 rad; its limit is -1.5 rad; {SOFTLY}"),
     (
         suspended,
         "DEADLINE_MISSED",
@@ -493,6 +518,18 @@ def test_a_joint_without_a_position_ends_it(robot: Taught, mode: str) -> None:
         "shoulder",
     )
     assert robot.state() is State.FAULT
+
+
+def test_feedback_that_stops_again_is_reported_again(robot: Taught) -> None:
+    robot.enable()
+    robot.arm.frozen_s = robot.clock.now()
+    robot.step(60)
+    robot.arm.frozen_s = None
+    robot.step(3)
+    robot.teach()
+    robot.arm.frozen_s = robot.clock.now()
+    robot.step_until(lambda: robot.state() is not State.TEACHING, most=40)
+    assert [kind for kind, _ in robot.events()].count("check_failed") == 1
 
 
 def test_heat_ends_it_only_where_actuators_carry(robot: Taught) -> None:
@@ -671,6 +708,7 @@ def test_a_joint_that_is_caught_before_a_limit_stays_before_it(robot: Taught, ro
     caught = records["position"][held][0, 0]
     assert caught > REACH[0] - room - 1e-9
     assert records["reference_position"][held, 0].max() <= max(REACH[0], caught)
+    assert np.abs(np.diff(records["reference_velocity"][held, 0])).max() <= 8.0 * 0.01 + 1e-9
 
 
 def test_a_joint_beyond_its_limit_stays_where_the_hand_has_left_it(robot: Taught) -> None:
@@ -683,6 +721,19 @@ def test_a_joint_beyond_its_limit_stays_where_the_hand_has_left_it(robot: Taught
     caught = records["position"][np.flatnonzero(records["state"] == State.STOPPING)[0], 0]
     assert REACH[0] < caught < REACH[0] + 0.01
     assert records["reference_position"][-1, 0] == caught
+
+
+def test_a_setpoint_is_within_what_its_actuator_takes(tmp_path: Path) -> None:
+    """Such as a servo that has limits of its own, and would fail at a goal beyond."""
+    robot = Taught(tmp_path, ways=WAYS, upper=[0.5, 0.5])
+    robot.teach()
+    robot.move(5.0, 0.1, ticks=9)
+    robot.rest()
+    records = robot.records()
+    held = records["state"] != State.TEACHING
+    assert records["position"][held][0, 0] > 0.5
+    assert records["reference_position"][held, 0].max() <= 0.5
+    robot.close()
 
 
 def test_an_emergency_stop_while_it_is_braked_halts_at_once(robot: Taught) -> None:
@@ -707,6 +758,10 @@ def test_velocities_that_are_not_measured_are_derived(robot: Taught) -> None:
     robot.move(0.9, 0.5)
     records = robot.records()
     assert records["reference_velocity"][2:] == pytest.approx(np.tile([0.9, 0.5], (8, 1)))
+    robot.reader.take()
     too_fast(robot)
     robot.rest()
     assert [one.details["check"] for one in robot.taught()] == ["velocity_limit"]
+    records = robot.records()
+    braking = np.flatnonzero(records["state"] == State.STOPPING)
+    assert records["reference_velocity"][braking[0], 0] == -1.0
