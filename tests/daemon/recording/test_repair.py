@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import tracemalloc
+import zlib
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from mcap.data_stream import RecordBuilder
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.reader import make_reader
@@ -147,6 +149,28 @@ def test_whatever_is_damaged_what_stands_before_it_is_kept(
     assert len(kept) >= len(before)
     if path is not None:
         assert_opens(path, kept)
+
+
+@pytest.mark.slow
+@given(share=SHARE, instead=st.binary(min_size=1, max_size=9))
+def test_whatever_stands_in_a_chunk_it_is_kept_whole_or_not_at_all(
+    whole: bytes, tmp_path_factory: pytest.TempPathFactory, share: float, instead: bytes
+) -> None:
+    records_before = StreamReader(io.BytesIO(whole), emit_chunks=True).records
+    chunk: Any = next(one for one in records_before if isinstance(one, Chunk))
+    content = bytearray(zstandard.decompress(chunk.data))
+    place = int(share * len(content))
+    content[place : place + len(instead)] = instead
+    chunk.data = zstandard.compress(bytes(content))
+    chunk.uncompressed_size, chunk.uncompressed_crc = len(content), zlib.crc32(content)
+    builder: Any = RecordBuilder()
+    chunk.write(builder)
+    start = whole[: whole.index(b"foxglove") - 13]
+    path = repaired(tmp_path_factory.mktemp("chunk"), start + builder.end())
+    if path is not None:
+        with path.open("rb") as stream:
+            summary: Any = make_reader(stream).get_summary()
+        assert summary.statistics.message_count == sum(1 for _ in messages(path)) > 0
 
 
 @given(st.binary(max_size=200))
