@@ -303,3 +303,41 @@ async def test_a_robot_on_a_virtual_clock_is_recorded_whole_though_its_time_runs
     stamps = recording.stamps["/reference"]
     assert (stamps[-1] - stamps[0]) / 1e9 > 60.0
     assert abs(recording.stamps["/motiond/result"][0] - stamps[-1]) / 1e9 < 0.05
+
+
+async def test_ticks_for_which_the_daemon_came_too_late_are_a_gap(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("motiond.daemon.robots.assembly.AHEAD_PERIOD_S", 0.05)
+    rig.robot |= {"clock": "virtual", "recording": {"folder": "recordings", "when": "motion"}}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await rig.rest_after((await ask(registry, "play", motion="long", loop=3))["goal_id"])
+    recording = only(rig)
+    ticks = recording.numbers["/reference"]
+    (gap,) = recording.messages["/motiond/gap"]
+    missing = set(range(ticks[0], ticks[-1] + 1)) - set(ticks)
+    assert missing == set(range(gap["first_tick"], gap["first_tick"] + gap["ticks"]))
+    assert len(missing) > 1000
+    assert gap["reason"] == "the daemon came too late to read them"
+    assert recording.metadata["motiond-end"]["gaps"] == "1"
+
+
+async def test_virtual_time_that_begins_again_begins_another_file(rig: Rig) -> None:
+    rig.robot |= {"clock": "virtual", "recording": {"folder": "recordings", "when": "always"}}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await play(rig, registry)
+        rig.send_signal(registry.members["arm"].robot.stream.pid, SIGKILL)
+        offline = await rig.until_state("offline", len(rig.reports))
+        await rig.until_state("idle", rig.place_of(offline))
+        result = await play(rig, registry)
+    first, second = (read(path) for path in sorted(files(rig), key=lambda path: path.stat().st_mtime_ns))
+    assert is_whole(first)
+    assert is_whole(second)
+    assert second.numbers["/reference"][0] == 0
+    assert second.messages["/motiond/result"] == [result]
+    assert first.metadata["motiond-end"]["reason"] == (
+        "the stream process was restarted, and its time began again"
+    )
+    assert first.stamps["/reference"][0] < second.stamps["/reference"][0]

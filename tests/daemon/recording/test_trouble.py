@@ -242,3 +242,4 @@ async def test_all_that_waits_is_in_the_file_when_the_daemon_ends(rig: Rig) -> N
     assert recording.metadata["motiond-end"]["reason"] == "the daemon shuts down"
     assert recording.messages["/motiond/result"] == [result]
     assert recording.messages["/motiond/phase"][-1]["state"] == "idle"
+    assert rig.reports_on("recording")[-1]["recording"] is False

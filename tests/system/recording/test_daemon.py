@@ -58,6 +58,9 @@ async def test_two_robots_of_30_joints_at_1_khz_are_recorded_whole_while_motions
         stopped = await observer.ask("motiond/arm/request/record/stop", b"")
         listed = await observer.ask("motiond/arm/request/recordings", b"")
         assert await daemon.end() == 0
+    async with listening(mosquitto.settings) as observer:
+        retained = data_of(await observer.until("motiond/leg/recording"))
+    assert (retained["recording"], retained["problem"]) == (False, None)
     assert (stopped["data"]["file"], stopped["data"]["gaps"]) == (results["arm"], 0)
     assert [one["codes"] for one in listed["data"]["recordings"]] == [["SUCCESSFUL"]]
     for robot, file in results.items():
