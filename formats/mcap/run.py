@@ -87,9 +87,10 @@ class _Series:
         # The last stands for ticks before the first phase.
         holds = np.array([*(phase.torque for phase in phases), False])[ticks.phases]
         moves = np.array([*(phase.is_on_its_way for phase in phases), False])[ticks.phases]
-        error = np.where(holds[:, None], reference - feedback, np.nan)
-        self._thinned.add(times, np.concatenate([reference, feedback, error], axis=1))
-        self._compare(times, error, moves)
+        with np.errstate(over="ignore", invalid="ignore"):  # of numbers that no robot has
+            error = np.where(holds[:, None], reference - feedback, np.nan)
+            self._thinned.add(times, np.concatenate([reference, feedback, error], axis=1))
+            self._compare(times, error, moves)
 
     def _compare(self, times: Floats, error: Floats, moves: Booleans) -> None:
         """Find the largest error of each joint while a goal was on its way, and add up their squares."""

@@ -16,8 +16,10 @@ import orjson
 from motiond.text import printable, quoted
 
 from ..errors import BadText
+from ..model.timing import NS
 from .container import CHANNEL, CHUNK, METADATA, Recording
 from .decoding import StateBatch, decode_text
+from .joining import LATEST_NS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,6 +36,7 @@ OWN, END = "motiond", "motiond-end"
 MOST_TIMES_OF_TICKS = 1_000
 NUMBERS = 0xFFFF_FFFF
 """The numbers of ticks are counted modulo one more than that."""
+MOST_COUNTED = 1 << 53
 MOST_NOTED, MOST_AHEAD = 200_000, 100_000
 ON_ITS_WAY = frozenset({"approaching", "playing", "pausing", "paused", "stopping"})
 """States of a robot that plays."""
@@ -162,6 +165,9 @@ class OwnRecording:
             before, held = held, {topic: [] for topic in self.topics}
             for message in self.recording.take_messages():
                 topic = message.channel.topic
+                if message.log_time > LATEST_NS:
+                    what = f"has a message at {message.log_time / NS:g} s"
+                    raise BadText(what, "no clock shows that", "copy the file again")
                 if topic in held:
                     held[topic].append(message)
                 else:
@@ -222,23 +228,31 @@ class OwnRecording:
                 self._announced[phase.tick & NUMBERS, stamp] = phase
             elif topic == GAP:
                 reason = printable(str(data["reason"]))
-                self.gaps.append(Gap(stamp, int(data["first_tick"]), int(data["ticks"]), reason))
+                self.gaps.append(Gap(stamp, _count(data["first_tick"]), _count(data["ticks"]), reason))
             else:
                 self.reports.append(Report(stamp, topic.removeprefix(PREFIX), dict(data)))
-        except (BadText, KeyError, TypeError, ValueError) as error:
+        except (BadText, KeyError, OverflowError, TypeError, ValueError) as error:
             reason = f"it is not as motiond writes it ({error!r})"
             raise BadText(f"has a message in {quoted(topic)} that cannot be read", reason) from error
+
+
+def _count(value: Any) -> int:
+    """Return a count. Raises `ValueError` if it is none that a double holds exactly."""
+    count = int(value)
+    if not 0 <= count < MOST_COUNTED:
+        raise ValueError(f"{value} is no count")
+    return count
 
 
 def _phase(stamp: int, data: dict[str, Any]) -> Phase:
     period_s, moved = data.get("period_s"), data.get("moved")
     return Phase(
         stamp,
-        int(data["tick"]),
+        _count(data["tick"]),
         str(data["state"]),
         bool(data["torque"]),
-        int(data["goal"]),
-        int(data["loop"]),
+        _count(data["goal"]),
+        _count(data["loop"]),
         float(data["frame"]),
         None if period_s is None else float(period_s),
         None if moved is None else float(moved),

@@ -273,11 +273,28 @@ def test_wherever_a_file_is_cut_its_first_rows_are_read_or_it_is_refused(tmp_pat
     assert read_rows == {0, 4, 9, 11}
 
 
-def test_a_message_that_is_no_phase_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"tick": "first"}, "ValueError(\"invalid literal for int() with base 10: 'first'\")"),
+        ({"goal": 1e300}, "ValueError('1e+300 is no count')"),
+        ({"loop": -1}, "ValueError('-1 is no count')"),
+    ],
+)
+def test_a_message_that_is_no_phase_is_refused(tmp_path: Path, changed: dict[str, Any], error: str) -> None:
     writer = RecordingWriter(tmp_path / "run.mcap", about(), unix_time=lambda: BEGAN_S)
-    writer.add_report("phase", {"tick": "first"}, 0)  # type: ignore[arg-type] # there is no such report
+    phase = {"tick": 0, "state": "idle", "torque": True, "goal": 0, "loop": 1, "frame": 0.0}
+    writer.add_report("phase", phase | changed, 0)  # type: ignore[arg-type] # there is no such report
     writer.add(ticks(PLAYED))
     assert refusal(writer.finish("asked to")) == (
-        "has a message in '/motiond/phase' that cannot be read; "
-        "it is not as motiond writes it (ValueError(\"invalid literal for int() with base 10: 'first'\"))"
+        f"has a message in '/motiond/phase' that cannot be read; it is not as motiond writes it ({error})"
+    )
+
+
+def test_a_time_that_no_clock_shows_is_refused(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path / "run.mcap", about(), unix_time=lambda: BEGAN_S)
+    writer.add_gap(0, 0, "one")
+    writer.add_report("gap", {"first_tick": 0, "ticks": 0, "reason": "two"}, 1 << 63)  # type: ignore[arg-type]
+    assert refusal(writer.finish("asked to")) == (
+        "has a message at 9.22337e+09 s; no clock shows that; copy the file again"
     )

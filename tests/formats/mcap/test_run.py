@@ -84,6 +84,14 @@ def test_errors_are_of_goals_on_their_way(tmp_path: Path) -> None:
     assert worst["lift"] is None
 
 
+@pytest.mark.parametrize(("there", "here"), [(1e308, -1e308), (np.inf, np.inf)])
+def test_numbers_that_no_robot_has_are_shown(tmp_path: Path, there: float, here: float) -> None:
+    rows = ticks(APPROACH + PLAYED)
+    rows[9, PARTS["reference_position"]], rows[9, PARTS["position"]] = there, here
+    run = load_run(write(tmp_path / "run.mcap", rows))
+    assert run.reference[9].tolist() == [there] * 3
+
+
 def test_without_torque_there_is_no_error(tmp_path: Path) -> None:
     rows = ticks(REST)
     rows[4:, COLUMN["torque"]] = 0.0
