@@ -34,7 +34,7 @@ from .planner import Plan, plan, plan_pose
 from .playback import Playback, PlaybackError, plan_playback, whole
 from .speed_limits import clock_acceleration
 from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
-from .violations import PlanError, Violation, accelerations_of, speeds_of
+from .violations import PlanError, Violation
 
 __all__ = [
     "FREE_RATE_HZ",
@@ -53,7 +53,6 @@ __all__ = [
     "Stamp",
     "ToleranceError",
     "Violation",
-    "accelerations_of",
     "clock_acceleration",
     "curves",
     "farthest",
@@ -67,7 +66,6 @@ __all__ = [
     "plan_pose",
     "preview",
     "read_markers",
-    "speeds_of",
     "stamp_of",
     "unnoticed",
     "whole",

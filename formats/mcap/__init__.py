@@ -9,6 +9,7 @@ Those of motiond itself are read by what the robot did in them.
 - `ticks`: the ticks of motiond's own recordings, chunk by chunk
 - `goals`: such a recording to a motion of each goal
 - `run`: such a recording to look at; `thinning`: long series to as many points as are drawn
+- `peaks`: what each goal in it reaches
 - `writer`: a motion to a file
 """
 

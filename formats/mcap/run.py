@@ -15,6 +15,7 @@ from ..io.joint_names import check_joint_names
 from ..model.run import Run
 from ..model.timing import NS
 from .container import MAGIC, records_of, refuse_others, refusing_damage
+from .peaks import PeaksOfGoals
 from .thinning import Thinned
 from .ticks import FEEDBACK, REFERENCE, OwnRecording, is_own
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from ..arrays import Booleans, Floats
     from ..io.source import Source
+    from ..model.run import GoalPeaks
     from .ticks import Phase, Ticks
 
 OF_PHASES = ("state", "torque", "goal", "loop", "frame", "period_s")
@@ -46,15 +48,16 @@ def load_run(source: Source, points: int) -> Run:
             raise problems.fail(0, "is no recording of motiond", reason, "look at it by `motiond inspect`")
         file.seek(len(MAGIC))
         own = OwnRecording.of(size, (REFERENCE, FEEDBACK), ("event", "result", "timing"))
-        series = None
+        series, peaks = None, PeaksOfGoals()
         for ticks in own.ticks(records_of(file)):
             series = series or _Series(len(own.joints), int(ticks.stamps[0]), points)
             series.add(ticks, own.phases)
+            peaks.add(ticks, own.phases)
         if series is None:
             raise problems.fail(0, "has no ticks", "it ends before the first", "record again")
     if not check_joint_names(own.joints, Where(problems, 0)):
         problems.raise_if_any()
-    return series.run(_about(own, printable(source.path.name), series))
+    return series.run(_about(own, printable(source.path.name), series), peaks.found(own.joints))
 
 
 class _Series:
@@ -116,11 +119,11 @@ class _Series:
             for column, joint in enumerate(joints)
         }
 
-    def run(self, about: dict[str, Any]) -> Run:
+    def run(self, about: dict[str, Any], goals: tuple[GoalPeaks, ...]) -> Run:
         """Return all of it."""
         times, values = self._thinned.points()
         reference, feedback, error = np.split(values, 3, axis=1)
-        return Run(about | {"points": times.size}, times, reference, feedback, error)
+        return Run(about | {"points": times.size}, times, reference, feedback, error, goals)
 
 
 def _about(own: OwnRecording, file: str, series: _Series) -> dict[str, Any]:

@@ -43,7 +43,7 @@ from .motion import Motion, MotionError
 from .outline import derived_shapes
 from .poses import quaternion_of
 from .robot import RobotModel
-from .run import Run
+from .run import GoalPeaks, Run
 from .shapes import Mesh, Shape
 from .structure import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic
 
@@ -52,6 +52,7 @@ __all__ = [
     "Coordinate",
     "Frame",
     "FrameKind",
+    "GoalPeaks",
     "Interpolation",
     "JoinTolerance",
     "Joint",

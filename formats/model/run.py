@@ -12,6 +12,37 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class GoalPeaks:
+    """What one goal asked of the joints, and what they did, in rad or m and s.
+
+    Attributes
+    ----------
+    joints : tuple of str
+    rows : int
+        Ticks, from the first row of the motion on.
+    duration_s : float
+        From the first to the last of them.
+    lowest, highest, velocity, acceleration : ndarray, shape (joints,)
+        Of the setpoints; as differences from tick to tick, from rest and to rest where the recording has the
+        beginning, and the robot came to rest.
+    error, error_time_s, error_rms : ndarray, shape (joints,)
+        The largest distance of the feedback from its setpoint, when that was, and over all; NaN where no
+        feedback is known.
+    """
+
+    joints: tuple[str, ...]
+    rows: int
+    duration_s: float
+    lowest: Floats
+    highest: Floats
+    velocity: Floats
+    acceleration: Floats
+    error: Floats
+    error_time_s: Floats
+    error_rms: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """What a recording of motiond holds.
 
@@ -24,6 +55,8 @@ class Run:
     reference, feedback, error : ndarray, shape (points, joints)
         In rad or m; NaN where nothing is known. Where ticks were left out, each value is an extreme of the
         ticks around, so that an error is not the difference of the two beside it.
+    goals : tuple of GoalPeaks
+        Of every tick of each goal that came to its first row.
     """
 
     about: Mapping[str, Any]
@@ -31,3 +64,4 @@ class Run:
     reference: Floats
     feedback: Floats
     error: Floats
+    goals: tuple[GoalPeaks, ...] = ()

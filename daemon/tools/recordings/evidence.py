@@ -17,24 +17,22 @@ from lxml import etree
 from mcap.exceptions import McapError
 from mcap.reader import make_reader
 
-from motiond.formats import FormatError, Problem, ReadOptions, load_motions, load_run
+from motiond.formats import FormatError, Problem, load_run
 from motiond.formats.io import replacing
 from motiond.text import printable
 
 from ...joints import with_rounding
-from ...planning import accelerations_of, speeds_of
-from ..compare import Bounds, compare, goals_in, rows_of
+from ..compare import goals_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from motiond.formats import Motion
+    from motiond.formats import Run
+    from motiond.formats.model import GoalPeaks
 
 Verdict: TypeAlias = Literal["passed", "failed", "incomplete"]
 """A run is incomplete if the recording lacks its end."""
 SUCCESSFUL = "SUCCESSFUL"
-FEEDBACK = "/joint_states"
-UNDER_WAY = frozenset({"playing", "pausing", "paused", "stopping"})
 SLACK = {"acceleration": 0.01}
 """As a share of the limit: differences of rows show an acceleration no better than that."""
 PER_TIME = {"lower": "", "upper": "", "velocity": "/s", "acceleration": "/s²"}
@@ -73,7 +71,8 @@ class RunEvidence:
     """One goal.
 
     - `result`: as it was reported; None where the recording lacks it
-    - `duration_s`, `rows`: of its setpoints in the recording; 0 where it did not come to its first row
+    - `duration_s`: from its first row to its last, as reported, else as far as the recording has it
+    - `rows`: of its setpoints in the recording; 0 where it did not come to its first row
     - `reasons`: why it has failed or is incomplete
     """
 
@@ -129,39 +128,30 @@ def evidence_of(path: Path) -> Evidence:
 
     Raises `FormatError` if it cannot be read, or is none.
     """
-    recorded = load_run(path, points=4).about
+    recorded = load_run(path, points=4)
     attached = _attachments(path)
     described = orjson.loads(attached.get("description.json", b"{}"))
     limits = {joint["name"]: joint for joint in described.get("joints", ())}
-    return Evidence(
-        _about(path, recorded, attached), tuple(limits.values()), tuple(_runs(path, recorded, limits))
-    )
+    about = _about(path, recorded.about, attached)
+    return Evidence(about, tuple(limits.values()), tuple(_runs(recorded, limits)))
 
 
-def _runs(path: Path, recorded: Mapping[str, Any], limits: Limits) -> Iterator[RunEvidence]:
+def _runs(recorded: Run, limits: Limits) -> Iterator[RunEvidence]:
     """Yield each goal of a recording, and then those that did not begin."""
-    goals = goals_in(recorded)
-    has_rows = any(rows for _, rows in goals)
-    setpoints, feedback = (iter(_motions(path, topic) if has_rows else ()) for topic in (None, FEEDBACK))
-    first = recorded["phases"][0]["state"] if recorded["phases"] else ""
-    for number, (result, is_played) in enumerate(goals):
-        motion, measured = (next(each, None) if is_played else None for each in (setpoints, feedback))
-        begins_late = number == 0 and first in UNDER_WAY
-        joints = _joints(motion, measured, limits, from_rest=not begins_late) if motion else ()
-        yield _judged(result, motion, joints)
-    for result in recorded["results"]:
+    peaks = iter(recorded.goals)
+    units = dict(zip(recorded.about["joints"], recorded.about["units"], strict=True))
+    for result, is_played in goals_in(recorded.about):
+        yield _judged(result, next(peaks, None) if is_played else None, limits, units)
+    for result in recorded.about["results"]:
         if result.get("played_s") is None:
-            yield _judged(result, None, ())
-
-
-def _motions(path: Path, topic: str | None) -> list[Motion]:
-    return load_motions(path, options=ReadOptions(topic=topic))
+            yield _judged(result, None, limits, units)
 
 
 def _judged(
-    result: Mapping[str, Any] | None, motion: Motion | None, joints: tuple[JointEvidence, ...]
+    result: Mapping[str, Any] | None, peaks: GoalPeaks | None, limits: Limits, units: Mapping[str, str]
 ) -> RunEvidence:
     """Return the evidence of a run, with its verdict."""
+    joints = tuple(_joints(peaks, limits, units)) if peaks else ()
     reasons = [f"joint '{joint.joint}' passes its limit: {text}" for joint in joints for text in joint.beyond]
     verdict: Verdict = "failed" if reasons else "passed"
     if result is None:
@@ -173,8 +163,8 @@ def _judged(
     return RunEvidence(
         motion=str(result["motion"]) if result else "?",
         result=result,
-        duration_s=motion.duration_s if motion else 0.0,
-        rows=motion.times.size if motion else 0,
+        duration_s=(result["played_s"] or 0.0) if result else peaks.duration_s if peaks else 0.0,
+        rows=peaks.rows if peaks else 0,
         joints=joints,
         verdict=verdict,
         reasons=tuple(reasons),
@@ -184,48 +174,33 @@ def _judged(
 # -- joints -------------------------------------------------------------------------------------------------
 
 
-def _joints(
-    motion: Motion, measured: Motion | None, limits: Limits, *, from_rest: bool
-) -> tuple[JointEvidence, ...]:
-    """Return what each joint was asked for and did.
-
-    `from_rest`: whether its first row is that of the motion, to which it came at rest.
-    """
-    errors = {}
-    if measured is not None:
-        errors = {each.joint: each for each in compare(rows_of(motion), rows_of(measured), Bounds()).joints}
-    velocity, acceleration = np.zeros_like(motion.positions), np.zeros_like(motion.positions)
-    if motion.times.size > 1:
-        steps, speeds = speeds_of(motion.times, motion.positions)
-        velocity, acceleration = speeds, accelerations_of(steps, speeds)[:-1]
-        acceleration = acceleration if from_rest else acceleration[1:]
-    found = []
-    for column, joint in enumerate(motion.joint_names):
-        limit, error = limits.get(joint, {}), errors.get(joint)
-        peaks = {
-            "lower": float(motion.positions[:, column].min()),
-            "upper": float(motion.positions[:, column].max()),
-            "velocity": float(np.abs(velocity[:, column]).max(initial=0.0)),
-            "acceleration": float(np.abs(acceleration[:, column]).max(initial=0.0)),
+def _joints(peaks: GoalPeaks, limits: Limits, units: Mapping[str, str]) -> Iterator[JointEvidence]:
+    """Yield what each joint was asked for and did."""
+    for column, joint in enumerate(peaks.joints):
+        reached = {
+            "lower": float(peaks.lowest[column]),
+            "upper": float(peaks.highest[column]),
+            "velocity": float(peaks.velocity[column]),
+            "acceleration": float(peaks.acceleration[column]),
         }
-        unit = str(limit.get("unit") or motion.metadata.get("units", {}).get(joint, "rad"))
-        is_known = error is not None and np.isfinite(error.largest)
-        found.append(
-            JointEvidence(
-                joint=joint,
-                unit=unit,
-                lowest=peaks["lower"],
-                highest=peaks["upper"],
-                velocity=peaks["velocity"],
-                acceleration=peaks["acceleration"],
-                shares=dict(_shares(peaks, limit)),
-                error=error.largest if error and is_known else None,
-                error_time_s=error.time_s if error and is_known else None,
-                error_rms=error.rms if error and is_known else None,
-                beyond=tuple(_beyond(peaks, limit, unit)),
-            )
+        error, error_time_s, error_rms = (
+            float(values[column]) if np.isfinite(values[column]) else None
+            for values in (peaks.error, peaks.error_time_s, peaks.error_rms)
         )
-    return tuple(found)
+        limit = limits.get(joint, {})
+        yield JointEvidence(
+            joint=joint,
+            unit=units[joint],
+            lowest=reached["lower"],
+            highest=reached["upper"],
+            velocity=reached["velocity"],
+            acceleration=reached["acceleration"],
+            shares=dict(_shares(reached, limit)),
+            error=error,
+            error_time_s=error_time_s,
+            error_rms=error_rms,
+            beyond=tuple(_beyond(reached, limit, units[joint])),
+        )
 
 
 def _shares(peaks: Mapping[str, float], limit: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

@@ -26,7 +26,8 @@ PERIOD_S = 0.01
 
 
 def described(**limits: float | None) -> bytes:
-    joints = [{"name": name, "unit": "rad", **LIMITS, **limits} for name in JOINTS]
+    units = zip(JOINTS, ("rad", "rad", "m"), strict=True)
+    joints = [{"name": name, "unit": unit, **LIMITS, **limits} for name, unit in units]
     return orjson.dumps({"joints": joints})
 
 
@@ -205,7 +206,9 @@ def test_a_limit_that_is_passed_is_a_failure_of_its_case(tmp_path: Path) -> None
     assert failure is not None
     assert failure.get("type") == "LIMIT"
     assert (failure.text or "").splitlines() == [
-        f"joint '{name}' passes its limit: velocity 1.5862 rad/s, limit 1 rad/s" for name in JOINTS
+        "joint 'hip' passes its limit: velocity 1.5862 rad/s, limit 1 rad/s",
+        "joint 'left knee' passes its limit: velocity 1.5862 rad/s, limit 1 rad/s",
+        "joint 'lift' passes its limit: velocity 1.5862 m/s, limit 1 m/s",
     ]
 
 
@@ -221,7 +224,9 @@ def test_the_command_writes_both_and_says_the_verdict(
     assert [line for line in shown if line.strip("─")] == [
         "wave: passed; 0.99 s, SUCCESSFUL",
         "joint unit error RMS lower upper velocity acceleration",
-        *(f"{name} rad 0.125 0.0125 0% 50% 79% 50%" for name in JOINTS),
+        "hip rad 0.125 0.0125 0% 50% 79% 50%",
+        "left knee rad 0.125 0.0125 0% 50% 79% 50%",
+        "lift m 0.125 0.0125 0% 50% 79% 50%",
         f"{targets[0]}: written",
         f"{targets[1]}: written",
         f"{path}: passed; 1 runs",
