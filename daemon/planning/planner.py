@@ -236,7 +236,7 @@ def _in_motion(ticks: Ticks, rows: MotionRows, joint_map: JointMap, gentle: Floa
         return ()
     reason = "actuators are asked for that within one tick"
     ease = f"play `{' '.join(options)}`, which is eased, or " if last > 3 else ""
-    return (f"{' and '.join(parts)}; {reason}; {ease}let it begin and end at rest",)
+    return (f"{' and '.join(parts)}; {reason}; {ease}let it begin and end at rest by `motiond edit --ease`",)
 
 
 def _asked_at(ticks: Ticks, end: Floats, backwards: int, joint_map: JointMap, gentle: Floats) -> str:

@@ -90,7 +90,7 @@ class Violation:
         if self.end_speed is not None:
             end = "begins" if self.frame == 0 else "ends"
             does = f"{end} at {self.end_speed:.3g} {self.unit.removesuffix('²')} and {does}"
-            hints = ["let the motion begin and end at rest"]
+            hints = ["let the motion begin and end at rest by `motiond edit --ease`"]
         if self.speed_factor is not None:
             hints.append(f"let `on_violation: slow` slow it to {self.speed_factor:.3g} of its speed")
         setting = f"`joints.{self.joint}.limits.{self.kind}`"

@@ -83,7 +83,10 @@ def cut(rate_hz: float = 200.0, *, begins: bool = True, ends: bool = True) -> Mo
 
 
 TWICE = {"a": {"limits": JOINTS["a"]["limits"] | {"velocity": 2.0}}}
-REST, RAISE = "let the motion begin and end at rest", "raise `joints.a.limits.acceleration`"
+REST, RAISE = (
+    "let the motion begin and end at rest by `motiond edit --ease`",
+    "raise `joints.a.limits.acceleration`",
+)
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_acceleration_counts_from_rest_to_rest() -> None:
     assert str(refusal(jump, {"elbow": {"limits": limits | {"acceleration": 40}}})) == (
         "wave: joint 'elbow' begins at 5 rad/s and accelerates at 50 rad/s² at 0.000 s "
         "(frame 0, the worst of 2); its acceleration limit is 40 rad/s²; let the motion begin and end "
-        "at rest, let `on_violation: slow` slow it to 0.799 of its speed "
+        "at rest by `motiond edit --ease`, let `on_violation: slow` slow it to 0.799 of its speed "
         "or raise `joints.elbow.limits.acceleration`"
     )
 
@@ -224,7 +224,7 @@ def test_rows_too_far_apart_for_a_smooth_motion_or_too_near_for_the_driver_are_w
 
 
 EASED = "actuators are asked for that within one tick; play"
-REST = "which is eased, or let it begin and end at rest"
+REST = "which is eased, or let it begin and end at rest by `motiond edit --ease`"
 
 
 @pytest.mark.parametrize("max_rate_hz", [1000.0, 100.0])
