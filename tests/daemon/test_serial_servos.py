@@ -202,3 +202,74 @@ async def test_servos_are_taught_by_hand_and_play_what_they_were_taught(rig: Rig
         played = await rig.result_of(goal_id)
     assert played["code"] == "SUCCESSFUL", played["message"]
     assert (shoulder.position_ticks - begin) * MODEL.rad_per_tick == pytest.approx(0.3, abs=0.02)
+
+
+URDF = """<robot name="arm">
+  <link name="base"/>
+  <link name="upper">
+    <inertial><origin xyz="0.15 0 0"/><mass value="0.4"/><inertia ixx="1e-3" iyy="1e-3" izz="1e-3"
+      ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <link name="lower">
+    <inertial><origin xyz="0.1 0 0"/><mass value="0.2"/><inertia ixx="1e-3" iyy="1e-3" izz="1e-3"
+      ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="shoulder" type="revolute">
+    <parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" velocity="3" effort="4"/>
+  </joint>
+  <joint name="elbow" type="revolute">
+    <parent link="upper"/><child link="lower"/><origin xyz="0.3 0 0"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" velocity="3" effort="4"/>
+  </joint>
+</robot>
+"""
+CURRENT_MODE, POSITION_MODE = 0, 3
+TORQUE_NM_PER_A = 1.8
+
+
+def modes(cable: Cable) -> list[tuple[int, int]]:
+    return [(one.get("operating_mode"), one.get("torque_enable")) for one in cable.chain.servos]
+
+
+async def move_by_hand(cable: Cable, way: float, over_s: float) -> None:
+    """Turn both servos by so many rad, and there and back in the end."""
+    begun_s = time.monotonic()
+    while (passed_s := time.monotonic() - begun_s) < over_s:
+        speed = way * math.pi / over_s * math.sin(2.0 * math.pi * passed_s / over_s)
+        for one in cable.chain.servos:
+            one.hand_ticks_s = speed / MODEL.rad_per_tick
+        await asyncio.sleep(0.01)
+    for one in cable.chain.servos:
+        one.hand_ticks_s = 0.0
+
+
+async def test_servos_that_carry_a_model_s_masses_are_taught_a_motion_and_play_it(
+    rig: Rig, cable: Cable
+) -> None:
+    (rig.folder / "arm.urdf").write_text(URDF)
+    (rig.folder / "taught").mkdir()
+    options = {"gravity": {"from_model": True}, "torque_constant_nm_per_a": TORQUE_NM_PER_A}
+    rig.robot["driver"] |= options
+    rig.robot |= {"model": "arm.urdf", "motions": ["motions", {"folder": "taught", "upload": True}]}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        assert await ask(registry, "teach/start", mode="gravity") == {"state": "teaching", "mode": "gravity"}
+        assert modes(cable) == [(CURRENT_MODE, 1)] * 2
+        assert MODEL.current_unit_a is not None
+        carried_nm = [
+            one.get("goal_current") * MODEL.current_unit_a * TORQUE_NM_PER_A for one in cable.chain.servos
+        ]
+        # Masses times arms, of both links for the shoulder; a joint about y lifts against its direction.
+        expected = [-9.80665 * (0.4 * 0.15 + 0.2 * 0.4), -9.80665 * 0.2 * 0.1]
+        assert carried_nm == pytest.approx(expected, abs=MODEL.current_unit_a * TORQUE_NM_PER_A)
+        await move_by_hand(cable, 0.6, 2.0)
+        taught = await ask(registry, "teach/stop")
+        assert taught["ended_because"] == "ended on request; the robot holds"
+        assert modes(cable) == [(POSITION_MODE, 1)] * 2
+        saved = await ask(registry, "teach/save", name="hand")
+        assert saved["saved"], saved
+        assert max(saved["deviation"].values()) <= 0.005
+        goal_id = (await ask(registry, "play", motion="hand"))["goal_id"]
+        result = await rig.result_of(goal_id)
+        assert result["code"] == "SUCCESSFUL", result["message"]
