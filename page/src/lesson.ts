@@ -6,6 +6,8 @@ import type { SaveTaughtAnswer, StartTeachingRequest, TeachingReport } from "./p
 import { Trail } from "./trail";
 
 const SEEN_MS = 100;
+/** What is missing of a movement that counts as seen. */
+const SEEN_S = 0.5;
 
 export class Lesson {
   readonly report = signal<TeachingReport | null>(null);
@@ -53,6 +55,17 @@ export class Lesson {
       this.timer = 0;
       this.seen.value = this.trail.rows.length;
     }, SEEN_MS);
+  }
+
+  /** Whether all of a movement was seen here, and not of another one. */
+  hasSeen(durationS: number): boolean {
+    const { times } = this.trail;
+    return times.length > 0 && times[0]! < SEEN_S && Math.abs(durationS - this.trail.durationS) < SEEN_S;
+  }
+
+  show(trail: Trail): void {
+    this.trail = trail;
+    this.seen.value = trail.rows.length;
   }
 
   /** What is asked for, as `teach/save` wants it. */

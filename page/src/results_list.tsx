@@ -5,7 +5,6 @@ import { dated, fixed } from "./format";
 import type { PastResult, WorstError } from "./protocol";
 import { RecordingLink } from "./recordings";
 import { hasFailed } from "./results";
-import { href } from "./route";
 import type { Robot } from "./store";
 import { digitsOf, factorOf, nameOf } from "./units";
 
@@ -44,7 +43,6 @@ function Past({ robot, result }: { robot: Robot; result: PastResult }) {
       <p class="facts">
         {result.asked_by && <span>{result.asked_by}</span>}
         {result.worst_error && <span>worst error <Furthest error={result.worst_error} /></span>}
-        {result.recording && <a href={href(robot.name, "recordings", result.recording.replace(/\.mcap$/, ""))}>Recording</a>}
         {!!result.missed_deadlines && <span>{result.missed_deadlines} deadlines missed</span>}
         <RecordingLink robot={robot} file={result.recording} />
       </p>

@@ -1,6 +1,7 @@
 /** Teaching: from the warning that the arm may drop to a motion that can be played. */
 
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { small } from "./appearance";
 import { clock, count, fixed } from "./format";
@@ -12,6 +13,7 @@ import type { DescribedJoint, SaveTaughtAnswer } from "./protocol";
 import { view } from "./route";
 import { command, fleet } from "./store";
 import type { Robot } from "./store";
+import { recall } from "./taught";
 import { TrailPlot } from "./teach_plot";
 import { digitsOf, factorOf, nameOf } from "./units";
 
@@ -139,6 +141,7 @@ export function TeachBar({ robot }: { robot: Robot }) {
 function Draft({ robot }: { robot: Robot }) {
   const { lesson } = robot;
   const { draft, message } = lesson.report.value!;
+  useEffect(() => void (draft && recall(robot, draft)), [draft?.rows]);
   if (!draft) return null;
   return (
     <>

@@ -15,7 +15,7 @@ export function TrailPlot({ lesson, durationS }: { lesson: Lesson; durationS: nu
   return (
     <figure class="trail">
       <div class="cut">
-        {curves.length > 0 ? <Curves curves={curves} /> : <p class="unit">The page was opened after the movement and has not seen it.</p>}
+        {curves.length > 0 ? <Curves curves={curves} /> : <p class="unit">This page has not seen the movement.</p>}
         <i class="off" style={{ left: 0, width: share(first) }} />
         <i class="off" style={{ left: share(last), right: 0 }} />
         <Handle lesson={lesson} name="Beginning" at={lesson.first} otherwise={0} max={durationS} within={(time) => Math.min(time, last - SHORTEST_S)} />

@@ -21,11 +21,15 @@ export class Trail {
   /** Take a sample, if it is due; once there are too many, every second one is kept. */
   add({ stampS, feedback }: Telemetry): void {
     this.originS ??= stampS - this.aheadS;
-    const time = stampS - this.originS;
+    this.put(stampS - this.originS, feedback.position);
+  }
+
+  /** Take a posture, as `add` does. */
+  put(time: number, posture: Float32Array): void {
     if (this.times.length && time - this.durationS < this.intervalS) return;
     if (this.times.length === MOST_ROWS) this.thin();
     this.times.push(time);
-    this.rows.push(Float32Array.from(feedback.position));
+    this.rows.push(Float32Array.from(posture));
   }
 
   private thin(): void {

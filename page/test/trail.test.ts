@@ -69,4 +69,15 @@ test("a motion is asked for of the movement or of the poses, with what belongs t
   assert.deepEqual(lesson.body(false, true), { name: "wave", from: "poses", at_poses: "rest", speed: 0.5, replace: true, dry: false });
 });
 
+test("a movement counts as seen where all of it was", () => {
+  const lesson = new Lesson();
+  assert.equal(lesson.hasSeen(0), false);
+  lesson.receive(TAUGHT);
+  for (const stampS of [10, 12]) lesson.take(sample(stampS, 0));
+  assert.deepEqual([1, 1.9, 2.2, 9].map((durationS) => lesson.hasSeen(durationS)), [false, true, true, false]);
+  lesson.receive({ ...TAUGHT, since_utc: "2026-01-01T00:01:00Z", duration_s: 4 });
+  for (const stampS of [20, 22]) lesson.take(sample(stampS, 0));
+  assert.equal(lesson.hasSeen(6), false);
+});
+
 test.after(endBrowser);

@@ -29,14 +29,16 @@ class TeachRig(ArmRig):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.robot |= {"fault_requests": True, "idle_rate_hz": 100.0}
-        self.robot["motions"] = ["motions", self._uploads("arm")]
         lease = {"required": True, "ttl_s": 20.0}
-        self.others = {"leased": self.robot | {"lease": lease, "motions": [self._uploads("leased")]}}
+        self.others = {"leased": self.robot | {"lease": lease} | self._folders("leased")}
+        self.robot |= self._folders("arm")
         del self.robot["driver"]["trace"], self.robot["driver"]["plant"]
 
-    def _uploads(self, robot: str) -> dict[str, object]:
+    def _folders(self, robot: str) -> dict[str, object]:
+        """Make folders for what a robot is taught, and for recordings of that."""
         (self.folder / f"taught {robot}").mkdir()
-        return {"folder": f"taught {robot}", "upload": True}
+        uploads = {"folder": f"taught {robot}", "upload": True}
+        return {"motions": ["motions", uploads], "recording": {"folder": f"recordings {robot}"}}
 
     async def hand(self, for_s: float = 1.0, **joints: float) -> None:
         """Let a hand move joints of the arm, and wait until it has."""
@@ -90,6 +92,12 @@ async def test_a_movement_by_hand_becomes_a_motion_that_is_played(rig: TeachRig)
                 await page.keyboard.press("PageUp")
             assert await page.inner_text(".trail figcaption span") != "0:00.0"
             assert await page.evaluate("document.querySelectorAll('.trail polyline').length") == 6
+        with part("a page that has not seen it has it from its recording"):
+            await page.reload()
+            await desk.until("document.querySelectorAll('.trail polyline').length === 6")
+            await handle.focus()
+            for _ in range(3):
+                await page.keyboard.press("PageUp")
         with part("it is checked without being saved"):
             await page.fill("[aria-label='Name of the motion']", "shown")
             await page.click(".save button:text('Check')")

@@ -73,6 +73,7 @@ async def test_why_a_motion_failed_is_seen_until_the_next_one_also_after_a_reloa
     rig: ArmRig,
 ) -> None:
     rig.robot |= {"fault_requests": True, "tolerances": {"path": 0.05}}
+    rig.daemon["id"] = "a-daemon-that-has-played-nothing"
     rests = "document.querySelector('.player').innerText"
     why = "No motion plays\n\nwave: PATH_TOLERANCE_VIOLATED: joint 'shoulder' "
     async with running(rig) as daemon, on_the_page(rig, "#/arm/health") as browsed:
