@@ -130,8 +130,10 @@ async def test_poses_become_a_motion(rig: TeachRig) -> None:
         await page.fill("[aria-label='Name of the motion']", "steps")
         await page.click(SAVE)
         await phone.until_says("steps is saved")
-        for view in (BEYOND, CUT_OFF, COVERED, SMALL):
-            assert await page.evaluate(view) == []
+        for width in (412, 320):
+            await page.set_viewport_size({"width": width, "height": 800})
+            for view in (BEYOND, CUT_OFF, COVERED, SMALL):
+                assert await page.evaluate(view) == []
         await page.click(".made button:text('Play')")
         await phone.page.click(".views a:text('Health')")
         await phone.until(
