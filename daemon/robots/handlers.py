@@ -70,6 +70,10 @@ if TYPE_CHECKING:
     GoalHandler = Callable[[Any, str | None], Awaitable[Mapping[str, Any]]]
 
 
+READ_WITHIN_S = 4.0
+"""So long a play may wait for limits to be checked, and a recording to be read; clients wait for 5 s."""
+
+
 class RequestHandlers:
     """Takes or refuses the requests to one robot; each verb of `VERBS` has a method.
 
@@ -116,11 +120,13 @@ class RequestHandlers:
     async def play(self, request: PlayRequest, asked_by: str | None = None) -> GoalAnswer:
         """Play a motion, now or after those that wait; the answer means accepted."""
         session, stopped = self._session, self._session.stopped
+        until_s = asyncio.get_running_loop().time() + READ_WITHIN_S
         await self._robot.limits.checked()
-        entry = await self.recorded.entry_of(request.motion, request.source)
+        entry = await self.recorded.entry_of(request.motion, request.source, until_s)
         if session.stopped != stopped:
             problem = "stopped before the motion began"
             raise RequestError("CANCELED", self._robot.name, problem, hint="play it again")
+        self._reservation.refuse("play")  # which may have been made meanwhile
         playback = self._robot.planner.playback_for(request, entry)
         return await self._begin(new_goal(playback, request, asked_by=asked_by), request)
 

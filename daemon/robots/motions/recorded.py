@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 POINTS = 4_000
 LONGEST_REASON = 3_500
-READ_WITHIN_S = 4.0
-"""So long an answer may wait for a recording to be read and planned; clients wait for 5 s."""
 KEPT_S = 60.0
 """So long what was read is kept, for who asks again."""
 SUFFIX = ".mcap"
@@ -54,12 +52,13 @@ class RecordedMotions:
 
     # -- to be played ---------------------------------------------------------------------------------------
 
-    async def entry_of(self, motion: str, source: PlaySource) -> Entry | None:
+    async def entry_of(self, motion: str, source: PlaySource, until_s: float) -> Entry | None:
         """Return a motion that has to be read first; None where the library has it as it is.
 
         - `motion`: of the library, or a recording of the robot by its name, with or without `.mcap`; where it
           holds several motions, `_1` and so on stands behind its name
         - `source`: `feedback` for what was measured
+        - `until_s`: until when by the loop's clock it may take
 
         Raises RequestError: UNKNOWN_MOTION; INVALID_REQUEST, if it is no recording; BUSY while it is written,
         or takes longer to read than a client waits.
@@ -74,7 +73,8 @@ class RecordedMotions:
         else:
             problem, reason = f"{motion} has no feedback", "it is no recording"
             raise RequestError("INVALID_REQUEST", self._robot, problem, reason, "leave `source` out")
-        entry = _chosen(self._robot, motion.removesuffix(SUFFIX), path, await self._planned(path, source))
+        entries = await self._planned(path, source, until_s)
+        entry = _chosen(self._robot, motion.removesuffix(SUFFIX), path, entries)
         return _with_advice(entry, path) if source == "feedback" else entry
 
     def _find(self, motion: str) -> Path:
@@ -93,7 +93,7 @@ class RecordedMotions:
             hint = "list them by `recordings`, or put the file into a folder of `motions`, or upload it there"
         raise RequestError("UNKNOWN_MOTION", self._robot, problem, reason, hint)
 
-    async def _planned(self, path: Path, source: PlaySource) -> tuple[Entry, ...]:
+    async def _planned(self, path: Path, source: PlaySource, until_s: float) -> tuple[Entry, ...]:
         """Return the motions of a recording, read and planned for the limits of now."""
         key = (path, await asyncio.to_thread(stamp_of, path), source, id(self._library.joint_map))
         if self._planning is None or self._planning[0] != key:
@@ -104,7 +104,7 @@ class RecordedMotions:
             self._planning = key, reading
             asyncio.get_running_loop().call_later(KEPT_S, self._forget, reading)
         _, reading = self._planning
-        await asyncio.wait((reading,), timeout=READ_WITHIN_S)
+        await asyncio.wait((reading,), timeout=max(0.0, until_s - asyncio.get_running_loop().time()))
         if not reading.done():
             problem = f"{path.name} is still being read"
             raise RequestError("BUSY", self._robot, problem, "it is long", "play it again in a moment")

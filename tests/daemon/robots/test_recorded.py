@@ -202,6 +202,27 @@ async def test_a_stop_while_a_recording_is_read_comes_before_the_motion(
     assert refusal == ("CANCELED", "arm: stopped before the motion began; play it again")
 
 
+async def test_a_reservation_while_a_recording_is_read_holds(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.robot["groups"] = ["choir"]
+    async with rig.running() as registry:
+        first = await recorded(rig, registry, {"motion": "short"})
+        planned = registry.members["arm"].handlers.recorded._planned
+
+        async def slowly(*how: Any) -> Any:
+            await asyncio.sleep(1.0)
+            return await planned(*how)
+
+        monkeypatch.setattr(registry.members["arm"].handlers.recorded, "_planned", slowly)
+        playing = asyncio.create_task(refused(registry, "play", motion=first.stem))
+        await asyncio.sleep(0.5)
+        await ask(registry, "fleet/prepare", start="s1", motion="long", expires_s=10)
+        code, message = await playing
+    assert code == "RESERVED"
+    assert "s1" in message
+
+
 async def test_a_recording_that_takes_long_to_read_is_played_when_it_is_asked_for_again(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,3 +156,23 @@ async def test_the_rows_of_a_file_are_those_of_its_recording(rig: Rig) -> None:
             assert motion.positions.tobytes() == source.positions.tobytes()
             assert motion.times.tobytes() == source.times.tobytes()
             assert motion.joint_names == JOINTS
+
+
+async def test_what_was_waited_for_at_the_end_is_held_again(rig: Rig) -> None:
+    """Until the joints are within their goal tolerance."""
+    rig.driver["natural_frequency_hz"] = 3.0
+    first, second = rig.folder / "motions" / "first.mcap", rig.folder / "second.mcap"
+    write_seq(rig.folder / "motions" / "far.seq", sweep(0.5)[:41], JOINTS, RATE_HZ)
+    close = dict.fromkeys(JOINTS, 0.001)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await played(rig, registry, first, motion="far", goal_tolerance=close)
+        await ask(registry, "motions/reload")
+        await played(rig, registry, second, motion="first", goal_tolerance=close)
+    (once,), (again,) = load_motions(first), load_motions(second)
+    waited = len(once.positions) - 41
+    assert waited > 10
+    assert once.positions[:41].tobytes() == sweep(0.5)[:41].tobytes()
+    assert (once.positions[41:] == once.positions[40]).all()
+    assert again.positions[: len(once.positions)].tobytes() == once.positions.tobytes()
+    assert (again.positions[len(once.positions) :] == once.positions[40]).all()
