@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 
 SUFFIX = ".mcap"
 KEEP = ".keep"
+NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 MOST_LISTED = 200
 MOST_RESULTS = 20
 LONGEST_NAME = 60
@@ -60,13 +61,17 @@ def refuse_unwritable(folder: Path) -> None:
 def locked(path: Path, kind: int = fcntl.LOCK_SH) -> Iterator[None]:
     """Keep a recording from being removed while the context lasts; several may read it at once.
 
-    `kind`: `fcntl.LOCK_EX` keeps others from reading it, too.
+    `kind`: `fcntl.LOCK_EX` keeps others from reading it, too. On a file system without locks nothing is kept.
 
     Raises OSError if there is none, and BlockingIOError if others have it.
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(fd, kind | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
         yield
     finally:
         os.close(fd)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -144,6 +147,19 @@ def test_one_that_is_kept_or_read_is_not_deleted_on_request_either(folder: Recor
         )
     assert folder.delete(name) == path.name
     assert left(folder) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_will_do(
+    folder: RecordingFolder, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    path = record(folder, "wave")
+    with locked(path):
+        assert folder.delete(path.name) == path.name
 
 
 @pytest.mark.parametrize(
