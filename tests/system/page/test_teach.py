@@ -158,6 +158,17 @@ async def test_what_ends_it_is_told(rig: TeachRig) -> None:
             await desk.until(f"{HELD} === 'Stopped on request, softly, on the path.'")
 
 
+async def test_actuators_carry_the_arm_where_that_is_asked_for(rig: TeachRig) -> None:
+    async with running(rig), on_the_page(rig, "#/arm/teach") as desk:
+        await desk.page.check("label:has-text('Gravity') input")
+        await begin(desk.page)
+        await desk.until_state("teaching")
+        assert await desk.page.inner_text(".teach .tag") == "gravity"
+        assert (await rig.see("state"))["torque"]
+        await desk.page.click(END)
+        await desk.until_state("idle")
+
+
 async def test_one_person_teaches_and_another_who_takes_control_ends_it(rig: TeachRig) -> None:
     async with running(rig):
         await rig.until_listening()
