@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ import numpy as np
 
 from motiond.formats import FormatError, dump_robot, load_robot
 from motiond.formats.io import Loss, Transforms
-from motiond.formats.model import quaternion_of
+from motiond.formats.model import derived_shapes, quaternion_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ class RobotDescription:
         `joints`: those whose positions `poses` gets, in their order.
         """
         try:
-            urdf, tree = _as_urdf(model)
+            urdf, tree = _as_urdf(_visible(model))
         except FormatError as error:
             log.warning("%s: recordings have no /robot_description and no /tf; %s", model.name, error)
             return None
@@ -123,6 +123,13 @@ class TransformSampler:
         known = np.isfinite(positions).all(axis=1)
         when = stamps[due][known]
         return when, self._transforms.packed(when, self._description.poses(positions[known]))
+
+
+def _visible(model: RobotModel) -> RobotModel:
+    """Return a robot with shapes worked out of its kinematics where nothing says what it looks like."""
+    shapes = derived_shapes(model)
+    links = tuple(replace(link, shapes=shapes.get(link.name, link.shapes)) for link in model.links)
+    return replace(model, links=links)
 
 
 def _as_urdf(model: RobotModel) -> tuple[str, RobotModel]:

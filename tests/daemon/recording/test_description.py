@@ -77,6 +77,12 @@ def test_transforms_put_each_link_where_kinematics_does(path: Path) -> None:
                 np.testing.assert_allclose(place, expected[link], atol=1e-9)
 
 
+def test_a_robot_without_shapes_is_seen_all_the_same() -> None:
+    description, _ = described(load_robot(SIX_AXIS))
+    seen = [link.name for link in read_back(description).links if link.shapes]
+    assert {"shoulder", "elbow", "bracket1"} <= {*seen}
+
+
 def read_back(description: RobotDescription) -> RobotModel:
     from tempfile import NamedTemporaryFile  # noqa: PLC0415
 
