@@ -26,7 +26,8 @@ _HEAD_BYTES = mmap.PAGESIZE
 
 SCALARS = (
     "sequence",  # the record's number, from 0
-    "deadline_s",  # monotonic time at which the tick was due
+    "deadline_s",  # monotonic time at which the tick was due; where several had become due, the first
+    "setpoint_s",  # monotonic time that its setpoint is for: the last of these
     "lateness_s",
     "write_s",  # time spent in Driver.write
     "read_s",  # time spent in Driver.read

@@ -34,7 +34,7 @@ MOST_ATTACHED = 32_000_000
 """A file that is longer is not attached."""
 MARGIN = 0.01
 """So much of the quota is freed at once, so that the folder is looked through now and then alone."""
-DEADLINE = COLUMN["deadline_s"]
+SETPOINT_S = COLUMN["setpoint_s"]
 
 
 @dataclass(slots=True, eq=False)
@@ -219,7 +219,7 @@ class RecordingFiles:
 
     def _add(self, recording: Recording, records: Floats) -> None:
         """Add ticks, in another file where this one is long enough or their time has begun again."""
-        began_s, ended_s = float(records[0, DEADLINE]), float(records[-1, DEADLINE])
+        began_s, ended_s = float(records[0, SETPOINT_S]), float(records[-1, SETPOINT_S])
         if self._last_s is not None and self.is_virtual and began_s < self._last_s:
             recording.offset_s = time.time() - began_s
             self._go_on(recording, began_s, "the stream process was restarted, and its time began again")

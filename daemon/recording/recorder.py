@@ -19,7 +19,7 @@ from ..clock import unix_less_monotonic
 from ..ipc.ring import COLUMN
 from ..ipc.states import ACTIVE, STATES
 from .about import utc
-from .files import DEADLINE, Begin, End, Missing, Plays, Recording, Said
+from .files import SETPOINT_S, Begin, End, Missing, Plays, Recording, Said
 from .folder import SUFFIX
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Recorder:
 
     def take(self, records: Floats, _lost: int, /) -> None:
         """Take the next records of the ring (`Tap`); those that are lost show in their numbers."""
-        self._tick_s = float(records[-1, DEADLINE])
+        self._tick_s = float(records[-1, SETPOINT_S])
         if self._recording is None and self._when == "always" and self._may_try:
             self._begin("always", "")
         if self._recording is None:

@@ -47,9 +47,9 @@ class Ticks:
         self.first: int | None = None
 
     def stamps(self, records: Floats) -> Integers:
-        """Return when the ticks of records (n, width) were due, in Unix ns."""
-        deadlines: Integers = np.rint(records[:, COLUMN["deadline_s"]] * NS).astype(np.int64)
-        return deadlines + self._unix_less_monotonic_ns
+        """Return what the setpoints of records (n, width) are for, in Unix ns."""
+        times: Integers = np.rint(records[:, COLUMN["setpoint_s"]] * NS).astype(np.int64)
+        return times + self._unix_less_monotonic_ns
 
     def feedback(self, records: Floats, stamps: Integers) -> NDArray[np.uint8]:
         """Return JointStates of what was measured, shape (n, bytes)."""
@@ -118,12 +118,11 @@ class Ticks:
     def _period_s(self, records: Floats, place: int, following: Floats | None) -> float | None:
         """Return the time from a tick to the next that was due, to the nanosecond."""
         after = records[place + 1] if place + 1 < len(records) else following
-        before = records[place - 1] if place else self._last
         if after is None:
             return None
-        missed = 0.0 if before is None else _growth(np.array([before, records[place]]), "missed")
-        deadline = COLUMN["deadline_s"]
-        return round(float(after[deadline] - records[place, deadline]) / (1 + missed), 9)
+        missed = _growth(np.array([records[place], after]), "missed")
+        setpoint = COLUMN["setpoint_s"]
+        return round(float(after[setpoint] - records[place, setpoint]) / (1 + missed), 9)
 
     def _timing(self, records: Floats, stamp_ns: int) -> Message:
         p50, p99, most = np.quantile(records[:, COLUMN["lateness_s"]], (0.5, 0.99, 1.0)).round(6).tolist()

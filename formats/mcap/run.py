@@ -52,7 +52,8 @@ def load_run(source: Source, points: int) -> Run:
         for ticks in own.ticks(records_of(file)):
             series = series or _Series(len(own.joints), int(ticks.stamps[0]), points)
             series.add(ticks, own.phases)
-            peaks.add(ticks, own.phases)
+            with np.errstate(over="ignore", invalid="ignore"):  # of numbers that no robot has
+                peaks.add(ticks, own.phases)
         if series is None:
             raise problems.fail(0, "has no ticks", "it ends before the first", "record again")
     if not check_joint_names(own.joints, Where(problems, 0)):

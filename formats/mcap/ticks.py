@@ -1,8 +1,8 @@
 """The ticks of motiond's own recordings, chunk by chunk, and what the robot did in them.
 
-Such a file has a JointState of each tick in `/reference` and in `/joint_states`, stamped with the tick's
-deadline and numbered by it, and in `/motiond/phase`, wherever state, torque, goal or loop change, JSON in a
-String (docs/recording.md).
+Such a file has a JointState of each tick in `/reference` and in `/joint_states`, numbered by the tick and
+stamped with the time that its setpoint is for; and in `/motiond/phase`, wherever state, torque, goal or loop
+change, JSON in a String (docs/recording.md).
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class Draft:
         self.lost += lost
         trail = self.trail
         if trail is not None and not trail.full:
-            trail.add(taught[:, COLUMN["deadline_s"]], taught[:, self._position])
+            trail.add(taught[:, COLUMN["setpoint_s"]], taught[:, self._position])
         if trail is not None and trail.full and not self._was_full:
             self._was_full = True
             self._on_full(trail.full)

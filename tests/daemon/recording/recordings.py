@@ -50,7 +50,7 @@ def records(count: int, first: int = 0, joints: int = len(JOINTS), seed: int = 1
     rows[:, len(COLUMN) :] = noise.normal(size=(count, rows.shape[1] - len(COLUMN)))
     ticks = first + np.arange(count)
     rows[:, COLUMN["sequence"]] = ticks
-    rows[:, COLUMN["deadline_s"]] = 100.0 + ticks * PERIOD_S
+    rows[:, COLUMN["deadline_s"]] = rows[:, COLUMN["setpoint_s"]] = 100.0 + ticks * PERIOD_S
     rows[:, COLUMN["lateness_s"]] = 1e-5
     rows[:, COLUMN["state"]] = STATES.index(State.PLAYING)
     rows[:, [COLUMN["torque"], COLUMN["goal"], COLUMN["loop"]]] = 1

@@ -15,6 +15,7 @@ from mcap_ros2.decoder import DecoderFactory
 from rosbags.highlevel import AnyReader
 
 from motiond.daemon.ipc.ring import COLUMN, slices
+from motiond.daemon.ipc.states import STATES, State
 from motiond.daemon.recording import RecordingWriter, RobotDescription, repair
 from motiond.formats import load_robot
 
@@ -114,7 +115,7 @@ def test_ticks_that_are_missing_are_a_gap(tmp_path: Path) -> None:
 
 def test_a_phase_begins_with_each_change_of_what_the_robot_does(tmp_path: Path) -> None:
     ticks = records(20)
-    ticks[12:, 5] = 1  # idle
+    ticks[12:, COLUMN["state"]] = STATES.index(State.IDLE)
     ticks[12:, COLUMN["moved"]] = np.nan
     found = read(written(tmp_path / "run.mcap", ticks[:12], ticks[12:]))
     playing = {"tick": 0, "state": "playing", "torque": True, "goal": 1, "loop": 1, "frame": 0.0}
@@ -224,7 +225,7 @@ def test_timing_is_told_each_second(tmp_path: Path) -> None:
 
 def test_a_stream_process_that_counts_from_0_again_is_a_gap(tmp_path: Path) -> None:
     again = records(5)
-    again[:, COLUMN["deadline_s"]] += 10.0
+    again[:, COLUMN["setpoint_s"]] += 10.0
     found = read(written(tmp_path / "run.mcap", records(8), again))
     assert found.messages["/motiond/gap"] == [
         {"first_tick": 8, "ticks": 0, "reason": "the stream process was restarted"}

@@ -10,6 +10,8 @@ import pytest
 
 from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
+from motiond.daemon.ipc.ring import COLUMN
+from motiond.daemon.ipc.states import STATES, State
 from motiond.drivers.sim.command_log import read_trace
 from motiond.formats import load_motion
 from tests.daemon.rig import UNLIMITED, Rig, ask, refused
@@ -123,7 +125,9 @@ async def test_what_a_hand_has_moved_is_recorded_checked_saved_and_played(hand: 
 
 async def test_every_tick_in_between_is_kept_and_none_before_or_after(hand: Hand) -> None:
     ticks: list[float] = []
-    hand.robot.taps.append(lambda records, _: ticks.extend(records[records[:, 5] == 9.0, 1]))
+    state, setpoint_s = COLUMN["state"], COLUMN["setpoint_s"]
+    taught = STATES.index(State.TEACHING)
+    hand.robot.taps.append(lambda records, _: ticks.extend(records[records[:, state] == taught, setpoint_s]))
     stopped = await hand.waves()
     await asyncio.sleep(1.0)
     trail = hand.robot.draft.trail

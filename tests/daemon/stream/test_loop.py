@@ -12,7 +12,7 @@ import pytest
 from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.channel import Channel
 from motiond.daemon.ipc.ring import SCALARS, RingReader, RingWriter
-from motiond.daemon.ipc.states import State
+from motiond.daemon.ipc.states import STATES, State
 from motiond.daemon.stream.engine.loop import StreamLoop
 from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.daemon.trajectory.route import Passes
@@ -292,6 +292,11 @@ def test_a_late_tick_plays_where_the_clock_is_now_and_nothing_is_replayed(bench:
     bench.step()
     assert bench.loop.player.frame == before + 5
     bench.step_until(bench.ended)
+    # Each setpoint is recorded for the time that its row is due, that of the late tick as well.
+    records = bench.reader.take()
+    playing = records[records[:, SCALARS.index("state")] == STATES.index(State.PLAYING)]
+    times, rows = (playing[:, SCALARS.index(name)] for name in ("setpoint_s", "frame"))
+    np.testing.assert_allclose(times - times[0], (rows - rows[0]) / RATE_HZ, atol=1e-9)
 
 
 def test_a_resume_in_full_motion_does_not_put_off_the_checks(tmp_path: Path) -> None:

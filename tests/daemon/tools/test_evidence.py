@@ -42,7 +42,7 @@ def recording(
     """Write a recording of goals of 100 rows each, from rest to rest over 0.5 rad, and back."""
     rows = records(110 * goals)
     rows[:, len(COLUMN) :] = 0.0
-    rows[:, COLUMN["deadline_s"]] = 100.0 + np.arange(len(rows)) * PERIOD_S
+    rows[:, COLUMN["deadline_s"]] = rows[:, COLUMN["setpoint_s"]] = 100.0 + np.arange(len(rows)) * PERIOD_S
     swing = 0.25 - 0.25 * np.cos(np.linspace(0, 2 * np.pi, 100))
     for goal in range(goals):
         span = slice(110 * goal, 110 * goal + 110)

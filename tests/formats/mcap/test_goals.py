@@ -210,7 +210,7 @@ def test_ticks_that_are_missing_leave_the_others_at_their_times(tmp_path: Path) 
 
 def test_deadlines_that_were_missed_are_told(tmp_path: Path) -> None:
     rows = ticks(APPROACH + PLAYED)
-    rows[12:, COLUMN["deadline_s"]] += 3 * PERIOD_S
+    rows[12:, COLUMN["setpoint_s"]] += 3 * PERIOD_S
     path = write(tmp_path / "run.mcap", rows)
     motion = read(path)
     assert not motion.is_uniform
