@@ -127,7 +127,7 @@ function Marks({ run: shown, duration }: { run: Run; duration: number }) {
   }, []);
   const marks = useMemo(() => marksOf(shown), [shown]);
   if (!marks.length) return null;
-  const named = namesThatFit(marks, width.value / duration);
+  const named = namesThatFit(marks, width.value / duration, width.value);
   return (
     <div class="markers" ref={bar}>
       {marks.map((mark) => (

@@ -19,6 +19,10 @@ test("of a hundred markers those have their names that do not run into the one b
   assert.ok(begins.every((px, k) => k === 0 || px - begins[k - 1]! >= 20));
 });
 
+test("a name that would run over the end of the bar is left out", () => {
+  assert.deepEqual([...namesThatFit([{ name: "a", time: 1 }, { name: "a long name", time: 9.5 }], 10, 100)].map(({ name }) => name), ["a"]);
+});
+
 test("markers at one place have one name, of the first, and the rest by pointing", () => {
   assert.deepEqual([...namesThatFit([{ name: "b", time: 1 }, { name: "a", time: 1 }], 100)].map(({ name }) => name), ["b"]);
 });

@@ -271,7 +271,10 @@ async def test_nothing_of_a_run_is_fetched_before_it_is_opened(rig: ManyRobots) 
 async def test_recordings_are_within_reach_of_a_thumb(
     rig: ManyRobots, theme: Literal["light", "dark"]
 ) -> None:
-    async with standing_in(stand_in := wave_and_failed(), rig, color_scheme=theme) as browsed:
+    stand_in = wave_and_failed()
+    long = "a motion whose name is as long as somebody liked it, or nearly"
+    stand_in.recordings.append(listed(long.replace(" ", "_"), motions=[long, long]))
+    async with standing_in(stand_in, rig, color_scheme=theme) as browsed:
         page = browsed.page
         stand_in.report(recording=True, file="f", why="motion", since_utc="2026-11-26T10:00:00Z", gaps=3)
         await page.click("button[aria-label='More of failed']")
