@@ -80,6 +80,8 @@ class Worker(Executor):
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
             future, work = job
+            if not future.set_running_or_notify_cancel():
+                continue
             try:
                 future.set_result(work())
             except BaseException as error:  # noqa: BLE001 - it is the future's
@@ -131,7 +133,8 @@ class Recorder:
         self._has_moved = self._has_moved or bool(np.isin(records[:, _STATE], _ACTIVE_NUMBERS).any())
         if self._waiting + records.nbytes > MOST_WAITING:
             first = int(records[0, _SEQUENCE]) if self._missing is None else self._missing.first_tick
-            self._missing = Missing(first, int(records[-1, _SEQUENCE]) + 1 - first, SLOW)
+            ticks = int(records[-1, _SEQUENCE]) + 1 - first  # negative where numbers began again
+            self._missing = Missing(first, max(0, ticks), SLOW)
             return
         self._put_missing()
         self._put(records)
@@ -347,11 +350,17 @@ class Recorder:
         parts, self._parts = self._parts, []
         waiting, now = self._waiting, self._recording
         loop = asyncio.get_running_loop()
+        recordings = dict.fromkeys([*(whose for whose, _ in parts), *filter(None, (now,))])
         try:
             await asyncio.shield(loop.run_in_executor(worker, self._files.write, now, parts))
+        except Exception as error:
+            log.exception("%s: failed inside motiond", self._robot)
+            for recording in recordings:
+                recording.has_ended = True
+                recording.problem = self.folder.trouble(error, has_begun=recording.is_open)
         finally:
             self._waiting -= waiting
-        for recording in dict.fromkeys([*(whose for whose, _ in parts), *filter(None, (now,))]):
+        for recording in recordings:
             self._look(recording)
         self._written.set()
         self._written.clear()

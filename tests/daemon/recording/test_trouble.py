@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from motiond.daemon.recording import RecordingFolder, RecordingWriter
+from motiond.daemon.recording import RecordingFiles, RecordingFolder, RecordingWriter
 from tests.daemon.recording.recordings import read
 from tests.daemon.recording.test_recorder import files, is_whole, only, play
 from tests.daemon.rig import ask, refused
@@ -228,6 +228,26 @@ async def test_what_a_disk_is_too_slow_for_is_a_gap_and_holds_up_nobody(
 async def until_ticks(rig: Rig, recorder: Any, count: int) -> None:
     begun_s = recorder._tick_s
     await rig.until("telemetry", lambda _: recorder._tick_s - begun_s > count / 200, len(rig.reports))
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "begun"),
+    [(RecordingFiles, "write", "cannot be recorded"), (RecordingWriter, "cut", "is recorded no further")],
+)
+async def test_a_defect_of_recording_ends_the_recording_alone(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, kind: type, method: str, begun: str
+) -> None:
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(kind, method, fail)
+    rig.robot["recording"]["when"] = "always"
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await rig.until("event", lambda event: event["kind"] == "recording")
+        result = await play(rig, registry)
+    assert result["code"] == "SUCCESSFUL"
+    assert problems(rig) == [f"arm: it {begun}; it failed inside motiond; the daemon's log says more"]
 
 
 async def test_all_that_waits_is_in_the_file_when_the_daemon_ends(rig: Rig) -> None:

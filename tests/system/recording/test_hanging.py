@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from motiond.daemon.recording import RecordingFiles
+from motiond.daemon.recording import RecordingFiles, RecordingFolder
 from tests.daemon.rig import Rig, ask, refused
 
 if TYPE_CHECKING:
@@ -60,3 +60,15 @@ def _ended(name: str) -> None:
         if thread.name == name:
             thread.join(30.0)
             assert not thread.is_alive()
+
+
+async def test_a_daemon_that_ends_while_recordings_are_repaired_leaves_that_to_its_thread(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on = threading.Event()
+    monkeypatch.setattr(RecordingFolder, "repair_all", lambda _: goes_on.wait())
+    async with rig.running():
+        await rig.until_state("idle")
+    assert "arm.recordings" in {thread.name for thread in threading.enumerate()}
+    goes_on.set()
+    await asyncio.to_thread(_ended, "arm.recordings")
