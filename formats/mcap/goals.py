@@ -17,6 +17,7 @@ from motiond.text import listed, nearest, printable, quoted
 
 from ..errors import BadText, Problems, Where
 from ..io.joint_names import check_joint_names
+from ..model.interpolation import hermite, interpolate
 from ..model.motion import Motion
 from ..model.timing import NS, frames_at
 from .joining import MOST_VALUES, join_rows
@@ -28,11 +29,14 @@ if TYPE_CHECKING:
     from ..arrays import Booleans, Floats, Integers
     from ..io.source import ReadOptions
     from .container import Record
+    from .joining import Joined
     from .ticks import Phase, Ticks
 
 TEACHING, PLAYING, IDLE = "teaching", "playing", "idle"
 BEFORE_THE_FIRST = -1.0
 """`moved` in the tick in which an approach ends; the next is that of the first row."""
+MOST_MADE_S = 0.1
+"""Rows that are no further apart get those that are missing between them."""
 EVEN = 0.5
 """Of a period: rows that are further apart than so much more lack others between them."""
 
@@ -237,8 +241,12 @@ def _motion(
     is_last = np.append(np.diff(stamps) > 0, True)
     joined = join_rows(own.joints, stamps[is_last], values[is_last], problems)
     times, frame_rate = frames_at(joined.times, 0.0)
-    if _lacks_rows(times):
-        frame_rate = frames_at(np.arange(times.size) * np.median(np.diff(times)), 0.0)[1]
+    steps = _steps(times)
+    if steps.size and steps.max() > 1:
+        frame_rate = _rate_of(stamps[is_last], int(steps.sum()))
+        if np.diff(times).max() <= MOST_MADE_S:
+            joined = _with_made_rows(joined, steps, frame_rate, topic)
+            times = joined.times
     _warn_of_gaps(own, span, stamps, numbers, problems)
     units = {joint: unit for joint, unit in own.units().items() if joint in joined.joints}
     return Motion(
@@ -267,9 +275,38 @@ def _is_still(positions: Floats, topic: str) -> bool:
     return len(positions) == 2 and (topic == FEEDBACK or (positions[0] == positions[1]).all())
 
 
-def _lacks_rows(times: Floats) -> bool:
+def _steps(times: Floats) -> Integers:
+    """Return how many periods each row is behind the one before it, shape (rows - 1,)."""
     steps = np.diff(times)
-    return bool(steps.size and steps.max() > (1.0 + EVEN) * np.median(steps))
+    return np.rint(steps / np.median(steps)).astype(np.int64) if steps.size else np.zeros(0, np.int64)
+
+
+def _rate_of(stamps: Integers, periods: int) -> float:
+    """Return the rate of rows of which some are missing, in rows/s; there are so many periods in all."""
+    period_ns = (stamps[-1] - stamps[0]) / periods
+    return frames_at(np.arange(periods + 1) * period_ns / NS, 0.0)[1]
+
+
+def _with_made_rows(joined: Joined, steps: Integers, frame_rate: float, topic: str) -> Joined:
+    """Return rows with others between them where some are missing, so that they lie evenly.
+
+    Those between setpoints are on the cubic curve that has their velocities (Hermite). Rows that were there
+    stay, bit for bit, and at their times.
+    """
+    places = np.concatenate([[0], np.cumsum(steps)])
+    at = np.arange(places[-1] + 1) / frame_rate
+    velocities = joined.components.get("JointVelocity") if topic == REFERENCE else None
+    if velocities is None:
+        positions = interpolate(at, joined.times, joined.positions, "cubic")
+    else:
+        positions, _ = hermite(at, joined.times, joined.positions, velocities)
+    components = {
+        key: interpolate(at, joined.times, rows, "linear") for key, rows in joined.components.items()
+    }
+    positions[places] = joined.positions
+    for key, rows in components.items():
+        rows[places] = joined.components[key]
+    return replace(joined, times=at, positions=positions, components=components)
 
 
 def _warn_of_gaps(

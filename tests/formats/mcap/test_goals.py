@@ -193,27 +193,49 @@ def test_another_topic_is_refused_with_those_that_there_are(tmp_path: Path) -> N
     )
 
 
-def test_ticks_that_are_missing_leave_the_others_at_their_times(tmp_path: Path) -> None:
-    rows = np.delete(ticks(APPROACH + PLAYED), [10, 11], axis=0)
-    path = write(tmp_path / "run.mcap", rows)
+def swing() -> Floats:
+    """Return records of a robot that swings its joints, with the velocities that belong to it."""
+    rows = ticks(APPROACH + [(State.PLAYING, 1)] * 200 + [(State.IDLE, 1)])
+    at = np.arange(len(rows))[:, None] * PERIOD_S * np.array([3.0, 5.0, 8.0])
+    rows[:, PARTS["reference_position"]] = np.sin(at)
+    rows[:, PARTS["reference_velocity"]] = np.cos(at) * np.array([3.0, 5.0, 8.0])
+    return rows
+
+
+def test_a_few_ticks_that_are_missing_are_made_and_the_others_stay(tmp_path: Path) -> None:
+    rows = swing()
+    path = write(tmp_path / "run.mcap", np.delete(rows, [40, 41, 100], axis=0))
     motion = read(path)
-    assert motion.positions.tobytes() == positions(rows[7:16])
-    np.testing.assert_allclose(motion.times, [0, 0.001, 0.002, 0.005, 0.006, 0.007, 0.008, 0.009, 0.010])
-    assert (motion.is_uniform, motion.frame_rate) == (False, 1000)
+    there = np.delete(np.arange(201), [33, 34, 93])
+    expected = rows[7:, PARTS["reference_position"]]
+    assert motion.positions[there].tobytes() == expected[there].tobytes()
+    np.testing.assert_allclose(motion.positions, expected, rtol=0, atol=1e-9)
+    assert (motion.is_uniform, motion.frame_rate) == (True, 1000)
+    np.testing.assert_allclose(
+        motion.components["JointVelocity"], rows[7:, PARTS["reference_velocity"]], 1e-3
+    )
     assert warnings(path, motion) == [
         (
-            "lacks 2 rows of goal 1, the first of them 0.002 s after its beginning; the daemon came too late "
+            "lacks 3 rows of goal 1, the first of them 0.032 s after its beginning; the daemon came too late "
             "to read them; the others keep their times, and setpoints between them are made; record it again"
         ),
     ]
 
 
+def test_many_ticks_that_are_missing_leave_the_others_at_their_times(tmp_path: Path) -> None:
+    rows = np.delete(swing(), np.arange(50, 160), axis=0)
+    motion = read(write(tmp_path / "run.mcap", rows))
+    assert motion.positions.tobytes() == positions(rows[7:])
+    assert (motion.is_uniform, motion.frame_rate) == (False, 1000)
+    assert motion.times[42:44].tolist() == [0.042, 0.153]
+
+
 def test_deadlines_that_were_missed_are_told(tmp_path: Path) -> None:
-    rows = ticks(APPROACH + PLAYED)
+    rows = swing()
     rows[12:, COLUMN["setpoint_s"]] += 3 * PERIOD_S
     path = write(tmp_path / "run.mcap", rows)
     motion = read(path)
-    assert not motion.is_uniform
+    assert (motion.is_uniform, len(motion.times)) == (True, 204)
     assert warnings(path, motion) == [
         (
             "lacks 3 rows of goal 1, the first of them 0.004 s after its beginning; deadlines were missed; "
