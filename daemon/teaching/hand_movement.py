@@ -1,7 +1,7 @@
 """What was moved becomes a motion: cut, smoothed to a bound, at the rate of ticks, from rest to rest.
 
-Along its clock (`easing`) the motion is nowhere further from what was recorded than the bound: not at a row
-that was recorded, on the curve that is played through the motion's own rows.
+By its clock (`easing`), the curve through the motion's rows is at no tick further from what was recorded in
+that tick than the bound.
 """
 
 from __future__ import annotations

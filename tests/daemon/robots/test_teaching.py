@@ -80,6 +80,7 @@ def rig(rig: Rig) -> Rig:
     (rig.folder / "taught").mkdir()
     rig.robot["joints"] = {name: {"limits": LIMITS} for name in rig.robot["joints"]}
     rig.robot |= {"motions": ["motions", {"folder": "taught", "upload": True}], "fault_requests": True}
+    rig.robot["groups"] = ["choir"]
     return rig
 
 
@@ -308,6 +309,7 @@ async def test_what_is_reported_shows_it_from_beginning_to_end(hand: Hand) -> No
         ("disable", {}, "torque cannot be switched off"),
         ("torque", {"on": False}, "torque cannot be switched off"),
         ("teach/start", {}, "it cannot be taught"),
+        ("fleet/prepare", {"motion": "short", "start": "s1"}, "short cannot be prepared"),
         ("teach/save", {"name": "wave"}, "nothing can be saved"),
     ],
 )
