@@ -13,25 +13,25 @@ from .components import need_even_rows, with_positions
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ...arrays import Booleans, Floats
+    from ...arrays import AnyArray, Floats
     from ..motion import Motion
 
 # Of the differences that are made small: the third ones are jerk.
 _ORDER = 3
-# Each halves the range of the strength; more of them change the largest deviation by less than a hundredth.
-_HALVINGS = 14
-# A joint is at rest at an end if it stays within its bound there for so long, or if so many steps are no more
-# than this share of its largest one.
-_REST_S = 0.1
-_FIRST_STEPS, _SLOW = 2, 0.01
+# Of ln λ: how finely it is found, which changes the largest deviation by less than a hundredth; and what rest
+# at an end may cost: waves that pass are then half as long, as λ goes with their sixth power.
+_FINE = 0.02
+_LITTLE_LESS = 6.0 * np.log(2.0)
+
+Ends = tuple[bool, bool]
 
 
 def smooth(motion: Motion, bound: ArrayLike) -> tuple[Motion, Floats]:
     """Return the motion without its noise, and how far each joint leaves what it was at most.
 
-    Each joint is smoothed as strongly as the bound permits; both ends stay, bit for bit. One that begins or
-    ends at rest, within its bound for 0.1 s or by steps that are hardly any, still does. `JointVelocity` and
-    `JointAcceleration` become derivatives of the new positions.
+    Each joint is smoothed as strongly as the bound permits; both ends stay, bit for bit. It begins and ends
+    at rest where the bound permits that with little less strength, as it does of one that was at rest there.
+    `JointVelocity` and `JointAcceleration` become derivatives of the new positions.
 
     Parameters
     ----------
@@ -69,57 +69,80 @@ def smooth(motion: Motion, bound: ArrayLike) -> tuple[Motion, Floats]:
             raise MotionError(f"{motion.name}: the bound is {told_exactly(most)}; {reason}; correct it")
     need_even_rows(motion, "smoothed")
     positions = motion.positions.copy()
-    at_rest = np.stack(
-        [_is_at_rest(rows, bounds, motion.frame_rate) for rows in (positions, positions[::-1])]
-    )
     for joint, most in enumerate(bounds):
-        positions[:, joint] = _smoothed(motion.positions[:, joint], float(most), at_rest[:, joint])
+        positions[:, joint] = _smoothed(motion.positions[:, joint], float(most))
     deviation: Floats = np.abs(positions - motion.positions).max(axis=0)
     velocity, acceleration = replace(motion, positions=positions).derivatives()
     following = {"JointVelocity": velocity, "JointAcceleration": acceleration}
     return with_positions(motion, positions, following, "smoothed"), deviation
 
 
-def _is_at_rest(positions: Floats, bounds: Floats, rate_hz: float) -> Booleans:
-    """Return which joints begin at rest: within the bound, as noise is, or by their first steps."""
-    first = positions[: max(round(_REST_S * rate_hz), 2) + 1]
-    stays: Booleans = (np.abs(first - first[0]) <= bounds).all(axis=0)
-    steps = np.abs(np.diff(positions, axis=0))
-    slow: Booleans = (steps[:_FIRST_STEPS] <= _SLOW * steps.max(axis=0, initial=0.0)).all(axis=0)
-    return stays | slow
-
-
-def _smoothed(recorded: Floats, bound: float, at_rest: Booleans) -> Floats:
-    """Return a column, shape (frames,), as smooth as the bound permits.
-
-    `at_rest`: shape (2,), whether its first step, and its last, are to be 0.
-    """
+def _smoothed(recorded: Floats, bound: float) -> Floats:
+    """Return a column, shape (frames,), as smooth as the bound permits."""
     if bound == 0 or recorded.size < 5:
         return recorded
-    line: Floats = np.linspace(recorded[0], recorded[-1], recorded.size)
-    rest = recorded - line
-    odd = np.concatenate([rest[:-1], -rest[:0:-1]])
-    waves = np.pi * np.arange(recorded.size) / (recorded.size - 1)
-    # How much of a wave is left by all differences, squared; and the waves of a push on the second row.
-    stiffness = (2.0 * np.sin(waves / 2.0)) ** (2 * _ORDER)
-    spectrum, push = np.fft.rfft(odd), -2j * np.sin(waves)
-    weakest, strongest = -60.0, np.log(1e6 / stiffness[1])
-    best = recorded
-    for _ in range(_HALVINGS):
-        strength = (weakest + strongest) / 2.0
-        passed = 1.0 / (1.0 + np.exp(strength) * stiffness)
-        curve = line + np.fft.irfft(spectrum * passed, odd.size)[: recorded.size]
-        curve[0], curve[-1] = recorded[0], recorded[-1]
-        if at_rest.any():
-            curve = _at_rest(curve, np.fft.irfft(push * passed, odd.size)[: recorded.size], at_rest)
-        if np.abs(curve - recorded).max() <= bound:
-            best, weakest = curve, strength
-        else:
-            strongest = strength
-    return best
+    smoother = _Smoother(recorded)
+    strength, free = smoother.strongest(bound, recorded, (-60.0, smoother.almost_a_line), (False, False))
+    weaker = strength - _LITTLE_LESS
+    for at_rest in ((True, True), (True, False), (False, True)):
+        curve = smoother.curve(weaker, at_rest)
+        if smoother.leaves(curve) <= bound:
+            return smoother.strongest(bound, curve, (weaker, strength), at_rest)[1]
+    return free
 
 
-def _at_rest(curve: Floats, bent: Floats, ends: Booleans) -> Floats:
+class _Smoother:
+    """Smooths one column, shape (frames,), with any strength, the logarithm of λ."""
+
+    def __init__(self, recorded: Floats) -> None:
+        self._recorded = recorded
+        self._line: Floats = np.linspace(recorded[0], recorded[-1], recorded.size)
+        rest = recorded - self._line
+        odd = np.concatenate([rest[:-1], -rest[:0:-1]])
+        waves = np.pi * np.arange(recorded.size) / (recorded.size - 1)
+        # How much of a wave is left by all differences, squared; the waves of a push on the second row.
+        self._stiffness = (2.0 * np.sin(waves / 2.0)) ** (2 * _ORDER)
+        self._spectrum, self._push = np.fft.rfft(odd), -2j * np.sin(waves)
+        self.almost_a_line = float(np.log(1e6 / self._stiffness[1]))
+
+    def curve(self, strength: float, at_rest: Ends) -> Floats:
+        """Return the smoothed column; `at_rest`: whether its first step, and its last, are 0."""
+        passed = 1.0 / (1.0 + np.exp(strength) * self._stiffness)
+        curve = self._line + self._rows(self._spectrum * passed)
+        if any(at_rest):
+            curve[0], curve[-1] = self._recorded[0], self._recorded[-1]
+            curve = _at_rest(curve, self._rows(self._push * passed), at_rest)
+        curve[0], curve[-1] = self._recorded[0], self._recorded[-1]
+        return curve
+
+    def _rows(self, spectrum: AnyArray) -> Floats:
+        size = self._recorded.size
+        rows: Floats = np.fft.irfft(spectrum, 2 * (size - 1))[:size]
+        return rows
+
+    def leaves(self, curve: Floats) -> float:
+        """Return by how much a curve leaves what was recorded at most."""
+        return float(np.abs(curve - self._recorded).max())
+
+    def strongest(
+        self, bound: float, best: Floats, between: tuple[float, float], at_rest: Ends
+    ) -> tuple[float, Floats]:
+        """Return the highest strength between two that keeps the bound, and its curve, by bisection.
+
+        `best`: the curve of the lower one.
+        """
+        weakest, strongest = between
+        while strongest - weakest > _FINE:
+            strength = (weakest + strongest) / 2.0
+            curve = self.curve(strength, at_rest)
+            if self.leaves(curve) <= bound:
+                best, weakest = curve, strength
+            else:
+                strongest = strength
+        return weakest, best
+
+
+def _at_rest(curve: Floats, bent: Floats, ends: Ends) -> Floats:
     """Push the second row, or the last but one, or both, until the first step, or the last, is 0.
 
     `bent`: shape (frames,), what a push of 1 on the second row does.

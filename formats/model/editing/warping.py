@@ -18,7 +18,7 @@ from .components import is_of_joints
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ...arrays import Floats
+    from ...arrays import Booleans, Floats
     from ..interpolation import Interpolation
     from ..motion import Motion
 
@@ -80,8 +80,9 @@ def ease(
 
     The speed goes from 0 to 1 by 3u² - 2u³ over as many rows as the fastest joint there needs, and back at
     the end; between, rows stay bit for bit. A motion that is too short for that does not reach its speed. An
-    end that is at rest stays as it is: one from which a row of this acceleration brings each joint to its
-    velocity. Time-specified frames are played from rest to rest anyway, and stay as well.
+    end that is at rest stays as it is: one from which each joint speeds up step by step, or a row of this
+    acceleration brings it to its velocity. Time-specified frames are played from rest to rest anyway, and
+    stay as well.
 
     Parameters
     ----------
@@ -103,24 +104,37 @@ def ease(
         return motion
     edge_order: Literal[1, 2] = 2 if motion.times.size > 2 else 1
     velocity = np.gradient(motion.positions, motion.times, axis=0, edge_order=edge_order)
-    needed_s = (np.abs(velocity) / allowed).max(axis=1, initial=0.0) * _STEEPEST
-    begin, end = (_rows_to_ease(each * motion.frame_rate) for each in (needed_s, needed_s[::-1]))
+    needed = np.abs(velocity) / allowed * (_STEEPEST * motion.frame_rate)
+    begin, end = (
+        _rows_to_ease(rows, needed[::turn])
+        for turn, rows in ((1, motion.positions), (-1, motion.positions[::-1]))
+    )
     if not begin and not end:
         return motion
     return _warped(motion, _eased(motion, begin, end), interpolation, "eased")
 
 
-def _rows_to_ease(needed: Floats) -> float:
+def _rows_to_ease(positions: Floats, needed: Floats) -> float:
     """Return how many rows from an end on pass while the speed changes; 0 where it is at rest.
 
-    `needed`: shape (frames,), how many rows' time the speed must take to change at the velocity of each row.
+    `needed`: shape (frames, joints), how many rows' time the speed must take to change at the velocity there.
     """
-    if needed[0] <= 2:
+    if needed[0, ~_begins_at_rest(positions)].max(initial=0.0) <= 2:
         return 0
+    needed = needed.max(axis=1)
     # In that time half as many rows pass, with their velocities.
     half = np.maximum.accumulate(needed) / 2.0
     enough = np.flatnonzero(half <= np.arange(half.size))
     return float(enough[0]) if enough.size else float(half[-1])
+
+
+def _begins_at_rest(positions: Floats) -> Booleans:
+    """Return which joints begin at rest, as their first steps grow: of a constant acceleration by 1, 3, 5."""
+    if len(positions) < 4:
+        return np.zeros(positions.shape[1], dtype=bool)
+    first, second, third = np.abs(np.diff(positions[:4], axis=0))
+    at_rest: Booleans = (first <= 0.4 * second) & (second <= 0.7 * third)
+    return at_rest
 
 
 def _eased(motion: Motion, begin: float, end: float) -> _Warp:

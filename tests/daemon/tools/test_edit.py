@@ -14,9 +14,21 @@ from hypothesis import strategies as st
 
 from motiond.daemon.tools.convert import Conversion
 from motiond.daemon.tools.edit import edited, peaks_of
-from motiond.formats import Motion, blend, ease, load_motion, mirror, offset, retime, reverse, smooth, trim
+from motiond.formats import (
+    Motion,
+    ReadOptions,
+    blend,
+    ease,
+    load_motion,
+    mirror,
+    offset,
+    retime,
+    reverse,
+    smooth,
+    trim,
+)
 from tests.daemon.programs import run_here
-from tests.daemon.rig import write_seq
+from tests.daemon.rig import Rig, ask, write_seq
 from tests.tables import table
 
 if TYPE_CHECKING:
@@ -192,6 +204,40 @@ def test_components_that_cannot_follow_are_dropped_by_name(
     lost = ("JointEffort", "Gravity", "Feet")
     assert run_here(capsys, *arguments, *(f"--drop={name}" for name in lost))[0] == 0
     assert load_motion(out).positions.tolist() == load_motion(LOGGED).positions[::-1].tolist()
+
+
+@pytest.mark.slow
+async def test_what_a_robot_measured_becomes_a_motion_from_rest_to_rest(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rig = Rig(tmp_path)
+    rig.driver["noise"] = 1e-3
+    rig.robot["recording"] = {"folder": "recordings", "when": "motion"}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await rig.rest_after((await ask(registry, "play", motion="short"))["goal_id"])
+    (recording,) = (tmp_path / "recordings").iterdir()
+    out, topic = tmp_path / "measured.seq", "/joint_states"
+    edits = (
+        "--smooth",
+        "0.01",
+        "--ease",
+        "--topic",
+        topic,
+        "--drop",
+        "JointEffort",
+        "--write",
+        "-c",
+        rig.config,
+    )
+    code, _, err = run_here(capsys, "edit", recording, out, *edits)
+    assert (code, err) == (0, "")
+    measured, smoothed = load_motion(recording, options=ReadOptions(topic=topic)), load_motion(out)
+    assert np.abs(smoothed.positions[[0, -1]] - measured.positions[[0, -1]]).max() == 0
+    before, after = (max(peak.jerk for peak in peaks_of(one)) for one in (measured, smoothed))
+    assert after < before / 20
+    assert np.abs(np.diff(smoothed.positions, axis=0)[[0, -1]]).max() < 1e-9
+    assert np.abs(smoothed.positions - measured.positions).max() <= 0.01
 
 
 def test_peaks_are_those_from_rest_and_to_rest() -> None:

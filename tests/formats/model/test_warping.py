@@ -121,6 +121,16 @@ def test_only_the_end_that_moves_is_eased() -> None:
     assert ease(eased).positions.tobytes() == eased.positions.tobytes()
 
 
+@pytest.mark.parametrize("acceleration", [0.1, 2.0, 100.0])
+def test_a_start_from_rest_with_any_acceleration_of_its_own_is_at_rest(acceleration: float) -> None:
+    at = np.minimum(np.arange(41), np.arange(41)[::-1]) / RATE
+    there = np.where(
+        np.arange(41) <= 20, acceleration * at**2, 2 * acceleration * 0.04 - acceleration * at**2
+    )
+    motion = Motion("nod", ("a",), RATE, np.arange(41) / RATE, there[:, None])
+    assert ease(motion, 1.0) is motion
+
+
 def test_a_motion_at_rest_at_both_ends_stays_as_it_is() -> None:
     still = Motion("still", (), RATE, np.arange(5) / RATE, np.ones((5, 1)))
     points = Motion("pick", (), 100.0, np.array([0.0, 0.5, 3.0]), np.arange(3.0)[:, None])
