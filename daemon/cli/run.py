@@ -25,7 +25,7 @@ def run(config: ConfigFile = None, *, verbose: Verbose = False) -> int:
         from ..api import ReportHub
         from ..config.settings import load_settings
         from ..config.state_folder import state_folder
-        from ..history import History, history_file
+        from ..history import History
         from ..log import start_logging
         from ..robots import make_registry
         from ..service import serve
@@ -34,7 +34,7 @@ def run(config: ConfigFile = None, *, verbose: Verbose = False) -> int:
         settings = load_settings(config)
         forks.load({robot.driver.type for robot in settings.robots.values()})
         hub = ReportHub()
-        history = History(history_file(state_folder(), settings.id))
+        history = History.in_folder(state_folder(), settings.id)
         registry = make_registry(settings, hub, forks, history=history)
         asyncio.run(serve(settings, hub, registry, config))
     return DONE

@@ -4,6 +4,6 @@
 - `store`: the SQLite file that has them, or memory where it cannot be used
 """
 
-from .history import History, history_file
+from .history import History
 
-__all__ = ["History", "history_file"]
+__all__ = ["History"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ..api import RequestError
 from ..threads import DaemonThread
@@ -22,13 +22,9 @@ log = logging.getLogger(__name__)
 MOST_WAITING = 1000
 ANSWER_S = 3.0
 """So long reading may take."""
+NO_FOLDER = "results are kept in memory alone; there is no folder for them; set XDG_STATE_HOME"
 CLOSE_S = 1.0
 """So long the end of the daemon waits for what is not written yet."""
-
-
-def history_file(folder: Path | None, daemon_id: str) -> Path | None:
-    """Return the file of one daemon in the folder for state; None where there is none."""
-    return None if folder is None else folder / f"history-{daemon_id}.sqlite3"
 
 
 class History:
@@ -38,6 +34,15 @@ class History:
         self._store = Store(file)
         self._jobs: deque[tuple[Callable[[], Any], asyncio.Future[Any] | None]] = deque(maxlen=MOST_WAITING)
         self._working: asyncio.Task[None] | None = None
+
+    @classmethod
+    def in_folder(cls, folder: Path | None, daemon_id: str) -> Self:
+        """Return that of one daemon in the folder for state; where there is none, it says so."""
+        if folder is not None:
+            return cls(folder / f"history-{daemon_id}.sqlite3")
+        history = cls()
+        history._store.problem = NO_FOLDER
+        return history
 
     def add(self, robot: str, result: Mapping[str, Any]) -> None:
         """Add a result as it is reported; where a disk hangs, the oldest that waits is lost."""

@@ -77,11 +77,7 @@ class Store:
     """
 
     def __init__(self, file: Path | None, now: Callable[[], float] = time.monotonic) -> None:
-        self.problem = (
-            None
-            if file
-            else "results are kept in memory alone; there is no folder for them; set XDG_STATE_HOME"
-        )
+        self.problem: str | None = None
         self._file = file
         self._now = now
         self._database: sqlite3.Connection | None = None

@@ -10,12 +10,14 @@ from typing_extensions import TypedDict
 from ..reports import PeakEffort, WorstError
 from .verb import Request, Verb
 
+LARGEST_ID = 2**53  # that JSON holds everywhere
+
 
 class HistoryRequest(Request):
     """List the last results of the robot, newest first, those before the daemon's start too."""
 
     limit: Annotated[int, Field(ge=1, le=1000)] = 50
-    before: Annotated[int, Field(ge=0)] | None = None
+    before: Annotated[int, Field(ge=0, le=LARGEST_ID)] | None = None
     """The `id` of a result: list what came before it."""
 
 

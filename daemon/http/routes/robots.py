@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 STOP_WITHIN_S = 0.5
 """So long the body of a stop may take; then the stop acts without it."""
+NUMBER = re.compile("[0-9]{1,18}")
 NOT_READ = b"its body could not be read"
 KNOWN: tuple[Subject, ...] = ("availability", "state", "description", "motions", "lease")
 
@@ -51,7 +53,7 @@ class RobotRoutes:
 
     async def history(self, request: web.Request) -> web.Response:
         """Answer with how the motions of a robot have ended."""
-        asked = {key: int(text) if text.isdecimal() else text for key, text in request.query.items()}
+        asked = {key: int(text) if NUMBER.fullmatch(text) else text for key, text in request.query.items()}
         return await self._look_up(request, "history", asked)
 
     async def recordings(self, request: web.Request) -> web.Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -10,7 +11,7 @@ import pytest
 
 from motiond.daemon.api import RawRequest, ReportHub, RequestError, parse
 from motiond.daemon.config.settings import load_settings
-from motiond.daemon.history import History, history_file
+from motiond.daemon.history import History
 from motiond.daemon.history.history import ANSWER_S, CLOSE_S, MOST_WAITING
 from motiond.daemon.robots.assembly import make_registry
 from tests.daemon import answers
@@ -29,7 +30,7 @@ def rig(tmp_path: Path) -> Rig:
 
 
 async def a_run(rig: Rig, folder: Path) -> AsyncIterator[RobotRegistry]:
-    hub, history = ReportHub(), History(history_file(folder, "d1"))
+    hub, history = ReportHub(), History.in_folder(folder, "d1")
     with stream_forks() as rig.forks:
         registry = make_registry(load_settings(rig.config), hub, rig.forks, make_clock(), history)
         async with rig.running_on(registry, hub):
@@ -102,6 +103,7 @@ async def test_what_cannot_be_kept_at_all_costs_a_line_in_the_log(
         ({"limit": 0}, "'limit' is 0; it must be greater than or equal to 1; correct it"),
         ({"limit": 1001}, "'limit' is 1001; it must be less than or equal to 1000; correct it"),
         ({"before": -1}, "'before' is -1; it must be greater than or equal to 0; correct it"),
+        ({"before": 2**63}, f"'before' is {2**63}; it must be less than or equal to {2**53}; correct it"),
     ],
 )
 def test_what_is_asked_is_bounded(keys: dict[str, Any], why: str) -> None:
@@ -110,6 +112,20 @@ def test_what_is_asked_is_bounded(keys: dict[str, Any], why: str) -> None:
     assert str(refusal.value) == f"arm/history: {why}"
 
 
-def test_each_daemon_has_a_file_of_its_own(tmp_path: Path) -> None:
-    assert history_file(tmp_path, "d1") == tmp_path / "history-d1.sqlite3"
-    assert history_file(None, "d1") is None
+async def test_each_daemon_has_a_file_of_its_own(tmp_path: Path) -> None:
+    for daemon_id in ("d1", "d2"):
+        history = History.in_folder(tmp_path, daemon_id)
+        history.add("arm", answers.result(daemon_id))
+        await history.close()
+    assert set(os.listdir(tmp_path)) == {"history-d1.sqlite3", "history-d2.sqlite3"}  # noqa: PTH208 - a moment
+
+
+async def test_without_a_folder_the_answer_says_so() -> None:
+    history = History.in_folder(None, "d1")
+    history.add("arm", answers.result("g1"))
+    answer = await history.answer("arm", 5, None)
+    assert ([one["goal_id"] for one in answer["results"]], answer["problem"]) == (
+        ["g1"],
+        "results are kept in memory alone; there is no folder for them; set XDG_STATE_HOME",
+    )
+    await history.close()

@@ -241,13 +241,3 @@ def test_a_file_that_fails_in_use_is_left_for_memory(file: Path, caplog: pytest.
         assert len(caplog.messages) == 1
         clock.now_s += RETRY_S
         assert goals(store.newest("arm", 10)) == ["meanwhile", "before"]
-
-
-def test_without_a_folder_results_are_kept_in_memory_and_the_answer_says_so() -> None:
-    with closing(Store(None)) as store:
-        store.add("arm", ended("g1"))
-        assert goals(store.newest("arm", 10)) == ["g1"]
-        assert (
-            store.problem
-            == "results are kept in memory alone; there is no folder for them; set XDG_STATE_HOME"
-        )

@@ -99,6 +99,7 @@ async def test_the_history_is_read_by_get(site: Site, query: str, asked: dict[st
         ("?limit=0", "'limit' is 0; it must be greater than or equal to 1; correct it"),
         ("?limit=all", "'limit' is 'all'; it must be a valid integer; correct it"),
         ("?first=1", "unknown key 'first'"),
+        (f"?limit={'9' * 5000}", "'limit' is '999"),
     ],
 )
 async def test_a_history_that_cannot_be_is_refused(site: Site, query: str, problem: str) -> None:
