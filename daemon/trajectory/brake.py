@@ -19,6 +19,8 @@ STEEPEST = 1.5
 UNLIMITED = 1e9
 """An acceleration, in rad/s² or m/s², that stands for none."""
 LEAST_S = 1e-9
+SLOWEST = 1e-12
+"""In rad/s or m/s; what is slower rests."""
 
 
 def longest_braking_s(velocity: Floats, acceleration: Floats, duration_s: float) -> float:
@@ -64,10 +66,15 @@ class Brake:
         room = np.maximum(np.where(velocity > 0.0, upper - position, position - lower), 0.0)
         speed = np.minimum(np.abs(velocity), np.sqrt(room * acceleration * 2.0 / STEEPEST))
         shortest_s = STEEPEST * speed / acceleration
-        moves = speed > 0.0
+        moves = speed > SLOWEST
         within_s = np.divide(2.0 * room, speed, out=np.full_like(speed, np.inf), where=moves)
         lasts_s = np.clip(np.minimum(duration_s, within_s), shortest_s, None)
-        return cls(position.copy(), np.copysign(speed, velocity), np.where(moves, lasts_s, LEAST_S), period_s)
+        return cls(
+            position.copy(),
+            np.copysign(np.where(moves, speed, 0.0), velocity),
+            np.where(moves, lasts_s, LEAST_S),
+            period_s,
+        )
 
     def sample(self, ticks: int, position: Floats, velocity: Floats) -> bool:
         """Fill in where the joints are after so many ticks, shape (joints,); return whether all rest."""

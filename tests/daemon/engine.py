@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from motiond.daemon.ipc.messages import Command
     from motiond.daemon.robots.registry import RobotRegistry
     from motiond.daemon.robots.session.goal import Goal
+    from motiond.daemon.stream.engine.player import Player
     from motiond.drivers.base import Driver
     from tests.daemon.lives import Life
     from tests.daemon.virtual_forks import VirtualProcess
@@ -577,9 +578,15 @@ class Engine:
                 player.frame,
                 self.account.handed[self._began].goal.speed if self._began >= 0 else 1.0,
                 skips,
-                player.state is State.STOPPING and player.execution is None,
+                self._brakes(player),
             )
         )
+
+    def _brakes(self, player: Player) -> bool:
+        """Whether it was caught from a hand: until it rests, and as long as nothing plays."""
+        if player.state is State.IDLE:
+            return bool(self.account.received) and self.account.received[-1].brakes
+        return player.state is State.STOPPING and player.execution is None
 
     def _look_at_rest(self, loop: WatchedLoop) -> None:
         """Find what moves though a stop was obeyed and nobody has asked for anything since."""

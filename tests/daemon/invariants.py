@@ -264,7 +264,7 @@ def _beyond_acceleration(account: Account, stretch: Stretch) -> list[str]:
     slowed = np.array([one.skips > 1 and one.state is State.STOPPING for one in stretch.received])
     allowed[slowed | np.roll(slowed, 1)] = np.inf
     if stretch.received[0].brakes:  # it is caught as fast as it was moved
-        allowed[1] = np.inf
+        allowed[:2] = np.inf
     return _first_of(
         stretch,
         changes > allowed,
