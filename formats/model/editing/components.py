@@ -114,4 +114,5 @@ def need_even_rows(motion: Motion, done: str) -> None:
     """Raise `MotionError` unless the rows lie at a fixed rate."""
     if not motion.is_uniform:
         reason = f"only rows at a fixed rate are {done}"
-        raise MotionError(f"{motion.name}: its rows do not lie evenly; {reason}; resample it first")
+        hint = "resample it first, as by `motiond edit --rate`"
+        raise MotionError(f"{motion.name}: its rows do not lie evenly; {reason}; {hint}")

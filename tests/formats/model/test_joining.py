@@ -250,7 +250,10 @@ SHORT = (
             drift("low", 20, 0, 0),
             replace(drift("high", 3, 0, 0), times=np.array([0.0, 1.0, 1.5])),
             0.1,
-            "high: its rows do not lie evenly; only rows at a fixed rate are blended; resample it first",
+            (
+                "high: its rows do not lie evenly; only rows at a fixed rate are blended; "
+                "resample it first, as by `motiond edit --rate`"
+            ),
         ),
     ],
 )

@@ -135,7 +135,10 @@ def test_derivatives_follow_and_the_pose_of_the_root_stays() -> None:
         (
             Motion("pick", (), 100.0, np.array([0.0, 0.1, 2.0]), np.zeros((3, 1))),
             0.1,
-            "pick: its rows do not lie evenly; only rows at a fixed rate are smoothed; resample it first",
+            (
+                "pick: its rows do not lie evenly; only rows at a fixed rate are smoothed; "
+                "resample it first, as by `motiond edit --rate`"
+            ),
         ),
         (
             replace(recorded(1), components={"JointEffort": recorded(1).positions}),
