@@ -8,6 +8,6 @@
 
 from .chrony import Tracking, ask_chrony
 from .monitor import ClockMonitor
-from .state import ClockState, unix_less_monotonic
+from .state import ClockState, unix_less_monotonic, utc
 
-__all__ = ["ClockMonitor", "ClockState", "Tracking", "ask_chrony", "unix_less_monotonic"]
+__all__ = ["ClockMonitor", "ClockState", "Tracking", "ask_chrony", "unix_less_monotonic", "utc"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,11 @@ class ClockState:
     def payload(self) -> dict[str, Any]:
         """Return it as published, JSON-ready."""
         return asdict(self)
+
+
+def utc(unix_s: float) -> str:
+    """Return a Unix time as it is published: ISO 8601, in UTC, to the millisecond."""
+    return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def unix_less_monotonic() -> float:

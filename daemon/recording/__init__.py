@@ -20,13 +20,15 @@ from .description import RobotDescription
 from .evidence import leave_evidence
 from .files import Recording, RecordingFiles
 from .folder import RecordingFolder, locked, refuse_unwritable
-from .part import NoRecording
+from .part import PART, SUFFIX, NoRecording, mark_of
 from .recorder import Recorder
 from .repair import repair
-from .summary import RecordingSummary, read_summary
+from .summary import RecordingSummary, list_entry, read_summary
 from .writer import RecordingWriter
 
 __all__ = [
+    "PART",
+    "SUFFIX",
     "NoRecording",
     "Recorder",
     "Recording",
@@ -37,7 +39,9 @@ __all__ = [
     "RecordingWriter",
     "RobotDescription",
     "leave_evidence",
+    "list_entry",
     "locked",
+    "mark_of",
     "read_summary",
     "refuse_unwritable",
     "repair",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
+
+from ..clock import utc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,11 +113,6 @@ class RecordingEnd:
             "codes": orjson.dumps(self.codes).decode(),
             **{f"sha256 {name}": digest for name, digest in self.hashes.items()},
         }
-
-
-def utc(unix_s: float) -> str:
-    """Return a time as metadata has it, in UTC to the millisecond."""
-    return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def shown(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""The files of one robot's recordings, written one after the other. All of this is done in one thread."""
+"""The files of one robot's recordings, written one after the other, by one thread at a time."""
 
 from __future__ import annotations
 
@@ -67,46 +67,8 @@ class Recording:
     is_reported: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
-    """The recording begins."""
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """Ticks that are lost before they came here."""
-
-    first_tick: int
-    ticks: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A report of the robot."""
-
-    subject: ReportSubject
-    data: Mapping[str, Any]
-    stamp_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Plays:
-    """A motion begins, whose file this is."""
-
-    file: Path
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """The recording ends; `is_void`: it is not worth a file."""
-
-    reason: str
-    is_void: bool = False
-
-
-Part: TypeAlias = "Begin | Floats | Missing | Said | Plays | End"
-"""What a recording is made of; numbers are records of the ring, shape (n, width)."""
+Part: TypeAlias = "tuple[Recording, Callable[..., None], tuple[Any, ...]]"
+"""What happens to a recording: a method of `RecordingFiles`, and what it takes besides the recording."""
 
 
 class RecordingFiles:
@@ -145,13 +107,13 @@ class RecordingFiles:
         self._motion: Path | None = None
         self._left: list[Path] = []
 
-    def write(self, recording: Recording | None, parts: Sequence[tuple[Recording, Part]]) -> None:
+    def write(self, recording: Recording | None, parts: Sequence[Part]) -> None:
         """Write parts of recordings, in their order.
 
         - `recording`: what is recorded now; where a second has gone by, it is cut
         """
-        for whose, part in parts:
-            self._guarded(whose, self._take, part)
+        for whose, act, given in parts:
+            self._guarded(whose, act, *given)
         if recording is not None and self._writer is not None and time.monotonic() - self._cut_s >= CUT_S:
             self._guarded(recording, self._cut)
 
@@ -165,31 +127,10 @@ class RecordingFiles:
                 log.exception("%s: failed inside motiond", recording.file)
             self._give_up(recording, error)
 
-    def _take(self, recording: Recording, part: Part) -> None:
-        match part:
-            case Begin():
-                self._open(recording)
-            case End(reason, is_void):
-                self._finish(recording, reason, is_void=is_void)
-                recording.has_ended = True
-            case Missing(first_tick, ticks, reason):
-                self._present.add_gap(first_tick, ticks, reason)
-            case Said(subject, data, stamp_ns):
-                self._present.add_report(subject, data, stamp_ns)
-            case Plays(file):
-                self._motion = file
-                self._attach(file.name, file.read_bytes)
-            case _:
-                self._add(recording, part)
+    # -- parts of a recording -------------------------------------------------------------------------------
 
-    @property
-    def _present(self) -> RecordingWriter:
-        assert self._writer is not None  # noqa: S101 - `Begin` comes first
-        return self._writer
-
-    # -- one file -------------------------------------------------------------------------------------------
-
-    def _open(self, recording: Recording) -> None:
+    def begin(self, recording: Recording) -> None:
+        """Open a recording's next file; it comes first."""
         self._repair_left()
         self._room = self.folder.make_room(round(MARGIN * self.folder.keep_bytes), 1)
         path = self.folder.new_path(recording.file)
@@ -205,19 +146,7 @@ class RecordingFiles:
             self._attach(self._motion.name, self._motion.read_bytes)
         self._cut_s = time.monotonic()
 
-    def _attach(self, name: str, read: Callable[[], bytes]) -> None:
-        """Attach a file; a recording lacks one that is too long, or cannot be read."""
-        try:
-            data = read()
-        except OSError as error:
-            log.warning("%s: %s is not attached; %s", self._present.path.name, name, error.strerror or error)
-            return
-        if len(data) > MOST_ATTACHED:
-            log.warning("%s: %s is not attached; it has %d bytes", self._present.path.name, name, len(data))
-            return
-        self._present.attach(name, data)
-
-    def _add(self, recording: Recording, records: Floats) -> None:
+    def add(self, recording: Recording, records: Floats) -> None:
         """Add ticks, in another file where this one is long enough or their time has begun again."""
         began_s, ended_s = float(records[0, SETPOINT_S]), float(records[-1, SETPOINT_S])
         if self._last_s is not None and self.is_virtual and began_s < self._last_s:
@@ -236,11 +165,50 @@ class RecordingFiles:
             self._cut(recording)
             self._cut_tick_s = ended_s
 
+    def add_gap(self, _: Recording, first_tick: int, ticks: int, reason: str) -> None:
+        """Add that ticks were lost before they came here."""
+        self._present.add_gap(first_tick, ticks, reason)
+
+    def add_report(
+        self, _: Recording, subject: ReportSubject, data: Mapping[str, Any], stamp_ns: int
+    ) -> None:
+        """Add a report of the robot."""
+        self._present.add_report(subject, data, stamp_ns)
+
+    def attach_motion(self, _: Recording, file: Path) -> None:
+        """Attach the file of a motion that begins."""
+        self._motion = file
+        self._attach(file.name, file.read_bytes)
+
+    def end(self, recording: Recording, reason: str, is_void: bool) -> None:  # noqa: FBT001 - a part has no keywords
+        """End a recording; `is_void`: it is not worth a file."""
+        self._finish(recording, reason, is_void=is_void)
+        recording.has_ended = True
+
+    # -- one file -------------------------------------------------------------------------------------------
+
+    @property
+    def _present(self) -> RecordingWriter:
+        assert self._writer is not None  # noqa: S101 - `begin` comes first
+        return self._writer
+
+    def _attach(self, name: str, read: Callable[[], bytes]) -> None:
+        """Attach a file; a recording lacks one that is too long, or cannot be read."""
+        try:
+            data = read()
+        except OSError as error:
+            log.warning("%s: %s is not attached; %s", self._present.path.name, name, error.strerror or error)
+            return
+        if len(data) > MOST_ATTACHED:
+            log.warning("%s: %s is not attached; it has %d bytes", self._present.path.name, name, len(data))
+            return
+        self._present.attach(name, data)
+
     def _go_on(self, recording: Recording, began_s: float, reason: str) -> None:
         self._finish(recording, reason)
         recording.began_unix_s = began_s + recording.offset_s
         recording.file = self.folder.file_name(recording.name, recording.began_unix_s)
-        self._open(recording)
+        self.begin(recording)
 
     def _cut(self, recording: Recording) -> None:
         writer = self._present

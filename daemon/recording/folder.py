@@ -11,17 +11,16 @@ import fcntl
 import logging
 import os
 import re
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from itertools import chain, count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from motiond.text import echoed
 
 from ..api import RequestError
-from .part import PART, NoRecording, part_of
+from .part import PART, SUFFIX, NoRecording, mark_of, numbered, part_of
 from .repair import repair
-from .summary import read_summary
+from .summary import list_entry, read_summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,11 +31,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SUFFIX = ".mcap"
-KEEP = ".keep"
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 MOST_LISTED = 200
-MOST_RESULTS = 20
 LONGEST_NAME = 60
 STAMP = len("20261126T191534Z")
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -57,24 +53,23 @@ def refuse_unwritable(folder: Path) -> None:
         raise OSError(number, os.strerror(number))
 
 
-@contextmanager
-def locked(path: Path, kind: int = fcntl.LOCK_SH) -> Iterator[None]:
-    """Keep a recording from being removed while the context lasts; several may read it at once.
+def locked(path: Path, kind: int = fcntl.LOCK_SH, flags: int = 0) -> BinaryIO:
+    """Open a recording, and keep it from being removed until it is closed; several may read it at once.
 
     `kind`: `fcntl.LOCK_EX` keeps others from reading it, too. On a file system without locks nothing is kept.
+    `flags`: of open(2).
 
     Raises OSError if there is none, and BlockingIOError if others have it.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with ExitStack() as stack:
+        file = stack.enter_context(open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)))
         try:
-            fcntl.flock(fd, kind | fcntl.LOCK_NB)
+            fcntl.flock(file, kind | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise
-        yield
-    finally:
-        os.close(fd)
+        stack.pop_all()
+    return file
 
 
 class _File(NamedTuple):
@@ -132,22 +127,9 @@ class RecordingFolder:
         whole = [file for file in reversed(files) if not file.is_part][:MOST_LISTED]
         summaries = {file.name: self._summary(file) for file in whole}
         self._summaries = {file.name: ((file.size, file.stamp_ns), summaries[file.name]) for file in whole}
-        recordings: list[ListedRecording] = [
-            {
-                "name": file.name.removesuffix(SUFFIX),
-                "file": file.name,
-                "bytes": file.size,
-                "began_utc": summary.began_utc,
-                "duration_s": summary.duration_s,
-                "ticks": summary.ticks,
-                "gaps": summary.gaps,
-                "why": summary.why,
-                "motions": summary.motions[:MOST_RESULTS],
-                "codes": summary.codes[:MOST_RESULTS],
-                "kept": _mark(file.path).exists(),
-                "is_written": False,
-            }
-            for file, summary in ((file, summaries[file.name]) for file in whole)
+        recordings = [
+            list_entry(file.name, file.size, summaries[file.name], is_kept=mark_of(file.path).exists())
+            for file in whole
         ]
         return recordings, sum(file.size for file in files)
 
@@ -181,16 +163,16 @@ class RecordingFolder:
         path = self.place(name)
         with self._reporting(f"{path.name} cannot be marked"):
             if keep:
-                _mark(path).touch()
+                mark_of(path).touch()
             else:
-                _mark(path).unlink(missing_ok=True)
+                mark_of(path).unlink(missing_ok=True)
         return path.name
 
     def delete(self, name: str) -> str:
         """Remove a recording and return the file's name; raises RequestError."""
         path = self.place(name)
         problem = f"{path.name} cannot be removed"
-        if _mark(path).exists():
+        if mark_of(path).exists():
             reason, hint = "it is marked to be kept", "take the mark off first"
             raise RequestError("NOT_ALLOWED", self._robot, problem, reason, hint)
         with self._reporting(problem):
@@ -228,11 +210,8 @@ class RecordingFolder:
         if self.folder is None:
             raise OSError(errno.ENOENT, "the daemon has no folder for its state")
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / file
-        others = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
-        return next(
-            place for place in chain((path,), others) if not place.exists() and not part_of(place).exists()
-        )
+        places = numbered(self.folder / file)
+        return next(place for place in places if not place.exists() and not part_of(place).exists())
 
     def repair_all(self) -> None:
         """Make whole files of what a crash has left, unless somebody writes it."""
@@ -278,16 +257,12 @@ class RecordingFolder:
         for file in files:
             if room >= size:
                 break
-            if not file.is_part and not _mark(file.path).exists() and _removed(file.path):
+            if not file.is_part and not mark_of(file.path).exists() and _removed(file.path):
                 log.info("%s: %s was removed, as the oldest recording", self._robot, file.name)
                 room += file.size
         if room < least:
             raise NoRoom(errno.EDQUOT, f"the recordings that are left fill {_amount(self.keep_bytes)}")
         return room
-
-
-def _mark(path: Path) -> Path:
-    return path.with_name(path.name + KEEP)
 
 
 def evidence_files(path: Path) -> tuple[Path, Path]:

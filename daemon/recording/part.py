@@ -12,13 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PART = ".part"
+SUFFIX, PART, KEEP = ".mcap", ".part", ".keep"
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 """Of file systems on which a file has one name, as FAT."""
 
 
 class NoRecording(ValueError):
     """A file is no recording at all."""
+
+
+def mark_of(path: Path) -> Path:
+    """Return the file that marks a recording to be kept."""
+    return path.with_name(path.name + KEEP)
 
 
 def part_of(path: Path) -> Path:
@@ -31,7 +36,8 @@ def name_finished(part: Path) -> Path:
 
     Raises `OSError`.
     """
-    path = next(path for path in _names(part) if _moves(part, path))
+    whole = part.with_name(part.name.removesuffix(PART))
+    path = next(path for path in numbered(whole) if _moves(part, path))
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):  # some file systems have no such thing
@@ -41,8 +47,8 @@ def name_finished(part: Path) -> Path:
     return path
 
 
-def _names(part: Path) -> Iterator[Path]:
-    path = part.with_name(part.name.removesuffix(PART))
+def numbered(path: Path) -> Iterator[Path]:
+    """Yield a path, and then others with numbers, for where its name is taken."""
     yield path
     for number in count(2):
         yield path.with_name(f"{path.stem}-{number}{path.suffix}")

@@ -1,4 +1,4 @@
-"""Records one robot: takes what happens, without ever waiting, and has it written in a thread of its own."""
+"""Records one robot: takes what happens, without ever waiting, and has it written in a thread."""
 
 from __future__ import annotations
 
@@ -6,21 +6,18 @@ import asyncio
 import logging
 import math
 import time
-from concurrent.futures import Executor, Future
 from contextlib import suppress
-from queue import SimpleQueue
-from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..api import RequestError
-from ..clock import unix_less_monotonic
+from ..clock import unix_less_monotonic, utc
 from ..ipc.ring import COLUMN
 from ..ipc.states import ACTIVE, STATES
-from .about import utc
-from .files import SETPOINT_S, Begin, End, Missing, Plays, Recording, Said
-from .folder import SUFFIX
+from ..threads import DaemonThread
+from .files import SETPOINT_S, Recording
+from .summary import RecordingSummary, list_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
 
     from ..api import ListedRecording, RecordingReport, Why
     from ..config.recording import RecordingSettings
-    from .channels import ReportSubject
     from .files import Part, RecordingFiles
 
 log = logging.getLogger(__name__)
@@ -56,38 +52,6 @@ _ACTIVE_NUMBERS = [STATES.index(state) for state in ACTIVE]
 _RECORDED = frozenset({"state", "event", "result"})
 
 
-class Worker(Executor):
-    """Runs functions in their order in one thread, for which no program waits at its end."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._jobs: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
-        self._thread: Thread | None = None
-
-    def submit(self, work: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
-        """Run a function once those before it have ended."""
-        if self._thread is None:
-            self._thread = Thread(target=self._run, name=self._name, daemon=True)
-            self._thread.start()
-        future = Future[Any]()
-        self._jobs.put((future, lambda: work(*args, **options)))
-        return future
-
-    def shutdown(self, wait: bool = False, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
-        """Let the thread end once it has done what it was asked for."""
-        self._jobs.put(None)
-
-    def _run(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            future, work = job
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                future.set_result(work())
-            except BaseException as error:  # noqa: BLE001 - it is the future's
-                future.set_exception(error)
-
-
 class Recorder:
     """Records one robot: all the time, each motion, or what is asked for.
 
@@ -111,9 +75,12 @@ class Recorder:
         self._recording: Recording | None = None
         self._problem = ""
         self._retry_s = self._shown_s = -math.inf
-        self._parts: list[tuple[Recording, Part]] = []
+        self._parts: list[Part] = []
         self._waiting = 0
-        self._missing: Missing | None = None
+        self._writing: asyncio.Future[None] | None = None
+        # the first tick that the disk was too slow for, and how many
+        self._missing: tuple[int, int] | None = None
+        self._has_news = False
         self._due = asyncio.Event()
         self._written = asyncio.Event()
         self._state: Mapping[str, Any] | None = None
@@ -132,12 +99,12 @@ class Recorder:
             return
         self._has_moved = self._has_moved or bool(np.isin(records[:, _STATE], _ACTIVE_NUMBERS).any())
         if self._waiting + records.nbytes > MOST_WAITING:
-            first = int(records[0, _SEQUENCE]) if self._missing is None else self._missing.first_tick
+            first = int(records[0, _SEQUENCE]) if self._missing is None else self._missing[0]
             ticks = int(records[-1, _SEQUENCE]) + 1 - first  # negative where numbers began again
-            self._missing = Missing(first, max(0, ticks), SLOW)
+            self._missing = first, max(0, ticks)
             return
         self._put_missing()
-        self._put(records)
+        self._put(self._files.add, records)
         self._waiting += records.nbytes
         if self._waiting > SOON:
             self._due.set()
@@ -148,7 +115,7 @@ class Recorder:
             self._state = data
         has_room = self._waiting + REPORT_BYTES <= MOST_WAITING
         if self._recording is not None and subject in _RECORDED and has_room:
-            self._put(Said(cast("ReportSubject", subject), data, self._now_ns(self._recording)))
+            self._put(self._files.add_report, subject, data, self._now_ns(self._recording))
             self._waiting += REPORT_BYTES
 
     def play(self, goal_id: str, motion: str, file: Path | None) -> None:
@@ -157,7 +124,7 @@ class Recorder:
         if self._when == "motion" and self._recording is None:
             self._begin("motion", motion)
         elif self._recording is not None and file is not None:
-            self._put(Plays(file))
+            self._put(self._files.attach_motion, file)
 
     def played(self, goal_id: str, code: str) -> None:
         """Take that a goal has ended, after its result."""
@@ -207,20 +174,9 @@ class Recorder:
         now = self._recording
         if now is None or not now.is_open:
             return None
-        return {
-            "name": now.file.removesuffix(SUFFIX),
-            "file": now.file,
-            "bytes": now.size,
-            "began_utc": utc(now.began_unix_s),
-            "duration_s": round(now.duration_s, 3),
-            "ticks": now.ticks,
-            "gaps": now.gaps,
-            "why": now.why,
-            "motions": [],
-            "codes": [],
-            "kept": False,
-            "is_written": True,
-        }
+        began_utc, duration_s = utc(now.began_unix_s), round(now.duration_s, 3)
+        summary = RecordingSummary(began_utc, duration_s, now.ticks, now.gaps, now.why)
+        return list_entry(now.file, now.size, summary, is_written=True)
 
     # -- what is asked --------------------------------------------------------------------------------------
 
@@ -275,30 +231,35 @@ class Recorder:
         file = self.folder.file_name(name, unix_s)
         recording = self._recording = Recording(why, name, offset_s, unix_s, file)
         self._has_moved, self._missing = False, None
-        self._put(Begin())
+        self._put(self._files.begin)
         if self._state is not None:
             self.note("state", self._state)
         if self._motion is not None and self._motion[2] is not None:
-            self._put(Plays(self._motion[2]))
+            self._put(self._files.attach_motion, self._motion[2])
+        self._announce()
         return recording
 
     def end(self, reason: str, *, is_void: bool = False) -> None:
         """End what is recorded, if anything is; `is_void`: without leaving a file."""
         if self._recording is not None:
             self._put_missing()
-            self._put(End(reason, is_void))
+            self._put(self._files.end, reason, is_void)
             self._recording = None
+            self._announce()
 
     def _put_missing(self) -> None:
         if self._missing is not None:
-            missing, self._missing = self._missing, None
-            self._put(missing)
+            self._put(self._files.add_gap, *self._missing, SLOW)
+            self._missing = None
 
-    def _put(self, part: Part) -> None:
+    def _put(self, act: Callable[..., None], *given: Any) -> None:
         if self._recording is not None:
-            self._parts.append((self._recording, part))
-            if isinstance(part, Begin | End):
-                self._due.set()
+            self._parts.append((self._recording, act, given))
+
+    def _announce(self) -> None:
+        """Have a beginning or an end written and reported at once."""
+        self._has_news = True
+        self._due.set()
 
     def _now_ns(self, recording: Recording) -> int:
         now_s = self._tick_s if self._files.is_virtual else time.monotonic()
@@ -312,11 +273,8 @@ class Recorder:
 
     async def in_folder(self, act: Callable[..., Answer], *given: Any) -> Answer:
         """Do something with the folder in a thread that nobody waits for at the daemon's end."""
-        worker = Worker(f"{self._robot}.recordings")
-        try:
-            return await asyncio.get_running_loop().run_in_executor(worker, act, *given)
-        finally:
-            worker.shutdown()
+        thread = DaemonThread(f"{self._robot}.recordings")
+        return await asyncio.get_running_loop().run_in_executor(thread, act, *given)
 
     async def repair(self) -> None:
         """Make whole files of what a crash has left."""
@@ -327,7 +285,6 @@ class Recorder:
 
     async def run(self) -> None:
         """Write until cancelled; then what is recorded is ended."""
-        worker = Worker(f"{self._robot}.recording")
         self.show()
         try:
             while True:
@@ -335,24 +292,28 @@ class Recorder:
                     async with asyncio.timeout(WRITE_S if self._recording is not None else None):
                         await self._due.wait()
                 self._due.clear()
-                await self._write(worker)
+                await self._write()
         finally:
             self.end(SHUTS_DOWN)
             try:
                 async with asyncio.timeout(END_S):
-                    await self._write(worker)
+                    await self._write()
             except TimeoutError:
                 log.warning("%s: the recording is not ended after %g s; the disk hangs", self._robot, END_S)
-            worker.shutdown()
 
-    async def _write(self, worker: Worker) -> None:
-        """Have all that waits written."""
+    async def _write(self) -> None:
+        """Have all that waits written, once what was written before is: being cancelled does not end that."""
+        if self._writing is not None:
+            await asyncio.wait((self._writing,))
         parts, self._parts = self._parts, []
+        has_news, self._has_news = self._has_news, False
         waiting, now = self._waiting, self._recording
         loop = asyncio.get_running_loop()
-        recordings = dict.fromkeys([*(whose for whose, _ in parts), *filter(None, (now,))])
+        recordings = dict.fromkeys([*(whose for whose, *_ in parts), *filter(None, (now,))])
+        thread = DaemonThread(f"{self._robot}.recording")
+        self._writing = loop.run_in_executor(thread, self._files.write, now, parts)
         try:
-            await asyncio.shield(loop.run_in_executor(worker, self._files.write, now, parts))
+            await asyncio.shield(self._writing)
         except Exception as error:
             log.exception("%s: failed inside motiond", self._robot)
             for recording in recordings:
@@ -364,7 +325,7 @@ class Recorder:
             self._look(recording)
         self._written.set()
         self._written.clear()
-        if any(isinstance(part, Begin | End) for _, part in parts) or now is not self._recording:
+        if has_news or now is not self._recording:
             self.show()
         elif now is not None and loop.time() >= self._shown_s + SHOW_S:
             self.show(renews=True)

@@ -1,4 +1,4 @@
-"""What a finished recording says of itself, read at its end alone."""
+"""What a finished recording says of itself, read at its end alone, and how it is listed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import orjson
 
 from ..api import Why
+from .part import PART, SUFFIX
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..api import ListedRecording
+
 log = logging.getLogger(__name__)
 
 NS = 1e9
+MOST_RESULTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,26 @@ class RecordingSummary:
     why: Why | None = None
     motions: list[str] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
+
+
+def list_entry(
+    file: str, size: int, summary: RecordingSummary, *, is_kept: bool = False, is_written: bool = False
+) -> ListedRecording:
+    """Return a recording as lists have it; `size`: in bytes."""
+    return {
+        "name": file.removesuffix(PART).removesuffix(SUFFIX),
+        "file": file,
+        "bytes": size,
+        "began_utc": summary.began_utc,
+        "duration_s": summary.duration_s,
+        "ticks": summary.ticks,
+        "gaps": summary.gaps,
+        "why": summary.why,
+        "motions": summary.motions[:MOST_RESULTS],
+        "codes": summary.codes[:MOST_RESULTS],
+        "kept": is_kept,
+        "is_written": is_written,
+    }
 
 
 def read_summary(path: Path) -> RecordingSummary:

@@ -7,13 +7,13 @@ import logging
 import time
 from collections import Counter
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from motiond.drivers import ActuatorLimits
 
 from ..api import PlayRequest, Report, RequestError, refuse_expired
+from ..clock import utc
 from ..ipc import messages
 from ..ipc.states import ACTIVE
 from ..recording import Recorder
@@ -405,8 +405,7 @@ class Robot:
         """Publish a report; of samples, a page that falls behind wants but the newest."""
         if subject in NUMBERED:
             self._numbers[subject] += 1
-            stamp = datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00")
-            data = {**data, "sequence": self._numbers[subject], "stamp_utc": f"{stamp}Z"}
+            data = {**data, "sequence": self._numbers[subject], "stamp_utc": utc(time.time())}
         self._hub.publish(Report(self.name, subject, data, renews=renews or subject == "samples"))
         if subject == "result":
             self.history.add(self.name, data)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import re
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -137,14 +135,10 @@ class RecordedMotions:
 
     def _opened(self, name: str) -> tuple[BinaryIO, str]:
         path = self._folder.place(name)
-        with ExitStack() as opened:
-            try:
-                file = opened.enter_context(open(path, "rb", opener=_opener))
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except OSError as error:
-                raise self._unread(path, error) from error
-            opened.pop_all()
-        return file, path.name
+        try:
+            return locked(path, flags=os.O_NOFOLLOW), path.name
+        except OSError as error:
+            raise self._unread(path, error) from error
 
     async def run(self, name: str) -> Run:
         """Return what a recording holds, thinned; raises RequestError as `opened`, or if it is damaged."""
@@ -189,8 +183,3 @@ def _with_advice(entry: Entry, path: Path) -> Entry:
     command = f"motiond edit {printable(path.name)} smooth.seq {how}"
     advice = f"{entry.name}: it is as it was measured, with its noise; `{command}` takes that away"
     return replace(entry, reason=f"{entry.reason}\n{advice}")
-
-
-def _opener(path: str, flags: int) -> int:
-    """Open a file itself, and not what a symbolic link in its place leads to."""
-    return os.open(path, flags | os.O_NOFOLLOW)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ...clock import utc
 from ...ipc.ring import COLUMN, slices
 from ...ipc.states import STATES, State
 from ...teaching import LONGEST_S, Trail
@@ -105,7 +105,7 @@ class Draft:
     def _begin(self) -> None:
         self.trail, self.poses, self.lost = Trail(len(self.joints), self.longest_s), {}, 0
         self._is_open, self._was_full, self.message = True, False, ""
-        self._since_utc = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._since_utc = utc(time.time())
         self.report()
 
     def end(self, ended: messages.TeachingEnded) -> None:

@@ -9,11 +9,10 @@ from rich.text import Text
 from motiond.formats import FormatError, Problem
 from motiond.text import listed, printable
 
-from ...recording import read_summary
+from ...recording import PART, SUFFIX, RecordingSummary, list_entry, mark_of, read_summary
 from ..tables import Column, print_rows
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
 
     from motiond.formats import Run
 
-SUFFIX, PART, KEEP = ".mcap", ".part", ".keep"
+    from ...api import ListedRecording
+
 WHY = {
     "request": ", on request",
     "motion": ", for a motion",
@@ -33,7 +33,7 @@ MOST_ROWS = 30
 RECORDING_COLUMNS = ("name", "began", "s", "ticks", "gaps", "MB", "why", "played", "")
 
 
-def list_recordings(folder: Path) -> list[dict[str, Any]]:
+def list_recordings(folder: Path) -> list[ListedRecording]:
     """Return the recordings in a folder, the newest first, as the verb `recordings` lists a robot's.
 
     Raises `FormatError` if it cannot be listed.
@@ -46,23 +46,14 @@ def list_recordings(folder: Path) -> list[dict[str, Any]]:
         problem = Problem(printable(str(folder)), 0, "cannot be listed", reason, "check the path")
         raise FormatError([problem]) from error
     found.sort(key=lambda one: one[1].st_mtime_ns, reverse=True)
-    return [_described(path, status) for path, status in found]
+    return [_entry(path, status.st_size) for path, status in found]
 
 
-def _described(path: Path, status: os.stat_result) -> dict[str, Any]:
+def _entry(path: Path, size: int) -> ListedRecording:
     is_part = path.name.endswith(PART)
-    summary = None if is_part else read_summary(path)
-    facts = ("began_utc", "duration_s", "ticks", "gaps", "why")
-    return {
-        "name": printable(path.name.removesuffix(PART).removesuffix(SUFFIX)),
-        "file": printable(path.name),
-        "bytes": status.st_size,
-        **{key: getattr(summary, key, None) for key in facts},
-        "motions": summary.motions if summary else [],
-        "codes": summary.codes if summary else [],
-        "kept": path.with_name(path.name + KEEP).exists(),
-        "is_written": is_part,
-    }
+    summary = RecordingSummary() if is_part else read_summary(path)
+    is_kept = mark_of(path).exists()
+    return list_entry(printable(path.name), size, summary, is_kept=is_kept, is_written=is_part)
 
 
 def recording_row(recording: Mapping[str, Any]) -> list[str]:
@@ -78,8 +69,8 @@ def recording_row(recording: Mapping[str, Any]) -> list[str]:
         *("" if recording[key] is None else str(recording[key]) for key in ("ticks", "gaps")),
         f"{recording['bytes'] / 1e6:.1f}",
         recording["why"] or "",
-        listed(results) if results else "",
-        listed(marks) if marks else "",
+        listed(results),
+        listed(marks),
     ]
 
 
