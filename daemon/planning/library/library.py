@@ -269,6 +269,15 @@ class MotionLibrary:
         finally:
             self._reader.rest()
 
+    def as_read(self, motion: Motion) -> Motion:
+        """Return what would be read of a motion's file: what the robot's motion map, if any, makes of it.
+
+        Raises `MotionError` if the map does not fit.
+        """
+        self._map.refresh(lambda _: False)
+        map_ = self._map.reading.options.map
+        return motion if map_ is None else map_.apply(motion)
+
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
 

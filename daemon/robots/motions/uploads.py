@@ -65,7 +65,9 @@ class Uploads:
         - `keeps`: whether it is kept at all
         """
         folder = self.folder_for("motions cannot be uploaded")
-        self._check_name(folder, name, replaces=replaces)
+        with self._writing(folder):
+            folder.mkdir(exist_ok=True)  # below one that is there
+            self._check_name(folder, name, replaces=replaces)
         with self._room_for(folder, name, write) as file:
             entries = self._checked(file, folder / name if replaces else None)
             if keeps:

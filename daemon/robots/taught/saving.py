@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats import FormatError, dump_motion
+from motiond.formats import FormatError, MotionError, dump_motion
+from motiond.text import listed
 
 from ...api import RequestError
 from ...teaching import (
@@ -66,7 +67,8 @@ class Saving:
         Raises
         ------
         RequestError
-            INVALID_MOTION if there is none, or it cannot be played; as `Uploads.put` does.
+            INVALID_MOTION if there is none, it cannot be played, or the robot's motion map would change it;
+            as `Uploads.put` does.
         """
         stem = request.name.removesuffix(SUFFIX)
         file = f"{stem}{SUFFIX}"
@@ -78,6 +80,7 @@ class Saving:
             taught = self._taught(stem, request, trail, poses)
         except TeachingError as error:
             raise RequestError.of("INVALID_MOTION", f"{self._robot}: {error}") from error
+        self._refuse_if_mapped(taught.motion)
         answer = self._answer(taught, file)
         try:
             (entry,) = self._uploads.put(
@@ -123,6 +126,22 @@ class Saving:
         laid_out = lay_out(poses[:, columns], bounds, rate_hz)
         motion = as_motion(name, joint_map, columns, laid_out, rate_hz)
         return Taught(motion, np.zeros(len(columns)))
+
+    def _refuse_if_mapped(self, motion: Motion) -> None:
+        """Refuse what the robot's motion map would make another motion of."""
+        try:
+            read = self._library.as_read(motion)
+        except MotionError as error:
+            raise RequestError.of("INVALID_MOTION", f"{self._robot}: {error}") from error
+        columns = dict(zip(read.joint_names, read.positions.T, strict=True))
+        positions = zip(motion.joint_names, motion.positions.T, strict=True)
+        others = [
+            name for name, column in positions if name not in columns or (columns[name] != column).any()
+        ]
+        if others:
+            problem, reason = f"{motion.name} cannot be saved", f"motion_map changes {listed(others)} in it"
+            hint = "let the map name other columns than the robot's joints"
+            raise RequestError("INVALID_MOTION", self._robot, problem, reason, hint)
 
     def _write(self, motion: Motion, path: Path) -> None:
         try:

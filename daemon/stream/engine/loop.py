@@ -244,7 +244,7 @@ class StreamLoop:
         self.record.set_scalars(
             0.0,
             schedule.deadline_s,
-            schedule.deadline_s + (due - 1) * schedule.period_s,
+            schedule.deadline_s if due == 1 else schedule.deadline_s + (due - 1) * schedule.period_s,
             lateness_s,
             written_s - begun_s,
             read_s - written_s,

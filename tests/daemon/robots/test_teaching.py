@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import yaml
 
 from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
@@ -217,6 +218,39 @@ async def test_a_robot_that_slows_motions_slows_what_it_was_taught_and_says_so(r
         saved = await hand.ask("teach/save", name="fast", smooth_rad=0.0001)
         assert saved["problems"][0].startswith("fast: slowed to 0.")
         assert await hand.plays("fast") == "SUCCESSFUL"
+
+
+@pytest.mark.parametrize("dry", [False, True])
+async def test_what_a_motion_map_would_turn_round_is_not_saved(rig: Rig, *, dry: bool) -> None:
+    elbow = {"from": "elbow", "sign": -1}
+    (rig.folder / "flip.map.yaml").write_text(yaml.safe_dump({"joints": {"elbow": elbow}}))
+    rig.robot |= {"motions": [{"folder": "taught", "upload": True}], "motion_map": "flip.map.yaml"}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        await hand.waves()
+        assert await hand.refused("teach/save", name="wave", dry=dry) == (
+            "INVALID_MOTION",
+            (
+                "arm: wave cannot be saved; motion_map changes elbow in it; "
+                "let the map name other columns than the robot's joints"
+            ),
+        )
+        assert [*hand.folder.iterdir()] == []
+
+
+async def test_a_folder_that_is_not_there_is_made_where_its_own_is_there(hand: Hand) -> None:
+    await hand.waves()
+    hand.folder.rmdir()
+    assert (await hand.ask("teach/save", name="wave"))["saved"]
+    assert await hand.plays("wave") == "SUCCESSFUL"
+    (hand.folder / "wave.csv").unlink()
+    hand.folder.rmdir()
+    hand.folder.write_text("in the way")
+    assert await hand.refused("teach/save", name="wave2") == (
+        "INTERNAL",
+        f"arm: {hand.folder} cannot be written to; file exists; check it",
+    )
 
 
 async def test_without_a_folder_for_it_nothing_is_saved_and_the_refusal_says_how(rig: Rig) -> None:
