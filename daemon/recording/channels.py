@@ -7,7 +7,7 @@ All are messages of ROS 2, as the profile `ros2` demands: what is no message of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
 
@@ -16,57 +16,7 @@ from motiond.formats.io import JOINT_STATE, SCHEMA_ENCODING, STRING, TF_MESSAGE,
 if TYPE_CHECKING:
     from .mcap_file import ChunkedFile
 
-FEEDBACK, REFERENCE = "/joint_states", "/reference"
-TRANSFORMS, DESCRIPTION = "/tf", "/robot_description"
-PHASE, GAP, TIMING = "/motiond/phase", "/motiond/gap", "/motiond/timing"
-RESULT = "/motiond/result"
 ReportSubject = Literal["state", "event", "result"]
-
-
-class Phase(TypedDict):
-    """What the robot does from a tick on."""
-
-    tick: int
-    state: str
-    torque: bool
-    goal: int
-    """Which goal of the stream process, from 1; 0 before the first."""
-    loop: int
-    frame: float
-    """Where on the motion, in rows of its plan."""
-    period_s: float | None
-    """From this tick to the next; null where none came."""
-    moved: float | None
-    """Ticks since the first row of the motion, -1 where that is the next; null where that is no time."""
-
-
-class Gap(TypedDict):
-    """Ticks that are not in the file."""
-
-    first_tick: int
-    """The first that is missing."""
-    ticks: int
-    """How many; 0 where nobody knows."""
-    reason: str
-
-
-class Lateness(TypedDict):
-    """How late ticks began, in s."""
-
-    p50: float
-    p99: float
-    max: float
-
-
-class TickTiming(TypedDict):
-    """The timing of the ticks since the message before."""
-
-    ticks: int
-    lateness_s: Lateness
-    missed: int
-    """Deadlines that were missed."""
-    skipped: int
-    """Rows that were passed over because of them."""
 
 
 class Channels:

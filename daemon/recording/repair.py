@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from motiond.formats.io import Topic
+
 from .about import END, RecordingEnd
-from .channels import GAP, REFERENCE, RESULT
 from .part import name_finished
 from .ticks import NS
 
@@ -33,7 +34,7 @@ def repair(part: Path) -> Path | None:
     """
     from .mcap_file import Salvage  # noqa: PLC0415 - costly, and not every daemon has something to repair
 
-    salvage = Salvage(RESULT)
+    salvage = Salvage(Topic.RESULT)
     with part.open("r+b") as file:
         salvage.read(file)
         if salvage.found.chunks and not salvage.is_finished:
@@ -50,7 +51,9 @@ def repair(part: Path) -> Path | None:
 
 def _end_of(salvage: Salvage) -> dict[str, str]:
     """Return what a recording says of its end."""
-    end = RecordingEnd(ticks=salvage.count(REFERENCE), gaps=salvage.count(GAP), hashes=salvage.hashes)
+    end = RecordingEnd(
+        ticks=salvage.count(Topic.REFERENCE), gaps=salvage.count(Topic.GAP), hashes=salvage.hashes
+    )
     for message in salvage.noted:
         with suppress(ValueError):
             result = orjson.loads(message[_TEXT_AT:].rstrip(b"\0"))

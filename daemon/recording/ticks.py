@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motiond.formats.io import JointStates
+from motiond.formats.io import JointStates, Topic
 
 from ..ipc.ring import COLUMN, slices
 from ..ipc.states import STATES
-from .channels import GAP, PHASE, TIMING, Gap, Message, Phase, TickTiming
+from .channels import Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,7 +68,7 @@ class Ticks:
         """Return a gap; the next tick is expected behind it."""
         self._expected = first_tick + ticks
         self.gaps += 1
-        return Message(GAP, stamp_ns, Gap(first_tick=first_tick, ticks=ticks, reason=reason))
+        return Message(Topic.GAP, stamp_ns, {"first_tick": first_tick, "ticks": ticks, "reason": reason})
 
     def about(self, records: Floats, following: Floats | None) -> Iterator[Message]:
         """Return what else is to be said of records (n, width), of which there is one at least.
@@ -103,17 +103,18 @@ class Ticks:
         changed = (what != np.vstack([before, what[:-1]])).any(axis=1)
         for place in np.flatnonzero(changed):
             state, torque, goal, loop = what[place]
-            phase = Phase(
-                tick=int(records[place, COLUMN["sequence"]]),
-                state=STATES[int(state)],
-                torque=bool(torque),
-                goal=int(goal),
-                loop=int(loop),
-                frame=float(records[place, COLUMN["frame"]]),
-                period_s=self._period_s(records, int(place), following),
-                moved=None if math.isnan(moved := records[place, COLUMN["moved"]]) else float(moved),
-            )
-            yield Message(PHASE, int(stamps[place]), phase)
+            moved = float(records[place, COLUMN["moved"]])
+            phase = {
+                "tick": int(records[place, COLUMN["sequence"]]),
+                "state": STATES[int(state)],
+                "torque": bool(torque),
+                "goal": int(goal),
+                "loop": int(loop),
+                "frame": float(records[place, COLUMN["frame"]]),
+                "period_s": self._period_s(records, int(place), following),
+                "moved": None if math.isnan(moved) else moved,
+            }
+            yield Message(Topic.PHASE, int(stamps[place]), phase)
 
     def _period_s(self, records: Floats, place: int, following: Floats | None) -> float | None:
         """Return the time from a tick to the next that was due, to the nanosecond."""
@@ -127,13 +128,13 @@ class Ticks:
     def _timing(self, records: Floats, stamp_ns: int) -> Message:
         p50, p99, most = np.quantile(records[:, COLUMN["lateness_s"]], (0.5, 0.99, 1.0)).round(6).tolist()
         grown = records if self._last is None else np.vstack([self._last, records])
-        timing = TickTiming(
-            ticks=len(records),
-            lateness_s={"p50": p50, "p99": p99, "max": most},
-            missed=_growth(grown, "missed"),
-            skipped=_growth(grown, "skipped"),
-        )
-        return Message(TIMING, stamp_ns, timing)
+        timing = {
+            "ticks": len(records),
+            "lateness_s": {"p50": p50, "p99": p99, "max": most},
+            "missed": _growth(grown, "missed"),
+            "skipped": _growth(grown, "skipped"),
+        }
+        return Message(Topic.TIMING, stamp_ns, timing)
 
 
 def _growth(records: Floats, name: str) -> int:

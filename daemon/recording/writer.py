@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motiond.formats.io import packed_string
+from motiond.formats.io import Topic, packed_string
 
 from ..ipc.ring import COLUMN
 from .about import ABOUT, END, RecordingEnd
-from .channels import DESCRIPTION, FEEDBACK, REFERENCE, TRANSFORMS, Channels, Message
+from .channels import Channels, Message
 from .description import TransformSampler
 from .part import name_finished, part_of
 from .ticks import NS, Ticks
@@ -162,17 +162,20 @@ class RecordingWriter:
         for message in ticks.about(records, following):
             self._add_json(message)
         numbers = records[:, COLUMN["sequence"]].astype(np.int64) & 0xFFFF_FFFF
-        reference, feedback = self._channels.joint_states(REFERENCE), self._channels.joint_states(FEEDBACK)
+        reference, feedback = (
+            self._channels.joint_states(Topic.REFERENCE),
+            self._channels.joint_states(Topic.FEEDBACK),
+        )
         self._writer.add_messages(reference, stamps, ticks.reference(records, stamps), numbers)
         self._writer.add_messages(feedback, stamps, ticks.feedback(records, stamps), numbers)
         if self._sampler is not None:
             when, transforms = self._sampler.packed(stamps, *ticks.positions(records))
-            self._writer.add_messages(self._channels.transforms(TRANSFORMS), when, transforms)
+            self._writer.add_messages(self._channels.transforms(Topic.TRANSFORMS), when, transforms)
 
     def _add_description(self, stamp_ns: int) -> None:
         if self._about.description is not None:
             urdf = packed_string(self._about.description.urdf)
-            self._add(self._channels.strings(DESCRIPTION), stamp_ns, urdf)
+            self._add(self._channels.strings(Topic.DESCRIPTION), stamp_ns, urdf)
 
     def _write_metadata(self) -> None:
         if not self._has_metadata:

@@ -9,7 +9,7 @@
 
 from .hand_movement import Movement, movement
 from .key_poses import AtPoses, through, to_rest_at_each
-from .rows import Taught, TeachingError, as_motion, peaks, pose_bounds, taught_columns
+from .rows import Taught, TeachingError, as_motion, pose_bounds, taught_columns
 from .trail import LONGEST_S, Trail
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "Trail",
     "as_motion",
     "movement",
-    "peaks",
     "pose_bounds",
     "taught_columns",
     "through",

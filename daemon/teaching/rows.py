@@ -66,11 +66,9 @@ def taught_columns(joint_map: JointMap, known: Booleans) -> Indices:
     silent = columns[~known[columns]].tolist()
     if silent:
         names = listed([joint_map.joints[column] for column in silent], "'")
-        if len(silent) == 1:
-            problem, reason = f"joint {names} cannot be taught", "its actuator reports no position"
-            raise TeachingError(f"{problem}; {reason}; check the actuator")
-        problem, reason = f"joints {names} cannot be taught", "they report no positions"
-        raise TeachingError(f"{problem}; {reason}; check the actuators")
+        several = "s" if len(silent) > 1 else ""
+        reason = "they report no positions" if several else "its actuator reports no position"
+        raise TeachingError(f"joint{several} {names} cannot be taught; {reason}; check the actuator{several}")
     return columns
 
 
@@ -112,24 +110,3 @@ def as_motion(name: str, joint_map: JointMap, columns: Indices, positions: Float
     units = {joint_map.joints[column]: joint_map.units[column] for column in columns}
     times = np.arange(len(positions)) / rate_hz
     return Motion(name, names, rate_hz, times, positions, metadata={"units": units})
-
-
-class Peak(NamedTuple):
-    """What a joint does at most, in rad or m, per second; accelerations from rest and to rest."""
-
-    joint: str
-    lowest: float
-    highest: float
-    velocity: float
-    acceleration: float
-
-
-def peaks(motion: Motion) -> list[Peak]:
-    """Return what each joint of a motion at a fixed rate does at most."""
-    rows, rate_hz = motion.positions, motion.frame_rate
-    still = np.vstack([rows[:1], rows, rows[-1:]])
-    speeds = np.abs(np.diff(still, axis=0)).max(axis=0) * rate_hz
-    accelerations = np.abs(np.diff(still, 2, axis=0)).max(axis=0) * rate_hz**2
-    lowest, highest = rows.min(axis=0), rows.max(axis=0)
-    found = np.stack([lowest, highest, speeds, accelerations], axis=1).tolist()
-    return [Peak(joint, *one) for joint, one in zip(motion.joint_names, found, strict=True)]

@@ -16,16 +16,7 @@ MOST_BYTES = 256_000_000
 class Trail:
     """The measured positions of all joints, up to half an hour or 256 MB.
 
-    Parameters
-    ----------
-    joints : int
-    longest_s, most_bytes : optional
-        Its bounds.
-
-    Attributes
-    ----------
-    known : ndarray of bool, shape (joints,)
-        Which joints have reported a position at least once.
+    - `known`: which joints have reported a position at least once, shape (joints,)
     """
 
     def __init__(self, joints: int, longest_s: float = LONGEST_S, most_bytes: int = MOST_BYTES) -> None:
@@ -54,12 +45,8 @@ class Trail:
     def add(self, times: Floats, positions: Floats) -> None:
         """Append ticks, as far as they fit in.
 
-        Parameters
-        ----------
-        times : ndarray, shape (rows,)
-            In s, increasing, after those that are there.
-        positions : ndarray, shape (rows, joints)
-            In rad or m; NaN where a joint reported nothing.
+        - `times`: in s, increasing, after those that are there, shape (rows,)
+        - `positions`: in rad or m, NaN where a joint reported nothing, shape (rows, joints)
         """
         room = self._most_rows - self._rows
         begin_s = self._times[0][0] if self._times else times[0] if len(times) else 0.0

@@ -55,17 +55,11 @@ def play_options(keys: Mapping[str, Any]) -> list[str]:
 class GoldenTrace:
     """What a golden trace holds of its motion.
 
-    Attributes
-    ----------
-    name : str
-        The file's, for messages.
-    joints, units : tuple of str
-    code : str
-        How it ended.
-    frames, times : ndarray, shape (rows,)
-        Increasing frames of the file, and when the motion came to each first, in s from its first row.
-    positions : ndarray, shape (rows, joints)
-        In rad or m.
+    - `name`: the file's, for messages
+    - `code`: how it ended
+    - `frames`: increasing, of the file, shape (rows,)
+    - `times`: when the motion came to each first, in s from its first row, shape (rows,)
+    - `positions`: in rad or m, shape (rows, joints)
     """
 
     name: str
@@ -78,13 +72,7 @@ class GoldenTrace:
 
     @classmethod
     def read(cls, path: Path, source: RunSource) -> GoldenTrace:
-        """Read a golden trace.
-
-        Raises
-        ------
-        MotiondFailure
-            If there is none, or it holds something else.
-        """
+        """Read a golden trace. Raises MotiondFailure if there is none, or it holds something else."""
         __tracebackhide__ = True
         hint = f"`pytest {UPDATE}` makes it; look at it with `motiond plot`, and keep it with your tests"
         try:
@@ -122,12 +110,8 @@ class GoldenTrace:
     ) -> list[str]:
         """Return what differs, in words, of a play that telemetry shows.
 
-        Parameters
-        ----------
-        joints : sequence of str
-            The order of the samples' positions.
-        bounds : mapping
-            By unit: `{"rad": 0.01, "m": 0.001}`.
+        - `joints`: the order of the samples' positions
+        - `bounds`: by unit: `{"rad": 0.01, "m": 0.001}`
         """
         frames = np.array([sample["frame"] for sample in samples], float)
         chosen = np.flatnonzero(_on_the_path(frames))

@@ -7,13 +7,13 @@ first row of the motion: when that was, and the approach to it, do not count.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from itertools import groupby, zip_longest
-from operator import itemgetter
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from motiond.formats import FormatError, Problem, ReadOptions, load_motions, load_run
+from motiond.formats.io import Topic
 from motiond.formats.model import interpolate, si_unit
 from motiond.text import listed, printable
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 RunSource: TypeAlias = Literal["reference", "feedback"]
 """What is compared of files that have both."""
-TOPICS: Mapping[RunSource, str | None] = {"reference": None, "feedback": "/joint_states"}
-ON_ITS_WAY = frozenset({"approaching", "playing", "pausing", "paused", "stopping"})
 SAME_ROW = 0.01
 """Of a period: rows whose times differ by no more are at one time."""
 
@@ -36,18 +34,10 @@ SAME_ROW = 0.01
 class PlayedRows:
     """What was played once.
 
-    Attributes
-    ----------
-    name : str
-    joints : tuple of str
-    units : mapping
-        `rad` or `m` by joint, where that is known.
-    times : ndarray, shape (rows,)
-        In s, from the first row.
-    positions : ndarray, shape (rows, joints)
-        In rad or m; NaN where nothing is known.
-    code : str, optional
-        How it ended, where that is known.
+    - `units`: `rad` or `m` by joint, where that is known
+    - `times`: in s, from the first row, shape (rows,)
+    - `positions`: in rad or m, NaN where nothing is known, shape (rows, joints)
+    - `code`: how it ended, where that is known
     """
 
     name: str
@@ -147,13 +137,9 @@ def compare_files(one: Path, other: Path, source: RunSource, bounds: Bounds) -> 
     runs = runs_in(one, source), runs_in(other, source)
     pairs = list(zip_longest(*runs))
     found = tuple(compare(a, b, bounds) for a, b in pairs if a is not None and b is not None)
-    counts = [len(each) for each in runs]
-    others = (
-        ()
-        if counts[0] == counts[1]
-        else (f"there are {counts[0]} runs in one, and {counts[1]} in the other",)
-    )
-    return Comparison(found, others)
+    one_has, other_has = map(len, runs)
+    others = (f"there are {one_has} runs in one, and {other_has} in the other",)
+    return Comparison(found, others if one_has != other_has else ())
 
 
 # -- reading ------------------------------------------------------------------------------------------------
@@ -165,7 +151,7 @@ def runs_in(path: Path, source: RunSource) -> list[PlayedRows]:
     Raises `FormatError` if it cannot be read.
     """
     is_recording = path.suffix.lower() == ".mcap"
-    options = ReadOptions(topic=TOPICS[source] if is_recording else None)
+    options = ReadOptions(topic=Topic.FEEDBACK if is_recording and source == "feedback" else None)
     motions = load_motions(path, options=options)
     if path.suffix.lower() == ".npz" and (trace := _trace_in(path, motions[0], source)):
         return [trace]
@@ -192,25 +178,10 @@ def _units(motion: Motion) -> dict[str, str]:
 def _codes_in(path: Path) -> list[str | None]:
     """Return how each goal of a recording has ended, that came to its first row."""
     try:
-        about = load_run(path, points=4).about
+        goals = load_run(path, points=4).goals
     except FormatError:  # a recording of another program
         return []
-    return [result["code"] if result else None for result, has_rows in goals_in(about) if has_rows]
-
-
-def goals_in(about: Mapping[str, Any]) -> list[tuple[Mapping[str, Any] | None, bool]]:
-    """Return the result of each goal that a recording has a part of, and whether it came to its first row.
-
-    `about`: of the recording (docs/http.md). Only the last goal may have no result.
-    """
-    on_its_way = [
-        (phase["goal"], phase["state"])
-        for phase in about["phases"]
-        if phase["goal"] and phase["state"] in ON_ITS_WAY
-    ]
-    goals = [{state for _, state in group} for _, group in groupby(on_its_way, itemgetter(0))]
-    begun = (result for result in about["results"] if result.get("played_s") is not None)
-    return [(next(begun, None), "playing" in states) for states in goals]
+    return [goal.result["code"] if goal.result else None for goal in goals if goal.rows]
 
 
 def _trace_in(path: Path, motion: Motion, source: RunSource) -> PlayedRows | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
-
-import numpy as np
 
 from motiond.formats import (
     FormatError,
@@ -27,6 +27,7 @@ from motiond.formats import (
     smooth,
     trim,
 )
+from motiond.formats.model import peaks
 from motiond.text import printable
 
 from .convert import read_motion
@@ -38,10 +39,6 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from .convert import Conversion
-
-CURVES_HZ = 500.0
-"""How often the curve through way-points is looked at."""
-MOST_OF_CURVES = 100_000
 
 
 class EditError(ValueError):
@@ -67,16 +64,6 @@ class Step:
     duration_s: float
     rows: int
     deviation: Mapping[str, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Peaks:
-    """The largest velocity, acceleration and jerk of a joint, in rad or m and s, from rest and to rest."""
-
-    joint: str
-    velocity: float
-    acceleration: float
-    jerk: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,34 +106,17 @@ def edited(source: Path, edits: Sequence[tuple[str, str]], wanted: Conversion) -
     return Edited(before, motion, tuple(made)), drop
 
 
-def peaks_of(motion: Motion) -> list[Peaks]:
-    """Return the peaks of each joint: of its rows, as differences over their time.
-
-    Of way-points they are those of the curve through them, as it is played.
-    """
-    even = replace(motion, components={})
-    if not motion.is_uniform:
-        even = even.resampled(min(CURVES_HZ, MOST_OF_CURVES / motion.duration_s))
-    zeros = np.zeros((1, even.positions.shape[1]))
-    rates = [even.positions]
-    for _ in range(3):
-        changes = np.diff(rates[-1], axis=0) * even.frame_rate
-        rates.append(np.concatenate([zeros, changes, zeros]))
-    peaks = np.stack([np.abs(rate).max(axis=0) for rate in rates[1:]], axis=1)
-    return [Peaks(name, *each) for name, each in zip(_labels(motion), peaks.tolist(), strict=True)]
-
-
 def _labels(motion: Motion) -> tuple[str, ...]:
     return motion.joint_names or tuple(map(str, range(motion.positions.shape[1])))
 
 
 def _payload(motion: Motion) -> dict[str, Any]:
-    peaks = [asdict(peak) for peak in peaks_of(motion)]
+    kinds = ("joint", "velocity", "acceleration", "jerk")
     return {
         "duration_s": motion.duration_s,
         "rows": motion.times.size,
         "rate_hz": motion.frame_rate,
-        "peaks": peaks,
+        "peaks": [{kind: getattr(peak, kind) for kind in kinds} for peak in peaks(motion)],
     }
 
 
@@ -192,12 +162,8 @@ def _trimming(text: str, value: str, _: Conversion) -> Callable[[Motion], Motion
     start_s, end_s = (_number(text, each) if each else None for each in (start, end))
 
     def trimmed(motion: Motion) -> Motion:
-        begin_s = float(motion.times[0])
-        return trim(
-            motion,
-            None if start_s is None else begin_s + start_s,
-            None if end_s is None else begin_s + end_s,
-        )
+        first, last = (None if each is None else motion.times[0] + each for each in (start_s, end_s))
+        return trim(motion, first, last)
 
     return trimmed
 
@@ -212,26 +178,6 @@ def _smoothing(text: str, value: str) -> Callable[[Motion], Applied]:
         return smooth(motion, [bound if name == joint else 0.0 for name in motion.joint_names])
 
     return smoothed
-
-
-def _retiming(text: str, value: str, _: Conversion) -> Callable[[Motion], Motion]:
-    speed = _number(text, value)
-    return lambda motion: retime(motion, speed)
-
-
-def _resampling(text: str, value: str, _: Conversion) -> Callable[[Motion], Motion]:
-    rate_hz = _number(text, value)
-    return lambda motion: motion.resampled(rate_hz)
-
-
-def _offsetting(text: str, value: str, _: Conversion) -> Callable[[Motion], Motion]:
-    joint, by = _of_joint(text, value)
-    return lambda motion: offset(motion, {joint: by})
-
-
-def _mirroring(_: str, value: str, __: Conversion) -> Callable[[Motion], Motion]:
-    table = _mirror_table(Path(value))
-    return lambda motion: mirror(motion, table)
 
 
 def _mirror_table(path: Path) -> dict[str, tuple[str, float]]:
@@ -278,10 +224,10 @@ def _blending(text: str, value: str, wanted: Conversion) -> Callable[[Motion], M
 
 _PLAIN: Mapping[str, Callable[[str, str, Conversion], Callable[[Motion], Motion]]] = {
     "--trim": _trimming,
-    "--retime": _retiming,
-    "--rate": _resampling,
-    "--mirror": _mirroring,
-    "--offset": _offsetting,
+    "--retime": lambda text, value, _: partial(retime, speed=_number(text, value)),
+    "--rate": lambda text, value, _: methodcaller("resampled", _number(text, value)),
+    "--mirror": lambda _, value, __: partial(mirror, table=_mirror_table(Path(value))),
+    "--offset": lambda text, value, _: partial(offset, by=dict([_of_joint(text, value)])),
     "--blend": _blending,
     "--reverse": lambda *_: reverse,
     "--ease": lambda *_: ease,

@@ -133,17 +133,22 @@ def plot_motion(motion: Motion, target: Path, drawing: Drawing | None = None) ->
     refuse_without_matplotlib()
     names = [motion.name, *(one.name for one in curves), *(one.name for one in drawing.markers)]
     families, missing = fonts_for(names)
-    kind, shown, markers = target.suffix[1:].lower(), curves, drawing.markers
-    if missing and kind == "png":
+    shown, markers = curves, drawing.markers
+    if missing and target.suffix.lower() == ".png":
         warn_of_letters(target, names, missing)
         shown, markers = _numbered(curves, markers, missing)
         motion = replace(motion, name="motion") if missing & set(motion.name) else motion
-    picture = io.BytesIO()
     with drawn_with(families, as_text=bool(missing)):
-        _figure(motion, shown, markers).savefig(picture, format=kind)
+        write_figure(_figure(motion, shown, markers), target)
+    return tuple(curve.name for curve in curves if drawing.robot and not curve.unit)
+
+
+def write_figure(figure: Figure, target: Path) -> None:
+    """Write a figure as the suffix says; a file that is there is replaced once all is written."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format=target.suffix[1:].lower())
     with replacing(target) as out:
         out.write(picture.getbuffer())
-    return tuple(curve.name for curve in curves if drawing.robot and not curve.unit)
 
 
 def _numbered(
@@ -271,31 +276,40 @@ def _limits_by_joint(robot: RobotModel | None) -> dict[str, dict[str, Any]]:
 
 
 def _figure(motion: Motion, curves: list[_Curve], markers: Sequence[Marker]) -> Figure:
-    """Draw a pair of panels for each joint, the pairs in columns, one below the other."""
+    """Draw a pair of panels for each joint."""
+    title = _title(motion, limited=any(one.unit for one in curves), marked=bool(markers))
+    figure, panels = figure_of(title, len(curves), 2)
+    for one, (pair, is_first) in zip(curves, panels, strict=True):
+        _draw_pair(pair, one)
+        _mark(pair, float(motion.times[0]), markers, named=is_first)
+    return figure
+
+
+def figure_of(title: str, joints: int, panels_each: int) -> tuple[Figure, list[tuple[NDArray[Any], bool]]]:
+    """Return a figure with panels for each joint, in columns; and these, and whether a column begins."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
-    columns = min(len(PANEL_WIDTHS_IN), -(-len(curves) // PAIRS_IN_COLUMN))
-    rows = -(-len(curves) // columns)
+    columns = min(len(PANEL_WIDTHS_IN), -(-joints // PAIRS_IN_COLUMN))
+    rows = -(-joints // columns)
     size = (2 * columns * PANEL_WIDTHS_IN[columns - 1], rows * PANEL_HEIGHT_IN + 1.0)
     figure = Figure(figsize=size, dpi=110)
-    title = _title(motion, limited=any(one.unit for one in curves), marked=bool(markers))
     figure.suptitle(title, fontsize=10, parse_math=False)
-    panels = figure.subplots(rows, 2 * columns, squeeze=False)
+    panels = figure.subplots(rows, panels_each * columns, squeeze=False)
     # Fixed margins, and no axes shared: for so many panels, either of these takes matplotlib seconds more.
     left, top, bottom = 0.65 / size[0], 0.6 / size[1], 0.45 / size[1]
     figure.subplots_adjust(left, bottom, 1 - left / 4, 1 - top, wspace=0.28, hspace=0.42)
+    found = []
     for number in range(rows * columns):
         column, row = divmod(number, rows)
-        pair = panels[row, 2 * column : 2 * column + 2]
-        if number < len(curves):
-            _draw_pair(pair, curves[number])
-            _mark(pair, float(motion.times[0]), markers, named=row == 0)
-            is_last = row == rows - 1 or number == len(curves) - 1
-            _label_times(pair, is_last=is_last)
-        else:
-            for panel in pair:
-                panel.set_visible(False)
-    return figure
+        own = panels[row, panels_each * column : panels_each * (column + 1)]
+        is_last = row == rows - 1 or number == joints - 1
+        for panel in own:
+            panel.set_visible(number < joints)
+            panel.tick_params(labelbottom=is_last)
+            panel.set_xlabel("time in s" if is_last else "", fontsize=7)
+        if number < joints:
+            found.append((own, row == 0))
+    return figure, found
 
 
 def _title(motion: Motion, *, limited: bool, marked: bool) -> str:
@@ -309,11 +323,15 @@ def _title(motion: Motion, *, limited: bool, marked: bool) -> str:
 def _draw_pair(pair: NDArray[Any], one: _Curve) -> None:
     unit = one.unit or "rad or m"
     below, upper, bound = with_rounding(np.array([-one.lower, one.upper, one.velocity_limit]))
-    smallest = SMALLEST_SPAN.get(one.unit, SMALLEST_SPAN["rad"])
-    _draw(pair[0], one.times, one.positions, (-below, upper), smallest)
-    _draw(pair[1], one.times, one.velocities, (-bound, bound), smallest)
+    _draw(pair[0], one.times, one.positions, (-below, upper), one.unit)
+    _draw(pair[1], one.times, one.velocities, (-bound, bound), one.unit)
     for panel, title in zip(pair, (unit, f"{unit}/s" if one.unit else f"({unit})/s"), strict=True):
-        panel.set_title(f"{one.name} in {title}", fontsize=8, loc="left", pad=2, parse_math=False)
+        name_panel(panel, f"{one.name} in {title}")
+
+
+def name_panel(panel: Axes, title: str) -> None:
+    """Write what a panel shows above it."""
+    panel.set_title(title, fontsize=8, loc="left", pad=2, parse_math=False)
 
 
 def _mark(pair: NDArray[Any], start_s: float, markers: Sequence[Marker], *, named: bool) -> None:
@@ -331,7 +349,7 @@ def _mark(pair: NDArray[Any], start_s: float, markers: Sequence[Marker], *, name
             )
 
 
-def _draw(panel: Axes, times: Floats, values: Floats, limits: tuple[float, float], smallest: float) -> None:
+def _draw(panel: Axes, times: Floats, values: Floats, limits: tuple[float, float], unit: str) -> None:
     at, shown = _thinned(times, values)
     panel.plot(at, shown, color=CURVE, linewidth=1.0)
     excess = np.maximum(limits[0] - shown, shown - limits[1])
@@ -341,21 +359,19 @@ def _draw(panel: Axes, times: Floats, values: Floats, limits: tuple[float, float
         panel.plot(at[short], shown[short], color=BEYOND, linestyle="none", marker="o", markersize=3.5)
     for limit in filter(np.isfinite, limits):
         panel.axhline(limit, color=BEYOND, linewidth=0.8, linestyle="--")
+    finish_panel(panel, unit)
+
+
+def finish_panel(panel: Axes, unit: str) -> None:
+    """Scale a panel in which all is drawn, and draw its grid."""
     lowest, highest = panel.get_ylim()
-    spare = smallest - (highest - lowest)
+    spare = SMALLEST_SPAN.get(unit, SMALLEST_SPAN["rad"]) - (highest - lowest)
     if spare > 0:
         panel.set_ylim(lowest - spare / 2, highest + spare / 2)
     panel.margins(x=0)
     panel.grid(visible=True, linewidth=0.4, alpha=0.5)
     panel.locator_params(axis="y", nbins=4)
     panel.tick_params(labelsize=7, length=2)
-
-
-def _label_times(pair: NDArray[Any], *, is_last: bool) -> None:
-    for panel in pair:
-        panel.tick_params(labelbottom=is_last)
-        if is_last:
-            panel.set_xlabel("time in s", fontsize=7)
 
 
 def _thinned(times: Floats, values: Floats) -> tuple[Floats, Floats]:

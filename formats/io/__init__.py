@@ -24,6 +24,7 @@ from .ros2 import (
     TF_MESSAGE,
     JointStates,
     Schema,
+    Topic,
     Transforms,
     packed_string,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "Schema",
     "SizeBound",
     "Source",
+    "Topic",
     "Transforms",
     "explained",
     "foreign_format",

@@ -7,13 +7,14 @@ alignment, and a counter before the stamp.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import orjson
 
 from ..errors import BadText
+from ..io.ros2 import JointStates
 from ..model.timing import NS
 
 if TYPE_CHECKING:
@@ -188,62 +189,35 @@ class StateDecoder:
 
 @dataclass(slots=True)
 class StateBatch:
-    """Decodes JointStates in CDR that all have the same joints, many at once.
+    """Decodes JointStates that motiond has packed, all of the same joints, many at once.
 
     `names`: of the joints, once the first is decoded.
     """
 
     topic: str
     names: tuple[str, ...] = ()
-    # where the names and the counts of arrays stand, and what stands there; where arrays begin
-    _fixed: list[tuple[slice, bytes]] = field(default_factory=list)
-    _begins: list[int | None] = field(default_factory=list)
-    _size: int = 0
+    _states: JointStates | None = None
 
     def __call__(self, messages: list[bytes]) -> Floats:
         """Return positions, velocities and efforts, shape (n, 3, joints); NaN where there are none.
 
         Raises `BadText` if they are no such messages.
         """
-        if not messages:
-            return np.empty((0, 3, len(self.names)))
-        if not self._size:
-            self._learn(messages[0])
-        if any(len(message) != self._size for message in messages):
-            raise self._differ()
-        rows = np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), self._size)
-        for place, expected in self._fixed:
-            if (rows[:, place] != np.frombuffer(expected, np.uint8)).any():
-                raise self._differ()
-        joints = len(self.names)
-        found = np.full((len(messages), 3, joints), np.nan)
-        for part, begin in enumerate(self._begins):
-            if begin is not None:
-                found[:, part] = np.ascontiguousarray(rows[:, begin : begin + 8 * joints]).view("<f8")
+        if self._states is None:
+            self._states = self._learned(messages[0])
+        found = self._states.read(messages)
+        if found is None:
+            what = f"has messages of different joints in {self.topic}"
+            raise BadText(what, "motiond writes all joints in each", "filter it: `mcap filter`")
         return found
 
-    def _learn(self, data: bytes) -> None:
+    def _learned(self, data: bytes) -> JointStates:
         cursor = _Cursor.of(data, "cdr")
         if cursor.order != "<":
             raise BadText("is packed in big-endian CDR", "motiond writes it in little-endian")
-        cursor.time()
-        start = cursor.at
-        cursor.text()
+        cursor.header()
         self.names = cursor.texts()
-        self._fixed.append((slice(0, 4), data[:4]))
-        for _ in range(3):
-            count = len(cursor.doubles())
-            begin = cursor.at - 8 * count
-            if count not in {0, len(self.names)}:
-                raise self._differ()
-            self._fixed.append((slice(start, begin), data[start:begin]))
-            self._begins.append(begin if count else None)
-            start = cursor.at
-        self._size = len(data)
-
-    def _differ(self) -> BadText:
-        what = f"has messages of different joints in {self.topic}"
-        return BadText(what, "motiond writes all joints in each", "filter it: `mcap filter`")
+        return JointStates(self.names, [cursor.doubles().size > 0 for _ in range(3)])
 
 
 def decode_text(data: bytes) -> str:

@@ -7,9 +7,9 @@ is a motion of feedback.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,11 +17,12 @@ from motiond.text import listed, nearest, printable, quoted
 
 from ..errors import BadText, Problems, Where
 from ..io.joint_names import check_joint_names
+from ..io.ros2 import Topic
 from ..model.interpolation import hermite, interpolate
 from ..model.motion import Motion
 from ..model.timing import NS, frames_at
 from .joining import MOST_VALUES, join_rows
-from .ticks import FEEDBACK, REFERENCE, OwnRecording
+from .ticks import IDLE, PLAYING, TEACHING, OwnRecording, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
     from ..io.source import ReadOptions
     from .container import Record
     from .joining import Joined
-    from .ticks import Phase, Ticks
+    from .ticks import Ticks
 
-TEACHING, PLAYING, IDLE = "teaching", "playing", "idle"
 BEFORE_THE_FIRST = -1.0
 """`moved` in the tick in which an approach ends; the next is that of the first row."""
 MOST_MADE_S = 0.1
@@ -57,39 +57,32 @@ class _Span(NamedTuple):
     is_whole: bool = False
 
 
-@dataclass(slots=True)
+Rows: TypeAlias = "tuple[Integers, Integers, Integers, Floats]"
+"""Of ticks that follow each other: their places in the file, stamps, numbers and values."""
+
+
 class _Kept:
     """The ticks of one topic that may be of a motion."""
 
-    places: list[Integers] = field(default_factory=list)
-    stamps: list[Integers] = field(default_factory=list)
-    numbers: list[Integers] = field(default_factory=list)
-    values: list[Floats] = field(default_factory=list)
-    size: int = 0
-    _joined: tuple[Integers, Integers, Integers, Floats] | None = None
+    def __init__(self) -> None:
+        self._parts: list[Rows] = []
+        self._size = 0
 
     def add(self, ticks: Ticks, topic: str, chosen: Booleans) -> None:
         """Keep some ticks. Raises `BadText` if they become too many."""
-        self.size += int(chosen.sum()) * ticks.values[topic].shape[2]
-        if self.size > MOST_VALUES:
+        self._size += int(chosen.sum()) * ticks.values[topic].shape[2]
+        if self._size > MOST_VALUES:
             reason = f"{MOST_VALUES} are read"
             raise BadText("holds more positions than a motion may have", reason, "filter it: `mcap filter`")
-        self.places.append(ticks.places[chosen])
-        self.stamps.append(ticks.stamps[chosen])
-        self.numbers.append(ticks.numbers[chosen])
-        self.values.append(ticks.values[topic][chosen])
+        places, stamps, numbers = (part[chosen] for part in (ticks.places, ticks.stamps, ticks.numbers))
+        self._parts.append((places, stamps, numbers, ticks.values[topic][chosen]))
 
-    def rows(self, span: _Span) -> tuple[Integers, Integers, Floats]:
-        """Return stamps, numbers and values of the ticks of a span."""
-        self._joined = self._joined or (
-            np.concatenate(self.places),
-            np.concatenate(self.stamps),
-            np.concatenate(self.numbers),
-            np.concatenate(self.values),
-        )
-        places, stamps, numbers, values = self._joined
-        begin, end = np.searchsorted(places, (span.first, span.last + 1))
-        return stamps[begin:end], numbers[begin:end], values[begin:end]
+    def rows(self, spans: list[_Span]) -> Iterator[Rows]:
+        """Yield the ticks of each span."""
+        places, stamps, numbers, values = map(np.concatenate, zip(*self._parts, strict=True))
+        for span in spans:
+            within = slice(*np.searchsorted(places, (span.first, span.last + 1)))
+            yield places[within], stamps[within], numbers[within], values[within]
 
 
 def load_own(
@@ -117,19 +110,16 @@ def load_own(
         problems.raise_if_any()
     if not own.recording.is_whole:
         _warn_cut(own, problems)
-    topic, kept, spans = (
-        own.topics[0],
-        played,
-        [_Span(0, own.count - 1, "the recording", is_whole=True)] if whole else [*_goals(own)],
-    )
-    if not spans and own.topics[-1] == FEEDBACK:
-        topic, kept, spans = FEEDBACK, guided, [*_guided(own)]
+    topic, kept = own.topics[0], played
+    spans = [_Span(0, own.count - 1, "the recording", is_whole=True)] if whole else [*_goals(own)]
+    if not spans and own.topics[-1] == Topic.FEEDBACK:
+        topic, kept, spans = Topic.FEEDBACK, guided, [*_guided(own)]
     if not spans:
         raise problems.fail(0, *_nothing_played(own, topic))
     names = [stem] if len(spans) == 1 else [f"{stem}_{number}" for number in range(1, len(spans) + 1)]
     motions = [
-        _motion(own, kept.rows(span), span, topic, Problems(problems.file, warnings=[*problems.warnings]))
-        for span in spans
+        _motion(own, rows, span, topic, Problems(problems.file, warnings=[*problems.warnings]))
+        for span, rows in zip(spans, kept.rows(spans), strict=True)
     ]
     return [
         replace(_without(motion, options.drop), name=name)
@@ -145,10 +135,10 @@ def _without(motion: Motion, drop: frozenset[str]) -> Motion:
 
 def _topics(wanted: str | None, problems: Problems) -> tuple[str, ...]:
     """Return the topics to read; both where none is wanted."""
-    known = (REFERENCE, FEEDBACK)
+    known = (Topic.REFERENCE, Topic.FEEDBACK)
     if wanted is None or wanted in known:
         return known if wanted is None else (wanted,)
-    hint = nearest(wanted, known) or f"choose one: `--topic {REFERENCE}`"
+    hint = nearest(wanted, known) or f"choose one: `--topic {Topic.REFERENCE}`"
     reason = f"a recording of motiond has {listed(known)}"
     raise problems.fail(0, f"has no joints in topic {quoted(wanted)}", reason, hint)
 
@@ -157,11 +147,8 @@ def _of_interest(ticks: Ticks, phases: list[Phase], *, whole: bool) -> tuple[Boo
     """Return which ticks may be of a goal, and which of a hand that moves the robot."""
     if whole:
         return np.ones(ticks.stamps.size, bool), np.zeros(ticks.stamps.size, bool)
-    # The last stands for ticks before the first phase.
-    on_its_way = np.array([*(phase.is_on_its_way for phase in phases), False])
-    guided = np.array([*(_is_guided(phase) for phase in phases), False])
     begins = np.isin(ticks.places, [phase.first for phase in phases])
-    return on_its_way[ticks.phases] | begins, guided[ticks.phases]
+    return ticks.where(phases, Phase.is_on_its_way) | begins, ticks.where(phases, _is_guided)
 
 
 def _is_guided(phase: Phase) -> bool:
@@ -169,13 +156,13 @@ def _is_guided(phase: Phase) -> bool:
 
 
 def _starts(phases: list[Phase]) -> bool:
-    return any(phase.is_on_its_way and phase.state == PLAYING for phase in phases)
+    return any(phase.is_on_its_way() and phase.state == PLAYING for phase in phases)
 
 
 def _goals(own: OwnRecording) -> Iterator[_Span]:
     """Return the ticks of each goal that has come to its first row."""
     phases, number = own.phases, 0
-    goals = [phase.goal if phase.is_on_its_way else 0 for phase in phases]
+    goals = [phase.goal if phase.is_on_its_way() else 0 for phase in phases]
     for goal, grouped in groupby(range(len(phases)), goals.__getitem__):
         group = [*grouped]
         first = next((at for at in group if phases[at].state == PLAYING), None)
@@ -215,8 +202,8 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def _nothing_played(own: OwnRecording, topic: str) -> tuple[str, str, str]:
     states = listed(list(dict.fromkeys(phase.state for phase in own.phases))) or "unknown"
     reason = f"no goal came to its first row, and the robot was {printable(states)}"
-    if any(map(_is_guided, own.phases)) and topic == REFERENCE:
-        return "has no motion", f"{reason} without torque", f"choose `--topic {FEEDBACK}`"
+    if any(map(_is_guided, own.phases)) and topic == Topic.REFERENCE:
+        return "has no motion", f"{reason} without torque", f"choose `--topic {Topic.FEEDBACK}`"
     return "has no motion", reason, "`motiond recording export --whole` writes all its ticks"
 
 
@@ -229,12 +216,12 @@ def _warn_cut(own: OwnRecording, problems: Problems) -> None:
 
 def _motion(
     own: OwnRecording,
-    rows: tuple[Integers, Integers, Floats],
+    rows: Rows,
     span: _Span,
     topic: str,
     problems: Problems,
 ) -> Motion:
-    stamps, numbers, values = rows
+    _, stamps, numbers, values = rows
     if span.follows_an_approach and _is_still(values[:2, 0], topic):
         stamps, numbers, values = stamps[1:], numbers[1:], values[1:]
     # At rest, commands bring about ticks of their own: on a virtual clock, several at one time.
@@ -272,7 +259,7 @@ def _is_still(positions: Floats, topic: str) -> bool:
 
     `positions`: shape (2, joints).
     """
-    return len(positions) == 2 and (topic == FEEDBACK or (positions[0] == positions[1]).all())
+    return len(positions) == 2 and (topic == Topic.FEEDBACK or (positions[0] == positions[1]).all())
 
 
 def _steps(times: Floats) -> Integers:
@@ -295,7 +282,7 @@ def _with_made_rows(joined: Joined, steps: Integers, frame_rate: float, topic: s
     """
     places = np.concatenate([[0], np.cumsum(steps)])
     at = np.arange(places[-1] + 1) / frame_rate
-    velocities = joined.components.get("JointVelocity") if topic == REFERENCE else None
+    velocities = joined.components.get("JointVelocity") if topic == Topic.REFERENCE else None
     if velocities is None:
         positions = interpolate(at, joined.times, joined.positions, "cubic")
     else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,20 +14,19 @@ from motiond.text import printable
 
 from ..errors import Problems, Where
 from ..io.joint_names import check_joint_names
+from ..io.ros2 import Topic
 from ..model.run import Run
 from ..model.timing import NS
 from .container import MAGIC, records_of, refuse_others, refusing_damage
-from .peaks import PeaksOfGoals
+from .peaks import Errors, PeaksOfGoals
 from .thinning import Thinned
-from .ticks import FEEDBACK, REFERENCE, OwnRecording, is_own
+from .ticks import OwnRecording, Phase, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from ..arrays import Booleans, Floats
     from ..io.source import Source
-    from ..model.run import GoalPeaks
-    from .ticks import Phase, Ticks
+    from .ticks import Ticks
 
 OF_PHASES = ("state", "torque", "goal", "loop", "frame", "period_s")
 MOST_SHOWN, MOST_SHOWN_BYTES = 10_000, 2_000_000
@@ -47,18 +48,17 @@ def load_run(source: Source, points: int) -> Run:
             reason = "it has neither its metadata nor its topics"
             raise problems.fail(0, "is no recording of motiond", reason, "look at it by `motiond inspect`")
         file.seek(len(MAGIC))
-        own = OwnRecording.of(size, (REFERENCE, FEEDBACK), ("event", "result", "timing"))
-        series, peaks = None, PeaksOfGoals()
+        own = OwnRecording.of(size, (Topic.REFERENCE, Topic.FEEDBACK), ("event", "result", "timing"))
+        series = None
         for ticks in own.ticks(records_of(file)):
             series = series or _Series(len(own.joints), int(ticks.stamps[0]), points)
-            series.add(ticks, own.phases)
             with np.errstate(over="ignore", invalid="ignore"):  # of numbers that no robot has
-                peaks.add(ticks, own.phases)
+                series.add(ticks, own.phases)
         if series is None:
             raise problems.fail(0, "has no ticks", "it ends before the first", "record again")
     if not check_joint_names(own.joints, Where(problems, 0)):
         problems.raise_if_any()
-    return series.run(_about(own, printable(source.path.name), series), peaks.found(own.joints))
+    return series.run(own, _about(own, printable(source.path.name), series))
 
 
 class _Series:
@@ -71,8 +71,7 @@ class _Series:
     def __init__(self, joints: int, first_ns: int, points: int) -> None:
         self.first_ns = self.last_ns = first_ns
         self._thinned = Thinned(3 * joints, points)
-        self._worst, self._worst_s, self._squares = np.zeros((3, joints))
-        self._counts = np.zeros(joints, np.int64)
+        self._errors, self._goals = Errors(joints), PeaksOfGoals()
 
     def seconds(self, time_ns: int) -> float:
         """Return a time in s, from the first tick."""
@@ -85,43 +84,27 @@ class _Series:
 
     def add(self, ticks: Ticks, phases: list[Phase]) -> None:
         """Add ticks, in their order."""
-        reference, feedback = (ticks.values[topic][:, 0] for topic in (REFERENCE, FEEDBACK))
+        reference, feedback = (ticks.values[topic][:, 0] for topic in (Topic.REFERENCE, Topic.FEEDBACK))
         self.last_ns = int(ticks.stamps[-1])
         times = (ticks.stamps - self.first_ns) / NS
-        # The last stands for ticks before the first phase.
-        holds = np.array([*(phase.torque for phase in phases), False])[ticks.phases]
-        moves = np.array([*(phase.is_on_its_way for phase in phases), False])[ticks.phases]
-        with np.errstate(over="ignore", invalid="ignore"):  # of numbers that no robot has
-            error = np.where(holds[:, None], reference - feedback, np.nan)
-            self._thinned.add(times, np.concatenate([reference, feedback, error], axis=1))
-            self._compare(times, error, moves)
-
-    def _compare(self, times: Floats, error: Floats, moves: Booleans) -> None:
-        """Find the largest error of each joint while a goal was on its way, and add up their squares."""
-        known = np.isfinite(error) & moves[:, None]  # and torque is on
-        size = np.where(known, np.abs(error), 0.0)
-        worst = size.argmax(axis=0)
-        found = size[worst, np.arange(size.shape[1])]
-        is_worse = found > self._worst
-        self._worst[is_worse], self._worst_s[is_worse] = found[is_worse], times[worst][is_worse]
-        self._squares += (size**2).sum(axis=0)
-        self._counts += known.sum(axis=0)
+        holds, moves = ticks.where(phases, attrgetter("torque")), ticks.where(phases, Phase.is_on_its_way)
+        error = np.where(holds[:, None], reference - feedback, np.nan)
+        self._thinned.add(times, np.concatenate([reference, feedback, error], axis=1))
+        self._errors.add(times, np.where(moves[:, None], error, np.nan))
+        self._goals.add(ticks, phases, reference, error)
 
     def worst(self, joints: tuple[str, ...]) -> dict[str, dict[str, float] | None]:
         """Return the largest error by joint, when it was, and the RMS error; None where none is known."""
+        found = np.stack(self._errors.found(), axis=1).tolist()
         return {
-            joint: {
-                "max": float(self._worst[column]),
-                "time": float(self._worst_s[column]),
-                "rms": float(np.sqrt(self._squares[column] / count)),
-            }
-            if (count := int(self._counts[column]))
-            else None
-            for column, joint in enumerate(joints)
+            joint: None if math.isnan(worst) else {"max": worst, "time": time_s, "rms": rms}
+            for joint, (worst, time_s, rms) in zip(joints, found, strict=True)
         }
 
-    def run(self, about: dict[str, Any], goals: tuple[GoalPeaks, ...]) -> Run:
+    def run(self, own: OwnRecording, about: dict[str, Any]) -> Run:
         """Return all of it."""
+        results = (report.data for report in own.reports if report.subject == "result")
+        goals = self._goals.found(own.joints, (one for one in results if one.get("played_s") is not None))
         times, values = self._thinned.points()
         reference, feedback, error = np.split(values, 3, axis=1)
         return Run(about | {"points": times.size}, times, reference, feedback, error, goals)

@@ -16,20 +16,19 @@ import orjson
 from motiond.text import printable, quoted
 
 from ..errors import BadText
+from ..io.ros2 import Topic
 from ..model.timing import NS
 from .container import CHANNEL, CHUNK, METADATA, Recording
 from .decoding import StateBatch, decode_text
 from .joining import LATEST_NS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from ..arrays import Floats, Integers
+    from ..arrays import Booleans, Floats, Integers
     from .container import Message, Record
 
-REFERENCE, FEEDBACK = "/reference", "/joint_states"
 PREFIX = "/motiond/"
-PHASE, GAP, TIMING = f"{PREFIX}phase", f"{PREFIX}gap", f"{PREFIX}timing"
 OWN, END = "motiond", "motiond-end"
 """Records of metadata: at the beginning, and at the end."""
 # At rest a tick is much like the one before: chunks pack well.
@@ -38,7 +37,8 @@ NUMBERS = 0xFFFF_FFFF
 """The numbers of ticks are counted modulo one more than that."""
 MOST_COUNTED = 1 << 53
 MOST_NOTED, MOST_AHEAD = 200_000, 100_000
-ON_ITS_WAY = frozenset({"approaching", "playing", "pausing", "paused", "stopping"})
+IDLE, PLAYING, TEACHING = "idle", "playing", "teaching"
+ON_ITS_WAY = frozenset({"approaching", PLAYING, "pausing", "paused", "stopping"})
 """States of a robot that plays."""
 
 
@@ -59,7 +59,6 @@ class Phase(NamedTuple):
     moved: float | None
     first: int = -1
 
-    @property
     def is_on_its_way(self) -> bool:
         """Whether a goal is played."""
         return self.goal > 0 and self.state in ON_ITS_WAY
@@ -102,6 +101,11 @@ class Ticks(NamedTuple):
         """The place of each in the file, shape (n,)."""
         return self.first + np.arange(self.stamps.size)
 
+    def where(self, phases: Iterable[Phase], holds: Callable[[Phase], bool]) -> Booleans:
+        """Return which ticks are in a phase of which something holds, shape (n,)."""
+        # The last stands for ticks before the first phase.
+        return np.array([*map(holds, phases), False])[self.phases]
+
 
 def is_own(records: Iterable[Record], size: int) -> bool:
     """Whether a recording is one of motiond, by its metadata or by its topics.
@@ -115,7 +119,7 @@ def is_own(records: Iterable[Record], size: int) -> bool:
         if opcode in {METADATA, CHANNEL} or (opcode == CHUNK and chunks == 1):
             for _ in recording.read([(opcode, content)]):
                 pass
-        if OWN in recording.metadata or any(one.topic == PHASE for one in recording.channels.values()):
+        if OWN in recording.metadata or any(one.topic == Topic.PHASE for one in recording.channels.values()):
             return True
     return False
 
@@ -141,7 +145,7 @@ class OwnRecording:
     @classmethod
     def of(cls, size: int, topics: tuple[str, ...], subjects: Iterable[str] = ()) -> OwnRecording:
         """Return one of a file of so many bytes."""
-        wanted = {*topics, PHASE, GAP, *(PREFIX + subject for subject in subjects)}
+        wanted = {*topics, Topic.PHASE, Topic.GAP, *(PREFIX + subject for subject in subjects)}
         recording = Recording(lambda channel: channel.topic in wanted, size, MOST_TIMES_OF_TICKS)
         return cls(recording, topics)
 
@@ -223,10 +227,10 @@ class OwnRecording:
             raise BadText("holds too many phases, gaps and reports", reason, "filter it: `mcap filter`")
         try:
             data = orjson.loads(decode_text(message.data))
-            if topic == PHASE:
+            if topic == Topic.PHASE:
                 phase = _phase(stamp, data)
                 self._announced[phase.tick & NUMBERS, stamp] = phase
-            elif topic == GAP:
+            elif topic == Topic.GAP:
                 reason = printable(str(data["reason"]))
                 self.gaps.append(Gap(stamp, _count(data["first_tick"]), _count(data["ticks"]), reason))
             else:

@@ -41,9 +41,10 @@ from .joining import JoinTolerance, blend, concatenate
 from .mapping import MappedJoint, MotionMap, si_unit
 from .motion import Motion, MotionError
 from .outline import derived_shapes
+from .peaks import Peak, peaks
 from .poses import quaternion_of
 from .robot import RobotModel
-from .run import GoalPeaks, Run
+from .run import PlayedGoal, Run
 from .shapes import Mesh, Shape
 from .structure import Coordinate, Frame, FrameKind, Joint, JointType, Link, Mimic
 
@@ -52,7 +53,6 @@ __all__ = [
     "Coordinate",
     "Frame",
     "FrameKind",
-    "GoalPeaks",
     "Interpolation",
     "JoinTolerance",
     "Joint",
@@ -64,6 +64,8 @@ __all__ = [
     "Motion",
     "MotionError",
     "MotionMap",
+    "Peak",
+    "PlayedGoal",
     "RobotModel",
     "Run",
     "Shape",
@@ -79,6 +81,7 @@ __all__ = [
     "name_joints",
     "offset",
     "pchip_slopes",
+    "peaks",
     "quaternion_of",
     "rename",
     "retime",

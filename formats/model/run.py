@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GoalPeaks:
+class PlayedGoal:
     """What one goal asked of the joints, and what they did, in rad or m and s.
 
     Attributes
     ----------
+    result : mapping or None
+        As it was reported; None where the recording lacks it.
     joints : tuple of str
+        () where it did not come to its first row.
     rows : int
         Ticks, from the first row of the motion on.
     duration_s : float
@@ -30,6 +33,7 @@ class GoalPeaks:
         feedback is known.
     """
 
+    result: Mapping[str, Any] | None
     joints: tuple[str, ...]
     rows: int
     duration_s: float
@@ -55,8 +59,8 @@ class Run:
     reference, feedback, error : ndarray, shape (points, joints)
         In rad or m; NaN where nothing is known. Where ticks were left out, each value is an extreme of the
         ticks around, so that an error is not the difference of the two beside it.
-    goals : tuple of GoalPeaks
-        Of every tick of each goal that came to its first row.
+    goals : tuple of PlayedGoal
+        Each that was on its way.
     """
 
     about: Mapping[str, Any]
@@ -64,4 +68,4 @@ class Run:
     reference: Floats
     feedback: Floats
     error: Floats
-    goals: tuple[GoalPeaks, ...] = ()
+    goals: tuple[PlayedGoal, ...] = ()

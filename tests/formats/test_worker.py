@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from motiond.formats import MappedJoint, MotionMap, ReadOptions, load_motions, load_run, worker
-from tests.formats.mcap.test_goals import APPROACH, PLAYED, ticks, write
+from tests.daemon.recording.recordings import APPROACH, PLAYED, ticks, write
 
 GOOD = Path(__file__).parents[1] / "files" / "good"
 

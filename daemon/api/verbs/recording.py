@@ -104,26 +104,13 @@ class DeleteRecordingAnswer(TypedDict):
     file: str
 
 
-RECORDING_VERBS = (
-    Verb(
-        "record/start",
-        StartRecordingRequest,
-        StartRecordingAnswer,
-        begins=False,
-        interferes=False,
-        needs_lease=False,
-    ),
-    Verb(
-        "record/stop",
-        StopRecordingRequest,
-        StopRecordingAnswer,
-        begins=False,
-        interferes=False,
-        needs_lease=False,
-    ),
-    Verb(
-        "recordings", RecordingsRequest, RecordingsAnswer, begins=False, interferes=False, needs_lease=False
-    ),
-    Verb("recordings/keep", KeepRecordingRequest, KeepRecordingAnswer, begins=False, interferes=False),
-    Verb("recordings/delete", DeleteRecordingRequest, DeleteRecordingAnswer, begins=False, interferes=False),
+RECORDING_VERBS = tuple(
+    Verb(name, request, answer, begins=False, interferes=False, needs_lease=needs_lease)
+    for name, request, answer, needs_lease in (
+        ("record/start", StartRecordingRequest, StartRecordingAnswer, False),
+        ("record/stop", StopRecordingRequest, StopRecordingAnswer, False),
+        ("recordings", RecordingsRequest, RecordingsAnswer, False),
+        ("recordings/keep", KeepRecordingRequest, KeepRecordingAnswer, True),
+        ("recordings/delete", DeleteRecordingRequest, DeleteRecordingAnswer, True),
+    )
 )

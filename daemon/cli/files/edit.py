@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 ORDER = "motiond.order"
+EDITS = ("trim", "smooth", "retime", "reverse", "mirror", "offset", "blend", "ease", "rate")
 
 
 class InOrder(TyperCommand):
@@ -138,18 +139,8 @@ def edit(
         allow_short=allow_short,
         overwrite=force,
     )
-    values: dict[str, list[str] | bool | None] = {
-        "trim": trim,
-        "smooth": smooth,
-        "retime": retime,
-        "reverse": reverse,
-        "mirror": mirror,
-        "offset": offset,
-        "blend": blend,
-        "ease": ease,
-        "rate": rate,
-    }
-    edits = list(_in_order(context.meta[ORDER], values))
+    values = trim, smooth, retime, reverse, mirror, offset, blend, ease, rate
+    edits = list(_in_order(context.meta[ORDER], *values))
     against = _against(robot, name, config, on, reading)
     with hints_for_options(), progress_if_slow(Console(stderr=True), f"editing {source.name}", None):
         if write and target:
@@ -172,12 +163,14 @@ def edit(
     return FAILED if finding and finding.problems else DONE
 
 
-def _in_order(options: list[str], values: dict[str, list[str] | bool | None]) -> Iterator[tuple[str, str]]:
+def _in_order(options: list[str], *given: list[str] | bool | None) -> Iterator[tuple[str, str]]:
     """Yield each edit with its value, as they stand on the command line; flags have none."""
-    left = {option: iter(given) for option, given in values.items() if isinstance(given, list)}
+    values = {
+        edit: iter(value if isinstance(value, list) else ()) for edit, value in zip(EDITS, given, strict=True)
+    }
     for option in options:
-        if option in values:
-            yield f"--{option}", next(left[option]) if option in left else ""
+        if option in EDITS:
+            yield f"--{option}", next(values[option], "")
 
 
 def _against(
@@ -206,7 +199,7 @@ def _against(
 
 
 def _show(result: "Edited", finding: "Finding | None") -> None:
-    from ...tools.edit import peaks_of
+    from motiond.formats.model import peaks
 
     before, after = result.before, result.after
     typer.echo(f"{before.name}: {before.duration_s:g} s, {before.times.size} rows at {before.frame_rate:g}/s")
@@ -214,7 +207,7 @@ def _show(result: "Edited", finding: "Finding | None") -> None:
         typer.echo(f"{f'{step.edit} {step.value}'.rstrip()}: {_in_words(step)}")
     rows = [
         (now.joint, *(f"{getattr(then, kind):.4g} → {getattr(now, kind):.4g}" for kind in _KINDS))
-        for then, now in zip(peaks_of(before), peaks_of(after), strict=True)
+        for then, now in zip(peaks(before), peaks(after), strict=True)
     ]
     print_table(["joint", *_KINDS], rows, ["joint"])
     if finding:

@@ -126,12 +126,20 @@ def export(
     """
     from rich.console import Console
 
+    from motiond.formats import ReadOptions
+    from motiond.formats.io import Topic
+
     from ...tools.batch import progress_if_slow
-    from ...tools.recordings import Export, export_recording
+    from ...tools.convert import Conversion
+    from ...tools.recordings import export_recording
 
     if whole and goal is not None:
         raise typer.BadParameter("--goal and --whole exclude each other; choose one", param_hint="--goal")
-    wanted = Export(source, goal, whole, rate, written_as, drop or (), force)
+    topics = {"reference": Topic.REFERENCE, "feedback": Topic.FEEDBACK}
+    reading = ReadOptions(topic=topics.get(source or ("reference" if whole else "")), whole=whole)
+    wanted = Conversion(
+        rate_hz=rate, format=written_as, precision=None, reading=reading, drop=drop or (), overwrite=force
+    )
     with hints_for_options(), progress_if_slow(Console(stderr=True), f"reading {file.name}", None):
-        written = export_recording(file, target, wanted)
+        written = export_recording(file, target, wanted, goal)
     report_written(target, written)

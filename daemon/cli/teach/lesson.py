@@ -20,7 +20,7 @@ from ..output import DONE, FAILED, print_json, report
 from ..terminal import MOST_AT_ONCE, Keys, raw_keys
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from motiond.client import Robot
 
@@ -33,19 +33,10 @@ ENDS = frozenset({"q", "Q", "end"})
 class Lesson:
     """One robot that is taught one motion.
 
-    Parameters
-    ----------
-    client : Client
-    robot : str
-    saving : dict
-        The keys of `teach/save`.
-    json : bool
-        Whether the answer is written as JSON.
+    - `saving`: the keys of `teach/save`
+    - `json`: whether the answer is written as JSON
 
-    Attributes
-    ----------
-    is_interrupted : bool
-        Whether Ctrl-C has ended it.
+    - `is_interrupted`: whether Ctrl-C has ended it
     """
 
     def __init__(self, client: Client, robot: str, saving: dict[str, Any], *, json: bool) -> None:
@@ -60,12 +51,7 @@ class Lesson:
             return await self._save(daemon.robot(self._name))
 
     async def run(self, mode: str, for_s: float | None, *, has_keys: bool) -> int:
-        """Teach, and save; return the exit code.
-
-        Raises
-        ------
-        Refused, NoAnswer
-        """
+        """Teach, and save; return the exit code. Raises Refused and NoAnswer."""
         keys = self._read_keys() if has_keys else nullcontext()
         async with self._client.connect("teach/start") as daemon:
             robot = daemon.robot(self._name)
@@ -210,13 +196,13 @@ async def _in_control(robot: Robot) -> AsyncIterator[None]:
 
 
 @contextmanager
-def _interrupts(act: Any) -> Iterator[None]:
+def _interrupts(act: Callable[[], None]) -> Iterator[None]:
     """Have Ctrl-C, and the end of the terminal, end it."""
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    loop, signals = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in signals:
         loop.add_signal_handler(number, act)
     try:
         yield
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in signals:
             loop.remove_signal_handler(number)

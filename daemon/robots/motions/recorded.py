@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from motiond.formats import FormatError
+from motiond.formats.io import Topic
 from motiond.text import echoed, listed, printable, shortened
 
 from ...api import RequestError
 from ...planning import MotionReader, stamp_of
-from ...recording import locked
+from ...recording import SUFFIX, locked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +30,6 @@ POINTS = 4_000
 LONGEST_REASON = 3_500
 KEPT_S = 60.0
 """So long what was read is kept, for who asks again."""
-SUFFIX = ".mcap"
-FEEDBACK_TOPIC = "/joint_states"
 
 
 class RecordedMotions:
@@ -109,7 +108,7 @@ class RecordedMotions:
         return reading.result()
 
     async def _read(self, path: Path, source: PlaySource) -> tuple[Entry, ...]:
-        topic = FEEDBACK_TOPIC if source == "feedback" else None
+        topic = Topic.FEEDBACK if source == "feedback" else None
         return await asyncio.to_thread(self._checked, path, topic)
 
     def _checked(self, path: Path, topic: str | None) -> tuple[Entry, ...]:
@@ -179,7 +178,7 @@ def _with_advice(entry: Entry, path: Path) -> Entry:
     """Say how the feedback of a recording becomes a motion that can be played, where it breaks limits."""
     if not entry.violations:
         return entry
-    how = f"--topic {FEEDBACK_TOPIC} --drop JointEffort --smooth 0.005 --write"
+    how = f"--topic {Topic.FEEDBACK} --drop JointEffort --smooth 0.005 --write"
     command = f"motiond edit {printable(path.name)} smooth.seq {how}"
     advice = f"{entry.name}: it is as it was measured, with its noise; `{command}` takes that away"
     return replace(entry, reason=f"{entry.reason}\n{advice}")

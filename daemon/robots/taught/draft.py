@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,47 +24,25 @@ TEACHING = STATES.index(State.TEACHING)
 REPORT_S = 1.0
 
 
-class Report(Protocol):
-    """Publishes a report; `renews` one that only goes on."""
-
-    def __call__(self, data: TeachingReport, *, renews: bool = False) -> None:
-        """Publish it."""
-
-
 class Draft:
     """What one robot was taught last.
 
     Each tick in which it is taught is kept. The first one of them begins a new draft, so that the old one
     stays where a request is refused.
 
-    Parameters
-    ----------
-    joints : sequence of str
-    report : callable
-    on_full : callable
-        Called with the reason once no more fits in; it is to end the teaching.
+    - `report`: publishes a report; `renews` one that only goes on
+    - `on_full`: called with the reason once no more fits in; it is to end the teaching
 
-    Attributes
-    ----------
-    longest_s : float
-        So much of a movement fits in.
-    trail : Trail or None
-        None before the first time.
-    poses : dict of str to ndarray, shape (joints,)
-        In rad or m, in their order.
-    lost : int
-        Ticks of which nothing is known.
-    mode : {'released', 'gravity'} or None
-        How it is taught now.
-    message : str
-        Why it is not taught any more.
+    - `longest_s`: so much of a movement fits in
+    - `trail`: None before the first time
+    - `poses`: by name, in their order, each of shape (joints,), in rad or m
+    - `lost`: ticks of which nothing is known
+    - `mode`: how it is taught now
+    - `message`: why it is not taught any more
     """
 
     def __init__(
-        self,
-        joints: Sequence[str],
-        report: Report,
-        on_full: Callable[[str], object],
+        self, joints: Sequence[str], report: Callable[..., None], on_full: Callable[[str], object]
     ) -> None:
         self.joints, self.longest_s = joints, LONGEST_S
         self.trail: Trail | None = None
@@ -93,12 +71,11 @@ class Draft:
             self._begin()
             lost = 0
         self.lost += lost
-        trail = self.trail
-        if trail is not None and not trail.full:
+        if (trail := self.trail) is not None and not self._was_full:
             trail.add(taught[:, COLUMN["setpoint_s"]], taught[:, self._position])
-        if trail is not None and trail.full and not self._was_full:
-            self._was_full = True
-            self._on_full(trail.full)
+            if trail.full:
+                self._was_full = True
+                self._on_full(trail.full)
         if time.monotonic() - self._reported_s >= REPORT_S:
             self.report(renews=True)
 

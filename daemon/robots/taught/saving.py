@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from motiond.formats import FormatError, MotionError, dump_motion
+from motiond.formats.model import peaks
 from motiond.text import listed
 
 from ...api import RequestError
@@ -16,7 +18,6 @@ from ...teaching import (
     TeachingError,
     as_motion,
     movement,
-    peaks,
     pose_bounds,
     taught_columns,
     through,
@@ -42,14 +43,8 @@ ROUND_RATE_HZ = 100.0
 class Saving:
     """Makes motions of what one robot was taught.
 
-    Parameters
-    ----------
-    robot : str
-        The robot's name, for messages.
-    settings : RobotSettings
-    library : MotionLibrary
-        With the limits that hold now.
-    uploads : Uploads
+    - `robot`: the robot's name, for messages
+    - `library`: with the limits that hold now
     """
 
     def __init__(self, robot: str, settings: RobotSettings, library: MotionLibrary, uploads: Uploads) -> None:
@@ -57,18 +52,10 @@ class Saving:
         self._library, self._uploads = library, uploads
 
     def save(self, request: SaveTaughtRequest, trail: Trail, poses: Floats) -> SaveTaughtAnswer:
-        """Make a motion, check it, and save it unless it is a dry run.
+        """Make a motion, check it, and save it unless it is a dry run; `poses`: shape (poses, joints).
 
-        Parameters
-        ----------
-        trail : Trail
-        poses : ndarray, shape (poses, joints)
-
-        Raises
-        ------
-        RequestError
-            INVALID_MOTION if there is none, it cannot be played, or the robot's motion map would change it;
-            as `Uploads.put` does.
+        Raises RequestError: INVALID_MOTION if there is none, it cannot be played, or the robot's motion map would
+        change it; as `Uploads.put` does.
         """
         stem = request.name.removesuffix(SUFFIX)
         file = f"{stem}{SUFFIX}"
@@ -106,14 +93,7 @@ class Saving:
         joint_map, settings = self._library.joint_map, self._settings
         max_rate_hz = self._library.max_rate_hz
         if request.from_ == "movement":
-            how = Movement(
-                request.first_s,
-                request.last_s,
-                request.trim,
-                request.smooth_rad,
-                request.smooth_m,
-                request.rate_hz,
-            )
+            how = Movement(**{key.name: getattr(request, key.name) for key in fields(Movement)})
             return movement(
                 name, *trail.rows(), how, joint_map=joint_map, settings=settings, max_rate_hz=max_rate_hz
             )

@@ -8,13 +8,12 @@
 
 from .drawing import plot_run
 from .evidence import Evidence, RunEvidence, evidence_of
-from .export import Export, export_recording
+from .export import export_recording
 from .overview import RECORDING_COLUMNS, list_recordings, recording_row, show_run
 
 __all__ = [
     "RECORDING_COLUMNS",
     "Evidence",
-    "Export",
     "RunEvidence",
     "evidence_of",
     "export_recording",

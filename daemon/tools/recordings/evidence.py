@@ -22,13 +22,12 @@ from motiond.formats.io import replacing
 from motiond.text import printable
 
 from ...joints import with_rounding
-from ..compare import goals_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from motiond.formats import Run
-    from motiond.formats.model import GoalPeaks
+    from motiond.formats.model import PlayedGoal
 
 Verdict: TypeAlias = Literal["passed", "failed", "incomplete"]
 """A run is incomplete if the recording lacks its end."""
@@ -138,20 +137,19 @@ def evidence_of(path: Path) -> Evidence:
 
 def _runs(recorded: Run, limits: Limits) -> Iterator[RunEvidence]:
     """Yield each goal of a recording, and then those that did not begin."""
-    peaks = iter(recorded.goals)
     units = dict(zip(recorded.about["joints"], recorded.about["units"], strict=True))
-    for result, is_played in goals_in(recorded.about):
-        yield _judged(result, next(peaks, None) if is_played else None, limits, units)
+    for goal in recorded.goals:
+        yield _judged(goal.result, goal, limits, units)
     for result in recorded.about["results"]:
         if result.get("played_s") is None:
             yield _judged(result, None, limits, units)
 
 
 def _judged(
-    result: Mapping[str, Any] | None, peaks: GoalPeaks | None, limits: Limits, units: Mapping[str, str]
+    result: Mapping[str, Any] | None, goal: PlayedGoal | None, limits: Limits, units: Mapping[str, str]
 ) -> RunEvidence:
     """Return the evidence of a run, with its verdict."""
-    joints = tuple(_joints(peaks, limits, units)) if peaks else ()
+    joints = tuple(_joints(goal, limits, units)) if goal else ()
     reasons = [f"joint '{joint.joint}' passes its limit: {text}" for joint in joints for text in joint.beyond]
     verdict: Verdict = "failed" if reasons else "passed"
     if result is None:
@@ -163,8 +161,8 @@ def _judged(
     return RunEvidence(
         motion=str(result["motion"]) if result else "?",
         result=result,
-        duration_s=(result["played_s"] or 0.0) if result else peaks.duration_s if peaks else 0.0,
-        rows=peaks.rows if peaks else 0,
+        duration_s=(result["played_s"] or 0.0) if result else goal.duration_s if goal else 0.0,
+        rows=goal.rows if goal else 0,
         joints=joints,
         verdict=verdict,
         reasons=tuple(reasons),
@@ -174,7 +172,7 @@ def _judged(
 # -- joints -------------------------------------------------------------------------------------------------
 
 
-def _joints(peaks: GoalPeaks, limits: Limits, units: Mapping[str, str]) -> Iterator[JointEvidence]:
+def _joints(peaks: PlayedGoal, limits: Limits, units: Mapping[str, str]) -> Iterator[JointEvidence]:
     """Yield what each joint was asked for and did."""
     for column, joint in enumerate(peaks.joints):
         reached = {

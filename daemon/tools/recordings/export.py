@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from motiond.formats import FormatError, Problem, ReadOptions, load_motions, without
+from motiond.formats import FormatError, Problem, load_motions, without
 from motiond.text import listed, printable
 
-from ..convert import Conversion, refuse_overwriting, write_motion
+from ..convert import refuse_overwriting, write_motion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,32 +15,13 @@ if TYPE_CHECKING:
 
     from motiond.formats import Motion
 
-TOPICS = {"reference": "/reference", "feedback": "/joint_states"}
+    from ..convert import Conversion
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
-    """What is written of a recording.
-
-    - `source`: what was commanded, or what was measured; by default the former, and the latter where nothing
-      was played
-    - `goal`: which of several, from 1
-    - `whole`: all ticks, and not those of a goal
-    - `rate_hz`: in place of that of the ticks
-    - `drop`: series that may be lost, as `JointEffort`
-    """
-
-    source: Literal["reference", "feedback"] | None = None
-    goal: int | None = None
-    whole: bool = False
-    rate_hz: float | None = None
-    format: str | None = None
-    drop: Sequence[str] = ()
-    overwrite: bool = False
-
-
-def export_recording(file: Path, target: Path, wanted: Export) -> Motion:
+def export_recording(file: Path, target: Path, wanted: Conversion, goal: int | None = None) -> Motion:
     """Write what was played in a recording, and return what was written.
+
+    `goal`: which of several, from 1.
 
     Raises
     ------
@@ -52,15 +32,12 @@ def export_recording(file: Path, target: Path, wanted: Export) -> Motion:
         If it cannot be resampled.
     """
     refuse_overwriting(target, forced=wanted.overwrite)
-    topic = TOPICS[wanted.source] if wanted.source else TOPICS["reference"] if wanted.whole else None
-    motions = load_motions(file, options=ReadOptions(topic=topic, whole=wanted.whole))
-    motion = _chosen(file, motions, wanted.goal)
+    motion = _chosen(file, load_motions(file, options=wanted.reading), goal)
     dropped = [name for name in wanted.drop if name in motion.components]
     motion = without(motion, dropped)
     if wanted.rate_hz is not None:
         motion = motion.resampled(wanted.rate_hz)
-    how = Conversion(format=wanted.format, precision=None)
-    return write_motion(file, motion, target, how, [name for name in wanted.drop if name not in dropped])
+    return write_motion(file, motion, target, wanted, [name for name in wanted.drop if name not in dropped])
 
 
 def _chosen(file: Path, motions: Sequence[Motion], goal: int | None) -> Motion:

@@ -1,12 +1,12 @@
-"""Messages of ROS 2 as they stand in recordings: their definitions, and batches of them packed in CDR.
+"""Messages of ROS 2 as they stand in recordings: their definitions, and batches of them in CDR.
 
-- `schemas`: the definitions of JointState, TFMessage and String, with what they hold (`ros2msg`)
+- `schemas`: the topics, and the definitions of JointState, TFMessage and String (`ros2msg`)
 - `cdr`: where what stands in a message, so that thousands are packed at once
 - `messages`: the three messages
 """
 
 from .messages import JointStates, Transforms, packed_string
-from .schemas import JOINT_STATE, SCHEMA_ENCODING, STRING, TF_MESSAGE, Schema
+from .schemas import JOINT_STATE, SCHEMA_ENCODING, STRING, TF_MESSAGE, Schema, Topic
 
 __all__ = [
     "JOINT_STATE",
@@ -15,6 +15,7 @@ __all__ = [
     "TF_MESSAGE",
     "JointStates",
     "Schema",
+    "Topic",
     "Transforms",
     "packed_string",
 ]

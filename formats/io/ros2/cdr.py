@@ -1,4 +1,4 @@
-"""Little-endian CDR of messages that differ in numbers alone: each is a copy of one, with its numbers set.
+"""Little-endian CDR of messages that differ in numbers alone: copies of one, with their numbers set, or read.
 
 CDR: OMG DDS-RTPS 2.5, 10.2, with the classic encoding of XTypes 1.3, 7.4.3: each number stands at a multiple
 of its size, counted from behind the four bytes that name the encoding.
@@ -14,6 +14,8 @@ import numpy as np
 from ...model.timing import NS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from ...arrays import Integers
@@ -59,13 +61,26 @@ class Layout:
 
     def rows(self, count: int) -> NDArray[Any]:
         """Return so many messages, shape (count,), with a field for each thing that differs; all are 0."""
+        rows: NDArray[Any] = np.empty(count, self._kind())
+        as_bytes(rows)[:] = np.frombuffer(self._bytes, np.uint8)
+        return rows
+
+    def read(self, messages: Sequence[bytes]) -> NDArray[Any] | None:
+        """Return messages with their fields, shape (n,); None where one differs in anything else."""
+        if any(len(message) != len(self._bytes) for message in messages):
+            return None
+        joined = b"".join(messages)
+        blank = np.frombuffer(bytearray(joined), self._kind())
+        for field in self._fields:
+            blank[field] = 0
+        is_same = (as_bytes(blank) == np.frombuffer(self._bytes, np.uint8)).all()
+        return np.frombuffer(joined, self._kind()) if is_same else None
+
+    def _kind(self) -> Any:
         kinds, offsets = zip(*self._fields.values(), strict=True) if self._fields else ((), ())
         size = len(self._bytes)
         fields = {"names": [*self._fields], "formats": kinds, "offsets": offsets, "itemsize": size}
-        kind: Any = np.dtype(fields)  # type: ignore[call-overload] # it takes dictionaries
-        rows: NDArray[Any] = np.empty(count, kind)
-        as_bytes(rows)[:] = np.frombuffer(self._bytes, np.uint8)
-        return rows
+        return np.dtype(fields)  # type: ignore[call-overload] # it takes dictionaries
 
 
 def as_bytes(rows: NDArray[Any]) -> NDArray[np.uint8]:

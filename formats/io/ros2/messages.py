@@ -1,15 +1,16 @@
-"""JointStates and TFMessages, whole batches packed at once, and a String."""
+"""JointStates and TFMessages, whole batches packed or read at once, and a String."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from .cdr import Layout, as_bytes, split_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from ...arrays import Floats, Integers
@@ -18,7 +19,7 @@ _ARRAYS = ("position", "velocity", "effort")
 
 
 class JointStates:
-    """Packs `sensor_msgs/msg/JointState` of joints whose names stay.
+    """Packs and reads `sensor_msgs/msg/JointState` of joints whose names stay.
 
     `has`: which of positions, velocities and efforts are there; the others are empty.
     """
@@ -34,6 +35,7 @@ class JointStates:
             count = len(names) if is_there else 0
             layout.number(count)
             layout.floats(array, count)
+        self._joints = len(names)
         self._arrays = [array for array, is_there in zip(_ARRAYS, has, strict=True) if is_there]
 
     def packed(self, stamps_ns: Integers, *arrays: Floats) -> NDArray[np.uint8]:
@@ -46,6 +48,19 @@ class JointStates:
         for name, values in zip(self._arrays, arrays, strict=True):
             rows[name] = values
         return as_bytes(rows)
+
+    def read(self, messages: Sequence[bytes]) -> Floats | None:
+        """Return positions, velocities and efforts of n messages, shape (n, 3, joints), NaN where none are.
+
+        None unless all are as `packed` returns them.
+        """
+        rows = self._layout.read(messages)
+        if rows is None:
+            return None
+        found = np.full((len(rows), len(_ARRAYS), self._joints), np.nan)
+        for name in self._arrays:
+            found[:, _ARRAYS.index(name)] = rows[name]
+        return found
 
 
 class Transforms:

@@ -1,11 +1,25 @@
-"""The definitions of messages, each with what it holds, as `ros2 bag record` writes them (`ros2msg`)."""
+"""The topics of recordings, and the definitions of messages as `ros2 bag record` writes them (`ros2msg`)."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import NamedTuple
 
 SCHEMA_ENCODING = "ros2msg"
 _RULE = "=" * 80
+
+
+class Topic(StrEnum):
+    """The topics of recordings; those of motiond itself hold JSON in Strings (docs/recording.md)."""
+
+    FEEDBACK = "/joint_states"
+    REFERENCE = "/reference"
+    TRANSFORMS = "/tf"
+    DESCRIPTION = "/robot_description"
+    PHASE = "/motiond/phase"
+    GAP = "/motiond/gap"
+    TIMING = "/motiond/timing"
+    RESULT = "/motiond/result"
 
 
 class Schema(NamedTuple):

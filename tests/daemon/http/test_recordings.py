@@ -14,8 +14,8 @@ from yarl import URL
 
 from motiond.formats import load_run
 from tests.daemon.http.conftest import Site, serving_robots
+from tests.daemon.recording.recordings import APPROACH, PLAYED, ticks, write
 from tests.daemon.rig import Rig, ask
-from tests.formats.mcap.test_goals import APPROACH, PLAYED, ticks, write
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import orjson
@@ -10,9 +11,9 @@ from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 
 from motiond.daemon.clock import ClockState
-from motiond.daemon.ipc.ring import COLUMN, Record
+from motiond.daemon.ipc.ring import COLUMN, Record, slices
 from motiond.daemon.ipc.states import STATES, State
-from motiond.daemon.recording import RecordingAbout
+from motiond.daemon.recording import RecordingAbout, RecordingWriter
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,12 @@ JOINTS = ("hip", "left knee", "lift")
 BEGAN_S = 1_795_000_000.0
 OFFSET_S = BEGAN_S - 100.0  # the machine has run for 100 s
 PERIOD_S = 0.001
+PARTS = slices(len(JOINTS))
+APPROACH = [(State.IDLE, 0)] * 3 + [(State.APPROACHING, 1)] * 4
+PLAYED = [(State.PLAYING, 1)] * 10 + [(State.IDLE, 1)] * 5
+REST = [(State.IDLE, 0)] * 8
+Reports = Sequence[tuple[Literal["state", "event", "result"], dict[str, Any], float]]
+"""Each with the time in s, from the beginning, at which it was published."""
 
 
 def about(**changed: Any) -> RecordingAbout:
@@ -56,6 +63,40 @@ def records(count: int, first: int = 0, joints: int = len(JOINTS), seed: int = 1
     rows[:, [COLUMN["torque"], COLUMN["goal"], COLUMN["loop"]]] = 1
     rows[:, COLUMN["frame"]] = ticks
     return rows
+
+
+def ticks(phases: Sequence[tuple[State, int]], **columns: Any) -> Floats:
+    """Return records of a robot in these states, each with the goal that it has."""
+    rows = records(len(phases))
+    rows[:, COLUMN["state"]] = [STATES.index(state) for state, _ in phases]
+    rows[:, COLUMN["goal"]] = [goal for _, goal in phases]
+    rows[:, COLUMN["moved"]] = np.nan
+    for name, values in columns.items():
+        rows[:, COLUMN[name]] = values
+    return rows
+
+
+def write(
+    path: Path,
+    rows: Floats,
+    reports: Reports = (),
+    attached: Mapping[str, bytes] | None = None,
+    *,
+    is_finished: bool = True,
+) -> Path:
+    """Write a recording in three batches, and return its file."""
+    writer = RecordingWriter(path, about(), unix_time=lambda: BEGAN_S)
+    for name, content in (attached or {}).items():
+        writer.attach(name, content)
+    for batch in np.array_split(rows, 3):
+        writer.add(batch)
+        writer.cut()
+    for subject, data, time_s in reports:
+        writer.add_report(subject, data, round(BEGAN_S * 1e9) + round(time_s * 1e9))
+    if is_finished:
+        return writer.finish("asked to")
+    writer.abandon()
+    return writer.part
 
 
 class Read(NamedTuple):

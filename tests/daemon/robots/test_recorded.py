@@ -52,6 +52,18 @@ def read(path: Path, **options: Any) -> Motion:
     return motion
 
 
+def read_slowly(registry: RobotRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have each recording take a second to be read and planned."""
+    recorded = registry.members["arm"].handlers.recorded
+    planned = recorded._planned
+
+    async def slowly(*how: Any) -> Any:
+        await asyncio.sleep(1.0)
+        return await planned(*how)
+
+    monkeypatch.setattr(recorded, "_planned", slowly)
+
+
 @pytest.mark.parametrize("suffix", ["", ".mcap"])
 async def test_a_recording_is_played_by_its_name(rig: Rig, suffix: str) -> None:
     async with rig.running() as registry:
@@ -186,13 +198,7 @@ async def test_a_stop_while_a_recording_is_read_comes_before_the_motion(
 ) -> None:
     async with rig.running() as registry:
         first = await recorded(rig, registry, {"motion": "short"})
-        planned = registry.members["arm"].handlers.recorded._planned
-
-        async def slowly(*how: Any) -> Any:
-            await asyncio.sleep(1.0)
-            return await planned(*how)
-
-        monkeypatch.setattr(registry.members["arm"].handlers.recorded, "_planned", slowly)
+        read_slowly(registry, monkeypatch)
         playing = asyncio.create_task(refused(registry, "play", motion=first.stem))
         await asyncio.sleep(0.5)
         await ask(registry, "stop")
@@ -208,13 +214,7 @@ async def test_a_reservation_while_a_recording_is_read_holds(
     rig.robot["groups"] = ["choir"]
     async with rig.running() as registry:
         first = await recorded(rig, registry, {"motion": "short"})
-        planned = registry.members["arm"].handlers.recorded._planned
-
-        async def slowly(*how: Any) -> Any:
-            await asyncio.sleep(1.0)
-            return await planned(*how)
-
-        monkeypatch.setattr(registry.members["arm"].handlers.recorded, "_planned", slowly)
+        read_slowly(registry, monkeypatch)
         playing = asyncio.create_task(refused(registry, "play", motion=first.stem))
         await asyncio.sleep(0.5)
         await ask(registry, "fleet/prepare", start="s1", motion="long", expires_s=10)

@@ -13,12 +13,11 @@ from motiond.daemon.api import PlayRequest
 from motiond.daemon.config.settings import load_settings
 from motiond.daemon.ipc.ring import COLUMN, slices
 from motiond.daemon.ipc.states import STATES, State
-from motiond.daemon.recording import RecordingWriter
 from motiond.daemon.telemetry.npz import save_trace
 from motiond.daemon.tools.compare import Bounds, PlayedRows, compare, runs_in
 from motiond.daemon.tools.dry_run import run_dry
 from tests.daemon.programs import run_here
-from tests.daemon.recording.recordings import BEGAN_S, JOINTS, about, records
+from tests.daemon.recording.recordings import JOINTS, Reports, records, write
 from tests.daemon.rig import write_seq
 
 if TYPE_CHECKING:
@@ -161,12 +160,11 @@ def recording(path: Path, goals: int = 2, *, off: float = 0.0) -> Path:
         rows[span, COLUMN["goal"]] = goal + 1
         rows[span, parts["reference_position"]] = np.linspace(0, goal + 1, 30)[:, None]
         rows[span, parts["position"]] = np.linspace(0, goal + 1, 30)[:, None] + off
-    writer = RecordingWriter(path, about(), unix_time=lambda: BEGAN_S)
-    writer.add(rows)
-    for number, code in enumerate(("SUCCESSFUL", "CANCELED")[:goals]):
-        result = {"goal_id": str(number), "motion": "wave", "code": code, "played_s": 0.02}
-        writer.add_report("result", result, round((BEGAN_S + 1) * 1e9))
-    return writer.finish("asked to")
+    reports: Reports = [
+        ("result", {"goal_id": str(number), "motion": "wave", "code": code, "played_s": 0.02}, 1.0)
+        for number, code in enumerate(("SUCCESSFUL", "CANCELED")[:goals])
+    ]
+    return write(path, rows, reports)
 
 
 def test_the_goals_of_recordings_are_compared_in_their_order(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motiond.daemon.tools.convert import Conversion
-from motiond.daemon.tools.edit import edited, peaks_of
+from motiond.daemon.tools.edit import edited
 from motiond.formats import (
     Motion,
     ReadOptions,
@@ -27,6 +27,7 @@ from motiond.formats import (
     smooth,
     trim,
 )
+from motiond.formats.model import peaks
 from tests.daemon.programs import run_here
 from tests.daemon.rig import Rig, ask, write_seq
 from tests.tables import table
@@ -234,7 +235,7 @@ async def test_what_a_robot_measured_becomes_a_motion_from_rest_to_rest(
     assert (code, err) == (0, "")
     measured, smoothed = load_motion(recording, options=ReadOptions(topic=topic)), load_motion(out)
     assert np.abs(smoothed.positions[[0, -1]] - measured.positions[[0, -1]]).max() == 0
-    before, after = (max(peak.jerk for peak in peaks_of(one)) for one in (measured, smoothed))
+    before, after = (max(peak.jerk for peak in peaks(one)) for one in (measured, smoothed))
     assert after < before / 20
     assert np.abs(np.diff(smoothed.positions, axis=0)[[0, -1]]).max() < 1e-9
     assert np.abs(smoothed.positions - measured.positions).max() <= 0.01
@@ -242,16 +243,16 @@ async def test_what_a_robot_measured_becomes_a_motion_from_rest_to_rest(
 
 def test_peaks_are_those_from_rest_and_to_rest() -> None:
     motion = Motion("step", (), 10.0, np.arange(3) / 10, np.array([[0.0], [0.1], [0.2]]))
-    (peaks,) = peaks_of(motion)
-    found = (peaks.velocity, peaks.acceleration, peaks.jerk)
+    (peak,) = peaks(motion)
+    found = (peak.velocity, peak.acceleration, peak.jerk)
     assert found == pytest.approx((1.0, 10.0, 100.0))
 
 
 def test_peaks_of_way_points_are_those_of_the_curve_between() -> None:
     motion = Motion("pick", ("a",), 100.0, np.array([0.0, 1.0]), np.array([[0.0], [1.0]]))
-    (peaks,) = peaks_of(motion)
-    assert peaks.velocity == pytest.approx(1.5, rel=1e-3)
-    assert peaks.acceleration == pytest.approx(6.0, rel=0.01)
+    (peak,) = peaks(motion)
+    assert peak.velocity == pytest.approx(1.5, rel=1e-3)
+    assert peak.acceleration == pytest.approx(6.0, rel=0.01)
 
 
 @table("arguments, message")

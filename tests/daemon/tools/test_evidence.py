@@ -11,16 +11,14 @@ import orjson
 import pytest
 from lxml import etree
 
-from motiond.daemon.ipc.ring import COLUMN, slices
+from motiond.daemon.ipc.ring import COLUMN
 from motiond.daemon.ipc.states import STATES, State
-from motiond.daemon.recording import RecordingWriter
 from motiond.daemon.tools.recordings import evidence_of
 from tests.daemon.programs import run_here
-from tests.daemon.recording.recordings import BEGAN_S, JOINTS, about, records
+from tests.daemon.recording.recordings import JOINTS, PARTS, Reports, records, write
 from tests.daemon.rig import Rig, ask
 
 SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parents[2] / "files" / "junit.xsd"))
-PARTS = slices(len(JOINTS))
 LIMITS: dict[str, Any] = {"lower": -1.0, "upper": 1.0, "velocity": 2.0, "acceleration": 20.0}
 PERIOD_S = 0.01
 
@@ -53,18 +51,12 @@ def recording(
         rows[played, PARTS["reference_position"]] = swing[:, None]
         rows[played, PARTS["position"]] = swing[:, None]
         rows[span.start + 30, PARTS["position"]] += 0.125
-    writer = RecordingWriter(path, about(), unix_time=lambda: BEGAN_S)
-    writer.attach(
-        "motiond.json", orjson.dumps({"id": "bench", "robots": {"arm": {"model": {"file": "a/arm.urdf"}}}})
-    )
-    if description is not None:
-        writer.attach("description.json", description)
-    writer.attach("arm.urdf", b"<robot/>")
-    writer.attach("wave.seq", b"rows")
-    writer.add(rows)
-    for number, result in enumerate(results):
-        writer.add_report("result", result, round((BEGAN_S + number + 1) * 1e9))
-    return writer.finish("asked to")
+    configuration = {"id": "bench", "robots": {"arm": {"model": {"file": "a/arm.urdf"}}}}
+    attached = {"motiond.json": orjson.dumps(configuration)}
+    attached |= {} if description is None else {"description.json": description}
+    attached |= {"arm.urdf": b"<robot/>", "wave.seq": b"rows"}
+    reports: Reports = [("result", result, number + 1.0) for number, result in enumerate(results)]
+    return write(path, rows, reports, attached)
 
 
 def result(code: str = "SUCCESSFUL", message: str = "held", **changed: Any) -> dict[str, Any]:

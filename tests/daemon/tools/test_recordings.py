@@ -10,13 +10,21 @@ import orjson
 import pytest
 from matplotlib.font_manager import fontManager  # noqa: F401 - where it has no list yet, it asks a program
 
-from motiond.daemon.recording import RecordingWriter
 from motiond.daemon.tools.recordings.drawing import _figure
 from motiond.formats import load_motion, load_motions, load_run
 from tests.daemon.programs import run_here
-from tests.daemon.recording.recordings import BEGAN_S, JOINTS, about
+from tests.daemon.recording.recordings import (
+    APPROACH,
+    BEGAN_S,
+    JOINTS,
+    PARTS,
+    PLAYED,
+    REST,
+    Reports,
+    ticks,
+    write,
+)
 from tests.formats.mcap.recordings import recording, state
-from tests.formats.mcap.test_goals import APPROACH, PARTS, PLAYED, REST, ticks, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,13 +44,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = ticks(APPROACH + PLAYED)
     rows[:, PARTS["position"]] = rows[:, PARTS["reference_position"]]
     rows[9, PARTS["position"].start] += 0.25
-    writer = RecordingWriter(tmp_path / "run.mcap", about(), unix_time=lambda: BEGAN_S)
-    writer.attach("wave.seq", b"wave")
-    writer.add(rows)
-    writer.add_report("event", {"kind": "marker", "message": "wave: half"}, START_NS + 12_000_000)
     result = {"motion": "wave", "code": "SUCCESSFUL", "message": "the last row is out and held"}
-    writer.add_report("result", result, START_NS + 17_000_000)
-    writer.finish("asked to")
+    marker = {"kind": "marker", "message": "wave: half"}
+    reports: Reports = [("event", marker, 0.012), ("result", result, 0.017)]
+    write(tmp_path / "run.mcap", rows, reports, {"wave.seq": b"wave"})
     return tmp_path
 
 

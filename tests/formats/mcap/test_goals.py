@@ -7,44 +7,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from motiond.daemon.ipc.ring import COLUMN, slices
-from motiond.daemon.ipc.states import STATES, State
+from motiond.daemon.ipc.ring import COLUMN
+from motiond.daemon.ipc.states import State
 from motiond.daemon.recording import RecordingWriter
 from motiond.formats import FormatError, ReadOptions, load_motions
-from tests.daemon.recording.recordings import BEGAN_S, JOINTS, PERIOD_S, about, records
+from tests.daemon.recording.recordings import (
+    APPROACH,
+    BEGAN_S,
+    JOINTS,
+    PARTS,
+    PERIOD_S,
+    PLAYED,
+    REST,
+    about,
+    ticks,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from motiond.formats import Motion
     from motiond.formats.arrays import Floats
-
-PARTS = slices(len(JOINTS))
-APPROACH = [(State.IDLE, 0)] * 3 + [(State.APPROACHING, 1)] * 4
-PLAYED = [(State.PLAYING, 1)] * 10 + [(State.IDLE, 1)] * 5
-REST = [(State.IDLE, 0)] * 8
-
-
-def ticks(phases: list[tuple[State, int]], **columns: Any) -> Floats:
-    """Return records of a robot in these states, each with the goal that it has."""
-    rows = records(len(phases))
-    rows[:, COLUMN["state"]] = [STATES.index(state) for state, _ in phases]
-    rows[:, COLUMN["goal"]] = [goal for _, goal in phases]
-    rows[:, COLUMN["moved"]] = np.nan
-    for name, values in columns.items():
-        rows[:, COLUMN[name]] = values
-    return rows
-
-
-def write(path: Path, rows: Floats, *, is_finished: bool = True) -> Path:
-    writer = RecordingWriter(path, about(), unix_time=lambda: BEGAN_S)
-    for batch in np.array_split(rows, 3):
-        writer.add(batch)
-        writer.cut()
-    if is_finished:
-        return writer.finish("asked to")
-    writer.abandon()
-    return writer.part
 
 
 def read(path: Path, **options: Any) -> Motion:

@@ -8,12 +8,19 @@ import numpy as np
 import pytest
 
 from motiond.daemon.ipc.ring import COLUMN
-from motiond.daemon.recording import RecordingWriter
 from motiond.formats import FormatError, load_run
 from motiond.formats.mcap import run as run_module
-from tests.daemon.recording.recordings import BEGAN_S, JOINTS, about
+from tests.daemon.recording.recordings import (
+    APPROACH,
+    JOINTS,
+    PARTS,
+    PLAYED,
+    REST,
+    Reports,
+    ticks,
+    write,
+)
 from tests.formats.mcap.recordings import recording, state
-from tests.formats.mcap.test_goals import APPROACH, PARTS, PLAYED, REST, ticks, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,13 +109,13 @@ def test_without_torque_there_is_no_error(tmp_path: Path) -> None:
 
 
 def test_what_happened_stands_at_its_time(tmp_path: Path) -> None:
-    writer = RecordingWriter(tmp_path / "run.mcap", about(), unix_time=lambda: BEGAN_S)
     rows: Any = np.delete(ticks(APPROACH + PLAYED), [10, 11], axis=0)
-    writer.add(rows)
-    writer.add_report("event", {"kind": "marker", "message": "half"}, START_NS + 5_000_000)
-    writer.add_report("result", {"motion": "wave", "code": "SUCCESSFUL"}, START_NS + 17_000_000)
-    writer.add_report("state", {"state": "idle"}, START_NS + 17_000_000)
-    shown = load_run(writer.finish("asked to")).about
+    reports: Reports = [
+        ("event", {"kind": "marker", "message": "half"}, 0.005),
+        ("result", {"motion": "wave", "code": "SUCCESSFUL"}, 0.017),
+        ("state", {"state": "idle"}, 0.017),
+    ]
+    shown = load_run(write(tmp_path / "run.mcap", rows, reports)).about
     assert shown["events"] == [{"time": 0.005, "kind": "marker", "message": "half"}]
     assert shown["results"] == [{"time": 0.017, "motion": "wave", "code": "SUCCESSFUL"}]
     assert shown["gaps"] == [{"time": 0.012, "ticks": 2, "reason": "the daemon came too late to read them"}]
@@ -142,10 +149,8 @@ def test_a_file_that_is_not_finished_says_so(tmp_path: Path) -> None:
 
 
 def test_what_is_attached_is_named(tmp_path: Path) -> None:
-    writer = RecordingWriter(tmp_path / "run.mcap", about(), unix_time=lambda: BEGAN_S)
-    writer.attach("wave.seq", b"x" * 1_000_000)
-    writer.add(ticks(PLAYED))
-    (attached,) = load_run(writer.finish("asked to")).about["attachments"]
+    path = write(tmp_path / "run.mcap", ticks(PLAYED), attached={"wave.seq": b"x" * 1_000_000})
+    (attached,) = load_run(path).about["attachments"]
     assert (attached["name"], attached["bytes"], len(attached["sha256"])) == ("wave.seq", 1_000_000, 64)
 
 

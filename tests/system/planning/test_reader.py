@@ -16,8 +16,8 @@ import pytest
 from motiond.daemon.planning.library.reader import MotionReader
 from motiond.formats import FormatError, load_motions, load_run
 from tests.daemon.planning.test_reader import write
-from tests.formats.mcap.test_goals import APPROACH, PLAYED, ticks
-from tests.formats.mcap.test_goals import write as write_recording
+from tests.daemon.recording.recordings import APPROACH, PLAYED, ticks
+from tests.daemon.recording.recordings import write as write_recording
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:

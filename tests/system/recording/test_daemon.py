@@ -6,7 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import orjson
-import pytest
 
 from motiond.daemon.recording.folder import evidence_files
 from tests.daemon.conftest import data_of, listening
@@ -17,19 +16,10 @@ from tests.daemon.rig import Rig, sweep, write_seq
 from tests.waiting import eventually
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.daemon.conftest import Mosquitto
 
 JOINTS = tuple(f"joint{number}" for number in range(30))
 RATE_HZ = 1000
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    rig = Rig(tmp_path)
-    rig.robot["recording"] = {"folder": "recordings"}
-    return rig
 
 
 async def test_two_robots_of_30_joints_at_1_khz_are_recorded_whole_while_motions_are_read(

@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    rig = Rig(tmp_path)
-    rig.robot["recording"] = {"folder": "recordings"}
-    return rig
-
-
-@pytest.fixture
 def mount(rig: Rig) -> Iterator[Callable[[str], Path]]:
     """Mount a small file system where recordings go, where this user may."""
     folder = rig.folder / "recordings"

@@ -13,14 +13,6 @@ from tests.daemon.rig import Rig, ask, refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Rig:
-    rig = Rig(tmp_path)
-    rig.robot["recording"] = {"folder": "recordings"}
-    return rig
 
 
 @pytest.fixture
