@@ -3,6 +3,7 @@
 import type { Signal } from "@preact/signals";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { Check } from "./controls";
 import { errorScale } from "./scale";
 import { fixed } from "./format";
 import { gate, refusal } from "./permission";
@@ -42,7 +43,7 @@ export function Joints({ robot }: { robot: Robot }) {
         <h2>Joints</h2>
         <span class="space" />
         {joints.some(({ unit }) => unit === "rad") && <button class="quiet" aria-pressed={degrees.value} title="Show angles in degrees, or in rad" onClick={() => (degrees.value = !degrees.value)}>{degrees.value ? "degrees" : "rad"}</button>}
-        <label class="check"><input type="checkbox" checked={jogs.value} {...gate(robot, "command")} onChange={(event) => (jogs.value = event.currentTarget.checked)} /> Jog</label>
+        <Check of={jogs} allowed={gate(robot, "command")}>Jog</Check>
       </div>
       <div class="scroll-x" tabIndex={0} role="region" aria-label="Table of joints">
         <table>

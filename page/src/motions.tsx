@@ -2,6 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { Check } from "./controls";
 import { clock, fixed, timeOfDay } from "./format";
 import { now } from "./header";
 import { fetching, open } from "./preview";
@@ -105,7 +106,7 @@ function PlayOptions({ robot }: { robot: Robot }) {
           </select>
         </label>
         <label>Start at <input type="time" step={1} value={startAt.value} onChange={(event) => (startAt.value = event.currentTarget.value)} /></label>
-        <label class="check"><input type="checkbox" checked={pingPong.value} onChange={(event) => (pingPong.value = event.currentTarget.checked)} /> every second pass backwards</label>
+        <Check of={pingPong}>every second pass backwards</Check>
       </div>
     </details>
   );

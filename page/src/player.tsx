@@ -1,7 +1,8 @@
 /** What plays, or is looked at in advance, on a timeline. */
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
+import { useWidth } from "./controls";
 import { namesThatFit } from "./markers";
 import { clock, count, fixed, timeOfDay } from "./format";
 import { now } from "./header";
@@ -160,13 +161,7 @@ function Timeline({ progress, duration, markers, able, seek, seekMarker }: Timel
 
 /** Drawn anew only where they change, not with each place of the robot: there may be a thousand. Each marker has a tick; its name stands there where it does not run into the next one's, and else where one points. */
 function Markers({ markers, duration, able, go }: { markers: Marker[]; duration: number; able: boolean; go(marker: Marker): void }) {
-  const bar = useRef<HTMLDivElement>(null);
-  const width = useSignal(0);
-  useEffect(() => {
-    const observer = new ResizeObserver(() => (width.value = bar.current?.clientWidth ?? 0));
-    if (bar.current) observer.observe(bar.current);
-    return () => observer.disconnect();
-  }, [markers.length > 0 && duration > 0]);
+  const [bar, width] = useWidth(markers.length > 0 && duration > 0);
   if (!markers.length || !duration) return null;
   const named = namesThatFit(markers, width.value / duration);
   return (

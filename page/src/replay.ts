@@ -150,7 +150,8 @@ function leave(): void {
   opened.value = null;
 }
 
-async function fetchRun(robot: Robot, name: string): Promise<Run | string> {
+/** Fetch what a recording holds, or why that cannot be shown. */
+export async function fetchRun(robot: Robot, name: string): Promise<Run | string> {
   const response = await fetch(robot.path(`recordings/${encodeURIComponent(name)}/run`)).catch(() => null);
   if (!response) return `${name}: the daemon cannot be reached`;
   if (response.ok) return readRun(await response.arrayBuffer());

@@ -72,7 +72,7 @@ export function rowAt({ times }: Pick<Run, "times">, time: number): number {
 }
 
 /** The last place of a row of them that holds up to somewhere; -1 where none does. */
-function lastOf(count: number, holds: (place: number) => boolean): number {
+export function lastOf(count: number, holds: (place: number) => boolean): number {
   let low = -1;
   let high = count;
   while (high - low > 1) {

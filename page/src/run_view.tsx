@@ -2,7 +2,8 @@
 
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { Signal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
+import { Check, useWidth } from "./controls";
 import { count, fixed, when } from "./format";
 import { namesThatFit } from "./markers";
 import { listOf, useRecordings } from "./recordings";
@@ -118,13 +119,7 @@ function marksOf({ events, results }: Run): Mark[] {
 
 /** Markers, events and results; a name stands where it does not run into the one before. */
 function Marks({ run: shown, duration }: { run: Run; duration: number }) {
-  const bar = useRef<HTMLDivElement>(null);
-  const width = useSignal(0);
-  useEffect(() => {
-    const observer = new ResizeObserver(() => (width.value = bar.current?.clientWidth ?? 0));
-    if (bar.current) observer.observe(bar.current);
-    return () => observer.disconnect();
-  }, []);
+  const [bar, width] = useWidth();
   const marks = useMemo(() => marksOf(shown), [shown]);
   if (!marks.length) return null;
   const named = namesThatFit(marks, width.value / duration, width.value);
@@ -152,7 +147,7 @@ function Places() {
       {B.value !== null && <button class="link" title="Go to B" onClick={() => toTime(B.value!)}><span class="num">B {inS(B.value)}</span></button>}
       {both && <span class="num">B − A {inS(B.value! - A.value!)}</span>}
       <span class="space" />
-      {both && <label class="check"><input type="checkbox" checked={loops.value} onChange={(event) => (loops.value = event.currentTarget.checked)} /> Loop A–B</label>}
+      {both && <Check of={loops}>Loop A–B</Check>}
       {both && <button class="quiet" title="Show this stretch alone in the plots" onClick={() => (sight.value = both)}>Show A–B</button>}
       {sight.value && <button class="quiet" title="Show all of the run in the plots" onClick={() => (sight.value = null)}>Whole run</button>}
       {(A.value !== null || B.value !== null) && <button class="quiet" onClick={clear}>Clear</button>}
@@ -227,7 +222,7 @@ function Beside({ shown: { robot, name, other } }: { shown: Opened }) {
         {other && !others.some((one) => one.name === other.name) && <option value={other.name}>{other.name}</option>}
         {others.map((one) => <option value={one.name}>{one.motions.join(", ") || one.name}, {when(one.began_utc)}</option>)}
       </select></label>
-      {other && <label class="check"><input type="checkbox" checked={ghostIsOther.value} onChange={(event) => (ghostIsOther.value = event.currentTarget.checked)} /> as the ghost</label>}
+      {other && <Check of={ghostIsOther}>as the ghost</Check>}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 /** What was taught, of its recording, for a page that has not seen it. */
 
 import type { DraftReport, ListedRecording } from "./protocol";
-import { readRun } from "./run";
+import { fetchRun } from "./replay";
 import { connection } from "./store";
 import type { Robot } from "./store";
 import { Trail } from "./trail";
@@ -17,9 +17,9 @@ export async function recall(robot: Robot, draft: DraftReport): Promise<void> {
   if (lesson.hasSeen(draft.duration_s)) return;
   const found = await recordingOf(robot, draft);
   if (found === null) return;
-  const response = await fetch(robot.path(`recordings/${encodeURIComponent(found)}/run`)).catch(() => null);
-  if (!response?.ok) return;
-  const { times, phases, feedback, joints } = readRun(await response.arrayBuffer());
+  const run = await fetchRun(robot, found);
+  if (typeof run === "string") return;
+  const { times, phases, feedback, joints } = run;
   const began = phases.find(({ state }) => state === "teaching")?.time ?? 0;
   const trail = new Trail();
   times.forEach((stampS, row) => {

@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { small } from "./appearance";
+import { Check } from "./controls";
 import { clock, count, fixed } from "./format";
 import type { Lesson } from "./lesson";
 import { play } from "./motions";
@@ -58,7 +59,7 @@ function Begin({ robot, again }: { robot: Robot; again: boolean }) {
         {asks.value ? (
           <div class="risk" role="alertdialog" aria-label="Before it begins">
             <p><strong>{chosen.risk}</strong> Keep your fingers out of its joints: once it ends, the arm is caught where it is.</p>
-            <label class="check"><input type="checkbox" checked={isReady.value} onChange={(event) => (isReady.value = event.currentTarget.checked)} /> {chosen.ready}</label>
+            <Check of={isReady}>{chosen.ready}</Check>
             <p class="line">
               <button class="danger" {...ready(robot, isReady.value, chosen.ready)} onClick={begin}>{chosen.go}</button>
               <button class="quiet" autofocus onClick={() => (asks.value = false)}>Cancel</button>

@@ -1,6 +1,7 @@
 /** What was moved by hand, as this page has seen it: postures over time, in bounded memory. */
 
 import type { Telemetry } from "./messages";
+import { lastOf } from "./run";
 
 const MOST_ROWS = 4096;
 const FIRST_INTERVAL_S = 0.03;
@@ -39,15 +40,9 @@ export class Trail {
 
   /** The posture at a time, as the nearest sample has it; null where there is none. */
   at(timeS: number): Float32Array | null {
-    let low = 0;
-    let high = this.times.length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.times[middle]! < timeS) low = middle + 1;
-      else high = middle;
-    }
-    const before = low > 0 && timeS - this.times[low - 1]! < this.times[low]! - timeS ? low - 1 : low;
-    return this.rows[before] ?? null;
+    const before = lastOf(this.times.length, (row) => this.times[row]! < timeS);
+    const [from, to] = [this.times[before] ?? -Infinity, this.times[before + 1] ?? Infinity];
+    return this.rows[timeS - from < to - timeS ? before : before + 1] ?? null;
   }
 
   /** Each joint's curve over a span of time as points of an SVG, 0 to 1000 by 0 to 100, as high as it has moved. */
