@@ -29,6 +29,7 @@ from ..mqtt.client import address_of
 from ..mqtt.topics import Topics
 from ..robots import make_registry
 from ..service import serve
+from .output import STATE_STYLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,14 +47,6 @@ if TYPE_CHECKING:
 SHOWN: frozenset[Subject] = frozenset({"description", "state", "result", "telemetry", "diagnostics"})
 COLUMNS = ("joint", "reference", "feedback", "error", "unit")
 
-_STYLES = {
-    "playing": "green",
-    "approaching": "cyan",
-    "stopping": "yellow",
-    "teaching": "yellow",
-    "estopped": "red",
-    "fault": "red",
-}
 PAUSE_S = 1.0
 LOOK_S = 0.1
 LINE_S = 1.0
@@ -250,7 +243,7 @@ class LiveTable:
         return "; ".join((*parts, self._result()))
 
     def _style(self) -> str:
-        return "bold " + _STYLES.get(self._latest.get("state", {}).get("state", ""), "")
+        return "bold " + STATE_STYLES.get(self._latest.get("state", {}).get("state", ""), "")
 
     def _doing(self) -> str:
         state = self._latest.get("state", {"state": "starting"})

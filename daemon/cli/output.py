@@ -19,6 +19,12 @@ HERE = Path("motiond.yaml")  # where `motiond init` writes it
 NAME_HERE = f"for the one here, add `-c {HERE}`"
 
 DONE, FAILED, WRONG_INPUT, NOBODY_ANSWERS = 0, 1, 2, 3
+STATE_STYLES = {
+    "playing": "green",
+    "approaching": "cyan",
+    **dict.fromkeys(("pausing", "paused", "stopping", "teaching"), "yellow"),
+    **dict.fromkeys(("estopped", "fault", "offline"), "red"),
+}
 
 
 def as_listed(name: str) -> str:

@@ -25,27 +25,13 @@ MOST_RESULTS = 1000
 class RecordingAbout:
     """Of what, by what and why a recording is made.
 
-    Attributes
-    ----------
-    robot, daemon, driver, version : str
-        The robot; the daemon's id; the driver's type; the version of motiond.
-    joints : tuple of str
-        The robot's joints, in the order of the ring.
-    units : tuple of str
-        `rad` or `m` for each of them.
-    unix_less_monotonic_s : float
-        What is added to monotonic times to have Unix time; one number for the whole file, so that periods
-        stay what they are.
-    began_unix_s : float
-        When it begins.
-    clock : ClockState
-        How well the machine's clock is synchronised.
-    why : str
-        What asked for it.
-    name : str
-        What it is called by whoever asked for it, or the motion; '' where nothing is.
-    description : RobotDescription, optional
-        None for a robot without one; then no file has `/robot_description` and `/tf`.
+    - `daemon`: its id; `driver`: its type; `version`: of motiond
+    - `joints`: in the order of the ring; `units`: `rad` or `m` for each of them
+    - `unix_less_monotonic_s`: what is added to monotonic times to have Unix time; one number for the whole
+      file, so that periods stay what they are
+    - `why`: what asked for it
+    - `name`: what it is called by whoever asked for it, or the motion; '' where nothing is
+    - `description`: None for a robot without one; then no file has `/robot_description` and `/tf`
     """
 
     robot: str

@@ -33,11 +33,7 @@ _SLIDING, _TURNING = {"prismatic"}, {"revolute", "continuous"}
 class RobotDescription:
     """A robot's URDF, and the transform that each of its joints makes of a posture.
 
-    Attributes
-    ----------
-    urdf : str
-    frames : tuple of tuple of str
-        The parent and the child link of each joint.
+    - `frames`: the parent and the child link of each joint
     """
 
     urdf: str

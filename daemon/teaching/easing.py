@@ -64,16 +64,10 @@ def eased(
     over the time of easing at most. After `EASING` speeds over accelerations, half of the acceleration and
     more is left for the movement's own, q''.
 
-    Parameters
-    ----------
-    times : ndarray, shape (rows,)
-        In s, from 0 on.
-    positions : ndarray, shape (rows, columns)
-    acceleration, gentle : ndarray, shape (columns,)
-        The limits, and what is preferred to them for up to `GENTLE_S`.
-    rate_hz : float
-        Of the ticks in which it is played. Where half of `gentle` is enough for a step from rest to the speed
-        of an end, nothing is eased there.
+    - `times`: in s, from 0 on, shape (rows,); `positions`: shape (rows, columns)
+    - `acceleration`, `gentle`: the limits, and what is preferred to them for up to `GENTLE_S`, (columns,)
+    - `rate_hz`: of the ticks in which it is played. Where half of `gentle` is enough for a step from rest to
+      the speed of an end, nothing is eased there
     """
     duration_s = float(times[-1])
     steps_s = np.array(

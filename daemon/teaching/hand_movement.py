@@ -75,20 +75,11 @@ def movement(
 ) -> Taught:
     """Make a motion of what was moved.
 
-    Parameters
-    ----------
-    name : str
-    times : ndarray, shape (rows,)
-        In s, from 0 on.
-    positions : ndarray, shape (rows, joints)
-        In rad or m; NaN where a joint reported nothing.
-    max_rate_hz : float
-        The highest rate at which the driver takes setpoints.
+    - `times`: in s, from 0 on, shape (rows,)
+    - `positions`: in rad or m, NaN where a joint reported nothing, shape (rows, joints)
+    - `max_rate_hz`: the highest rate at which the driver takes setpoints
 
-    Raises
-    ------
-    TeachingError
-        If a joint has reported nothing, or nothing is left, or the bound cannot be kept.
+    Raises TeachingError if a joint has reported nothing, or nothing is left, or the bound cannot be kept.
     """
     columns = taught_columns(joint_map, np.isfinite(positions).any(axis=0))
     bound = np.array([how.smooth_m if joint_map.units[one] == "m" else how.smooth_rad for one in columns])

@@ -172,10 +172,7 @@ class MotiondDaemon:
     def trace_dry_run(self, robot: str, motion: str, options: Sequence[str], target: Path) -> None:
         """Play a motion without waiting, by the same configuration, and write the trace of it.
 
-        Raises
-        ------
-        MotiondFailure
-            If there is none, with what the program wrote.
+        Raises MotiondFailure if there is none, with what the program wrote.
         """
         target.parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-P", "-m", "motiond.daemon.cli", "play", robot, motion, *options]

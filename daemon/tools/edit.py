@@ -51,12 +51,8 @@ class EditError(ValueError):
 class Step:
     """What one step made of a motion.
 
-    Attributes
-    ----------
-    edit, value : str
-        As they were asked for: `--trim` and `1.2:4`.
-    deviation : mapping, optional
-        Of a step that smooths: by how much each joint leaves what it was at most, in rad or m.
+    - `edit`, `value`: as they were asked for: `--trim` and `1.2:4`
+    - `deviation`: of a step that smooths: by how much each joint leaves what it was at most, in rad or m
     """
 
     edit: str
@@ -89,12 +85,8 @@ def edited(source: Path, edits: Sequence[tuple[str, str]], wanted: Conversion) -
 
     Returns it with what `wanted.drop` names besides its components, as `read_motion` does.
 
-    Raises
-    ------
-    EditError
-        If an edit cannot be understood.
-    FormatError, MotionError, ConversionError
-        If a file cannot be read, or an edit cannot be made.
+    Raises EditError if an edit cannot be understood; FormatError, MotionError and ConversionError if a file
+    cannot be read, or an edit cannot be made.
     """
     steps = [(option, value, _edit(option, value, wanted)) for option, value in edits]
     before, drop = read_motion(source, wanted)

@@ -24,10 +24,8 @@ class Thinned:
         self.every = 1
         self._most = most
         self._count = 0
-        shape = (most, columns)
-        self._low, self._high = np.empty(shape), np.empty(shape)
-        # the numbers of the samples, counted from the first of all
-        self._low_at, self._high_at = np.empty(shape), np.empty(shape)
+        # of each bin the lowest value, and the highest with its sign turned; and the numbers of their samples
+        self._ends, self._ends_at = np.empty((2, 2, most, columns))
         self._first_s, self._last_s = np.empty(most), np.empty(most)
         self._samples = 0
         self._rest_s, self._rest = np.empty(0), np.empty((0, columns))
@@ -65,12 +63,10 @@ class Thinned:
             self._rest_s, self._rest = self._rest_s[:0], self._rest[:0]
         used = slice(self._count)
         if self.every == 1:
-            return self._first_s[used], self._low[used]
-        is_low_first = self._low_at[used] <= self._high_at[used]
-        pairs = [
-            np.where(is_low_first, self._low[used], self._high[used]),
-            np.where(is_low_first, self._high[used], self._low[used]),
-        ]
+            return self._first_s[used], self._ends[0, used]
+        low, high = self._ends[0, used], -self._ends[1, used]
+        is_low_first = self._ends_at[0, used] <= self._ends_at[1, used]
+        pairs = np.where(is_low_first, low, high), np.where(is_low_first, high, low)
         times = np.stack([self._first_s[used], self._last_s[used]], axis=1)
         return times.reshape(-1), np.stack(pairs, axis=1).reshape(2 * self._count, -1)
 
@@ -80,11 +76,10 @@ class Thinned:
         now = slice(self._count, self._count + len(binned))
         numbers = self._samples + every * np.arange(len(binned))[:, None]
         is_none = np.isnan(binned)
-        low, high = np.where(is_none, np.inf, binned), np.where(is_none, -np.inf, binned)
-        self._low[now], self._high[now] = low.min(axis=1), high.max(axis=1)
-        self._low_at[now], self._high_at[now] = low.argmin(axis=1) + numbers, high.argmax(axis=1) + numbers
-        nothing = is_none.all(axis=1)
-        self._low[now][nothing] = self._high[now][nothing] = np.nan
+        for sign, ends, ends_at in zip((1.0, -1.0), self._ends, self._ends_at, strict=True):
+            known = np.where(is_none, np.inf, sign * binned)
+            ends_at[now] = known.argmin(axis=1) + numbers
+            ends[now] = np.where(is_none.all(axis=1), np.nan, known.min(axis=1))
         self._first_s[now], self._last_s[now] = times[::every], times[every - 1 :: every]
         self._count += len(binned)
         self._samples += len(values)
@@ -92,11 +87,11 @@ class Thinned:
     def _halve(self) -> None:
         """Make one bin of every two."""
         half = self._count // 2
-        for value, at, fits in ((self._low, self._low_at, np.less), (self._high, self._high_at, np.greater)):
-            first, second = value[0 : self._count : 2], value[1 : self._count : 2]
-            is_second = fits(second, first) | np.isnan(first)
-            value[:half] = np.where(is_second, second, first)
-            at[:half] = np.where(is_second, at[1 : self._count : 2], at[0 : self._count : 2])
+        first, second = self._ends[:, 0 : 2 * half : 2], self._ends[:, 1 : 2 * half : 2]
+        is_second = (second < first) | np.isnan(first)
+        self._ends[:, :half] = np.where(is_second, second, first)
+        at = self._ends_at
+        at[:, :half] = np.where(is_second, at[:, 1 : 2 * half : 2], at[:, 0 : 2 * half : 2])
         self._first_s[:half] = self._first_s[0 : self._count : 2]
         self._last_s[:half] = self._last_s[1 : self._count : 2]
         self._count = half

@@ -7,7 +7,7 @@
 - `motion`: joint positions over time; `timing`: the rate that times show; `interpolation`: between rows
 - `editing`: new motions of one motion; `joining`: one motion of several
 - `mapping`: the columns of a motion as the joints of a robot
-- `run`: a recording to look at
+- `run`: a recording to look at; `joint_peaks`: what each joint does at most
 - `poses`: 4x4 matrices
 """
 
@@ -38,10 +38,10 @@ from .interpolation import (
     spline_slopes,
 )
 from .joining import JoinTolerance, blend, concatenate
+from .joint_peaks import Peak, peaks
 from .mapping import MappedJoint, MotionMap, si_unit
 from .motion import Motion, MotionError
 from .outline import derived_shapes
-from .peaks import Peak, peaks
 from .poses import quaternion_of
 from .robot import RobotModel
 from .run import PlayedGoal, Run

@@ -15,22 +15,15 @@ if TYPE_CHECKING:
 class PlayedGoal:
     """What one goal asked of the joints, and what they did, in rad or m and s.
 
-    Attributes
-    ----------
-    result : mapping or None
-        As it was reported; None where the recording lacks it.
-    joints : tuple of str
-        () where it did not come to its first row.
-    rows : int
-        Ticks, from the first row of the motion on.
-    duration_s : float
-        From the first to the last of them.
-    lowest, highest, velocity, acceleration : ndarray, shape (joints,)
-        Of the setpoints; as differences from tick to tick, from rest and to rest where the recording has the
-        beginning, and the robot came to rest.
-    error, error_time_s, error_rms : ndarray, shape (joints,)
-        The largest distance of the feedback from its setpoint, when that was, and over all; NaN where no
-        feedback is known.
+    Arrays have the shape (joints,).
+
+    - `result`: as it was reported; None where the recording lacks it
+    - `joints`: () where it did not come to its first row
+    - `rows`, `duration_s`: its ticks, from the first row of the motion on, and from the first to the last
+    - `lowest`, `highest`, `velocity`, `acceleration`: of the setpoints; as differences from tick to tick,
+      from rest and to rest where the recording has the beginning, and the robot came to rest
+    - `error`, `error_time_s`, `error_rms`: the largest distance of the feedback from its setpoint, when that
+      was, and over all; NaN where no feedback is known
     """
 
     result: Mapping[str, Any] | None

@@ -5,8 +5,7 @@
 - `convert`: from one file to another
 - `edit`: changed step by step
 - `plot`: a motion as a picture
-- `recording`: recordings listed, shown, drawn and written as motions
-- `evidence`: what a recording proves of each run
+- `recording`: recordings listed, shown, drawn, judged and written as motions
 - `options`: what they share
 """
 

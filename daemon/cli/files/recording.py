@@ -1,16 +1,20 @@
-"""`recording`: recordings listed, shown, drawn, and written as motions; only a robot's list asks a daemon."""
+"""`recording`: recordings listed, shown, drawn, judged, written as motions; a robot's list asks a daemon."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..output import AsJson, Force, as_listed, print_json, print_table, show_subcommands
+from motiond.text import printable
+
+from ..output import DONE, FAILED, AsJson, Force, as_listed, print_json, print_table, show_subcommands
 from ..requests.broker import Client, asks_a_daemon
 from ..requests.request import ask
-from . import evidence
 from .convert import Dropped, FormatName, Rate, report_written
 from .options import hints_for_options, names_in
+
+if TYPE_CHECKING:
+    from ...tools.recordings import RunEvidence
 
 recording = typer.Typer(
     name="recording",
@@ -18,7 +22,6 @@ recording = typer.Typer(
     callback=show_subcommands,
     help="Look at recordings, and make motions of them.",
 )
-recording.add_typer(evidence.app)
 app = typer.Typer()
 app.add_typer(recording)
 
@@ -38,8 +41,6 @@ def list_(
     json: AsJson = False,
 ) -> None:
     """List the recordings in a folder, or of a robot, the newest first."""
-    from motiond.text import printable
-
     from ...tools.recordings import RECORDING_COLUMNS, list_recordings, recording_row
 
     folder = Path(where)
@@ -92,7 +93,6 @@ def plot(
     from rich.console import Console
 
     from motiond.formats import load_run
-    from motiond.text import printable
 
     from ...tools.batch import progress_if_slow
     from ...tools.convert import refuse_overwriting
@@ -143,3 +143,63 @@ def export(
     with hints_for_options(), progress_if_slow(Console(stderr=True), f"reading {file.name}", None):
         written = export_recording(file, target, wanted, goal)
     report_written(target, written)
+
+
+@recording.command()
+def evidence(
+    file: Annotated[Path, typer.Argument(help="A recording.")],
+    *,
+    json: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write all of it as JSON.", show_default=False)
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write it as JUnit XML, a test case for each run.")
+    ] = None,
+    force: Force = False,
+) -> int:
+    """Show what a recording proves: limits, errors, verdicts.
+
+    Exit code 1 if a run has failed, or none has passed.
+    """
+    from ...tools.convert import refuse_overwriting
+    from ...tools.recordings import evidence_of
+
+    targets = [target for target in (json, junit) if target is not None]
+    for target in targets:
+        refuse_overwriting(target, forced=force)
+    found = evidence_of(file)
+    if json is not None:
+        found.write_json(json)
+    if junit is not None:
+        found.write_junit(junit)
+    for run in found.runs:
+        typer.echo(f"{printable(run.motion)}: {run.verdict}; {_ending(run)}")
+        _show_joints(run)
+    for target in targets:
+        typer.echo(f"{printable(str(target))}: written")
+    typer.echo(f"{printable(str(file))}: {found.verdict}; {len(found.runs)} runs")
+    return DONE if found.verdict == "passed" else FAILED
+
+
+def _ending(run: "RunEvidence") -> str:
+    code = run.result["code"] if run.result else "no result"
+    return "; ".join([f"{run.duration_s:g} s, {code}", *map(printable, run.reasons)])
+
+
+_KINDS = ("lower", "upper", "velocity", "acceleration")
+
+
+def _show_joints(run: "RunEvidence") -> None:
+    if not run.joints:
+        return
+    rows = [
+        (
+            joint.joint,
+            joint.unit,
+            "" if joint.error is None else f"{joint.error:.4g}",
+            "" if joint.error_rms is None else f"{joint.error_rms:.4g}",
+            *(f"{joint.shares[kind]:.0%}" if kind in joint.shares else "" for kind in _KINDS),
+        )
+        for joint in run.joints
+    ]
+    print_table(["joint", "unit", "error", "RMS", *_KINDS], rows, ["joint", "unit"])

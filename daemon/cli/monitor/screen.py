@@ -10,6 +10,7 @@ from rich.text import Text
 
 from motiond.text import printable
 
+from ..output import STATE_STYLES
 from .robot_view import number
 from .sparkline import BLOCKS, PLAIN_BLOCKS, bars, sparkline
 
@@ -34,18 +35,6 @@ LEAST_SPAN = {"rad": 0.02, "m": 0.001}
 NAME, NUMBER, HEAT, BAR = 14, 9, 4, 20
 LEAST_SPARK, MOST_SPARK = 6, 40
 LEAST_EVENTS, LEAST_FOR_TIMING, LEAST_FOR_ANY, LINES_AROUND = 2, 14, 5, 6
-
-_STYLES = {
-    "playing": "green",
-    "approaching": "cyan",
-    "pausing": "yellow",
-    "paused": "yellow",
-    "stopping": "yellow",
-    "teaching": "yellow",
-    "estopped": "red",
-    "fault": "red",
-    "offline": "red",
-}
 
 
 class Column(NamedTuple):
@@ -100,7 +89,7 @@ class MonitorScreen:
         if view is None:
             known = "no robot is known at this broker"
             return [*lines, Text(known if connected else "")]
-        style = "bold " + _STYLES.get(view.state, "")
+        style = "bold " + STATE_STYLES.get(view.state, "")
         lines.append(Text(f"{view.robot}: {view.doing()}", style=style))
         if view.robot not in self._robots():
             lines.append(

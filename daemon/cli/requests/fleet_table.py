@@ -19,6 +19,7 @@ from motiond.text import listed
 from ...api import ReportHub
 from ...config.client import brokers_of
 from ...fleet.gateway import Gateway, ended_by_signals
+from ..output import STATE_STYLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,16 +34,7 @@ SHOWN: frozenset[Subject] = frozenset({"availability", "description", "state", "
 COLUMNS = ("robot", "groups", "state", "motion", "progress", "daemon", "clock", "offline since")
 TROUBLE = ("fault", "estopped", "offline")
 LEAST_ROWS, LINES_AROUND = 3, 6
-
-_STYLES = {
-    "playing": "green",
-    "approaching": "cyan",
-    "stopping": "yellow",
-    "teaching": "yellow",
-    "estopped": "red",
-    "fault": "red",
-    "offline": "dim",
-}
+_STYLES = STATE_STYLES | {"offline": "dim"}
 
 
 async def show(mqtt: MqttSettings, console: Console, seconds: float | None) -> None:

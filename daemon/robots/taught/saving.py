@@ -54,8 +54,8 @@ class Saving:
     def save(self, request: SaveTaughtRequest, trail: Trail, poses: Floats) -> SaveTaughtAnswer:
         """Make a motion, check it, and save it unless it is a dry run; `poses`: shape (poses, joints).
 
-        Raises RequestError: INVALID_MOTION if there is none, it cannot be played, or the robot's motion map would
-        change it; as `Uploads.put` does.
+        Raises RequestError: INVALID_MOTION if there is none, it cannot be played, or the robot's motion map
+        would change it; as `Uploads.put` does.
         """
         stem = request.name.removesuffix(SUFFIX)
         file = f"{stem}{SUFFIX}"

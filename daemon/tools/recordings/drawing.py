@@ -37,14 +37,8 @@ def plot_run(run: Run, target: Path, joints: Sequence[str] = (), *, errors: bool
 
     `errors`: whether the error stands beside them.
 
-    Raises
-    ------
-    FormatError
-        If the suffix is another one, or the file cannot be written.
-    MotionError
-        If the recording lacks a joint that is to be drawn.
-    PlottingUnavailable
-        If matplotlib is not installed.
+    Raises FormatError if the suffix is another one, or the file cannot be written; MotionError if the
+    recording lacks a joint that is to be drawn; PlottingUnavailable if matplotlib is not installed.
     """
     refuse_other_pictures(target)
     columns = [_column(run, joint) for joint in joints] or [*range(len(run.about["joints"]))]

@@ -117,8 +117,8 @@ class Evidence:
     def write_junit(self, path: Path) -> None:
         """Write it as JUnit XML; a file that is there is replaced once all is written."""
         with replacing(path) as stream:
-            stream.write(
-                etree.tostring(_junit(self), xml_declaration=True, encoding="UTF-8", pretty_print=True)
+            etree.ElementTree(_junit(self)).write(
+                stream, encoding="UTF-8", xml_declaration=True, pretty_print=True
             )
 
 
@@ -271,12 +271,12 @@ def _junit(evidence: Evidence) -> etree._Element:
     """Return evidence as Jenkins' JUnit schema has it: a suite, and a case for each run."""
     about, runs = evidence.about, evidence.runs
     robot = printable(str(about["robot"]))
-    verdicts = [run.verdict for run in runs]
+    verdicts = Counter(run.verdict for run in runs)
     counts = {
         "tests": len(runs),
-        "failures": verdicts.count("failed"),
+        "failures": verdicts["failed"],
         "errors": 0,
-        "skipped": verdicts.count("incomplete"),
+        "skipped": verdicts["incomplete"],
     }
     counted = {key: str(count) for key, count in counts.items()}
     lasted = f"{sum(run.duration_s for run in runs):.3f}"
@@ -291,13 +291,8 @@ def _junit(evidence: Evidence) -> etree._Element:
     for run in runs:
         names[run.motion] += 1
         number = f" #{names[run.motion]}" if names[run.motion] > 1 else ""
-        case = etree.SubElement(
-            suite,
-            "testcase",
-            classname=robot,
-            name=printable(run.motion) + number,
-            time=f"{run.duration_s:.3f}",
-        )
+        named = {"classname": robot, "name": printable(run.motion) + number, "time": f"{run.duration_s:.3f}"}
+        case = etree.SubElement(suite, "testcase", named)
         _add_verdict(case, run)
         etree.SubElement(case, "system-out").text = "\n".join(map(printable, _summary(run)))
     return suites

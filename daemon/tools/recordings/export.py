@@ -23,13 +23,8 @@ def export_recording(file: Path, target: Path, wanted: Conversion, goal: int | N
 
     `goal`: which of several, from 1.
 
-    Raises
-    ------
-    FormatError
-        If it cannot be read, holds several goals and none is chosen, is there already, or something would be
-        lost that `drop` does not name.
-    MotionError
-        If it cannot be resampled.
+    Raises FormatError if it cannot be read, holds several goals and none is chosen, is there already, or
+    something would be lost that `drop` does not name; MotionError if it cannot be resampled.
     """
     refuse_overwriting(target, forced=wanted.overwrite)
     motion = _chosen(file, load_motions(file, options=wanted.reading), goal)
