@@ -6,10 +6,14 @@ machine that is late sends other rows, yet rows of the same path.
 
 from __future__ import annotations
 
+import math
+import zipfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
+
+from motiond.text import echoed, listed
 
 from .failures import MotiondFailure
 
@@ -35,6 +39,18 @@ OPTIONS = {
     "source": "--source",
 }
 """Of a request to play, the keys that shape what is played, as options of the program."""
+
+
+def refuse_bounds(source: str, bounds: Mapping[str, float]) -> None:
+    """Raise `MotiondFailure` if there is no such source, or a bound that nothing or anything would keep."""
+    __tracebackhide__ = True
+    if source not in get_args(RunSource):
+        known = f"there are {listed(get_args(RunSource))}"
+        raise MotiondFailure(f"assert_like: no source '{echoed(str(source))}'; {known}; choose one of them")
+    for unit, bound in bounds.items():
+        if not 0.0 <= bound < math.inf:
+            reason = "a bound is a finite number, and not negative"
+            raise MotiondFailure(f"assert_like: {unit} is {bound}; {reason}; write how far joints may be off")
 
 
 def play_options(keys: Mapping[str, Any]) -> list[str]:
@@ -76,11 +92,13 @@ class GoldenTrace:
         __tracebackhide__ = True
         hint = f"`pytest {UPDATE}` makes it; look at it with `motiond plot`, and keep it with your tests"
         try:
+            if path.exists() and not zipfile.is_zipfile(path):
+                raise MotiondFailure(f"{path}: is no golden trace; it is no `.npz` file; {hint}")
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
         except FileNotFoundError:
             raise MotiondFailure(f"{path}: there is no such golden trace; {hint}") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
             raise MotiondFailure(f"{path}: cannot be read as a golden trace; {error}; {hint}") from None
         states = arrays["state"] if arrays.keys() >= PARTS else np.empty(0, str)
         begins = int(np.argmax(states == "playing")) if (states == "playing").any() else states.size

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from motiond.client import NoAnswer, Refused, Result
 
 from .failures import MotiondFailure, NotInTime, RequestRefused
-from .golden import UPDATE, GoldenTrace, play_options
+from .golden import UPDATE, GoldenTrace, play_options, refuse_bounds
 from .traces import Series, Trace, setpoint_series, telemetry_series
 
 if TYPE_CHECKING:
@@ -305,26 +305,28 @@ class MotiondRobot:
         golden : str or Path
             A `.npz` file, relative to the folder of the test.
         rad, m : float
-            How far joints that turn, or slide, may be from where they were.
+            How far joints that turn, or slide, may be from where they were: finite, and not negative.
         source : {'reference', 'feedback'}
             What was commanded, or what was measured.
 
         Raises
         ------
         MotiondFailure
-            With each joint that differs, and where most; or if there is no such trace.
+            With each joint that differs, and where most; or if there is no such trace, source or bound.
         """
         __tracebackhide__ = True
         if self.goal is None or self.result is None:
             problem = "nothing to compare; the test has played nothing to its end; play first"
             raise MotiondFailure(f"{self.name}: {problem}")
+        bounds = {"rad": rad, "m": m}
+        refuse_bounds(source, bounds)
         path = self._folder / golden
         if self._updates_golden:
             motion = self.goal.keys["motion"]
             self.daemon.trace_dry_run(self.name, motion, play_options(self.goal.keys), path)
         trace = GoldenTrace.read(path, source)
         _, _, samples = self._played(self.goal)
-        differing = trace.differences(self._joints(), samples, source, {"rad": rad, "m": m})
+        differing = trace.differences(self._joints(), samples, source, bounds)
         if self.result.code != trace.code:
             differing.insert(0, f"the motion ended with {self.result.code}, and it with {trace.code}")
         if differing:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motiond.daemon.testing.failures import MotiondFailure
-from motiond.daemon.testing.golden import GoldenTrace, play_options
+from motiond.daemon.testing.golden import GoldenTrace, play_options, refuse_bounds
+from motiond.daemon.testing.robot import MotiondRobot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,14 +148,36 @@ def test_a_trace_that_is_missing_or_something_else_says_how_it_is_made(tmp_path:
     for name, problem in (
         ("gone", "there is no such golden trace"),
         ("motion", "holds no trace of a play; a golden trace is one of a dry run"),
+        ("text", "is no golden trace; it is no `.npz` file"),
         ("refused", "holds no trace of a play; a golden trace is one of a dry run"),
     ):
         path = tmp_path / f"{name}.npz"
         with pytest.raises(MotiondFailure) as caught:
             GoldenTrace.read(path, "reference")
         assert str(caught.value) == f"{path}: {problem}; {HINT}"
-    with pytest.raises(MotiondFailure, match=r"text.npz: cannot be read as a golden trace; "):
-        GoldenTrace.read(tmp_path / "text.npz", "reference")
+
+
+def test_bounds_that_nothing_would_break_fail_the_test() -> None:
+    refuse_bounds("reference", {"rad": 0.0, "m": 0.001})
+    for bound in (math.nan, math.inf, -0.1):
+        with pytest.raises(MotiondFailure) as caught:
+            refuse_bounds("feedback", {"rad": 0.01, "m": bound})
+        reason = "a bound is a finite number, and not negative"
+        assert str(caught.value) == f"assert_like: m is {bound}; {reason}; write how far joints may be off"
+
+
+def test_a_source_that_there_is_not_is_named() -> None:
+    with pytest.raises(MotiondFailure) as caught:
+        refuse_bounds("foo", BOUNDS)
+    known = "there are reference, feedback"
+    assert str(caught.value) == f"assert_like: no source 'foo'; {known}; choose one of them"
+
+
+def test_a_robot_is_held_against_a_golden_trace_by_bounds_that_can_fail(tmp_path: Path) -> None:
+    robot: Any = SimpleNamespace(name="arm", goal=1, result=1, _folder=tmp_path, _updates_golden=False)
+    for keys in ({"rad": math.nan}, {"m": -1.0}, {"source": "foo"}):
+        with pytest.raises(MotiondFailure, match=r"^assert_like: "):
+            MotiondRobot.assert_like(robot, "wave.npz", **keys)
 
 
 def test_keys_of_a_play_that_shape_it_are_options_of_the_dry_run() -> None:
