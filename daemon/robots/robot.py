@@ -364,14 +364,16 @@ class Robot:
         """Send a goal; return the command's number, and what its answer holds; raises RequestError."""
         self.refuse_late(goal)
         with self.planner.prepare(goal, start) as prepared:
+            # The stream process may put out the first row before `send` returns.
+            if self.stream.observer is not None:
+                self.stream.observer.start_goal(_drift_of(goal), goal.playback.plan.frames_per_tick)
+            self.recorder.play(goal.goal_id, goal.motion, self._file_of(goal))
             number = self.stream.send(prepared.command, prepared.fds)
             if not number:
+                self.recorder.played(goal.goal_id, "OFFLINE")
                 problem = "the stream process does not listen"
                 raise RequestError("OFFLINE", self.name, problem, hint="try again")
             answer = {"goal_id": goal.goal_id, **prepared.answer}
-        if self.stream.observer is not None:
-            self.stream.observer.start_goal(_drift_of(goal), goal.playback.plan.frames_per_tick)
-        self.recorder.play(goal.goal_id, goal.motion, self._file_of(goal))
         return number, answer
 
     def _file_of(self, goal: Goal) -> Path | None:

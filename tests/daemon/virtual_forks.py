@@ -131,6 +131,10 @@ class VirtualProcess:
         self._code = -SIGABRT
         raise GreenletExit
 
+    def run_first(self) -> None:
+        """Run until it waits again, before who called goes on: as on another core."""
+        self._wake()
+
     def _wake(self) -> None:
         self._rest()
         self._is_due = self._is_stopped

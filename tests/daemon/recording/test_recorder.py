@@ -6,20 +6,25 @@ import asyncio
 import hashlib
 import math
 from signal import SIGKILL
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import orjson
 import pytest
 
+from motiond.daemon.ipc.messages import Play
 from motiond.daemon.ipc.ring import RECORDS
 from motiond.daemon.robots.process.stream_supervisor import StreamSupervisor
 from motiond.drivers.sim.command_log import read_trace
+from motiond.formats import load_motions
 from tests.daemon.recording.recordings import Read, read
-from tests.daemon.rig import ask, refused
+from tests.daemon.rig import ask, refused, sweep
+from tests.daemon.virtual_forks import VirtualForks
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from motiond.daemon.ipc.messages import Command
     from motiond.daemon.robots.process import Listener
     from motiond.daemon.robots.registry import RobotRegistry
     from tests.daemon.rig import Rig
@@ -192,6 +197,31 @@ async def test_each_motion_has_a_file_of_its_own_from_its_beginning_to_its_resul
     reports = rig.reports_on("recording")
     assert next(report["recording"] for report in reports) is False
     assert {report["file"] for report in reports} == {None, *(result["recording"] for result in results)}
+
+
+async def test_a_first_row_that_is_put_out_before_the_daemon_goes_on_is_recorded_and_counted(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.robot["recording"]["when"] = "motion"
+    usual = StreamSupervisor.send
+
+    def send_and_let_go_first(stream: StreamSupervisor, command: Command, fds: tuple[int, ...] = ()) -> int:
+        number = usual(stream, command, fds)
+        if isinstance(command, Play):
+            assert isinstance(rig.forks, VirtualForks)
+            assert stream.pid is not None
+            rig.forks.processes[stream.pid].run_first()
+        return number
+
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await play(rig, registry)
+        monkeypatch.setattr(StreamSupervisor, "send", send_and_let_go_first)
+        result = await play(rig, registry)
+    (motion,) = load_motions(rig.folder / "recordings" / str(result["recording"]))
+    np.testing.assert_array_equal(motion.positions, sweep(0.5))
+    timing: Any = result["timing"]
+    assert timing["ticks"] + 1 == len(motion.positions)
 
 
 async def test_a_motion_of_which_nothing_moved_leaves_no_file(rig: Rig) -> None:
