@@ -111,9 +111,13 @@ class Subscription:
         self.lost = True
         return 0
 
-    def discard(self, subjects: frozenset[Subject]) -> None:
-        """Forget the queued reports on some subjects."""
-        self._reports = deque(report for report in self._reports if report.subject not in subjects)
+    def listen_to(self, subjects: frozenset[Subject]) -> None:
+        """Queue reports on these subjects from now on; what waits stays."""
+        self._subjects = subjects
+
+    def discard(self, is_unwanted: Callable[[Report], bool]) -> None:
+        """Forget some of the queued reports."""
+        self._reports = deque(report for report in self._reports if not is_unwanted(report))
 
     async def get(self) -> Report:
         """Wait for the next report."""

@@ -6,7 +6,8 @@ page. A line is a JSON object:
 - `{"id": 1, "robot": "arm", "verb": "play", "body": {…}}`, with `group` in place of `robot`, or with neither
   for what concerns the daemon as a whole, is answered by `{"id": 1, "answer": {…}}`, as over HTTP.
 - `{"follow": [["arm", "state"], ["+", "result"]]}` is answered by what is known of these, and from then on by
-  each report on one of them: `{"robot": "arm", "subject": "state", "data": {…}}`.
+  each report on one of them: `{"robot": "arm", "subject": "state", "data": {…}}`. Where a client changes what
+  it follows, no report on what stays is lost, or comes twice.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
-    from ..api import Dispatcher, Groups, Report, ReportHub
+    from ..api import Dispatcher, Groups, Report, ReportHub, Subscription
 
     Act = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
@@ -169,7 +170,6 @@ class _Client:
         self._writer = writer
         self._serving: dict[asyncio.Task[None], bool] = {}
         self._followed: frozenset[tuple[str, str]] = frozenset()
-        self._reporting: asyncio.Task[None] | None = None
 
     @property
     def waits(self) -> bool:
@@ -192,18 +192,20 @@ class _Client:
     async def run(self, *, is_one_too_many: bool) -> None:
         """Serve until it goes; one too many has its stops served alone."""
         limit_s: float | None = FIRST_LINE_S
-        try:
-            while line := await self._line(limit_s):
-                limit_s = FIRST_LINE_S if is_one_too_many else None
-                self._take(line, is_one_too_many=is_one_too_many)
+        with self._control.hub.subscribe(frozenset()) as reports:
+            reporting = asyncio.create_task(self._report(reports), name="control.reports")
+            try:
+                while line := await self._line(limit_s):
+                    limit_s = FIRST_LINE_S if is_one_too_many else None
+                    self._take(line, reports, is_one_too_many=is_one_too_many)
+                    async with asyncio.timeout(SEND_S):
+                        await self._writer.drain()
+                await asyncio.gather(*self._serving)
                 async with asyncio.timeout(SEND_S):
                     await self._writer.drain()
-            await asyncio.gather(*self._serving)
-            async with asyncio.timeout(SEND_S):
-                await self._writer.drain()
-        finally:
-            for task in (*self._serving, *([self._reporting] if self._reporting else [])):
-                task.cancel()
+            finally:
+                for task in (*self._serving, reporting):
+                    task.cancel()
 
     async def _line(self, limit_s: float | None) -> bytes:
         """Return the next line; b'' at the end, or after one that is too long, which is refused."""
@@ -217,7 +219,7 @@ class _Client:
         self._send_answer(None, refused(_invalid(problem), None))
         return b""
 
-    def _take(self, line: bytes, *, is_one_too_many: bool) -> None:
+    def _take(self, line: bytes, reports: Subscription, *, is_one_too_many: bool) -> None:
         """Begin a request; none waits for another."""
         try:
             request = orjson.loads(line)
@@ -227,7 +229,7 @@ class _Client:
             self._send_answer(None, refused(_invalid("a line is no JSON object"), None))
             return
         if "follow" in request:
-            self._follow(request["follow"])
+            self._follow(request["follow"], reports)
             return
         number, stops = request.get("id"), request.get("verb") in STOPS
         if not stops and (is_one_too_many or list(self._serving.values()).count(False) >= MOST_SERVED):
@@ -255,34 +257,34 @@ class _Client:
         elif not self._writer.is_closing():
             self._writer.write(line)
 
-    def _follow(self, wanted: Any) -> None:
+    def _follow(self, wanted: Any, reports: Subscription) -> None:
+        """Send what is known of what is followed newly; reports on what stays followed come as before."""
         pairs = wanted if isinstance(wanted, list) else [None]
         followed = {tuple(pair) for pair in pairs if isinstance(pair, list) and len(pair) == 2}
         if len(followed) < len(pairs) or not all(isinstance(part, str) for pair in followed for part in pair):
             problem = "follow must be pairs of texts, each another: a robot, or +, and a subject"
             self._send_answer(None, refused(_invalid(problem), None))
             return
-        if self._reporting is not None:
-            self._reporting.cancel()
-        known = [one for one in self._control.hub.latest() if not _is_in(one, self._followed)]
-        self._followed = frozenset(followed)
-        self._reporting = asyncio.create_task(self._report(known), name="control.reports")
+        before, self._followed = self._followed, frozenset(followed)
+        reports.discard(lambda one: not (_is_in(one, before) and _is_in(one, self._followed)))
+        reports.listen_to(
+            frozenset(one for one in SUBJECTS if any(subject == one for _, subject in followed))
+        )
+        for report in self._control.hub.latest():
+            if not _is_in(report, before):
+                self._send_report(report)
 
-    async def _report(self, known: list[Report]) -> None:
-        """Send what is known and not sent yet, and then each report as it comes."""
-        followed = self._followed
-        subjects = frozenset(one for one in SUBJECTS if any(subject == one for _, subject in followed))
-        with self._control.hub.subscribe(subjects) as reports, suppress(ConnectionError):
-            for report in known:
-                self._send_report(report, followed)
+    async def _report(self, reports: Subscription) -> None:
+        """Send each report as it comes."""
+        with suppress(ConnectionError):
             async for report in reports:
-                self._send_report(report, followed)
+                self._send_report(report)
                 if reports.lost:  # a result, perhaps: it has to connect again
                     self._writer.transport.abort()
                 await self._writer.drain()
 
-    def _send_report(self, report: Report, followed: frozenset[tuple[str, str]]) -> None:
-        if _is_in(report, followed):
+    def _send_report(self, report: Report) -> None:
+        if _is_in(report, self._followed):
             message = {"robot": report.robot, "subject": report.subject, "data": report.data}
             self._send(orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY) + b"\n")
 

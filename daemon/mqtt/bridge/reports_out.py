@@ -81,7 +81,7 @@ class ReportsOut:
         self._most_qos, self._echoed = broker.most_qos, broker.echoed
         self._on_broker.begin()
         self._published.clear()
-        self._reports.discard(RETAINED)
+        self._reports.discard(lambda report: report.subject in RETAINED)
         for number in reversed(client.take_withdrawn()):
             if (report := self._unconfirmed.pop(number, None)) is not None:
                 self._reports.put_back(report)

@@ -12,8 +12,10 @@ import orjson
 import pytest
 
 from motiond.client import NoAnswer
+from motiond.daemon.api import Report, ReportHub
 from motiond.daemon.service.control_socket import MOST_CLIENTS
 from motiond.local import address_of, named_user
+from tests.daemon import answers
 from tests.daemon.asking import ask_here
 from tests.daemon.cli.program import motiond
 from tests.daemon.conftest import Robots, control_of, known_hub
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def served(config: Path) -> AsyncIterator[None]:
+async def served(config: Path, hub: ReportHub | None = None) -> AsyncIterator[None]:
     with logging_as_before():
-        serving = asyncio.create_task(control_of(config, Robots(), known_hub()).run())
+        serving = asyncio.create_task(control_of(config, Robots(), hub or known_hub()).run())
         await asyncio.sleep(0.05)
         try:
             yield
@@ -87,6 +89,34 @@ async def test_a_stop_is_served_whatever_its_body(tmp_path: Path, body: bytes) -
     async with served(config):
         answer = await answer_to(config, b'{"robot":"arm","verb":"stop","body":%s}\n' % body)
     assert answer["status"] == "ok"
+
+
+async def test_no_report_is_lost_or_comes_twice_while_a_client_changes_what_it_follows(
+    tmp_path: Path,
+) -> None:
+    config, hub, sent = tmp_path / "motiond.yaml", known_hub(), range(60)
+    both, one = (
+        orjson.dumps({"follow": [*more, ["arm", "result"]]}) + b"\n" for more in ([["hand", "state"]], [])
+    )
+    async with served(config, hub):
+        reader, writer = await asyncio.open_unix_connection(address_of(config))
+        writer.write(both)
+        async with asyncio.timeout(PATIENCE_S):
+            assert orjson.loads(await reader.readline())["subject"] == "state"
+        for number in sent:
+            for robot in ("arm", "hand"):  # the results of the hand, which are not followed, do not come
+                hub.publish(Report(robot, "result", answers.result(str(number))))
+            if number % 5 == 0:
+                writer.write(one if number % 2 == 0 else both)
+            await asyncio.sleep(0)
+        received = list[str]()
+        async with asyncio.timeout(PATIENCE_S):
+            while len(received) < len(sent):
+                report = orjson.loads(await reader.readline())
+                if report["subject"] == "result":
+                    received.append(report["data"]["goal_id"])
+        writer.close()
+    assert received == [str(number) for number in sent]
 
 
 async def test_more_clients_than_are_served_have_their_stops_served_alone(tmp_path: Path) -> None:
