@@ -78,3 +78,17 @@ class Link:
         del way  # all the same here
         await asyncio.get_running_loop().sock_sendall(sink, data)
         return True
+
+
+class HangingLink(Link):
+    """A way to a broker, which may keep what it is given.
+
+    Attributes
+    ----------
+    hangs : bool
+    """
+
+    hangs = False
+
+    async def _pass(self, data: bytes, sink: socket.socket, way: Way) -> bool:
+        return self.hangs or await super()._pass(data, sink, way)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from motiond.client import Refused
+from motiond.client import NoAnswer, Refused
 from motiond.local import own_holder
 
 from ..output import DONE, FAILED, print_json, report
@@ -27,7 +27,21 @@ if TYPE_CHECKING:
     from ..requests.broker import Client
 
 DRAW_S = 0.1
+SILENT_S = 2.0
+"""So long nothing may come of a robot that is taught; its report is renewed each second."""
+HOLD = "go on holding it"
+SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 ENDS = frozenset({"q", "Q", "end"})
+QUIT = b"\x1c"
+"""Ctrl-Backslash, where the terminal sends no signal for it."""
+OPTIONS = {
+    "switch `trim` off": "use `--no-trim`",
+    "set `replace`": "use `--replace`",
+    "raise `smooth_rad`, or `rate_hz` where the driver allows it": "raise `--smooth`",
+    "raise `smooth_m`, or `rate_hz` where the driver allows it": "raise `--smooth-m`",
+    "keep poses by teach/pose": "keep poses with Enter",
+}
+"""What hints of the daemon are here."""
 
 
 class Lesson:
@@ -55,6 +69,7 @@ class Lesson:
         keys = self._read_keys() if has_keys else nullcontext()
         async with self._client.connect("teach/start") as daemon:
             robot = daemon.robot(self._name)
+            await robot.status()  # which refuses a robot that nobody knows
             await self._refuse_early(robot)
             async with _in_control(robot):
                 with keys:
@@ -87,15 +102,35 @@ class Lesson:
             try:
                 return await self._follow(robot, for_s, has_keys=has_keys)
             finally:
-                draft = await robot.request("teach/stop")
-                kept = f"{draft['duration_s']:.1f} s and {_poses(draft['poses'])} are kept"
-                self._console.print(f"{self._name}: it holds; {kept}", highlight=False)
+                await self._end(robot)
+
+    async def _end(self, robot: Robot) -> None:
+        """Have the robot take hold, and say whether it does: whoever reads that it holds lets go of it."""
+        try:
+            draft = await robot.request("teach/stop")
+        except NoAnswer:
+            self._warn(f"nothing is known of its torque: {HOLD}")
+            raise
+        except Refused:
+            if why := _why_loose(await robot.status()):
+                self._warn(why)
+            raise
+        kept = f"{draft['duration_s']:.1f} s and {_poses(draft['poses'])} are kept"
+        why = _why_loose(await robot.status())
+        if why:
+            self._warn(why)
+        self._console.print(f"{self._name}: {kept if why else f'it holds; {kept}'}", highlight=False)
+
+    def _warn(self, text: str) -> None:
+        """Say loudly what somebody who holds the robot must know at once."""
+        self._console.print(Text(f"{self._name}: {text}", "bold red"))
 
     async def _follow(self, robot: Robot, for_s: float | None, *, has_keys: bool) -> str:
         """Show what is moved until it is over; otherwise as `_teach`."""
         names = [joint["name"] for joint in (await robot.report("description"))["joints"]]
         now = asyncio.get_running_loop().time
         begun_s, has_begun = now(), False
+        heard_s = begun_s
         hint = "Enter keeps a pose, q saves, Ctrl-C ends" if has_keys else f"for {for_s:g} s"
         async with robot.reports("teaching", "telemetry") as reports:
             with Live(console=self._console, auto_refresh=False, transient=True) as live:
@@ -104,12 +139,16 @@ class Lesson:
                     with suppress(TimeoutError):
                         async with asyncio.timeout(DRAW_S):
                             told = await reports.get()
+                            heard_s = now()
                             if told.subject == "telemetry":
                                 position = told.data["feedback"]["position"]
                             elif told.data["mode"] is None and has_begun:
-                                return str(told.data["message"])
+                                return str(told.data["message"]) or "it is not taught any more"
                             else:
                                 has_begun = told.data["mode"] is not None
+                    if now() - heard_s >= SILENT_S:
+                        self._warn(f"nothing comes of it any more, and nothing is recorded; {HOLD}")
+                        return f"nothing has come of it for {SILENT_S:g} s"
                     if await self._heed(robot):
                         return ""
                     line = f"{self._name}: {now() - begun_s:.1f} s  {_positions(names, position)}  ({hint})"
@@ -143,6 +182,7 @@ class Lesson:
                 data = os.read(descriptor, MOST_AT_ONCE)
                 if not data:  # the terminal is gone
                     loop.remove_reader(descriptor)
+                if not data or QUIT in data:
                     self._interrupt()
                 for key in keys.take(data):
                     self._keys.put_nowait(key)
@@ -157,15 +197,34 @@ class Lesson:
     # -- what comes of it -----------------------------------------------------------------------------------
 
     async def _save(self, robot: Robot) -> int:
-        saved = await robot.request("teach/save", self._saving)
+        try:
+            saved = await robot.request("teach/save", self._saving)
+        except Refused as refused:
+            raise Refused(refused.code, _with_options(str(refused))) from refused
         if self._json:
             print_json(saved)
             return DONE
         for problem in saved["problems"]:
-            report(f"{self._name}: {problem}", DONE)
+            report(f"{self._name}: {_with_options(problem)}", DONE)
         print(f"{self._name}: {saved['motion']}: {_says(saved)}")  # noqa: T201 - the answer
         print(f"{self._name}: `motiond play {self._name} {saved['motion']}` plays it")  # noqa: T201
         return DONE
+
+
+def _with_options(text: str) -> str:
+    """Return what a daemon says, with options in place of the keys of its requests."""
+    for keys, options in OPTIONS.items():
+        text = text.replace(keys, options)
+    return text
+
+
+def _why_loose(status: dict[str, Any]) -> str:
+    """Return why a robot does not hold itself up, loudly; '' where it does."""
+    if status["state"] == "offline":
+        return f"it is offline, and may have no torque: {HOLD}"
+    if not status["torque"]:
+        return f"it has no torque ({status['state']}): {HOLD}"
+    return f"no torque at {', '.join(status['loose'])}: {HOLD}" if status["loose"] else ""
 
 
 def _says(saved: dict[str, Any]) -> str:
@@ -197,8 +256,8 @@ async def _in_control(robot: Robot) -> AsyncIterator[None]:
 
 @contextmanager
 def _interrupts(act: Callable[[], None]) -> Iterator[None]:
-    """Have Ctrl-C, and the end of the terminal, end it."""
-    loop, signals = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    """Have Ctrl-C, Ctrl-Backslash, and the end of the terminal, end it."""
+    loop, signals = asyncio.get_running_loop(), SIGNALS
     for number in signals:
         loop.add_signal_handler(number, act)
     try:

@@ -11,10 +11,9 @@ import pytest
 
 from tests.daemon.cli.program import Program, motiond
 from tests.daemon.fleet.members import members, until
-from tests.daemon.link import Link, Way
+from tests.daemon.link import HangingLink, Link
 
 if TYPE_CHECKING:
-    import socket
     from collections.abc import AsyncIterator
 
     from tests.daemon.cli.program import Ended
@@ -22,20 +21,6 @@ if TYPE_CHECKING:
     from tests.daemon.fleet.members import Members
 
 pytestmark = pytest.mark.usefixtures("programs")
-
-
-class HangingLink(Link):
-    """A way to a broker, which may keep what it is given.
-
-    Attributes
-    ----------
-    hangs : bool
-    """
-
-    hangs = False
-
-    async def _pass(self, data: bytes, sink: socket.socket, way: Way) -> bool:
-        return self.hangs or await super()._pass(data, sink, way)
 
 
 @pytest.fixture

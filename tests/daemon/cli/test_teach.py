@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from motiond.client import Refused
-from tests.daemon.cli.program import OnTerminal, daemon_of
+from tests.daemon.cli.program import OnTerminal, Program, daemon_of
+from tests.daemon.link import HangingLink
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -92,6 +93,72 @@ async def test_what_ends_by_itself_is_said_and_not_saved(daemon: Daemon) -> None
     code, _, err = await lesson.end()
     assert (code, err.startswith("arm: joint 'shoulder' moves at ")) == (1, True)
     assert err.endswith("arm: not saved; `motiond teach arm NAME --draft` does that\n")
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        (("estop", {}), "arm: it has no torque (estopped): go on holding it\n"),
+        (("fault", {"fault": "stale_feedback"}), "arm: it has no torque (fault): go on holding it\n"),
+        (("fault", {"fault": "crash"}), "arm: it is offline, and may have no torque: go on holding it\n"),
+    ],
+)
+async def test_whoever_holds_an_arm_without_torque_is_told_to_go_on(
+    daemon: Daemon, does: tuple[str, dict[str, Any]], told: str
+) -> None:
+    teaching = daemon.start("teach", "arm", "wave", "--yes", "--for", "60")
+    await daemon.until("teaching")
+    await moves(daemon, shoulder=0.1)
+    verb, body = does
+    await daemon.ask(verb, **body)
+    code, out, err = await teaching.end()
+    assert (code, told in out, "it holds" in out + err) == (1, True, False), (out, err)
+    assert "and 0 poses are kept\n" in out
+    assert err.endswith("arm: not saved; `motiond teach arm NAME --draft` does that\n")
+
+
+async def test_once_nothing_comes_any_more_it_says_so_and_its_clock_stands(daemon: Daemon) -> None:
+    link = HangingLink(int(daemon.mqtt.listen.rpartition(":")[2]))
+    await link.repair()
+    broker = f"mqtt://127.0.0.1:{link.port}"
+    teaching = Program("teach", "arm", "wave", "--yes", "--for", "60", "--broker", broker)
+    await daemon.until("teaching")
+    await asyncio.sleep(1.0)
+    link.hangs, now = True, asyncio.get_running_loop().time
+    since_s = now()
+    await teaching.writes("arm: nothing comes of it any more, and nothing is recorded; go on holding it\n")
+    assert now() - since_s < 2.5
+    code, out, err = await teaching.end()
+    assert out.endswith("arm: nothing is known of its torque: go on holding it\n")
+    assert (code, "it holds" in out, err.startswith("arm: no answer in 5 s; ")) == (3, False, True), err
+    await link.cut()
+
+
+async def test_ctrl_backslash_ends_it_as_ctrl_c_does(daemon: Daemon) -> None:
+    for options in ((), ("--for", "60")):
+        teaching = OnTerminal("teach", "arm", "wave", "--yes", *options, "-c", daemon.config)
+        await daemon.until("teaching")
+        await asyncio.sleep(0.5)
+        if options:
+            teaching.send_signal(signal.SIGQUIT)
+        else:
+            teaching.type("\x1c")
+        code, out, _ = await teaching.end()
+        assert (code, "arm: it holds; 0." in out) == (130, True), out
+
+
+async def test_a_robot_that_nobody_knows_is_refused_at_once(daemon: Daemon) -> None:
+    refused = await daemon.cli("teach", "amr", "wave", "--yes", "--for", "1")
+    assert refused == (1, "", "no robot 'amr'; there are arm; did you mean 'arm'?\n")
+
+
+async def test_hints_name_options(daemon: Daemon) -> None:
+    await daemon.ask("teach/start")
+    await asyncio.sleep(1.0)
+    await daemon.ask("teach/stop")
+    still = await daemon.cli("teach", "arm", "wave", "--draft")
+    reason = "no joint left its place by more than the bound of smoothing"
+    assert still == (1, "", f"arm: nothing was moved; {reason}; teach it again, or use `--no-trim`\n")
 
 
 async def test_without_a_terminal_options_say_how_long(daemon: Daemon) -> None:
