@@ -239,7 +239,9 @@ class TeachingReport(TypedDict):
     draft: DraftReport | None
     """Null before the first time, and while the robot is taught."""
     message: str
-    """Why it is not taught any more."""
+    """Why it is not taught any more, and whether the robot holds."""
+    holds: bool | None
+    """Whether it held when that ended; false also where nobody knows. Null before, and while it is taught."""
 
 
 class Spread(TypedDict):

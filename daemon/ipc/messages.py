@@ -249,17 +249,25 @@ class Ended:
     details: dict[str, Any] = field(default_factory=dict)  # what the code is about: joint, value, limit
 
 
+HOLDS = "the robot holds"
+DROPS = "the robot has no torque: go on holding it"
+MAY_DROP = "nobody knows whether the robot holds: go on holding it"
+
+
 @dataclass(frozen=True, slots=True)
 class TeachingEnded:
     """Why a robot is not moved by hand any more; one for each `Teach`.
 
     - `code`: CANCELED where that was asked for, PATH_TOLERANCE_VIOLATED for a joint that was moved beyond a
       limit, another for a check or a failure, INVALID_GOAL for a `Teach` that was refused
+    - `message`: says whether the robot holds, too
+    - `holds`: whether it does as of then; False also where nobody knows
     - `details`: of a joint beyond a limit: `check`, `joint`, `value`, `limit` and `unit`
     """
 
     code: str
     message: str
+    holds: bool
     details: dict[str, Any] = field(default_factory=dict)
 
 

@@ -92,7 +92,7 @@ class TeachingRequests:
         """Take hold where the robot is; of a robot that is not taught any more, say what was."""
         robot, session, draft = self._robot, self._session, self._draft
         if session.teaching is not None:
-            number = session.stop("ended on request; the robot holds")
+            number = session.stop("ended on request")
             await robot.obeyed(number, "the robot's hold", "use the robot's own switch")
             await robot.rested()
         if draft.trail is None:
@@ -106,6 +106,7 @@ class TeachingRequests:
             "rows": len(draft.trail),
             "poses": len(draft.poses),
             "ended_because": draft.message,
+            "holds": session.known.torque and all(session.holds),
             "problems": self._problems(draft.trail),
         }
 

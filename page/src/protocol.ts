@@ -1079,7 +1079,10 @@ export interface StopTeachingAnswer {
   /** Ticks that were recorded. */
   rows: number;
   poses: number;
+  /** With whether it held then. */
   ended_because: string;
+  /** Whether the robot holds now; where not, it drops once it is let go. */
+  holds: boolean;
   /** Why no motion can be made of it, and what is missing. */
   problems: string[];
 }
@@ -1127,8 +1130,10 @@ export interface TeachingReport {
   poses: KeptPose[];
   /** Null before the first time, and while the robot is taught. */
   draft: DraftReport | null;
-  /** Why it is not taught any more. */
+  /** Why it is not taught any more, and whether the robot holds. */
   message: string;
+  /** Whether it held when that ended; false also where nobody knows. Null before, and while it is taught. */
+  holds: boolean | null;
 }
 
 /** Whether the actuators hold. */

@@ -74,6 +74,9 @@ class StopTeachingAnswer(TypedDict):
     """Ticks that were recorded."""
     poses: int
     ended_because: str
+    """With whether it held then."""
+    holds: bool
+    """Whether the robot holds now; where not, it drops once it is let go."""
     problems: list[str]
     """Why no motion can be made of it, and what is missing."""
 

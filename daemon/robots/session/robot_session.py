@@ -307,8 +307,10 @@ class RobotSession:
         if self.goal is not None:
             self._conclude(messages.Ended(self.goal.goal_id, ResultCode.COMM_LOST, reason, None))
         if self.teaching is not None:
-            self._conclude_teaching(messages.TeachingEnded(ResultCode.COMM_LOST, reason))
-            self._outlet.report("event", {"kind": "teaching", "message": reason})
+            truth = messages.DROPS if self.teaching == "released" else messages.MAY_DROP
+            message = f"{reason}; {truth}"
+            self._conclude_teaching(messages.TeachingEnded(ResultCode.COMM_LOST, message, holds=False))
+            self._outlet.report("event", {"kind": "teaching", "message": message})
         self.clear_queue(ResultCode.CANCELED, reason)
         if was_known:
             self._outlet.report("availability", {"state": "offline"})

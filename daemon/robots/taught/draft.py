@@ -38,7 +38,7 @@ class Draft:
     - `poses`: by name, in their order, each of shape (joints,), in rad or m
     - `lost`: ticks of which nothing is known
     - `mode`: how it is taught now
-    - `message`: why it is not taught any more
+    - `message`, `holds`: why it is not taught any more, and whether it held then; None before
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class Draft:
         self.lost = 0
         self.mode: TeachMode | None = None
         self.message = ""
+        self.holds: bool | None = None
         self._position = slices(len(joints))["position"]
         self._report, self._on_full = report, on_full
         self._is_open = self._was_full = False
@@ -81,7 +82,7 @@ class Draft:
 
     def _begin(self) -> None:
         self.trail, self.poses, self.lost = Trail(len(self.joints), self.longest_s), {}, 0
-        self._is_open, self._was_full, self.message = True, False, ""
+        self._is_open, self._was_full, self.message, self.holds = True, False, "", None
         self._since_utc = utc(time.time())
         self.report()
 
@@ -89,7 +90,7 @@ class Draft:
         """Take why the robot is not taught any more, if it was; what was kept stays."""
         was_open, self.mode, self._is_open = self._is_open, None, False
         if was_open:
-            self.message = ended.message
+            self.message, self.holds = ended.message, ended.holds
             self.report()
 
     @property
@@ -127,6 +128,7 @@ class Draft:
             "poses": poses,
             "draft": None if is_on else self._finished(),
             "message": self.message,
+            "holds": self.holds,
         }
         self._report(data, renews=renews)
 

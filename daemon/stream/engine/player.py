@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...ipc.messages import TeachingEnded
+from ...ipc.messages import DROPS, HOLDS, MAY_DROP, TeachingEnded
 from ...ipc.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
 from ...trajectory import Leg, TrajectoryClock
 from .execution import ON_MOTION, PassedMarker, Phase, Result
@@ -163,11 +163,17 @@ class Player:
         """Take a robot that was moved by hand as held, at the measured positions (joints,), and brake."""
         self.hold(measured)
         self.velocity[:] = brake.velocity
-        self.in_hand, self._brake, self._braked_ticks = False, brake, 0
+        self._end_teaching(self._reason, holds=True)
+        self._brake, self._braked_ticks = brake, 0
 
-    def _end_teaching(self, code: ResultCode, message: str, details: dict[str, Any] | None) -> None:
-        if self.state is TEACHING:
-            self.taught.append(TeachingEnded(code, message, details or {}))
+    def _end_teaching(self, reason: _Reason, *, holds: bool) -> None:
+        """Take why nobody moves the robot by hand any more, and tell who does whether it holds."""
+        if self.in_hand:
+            self.in_hand = False
+            truth = HOLDS if holds else MAY_DROP if self.torque else DROPS
+            self.taught.append(
+                TeachingEnded(reason.code, f"{reason.message}; {truth}", holds, reason.details or {})
+            )
 
     def play(self, execution: Execution) -> None:
         """Begin an execution; only from idle, with torque on."""
@@ -193,7 +199,6 @@ class Player:
         What is moved by hand is to be caught (`catch`), and slows down then.
         """
         if self._takes(Event.STOP):
-            self._end_teaching(code, message, details)
             self._reason = _Reason(code, message, details)
             self._slow_down()
             self._apply(Event.STOP)
@@ -235,7 +240,8 @@ class Player:
 
     def estop(self) -> None:
         """Latch the emergency stop; a goal ends with ESTOP."""
-        self._halt(Event.ESTOP, ResultCode.ESTOP, "emergency stop; halted at once; reset when it is safe")
+        halted = "" if self.in_hand and not self.torque else "halted at once; "
+        self._halt(Event.ESTOP, ResultCode.ESTOP, f"emergency stop; {halted}reset when it is safe")
 
     def fault(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
         """Latch a fault; a goal ends with `code`."""
@@ -244,10 +250,11 @@ class Player:
     def _halt(
         self, event: Event, code: ResultCode, message: str, details: dict[str, Any] | None = None
     ) -> None:
-        self._end_teaching(code, message, details)
+        first = self._reason if self.state is State.STOPPING else _Reason(code, message, details)
+        self._end_teaching(first, holds=self.torque and event is Event.ESTOP)
         self._apply(event)
         self.velocity[:] = 0.0
-        self.in_hand, self._brake = False, None
+        self._brake = None
         self._end(code, message, details)
 
     def reset(self) -> None:

@@ -105,7 +105,7 @@ class Teaching:
 
     def refuse(self, reason: str) -> None:
         """Report that the robot is not taught."""
-        self._player.taught.append(TeachingEnded(ResultCode.INVALID_GOAL, reason))
+        self._player.taught.append(TeachingEnded(ResultCode.INVALID_GOAL, reason, self._player.torque))
         self._player.changes += 1
 
     def _refusal(self, now_s: float, *, guided: bool) -> str:
@@ -140,7 +140,7 @@ class Teaching:
         self._measure(now_s)
         if player.state is TEACHING and (excess := self._excess()) is not None:
             joint = self._joints[excess.joint]
-            reason = "teaching ends, and the robot is caught; move it more slowly, or less far"
+            reason = "teaching ends; move it more slowly, or less far"
             message = f"{excess.message(joint)}; {reason}"
             player.stop(ResultCode.PATH_TOLERANCE_VIOLATED, message, excess.details(joint))
         if player.state is not TEACHING:

@@ -99,8 +99,9 @@ async def test_what_a_hand_has_moved_is_recorded_checked_saved_and_played(hand: 
     stopped = await hand.waves()
     assert stopped["duration_s"] == pytest.approx(2.9, abs=0.1)
     assert stopped["rows"] == pytest.approx(100.0 * stopped["duration_s"], abs=2.0)
-    assert {key: stopped[key] for key in ("poses", "problems", "ended_because")} == {
+    assert {key: stopped[key] for key in ("poses", "problems", "ended_because", "holds")} == {
         "poses": 0,
+        "holds": True,
         "problems": [],
         "ended_because": "ended on request; the robot holds",
     }
@@ -318,18 +319,17 @@ async def test_what_is_reported_shows_it_from_beginning_to_end(hand: Hand) -> No
         "poses": [],
         "draft": None,
         "message": "",
+        "holds": None,
     }
     assert hand.teaching == nothing
     await hand.ask("teach/start")
     await hand.rig.until("teaching", lambda data: data["duration_s"] >= 1.0)
-    assert (hand.teaching["mode"], hand.teaching["draft"], hand.state["state"]) == (
-        "released",
-        None,
-        "teaching",
-    )
+    assert [hand.teaching[key] for key in ("mode", "draft", "holds")] == ["released", None, None]
+    assert hand.state["state"] == "teaching"
     stopped = await hand.ask("teach/stop")
     draft = {"duration_s": stopped["duration_s"], "rows": stopped["rows"], "poses": 0}
-    assert hand.teaching == nothing | {"draft": draft, "message": "ended on request; the robot holds"}
+    why = {"message": "ended on request; the robot holds", "holds": True}
+    assert hand.teaching == nothing | {"draft": draft} | why
 
 
 @pytest.mark.parametrize(
@@ -415,19 +415,42 @@ async def test_a_joint_that_is_moved_too_fast_ends_it_and_the_draft_can_be_saved
     assert (await hand.ask("teach/save", name="wave", last_s=1.3))["saved"]
 
 
-async def test_a_stop_ends_it_holding_and_an_emergency_stop_halts(hand: Hand) -> None:
+async def test_a_stop_ends_it_holding(hand: Hand) -> None:
     await hand.ask("teach/start")
     stopped = await hand.ask("stop")
     assert (stopped["reached"], stopped["stops_within_s"]) == (True, pytest.approx(0.245, abs=0.03))
     await hand.rig.until_state("idle", len(hand.rig.reports) - 2)
     assert (hand.state["torque"], hand.robot.session.teaching) == (True, None)
-    await hand.ask("teach/start")
+    assert hand.teaching["holds"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "holds", "message"),
+    [
+        (
+            "released",
+            False,
+            "emergency stop; reset when it is safe; the robot has no torque: go on holding it",
+        ),
+        ("gravity", True, "emergency stop; halted at once; reset when it is safe; the robot holds"),
+    ],
+)
+async def test_an_emergency_stop_halts_and_says_whether_the_robot_holds(
+    hand: Hand, mode: str, message: str, *, holds: bool
+) -> None:
+    await hand.ask("teach/start", mode=mode)
+    await asyncio.sleep(0.5)
     await hand.ask("estop")
-    assert hand.state["state"] == "estopped"
-    assert [event.removeprefix("") for event in hand.events] == [
-        "stopped on request, softly, on the path",
-        "emergency stop; halted at once; reset when it is safe",
-    ]
+    assert (hand.state["state"], hand.state["torque"], hand.events) == ("estopped", holds, [message])
+    stopped = await hand.ask("teach/stop")
+    assert (stopped["ended_because"], stopped["holds"]) == (message, holds)
+    assert (hand.teaching["message"], hand.teaching["holds"]) == (message, holds)
+
+
+async def test_what_is_answered_later_is_whether_it_holds_by_then(hand: Hand) -> None:
+    await hand.waves()
+    await hand.ask("disable")
+    assert not (await hand.ask("teach/stop"))["holds"]
 
 
 async def test_it_ends_by_itself_once_no_more_can_be_kept(rig: Rig, hand: Hand) -> None:
@@ -435,7 +458,7 @@ async def test_it_ends_by_itself_once_no_more_can_be_kept(rig: Rig, hand: Hand) 
     await hand.ask("teach/start")
     await rig.until("event", lambda event: event["kind"] == "teaching")
     await rig.until_state("idle", len(rig.reports) - 5)
-    assert hand.events == ["a movement lasts 0.05 minutes at most"]
+    assert hand.events == ["a movement lasts 0.05 minutes at most; the robot holds"]
     assert (hand.state["torque"], hand.teaching["draft"]["duration_s"]) == (True, 3.0)
 
 
@@ -448,7 +471,7 @@ async def test_losing_the_lease_ends_it(rig: Rig) -> None:
         await hand.ask("teach/start", lease=lease)
         await rig.until("event", lambda event: event["kind"] == "teaching")
         assert hand.events == [
-            "the lease of ana has run out; it was not renewed for 1 s",
+            "the lease of ana has run out; it was not renewed for 1 s; the robot holds",
         ]
 
 
@@ -478,17 +501,28 @@ async def test_a_daemon_that_ends_catches_the_robot_first(rig: Rig, on_exit: str
     wanted = [("teaching", False), ("stopping", True), ("idle", True)]
     wanted += [("idle", False)] if on_exit == "release" else []
     assert [one for one in dict.fromkeys(after) if one[0] != "offline"] == wanted
-    assert hand.events == ["the daemon shuts down"]
+    assert hand.events == ["the daemon shuts down; the robot holds"]
 
 
-async def test_a_robot_that_is_lost_is_not_taught_any_more_and_the_draft_stays(hand: Hand) -> None:
-    await hand.ask("teach/start")
+@pytest.mark.parametrize(
+    ("mode", "truth"),
+    [
+        ("released", "the robot has no torque: go on holding it"),
+        ("gravity", "nobody knows whether the robot holds: go on holding it"),
+    ],
+)
+async def test_a_robot_that_is_lost_is_not_taught_any_more_and_the_draft_stays(
+    hand: Hand, mode: str, truth: str
+) -> None:
+    await hand.ask("teach/start", mode=mode)
     await hand.moves(shoulder=0.3)
     await hand.ask("fault", fault="crash")
     await hand.rig.until_state("offline", len(hand.rig.reports))
     await hand.rig.until_state("idle", len(hand.rig.reports))
     (event,) = hand.events
     assert event.startswith("the stream process ended unasked (killed by signal ")
+    assert event.endswith(f"; {truth}")
+    assert hand.teaching["holds"] is False
     assert (await hand.ask("teach/save", name="wave"))["saved"]
 
 

@@ -40,7 +40,11 @@ BOUNDS = replace(
 )
 LIMITS = replace(UNLIMITED, stale_s=0.25, temperature_c=80.0)
 BEYOND_SPEED = {"check": "velocity_limit", "joint": "shoulder", "limit": 1.0, "unit": "rad/s"}
-SOFTLY = "teaching ends, and the robot is caught; move it more slowly, or less far"
+SOFTLY = "teaching ends; move it more slowly, or less far"
+HOLDS = "the robot holds"
+DROPS = "the robot has no torque: go on holding it"
+MAY_DROP = "nobody knows whether the robot holds: go on holding it"
+IN_FAULT = {"released": DROPS, "gravity": MAY_DROP}
 
 
 class Arm(Driver):
@@ -364,7 +368,12 @@ def test_a_driver_that_fails_at_it_is_a_fault(robot: Taught, mode: Any, call: st
     robot.send(messages.Teach(mode))
     robot.step()
     assert robot.state() is State.FAULT
-    assert [(one.code, one.message) for one in robot.taught()] == [("HARDWARE_FAULT", "servo 2: overload")]
+    (ended,) = robot.taught()
+    assert (ended.code, ended.message, ended.holds) == (
+        "HARDWARE_FAULT",
+        f"servo 2: overload; {MAY_DROP}",
+        False,
+    )
     robot.step(3)
     assert robot.arm.calls[-1] == "halt"
 
@@ -429,7 +438,8 @@ def test_it_ends_holding_where_the_joints_are(
     end(robot)
     robot.rest()
     robot.step(5)
-    assert [(one.code, one.message) for one in robot.taught()] == [(code, message)]
+    message = f"{message}; {HOLDS}"
+    assert [(one.code, one.message, one.holds) for one in robot.taught()] == [(code, message, True)]
     assert ("teaching", message) in robot.events()
     assert robot.arm.calls.count("enable") == 1
     assert "disable" not in robot.arm.calls
@@ -468,7 +478,7 @@ def test_a_daemon_that_is_silent_ends_it_holding(tmp_path: Path, mode: str) -> N
     robot.step(3)
     reason = "nothing was received from the daemon for more than 2 s (daemon_timeout_s)"
     advice = "nobody could stop the robot; look at what kept the daemon busy, or raise it"
-    assert [one.message for one in robot.taught()] == [f"{reason}; {advice}"]
+    assert [one.message for one in robot.taught()] == [f"{reason}; {advice}; {HOLDS}"]
     robot.rest()
     assert (robot.state(), robot.arm.mode) == (State.IDLE, "held")
     robot.close()
@@ -497,8 +507,8 @@ def test_feedback_that_stops_ends_it(robot: Taught, mode: str) -> None:
     robot.arm.frozen_s = robot.clock.now()
     robot.step_until(lambda: robot.state() is not State.TEACHING, most=40)
     (ended,) = robot.taught()
-    assert ended.code == "COMM_LOST"
-    assert ended.details["check"] == "stale"
+    assert (ended.code, ended.holds, ended.details["check"]) == ("COMM_LOST", False, "stale")
+    assert ended.message.endswith(f"; {IN_FAULT[mode]}")
     assert robot.state() is State.FAULT
     robot.step(2)
     # What was carried is not dropped: its actuators hold by themselves.
@@ -517,6 +527,7 @@ def test_a_joint_without_a_position_ends_it(robot: Taught, mode: str) -> None:
         "position",
         "shoulder",
     )
+    assert (ended.holds, ended.message.endswith(f"; {IN_FAULT[mode]}")) == (False, True)
     assert robot.state() is State.FAULT
 
 
@@ -556,7 +567,14 @@ def test_an_emergency_stop_latches_and_switches_no_torque_on(robot: Taught, mode
     robot.move(0.3, 0.3)
     robot.send(messages.Estop())
     robot.step(5)
-    assert [one.code for one in robot.taught()] == ["ESTOP"]
+    (ended,) = robot.taught()
+    assert (ended.code, ended.holds) == ("ESTOP", mode == "gravity")
+    reset = "reset when it is safe"
+    assert ended.message == (
+        f"emergency stop; halted at once; {reset}; {HOLDS}"
+        if mode == "gravity"
+        else f"emergency stop; {reset}; {DROPS}"
+    )
     assert robot.state() is State.ESTOPPED
     assert {*robot.arm.calls} - {"write"} == {"halt"}
     assert robot.arm.mode == ("held" if mode == "gravity" else "released")
@@ -577,7 +595,8 @@ def test_a_failure_of_the_driver_ends_it_as_elsewhere(robot: Taught, mode: str, 
     robot.step()
     is_lost = isinstance(error, CommunicationLost)
     code = "COMM_LOST" if is_lost else "HARDWARE_FAULT"
-    assert [(one.code, one.message) for one in robot.taught()] == [(code, str(error))]
+    (ended,) = robot.taught()
+    assert (ended.code, ended.message, ended.holds) == (code, f"{error}; {IN_FAULT[mode]}", False)
     assert robot.state() is State.FAULT
     assert robot.loop.lost == (str(error) if is_lost else "")
     assert robot.arm.calls.count("enable") == 0
@@ -591,8 +610,10 @@ def test_actuators_that_do_not_take_hold_are_a_fault(robot: Taught, mode: str) -
     stop(robot)
     robot.step()
     assert robot.state() is State.FAULT
-    assert [one.code for one in robot.taught()] == ["CANCELED"]
-    assert robot.events() == [("fault", "servo 2: overload"), ("teaching", "stopped on request")]
+    (ended,) = robot.taught()
+    message = f"stopped on request; {IN_FAULT[mode]}"
+    assert (ended.code, ended.message, ended.holds) == ("CANCELED", message, False)
+    assert robot.events() == [("fault", "servo 2: overload"), ("teaching", message)]
     robot.step(2)
     assert robot.arm.calls[-1] == "halt"
     assert "disable" not in robot.arm.calls
@@ -604,7 +625,7 @@ def test_torque_that_goes_off_by_itself_ends_what_is_guided(robot: Taught) -> No
     robot.arm.mode = "released"
     robot.step(3)
     reason = "arm: torque is off in shoulder, elbow; it went off by itself; check the actuators"
-    assert [one.message for one in robot.taught()] == [f"{reason}, then enable again"]
+    assert [one.message for one in robot.taught()] == [f"{reason}, then enable again; {MAY_DROP}"]
     assert robot.state() is State.FAULT
 
 
@@ -647,13 +668,13 @@ def test_it_ends_once_whatever_comes_together(robot: Taught) -> None:
     robot.send(messages.Stop(), messages.Stop(), messages.Estop(), messages.Reset(), messages.Shutdown())
     robot.loop.step()
     robot.hear()
-    assert [one.code for one in robot.taught()] == ["CANCELED"]
+    assert [(one.code, one.holds) for one in robot.taught()] == [("CANCELED", False)]
 
 
 def test_it_begins_and_ends_again_in_one_tick(robot: Taught) -> None:
     robot.send(messages.Teach("released"), messages.Stop(), messages.Teach("released"))
     robot.step()
-    assert [one.code for one in robot.taught()] == ["CANCELED", "INVALID_GOAL"]
+    assert [one.code for one in robot.taught()] == ["INVALID_GOAL", "CANCELED"]
     robot.rest()
     assert (robot.state(), robot.arm.mode) == (State.IDLE, "held")
 
