@@ -90,7 +90,7 @@ def movement(
     even = _evenly(times, recorded)
     own = pose_bounds(joint_map, settings, columns, 1.0)
     gentle = np.minimum(own.acceleration, joint_bounds(joint_map, settings).acceleration[columns])
-    smoothed = cache(lambda share: _smoothed(even, share, bound))
+    smoothed = cache(lambda share: smooth(even, share * bound)[0].positions)
     for rate_hz, share in product(_rates(how.rate_hz, max_rate_hz), SHARES):
         smooth_rows = smoothed(share)
         clock = eased(even.times, smooth_rows, own.acceleration, gentle, rate_hz)
@@ -154,23 +154,6 @@ def _evenly(times: Floats, recorded: Floats) -> Motion:
     steps = max(2, round(times[-1] / min(tick_s, LONGEST_TICK_S)))
     at = np.arange(steps + 1) * (times[-1] / steps)
     return Motion("", (), steps / times[-1], at, interpolate(at, times, recorded, "cubic"))
-
-
-def _smoothed(even: Motion, share: float, bound: Floats) -> Floats:
-    """Return rows without noise, at rest at an end where what was recorded stands still.
-
-    A smooth curve is not: there it is led to its first or last row, which is within the bound, too.
-    """
-    smoothed, _ = smooth(even, share * bound)
-    rows, times = smoothed.positions.copy(), even.times
-    for still_s, since_s, end in zip(
-        still_ends(even, bound), (times, times[-1] - times), (0, -1), strict=True
-    ):
-        lead_s = min(still_s, LEAD_S)
-        if lead_s > 0.0:
-            u = np.minimum(since_s / lead_s, 1.0)[:, None]
-            rows[:] = rows[end] + u * u * (3.0 - 2.0 * u) * (rows - rows[end])
-    return rows
 
 
 def _rates(wanted_hz: float | None, max_rate_hz: float) -> Iterator[float]:
