@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from ..api import RequestError
@@ -33,7 +34,7 @@ class History:
     def __init__(self, file: Path | None = None) -> None:
         self._store = Store(file)
         self._jobs: deque[tuple[Callable[[], Any], asyncio.Future[Any] | None]] = deque(maxlen=MOST_WAITING)
-        self._working: asyncio.Task[None] | None = None
+        self._working: asyncio.Future[None] | None = None
 
     @classmethod
     def in_folder(cls, folder: Path | None, daemon_id: str) -> Self:
@@ -45,7 +46,7 @@ class History:
         return history
 
     def add(self, robot: str, result: Mapping[str, Any]) -> None:
-        """Add a result as it is reported; where a disk hangs, the oldest that waits is lost."""
+        """Have a result written now, by a thread; where a disk hangs, the oldest that waits is lost."""
         self._ask(lambda: self._store.add(robot, result))
 
     async def answer(self, robot: str, limit: int, before: int | None) -> HistoryAnswer:
@@ -70,29 +71,49 @@ class History:
     async def close(self) -> None:
         """Write what waits and close the file, as far as that is done soon."""
         self._ask(self._store.close)
-        working = self._working
-        if working is not None and (await asyncio.wait((working,), timeout=CLOSE_S))[1]:
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                while self._working is not None:
+                    await asyncio.wait((self._working,))
+        except TimeoutError:
             log.warning("history: %d results were not written; the disk does not answer", len(self._jobs))
-            working.cancel()
-            await asyncio.wait((working,))
 
     def _ask(self, job: Callable[[], Any], done: asyncio.Future[Any] | None = None) -> None:
         self._jobs.append((job, done))
-        if self._working is None or self._working.done():
-            self._working = asyncio.create_task(self._work(), name="history")
+        if self._working is None:
+            self._start()
 
-    async def _work(self) -> None:
-        """Do one job after the other, each in a thread that no program waits for."""
+    def _start(self) -> None:
+        """Begin at once, and not in the loop's next turn: the process may end before that."""
         loop = asyncio.get_running_loop()
+        self._working = loop.run_in_executor(DaemonThread("history"), self._work, loop)
+        self._working.add_done_callback(self._rest)
+
+    def _rest(self, _: asyncio.Future[None]) -> None:
+        """Go on with what came as the thread ended."""
+        self._working = None
+        if self._jobs:
+            self._start()
+
+    def _work(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Do in a thread what waits, one after the other."""
         while self._jobs:
             job, done = self._jobs.popleft()
             try:
-                outcome = await loop.run_in_executor(DaemonThread("history"), job)
+                outcome = job()
             except Exception as error:
                 if done is None:
                     log.exception("history: failed inside motiond")
-                elif not done.done():
-                    done.set_exception(error)
+                else:
+                    _tell(loop, done, done.set_exception, error)
             else:
-                if done is not None and not done.done():
-                    done.set_result(outcome)
+                if done is not None:
+                    _tell(loop, done, done.set_result, outcome)
+
+
+def _tell(
+    loop: asyncio.AbstractEventLoop, done: asyncio.Future[Any], tell: Callable[[Any], None], what: Any
+) -> None:
+    """Tell who waits in the loop, unless that is over."""
+    with suppress(RuntimeError):  # the loop has ended
+        loop.call_soon_threadsafe(lambda: None if done.done() else tell(what))

@@ -11,6 +11,7 @@ import math
 import sqlite3
 import time
 from contextlib import closing, suppress
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
@@ -82,6 +83,7 @@ class Store:
         self._now = now
         self._database: sqlite3.Connection | None = None
         self._in_file = False
+        self._identity: tuple[int, int] | None = None
         self._retry_s = -math.inf
 
     def add(self, robot: str, result: Mapping[str, Any]) -> None:
@@ -116,26 +118,46 @@ class Store:
 
     def _opened(self) -> sqlite3.Connection:
         """Return what is open; a file that failed is tried again after a while."""
+        if self._file is not None and self._in_file:
+            identity = _identity_of(self._file)
+            if identity is None or identity != self._identity:
+                self._leave(self._file)
         if self._file is not None and not self._in_file and self._now() >= self._retry_s:
             try:
-                self._take(_open_file(self._file))
+                self._take(self._file, _open_file(self._file))
             except (sqlite3.Error, OSError, UnusableError) as error:
                 if _is_damage(error):
                     self._put_aside(self._file, error)
                     return self._opened()
                 self._note(error)
         if self._database is None:
-            self._database = _prepared(sqlite3.connect(":memory:", check_same_thread=False))
+            self._database = _memory()
         return self._database
 
-    def _take(self, file: sqlite3.Connection) -> None:
+    def _take(self, path: Path, file: sqlite3.Connection) -> None:
         """Go on with the file, and add to it what is in memory."""
         memory, self._database, self._in_file = self._database, file, True
+        self._identity = _identity_of(path)
         if memory is not None:
             with closing(memory):
                 _add(file, memory.execute(ALL))
-            log.info("%s: it can be used again; the results of meanwhile are in it", self._file)
+            log.info("%s: it can be used again; the results of meanwhile are in it", path)
             self.problem = None
+
+    def _leave(self, file: Path) -> None:
+        """Leave a file that is not at its place any more, for one that was put there, or for memory.
+
+        One that was removed can still be read: what was in it goes to memory.
+        """
+        is_replaced = _identity_of(file) is not None
+        log.warning("history: %s was %s while it was open", file, "replaced" if is_replaced else "removed")
+        left, self._database, self._in_file = self._database, None, False
+        self._retry_s = -math.inf
+        if left is not None:
+            with closing(left):
+                if not is_replaced:
+                    self._database = _memory()
+                    _add(self._database, left.execute(ALL))
 
     def _note(self, error: Exception) -> None:
         """Keep results in memory for a while, and log why, once."""
@@ -147,7 +169,8 @@ class Store:
 
     def _put_aside(self, file: Path, error: Exception) -> None:
         """Keep a damaged file by another name, so that the next one begins anew."""
-        aside = file.with_name(f"{file.name}.damaged")
+        names = (f"{file.name}.damaged{f'-{number}' if number > 1 else ''}" for number in count(1))
+        aside = next(path for path in map(file.with_name, names) if not path.exists())
         self._retry_s = -math.inf
         try:
             for ending in ("-wal", "-shm", ""):
@@ -176,6 +199,19 @@ def _open_file(file: Path) -> sqlite3.Connection:
     except BaseException:
         database.close()
         raise
+
+
+def _memory() -> sqlite3.Connection:
+    return _prepared(sqlite3.connect(":memory:", check_same_thread=False))
+
+
+def _identity_of(path: Path) -> tuple[int, int] | None:
+    """Return which file has a name; None where there is none. What is open keeps its number from others."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _refuse_newer(database: sqlite3.Connection) -> None:

@@ -408,9 +408,9 @@ class Robot:
         if subject in NUMBERED:
             self._numbers[subject] += 1
             data = {**data, "sequence": self._numbers[subject], "stamp_utc": utc(time.time())}
-        self._hub.publish(Report(self.name, subject, data, renews=renews or subject == "samples"))
         if subject == "result":
             self.history.add(self.name, data)
+        self._hub.publish(Report(self.name, subject, data, renews=renews or subject == "samples"))
         self.recorder.note(subject, data)
 
     def _report_recording(self, recording: RecordingReport, renews: bool) -> None:  # noqa: FBT001

@@ -65,6 +65,26 @@ async def test_a_result_is_in_the_history_as_soon_as_it_is_reported() -> None:
     await history.close()
 
 
+async def test_a_result_goes_to_its_thread_at_once_and_what_comes_meanwhile_follows_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop = asyncio.get_running_loop()
+    run, work = loop.run_in_executor, list[Any]()
+
+    def start(executor: Any, act: Any, *given: Any) -> asyncio.Future[Any]:
+        work.append(act)
+        return run(executor, act, *given)
+
+    monkeypatch.setattr(loop, "run_in_executor", start)
+    history = History()
+    history.add("arm", answers.result("g1"))
+    assert len(work) == 1  # nothing had to come by: the process may be killed next
+    history.add("arm", answers.result("g2"))
+    answer = await history.answer("arm", 5, None)
+    assert ([one["goal_id"] for one in answer["results"]], len(work)) == (["g2", "g1"], 1)
+    await history.close()
+
+
 async def test_a_disk_that_hangs_holds_up_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -7,6 +7,7 @@ import resource
 import sqlite3
 from contextlib import closing, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,6 @@ from tests.daemon import answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from motiond.daemon.api import PastResult
 
@@ -144,6 +144,71 @@ def test_a_damaged_file_is_put_aside_and_the_history_begins_anew(
     with closing(Store(file)) as store:
         assert goals(store.newest("arm", 500)) == ["new"]
         assert store.problem is None
+
+
+def test_each_damaged_file_is_kept(file: Path) -> None:
+    file.parent.mkdir()
+    names = ["history-d1.sqlite3.damaged", "history-d1.sqlite3.damaged-2", "history-d1.sqlite3.damaged-3"]
+    for damage in names:
+        file.write_bytes(damage.encode() * 100)
+        with closing(Store(file)) as store:
+            store.add("arm", ended("new"))
+            assert f" and is now {damage}; " in str(store.problem)
+    assert [file.with_name(name).read_bytes() for name in names] == [name.encode() * 100 for name in names]
+
+
+def remove(file: Path) -> None:
+    for path in file.parent.iterdir():
+        path.unlink()
+
+
+@pytest.mark.parametrize("remove", [remove, Path.unlink])
+def test_a_file_that_is_removed_is_made_again_with_what_was_in_it(
+    file: Path, remove: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    with closing(Store(file)) as store:
+        store.add("arm", ended("before"))
+        remove(file)
+        store.add("arm", ended("after"))
+        remove(file)
+        assert goals(store.newest("arm", 10)) == ["after", "before"]
+        assert store.problem is None
+        with closing(Store(file)) as next_one:
+            assert goals(next_one.newest("arm", 10)) == ["after", "before"]
+    assert caplog.messages == [f"history: {file} was removed while it was open"] * 2
+
+
+def test_a_file_that_is_removed_with_its_folder_is_made_again_once_it_can_be(file: Path) -> None:
+    clock = Clock()
+    with closing(Store(file, clock)) as store:
+        store.add("arm", ended("before"))
+        remove(file)
+        file.parent.rmdir()
+        with no_folder(file) as reason:
+            store.add("arm", ended("meanwhile"))
+            assert goals(store.newest("arm", 10)) == ["meanwhile", "before"]
+            problem = f"{file} cannot be used; {reason}; results are kept in memory, and it is tried again"
+            assert store.problem == problem
+        clock.now_s += RETRY_S
+        assert goals(store.newest("arm", 10)) == ["meanwhile", "before"]
+        assert not store.problem
+    with closing(Store(file)) as store:
+        assert goals(store.newest("arm", 10)) == ["meanwhile", "before"]
+
+
+def test_a_file_that_another_is_put_in_place_of_is_left_for_it(
+    file: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = tmp_path / "other.sqlite3"
+    with closing(Store(other)) as store:
+        store.add("arm", ended("restored"))
+    with closing(Store(file)) as store:
+        store.add("arm", ended("before"))
+        remove(file)
+        other.rename(file)
+        store.add("arm", ended("after"))
+        assert goals(store.newest("arm", 10)) == ["after", "restored"]
+    assert caplog.messages == [f"history: {file} was replaced while it was open"]
 
 
 @contextmanager
