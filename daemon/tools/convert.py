@@ -26,6 +26,7 @@ from motiond.formats import (
     select,
     without,
 )
+from motiond.formats.io import refuse_no_file
 from motiond.formats.registry import MOTIONS, ROBOTS, SHARED_SUFFIXES
 from motiond.text import printable
 
@@ -162,7 +163,8 @@ def _refuse_short(source: Path, motion: Motion) -> None:
 
 
 def refuse_overwriting(target: Path, *, forced: bool) -> None:
-    """Raise `FormatError` if a file is there already and may not be replaced."""
+    """Raise `FormatError` if a file is there already and may not be replaced, or what is there is no file."""
+    refuse_no_file(target)
     if target.exists() and not forced:
         reason, hint = "it would be overwritten", "name another file, or --force it"
         raise FormatError([Problem(str(target), 0, "exists already", reason, hint)])

@@ -1,6 +1,6 @@
 """What readers and writers share.
 
-- `regular_file`: opening of what may be no file at all
+- `regular_file`: what may be no file at all is not opened, and not replaced
 - `source`: where a file's bytes come from, and how files that it refers to are found
 - `resources`: where models and meshes are that a URI names
 - `resource_folders`: where the environment has them
@@ -30,7 +30,7 @@ from .ros2 import (
 )
 from .source import ReadOptions, SizeBound, Source
 from .writers.losses import Loss, NothingToDropError
-from .writers.output import remove, replacing
+from .writers.output import refuse_no_file, remove, replacing
 from .yaml.errors import explained, nests_too_deeply, unreadable
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "open_regular",
     "packed_string",
     "refuse_damaged",
+    "refuse_no_file",
     "remove",
     "replacing",
     "unreadable",

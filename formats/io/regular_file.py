@@ -1,4 +1,4 @@
-"""Opening of regular files alone, where a name may also stand for what never ends, or waits for a writer."""
+"""Regular files alone are opened or replaced: a name may also stand for a device, or what never ends."""
 
 from __future__ import annotations
 
@@ -56,6 +56,21 @@ def open_regular(path: Path) -> BinaryIO:
     finally:
         os.close(place)
     return os.fdopen(fd, "rb")
+
+
+def refuse_irregular(path: Path) -> None:
+    """Refuse to replace what is no regular file; nothing may be there.
+
+    Raises `OSError` as `open_regular` does, and `ValueError` if the path holds a NUL.
+    """
+    try:
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        _refuse_others(path, place)
+    finally:
+        os.close(place)
 
 
 def _refuse_others(path: Path, place: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ from motiond.formats.registry import motion_writers
 from tests.tables import table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -38,6 +41,35 @@ def test_numbers_that_are_not_finite_are_never_written(tmp_path: Path, suffix: s
         f"{path}: JointDisplacement holds inf in row 1; numbers are finite; fix the motion"
     )
     assert not path.exists()
+
+
+KINDS: dict[str, Callable[[Path], object]] = {
+    "pipe": os.mkfifo,
+    "socket": lambda path: os.mknod(path, stat.S_IFSOCK),
+    "device": lambda path: os.mknod(path, stat.S_IFCHR, os.makedev(1, 3)),
+    "folder": lambda path: path.mkdir(),
+}
+ROOT_ALONE = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+
+
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=ROOT_ALONE if kind == "device" else ()) for kind in KINDS]
+)
+@pytest.mark.parametrize("suffix", [writer.SUFFIXES[0] for writer in motion_writers()])
+def test_what_is_no_regular_file_is_never_replaced(
+    tmp_path: Path, suffix: str, kind: str, *, linked: bool
+) -> None:
+    there = path = tmp_path / f"nod{suffix}"
+    KINDS[kind](there)
+    if linked:
+        path = tmp_path / f"link{suffix}"
+        path.symlink_to(there)
+    before = there.lstat()
+    with pytest.raises(FormatError) as caught:
+        dump_motion(nod(), path)
+    assert str(caught.value) == f"{path}: cannot be written; it is a {kind}; check the path"
+    assert (there.lstat().st_mode, there.lstat().st_ino) == (before.st_mode, before.st_ino)
 
 
 OTHERS = [writer.SUFFIXES[0] for writer in motion_writers() if writer.NAME != "seq"]

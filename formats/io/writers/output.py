@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ...errors import FormatError, Problem
+from ..regular_file import refuse_irregular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a stream whose content replaces a file when the block ends without an error.
 
-    Raises `FormatError` if the file cannot be written, with the system's reason.
+    Raises `FormatError` if the file cannot be written, with the system's reason; or if it is no regular file:
+    a device, a pipe, a socket or a folder stays what it is.
     """
+    refuse_no_file(path)
     # A symbolic link stays; the file that it leads to is replaced.
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
@@ -30,10 +33,22 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(stream.fileno())
         part.replace(target)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise FormatError([Problem(str(path), 0, "cannot be written", reason, "check the path")]) from error
+        raise _unwritten(path, error) from error
     finally:
         remove(part)
+
+
+def refuse_no_file(path: Path) -> None:
+    """Raise `FormatError` if something is there that is no regular file, and so is never replaced."""
+    try:
+        refuse_irregular(path)
+    except OSError as error:
+        raise _unwritten(path, error) from error
+
+
+def _unwritten(path: Path, error: OSError) -> FormatError:
+    reason = error.strerror or str(error)
+    return FormatError([Problem(str(path), 0, "cannot be written", reason, "check the path")])
 
 
 def remove(part: Path) -> None:

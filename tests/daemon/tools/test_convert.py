@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -233,6 +234,18 @@ def test_a_file_that_is_there_stays_unless_forced(
     assert out.read_text() == "mine"
     assert run_here(capsys, "convert", walk, out, "--force")[0] == 0
     assert load_motion(out).joint_names == JOINTS
+
+
+@pytest.mark.parametrize("options", [(), ("--force",)])
+def test_what_is_no_file_stays_also_where_it_is_forced(
+    capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    out = tmp_path / "out.seq"
+    os.mkfifo(out)
+    refused = f"{out}: cannot be written; it is a pipe; check the path\n"
+    assert run_here(capsys, "convert", walk, out, *options) == (2, "", refused)
+    assert run_here(capsys, "edit", walk, out, "--reverse", "--write", *options) == (2, "", refused)
+    assert out.is_fifo()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import re
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ from motiond.daemon.config.settings import load_settings
 from motiond.daemon.telemetry.npz import save_trace
 from motiond.daemon.tools.dry_run import DryRun, run_dry
 from motiond.drivers.sim.command_log import read_trace
+from motiond.formats import FormatError
 from tests.daemon.programs import run_here
 from tests.daemon.rig import JOINTS, RATE_HZ, Rig, ask, write_seq
 
@@ -79,6 +81,15 @@ def test_a_dry_run_ends_like_a_play_and_puts_out_the_rows_bit_for_bit(rig: Rig) 
     assert playing.size
     assert np.abs(trace["feedback_position"][-1] - nod()[-1]).max() < 1e-3
     assert np.array_equal(trace["time_s"], np.arange(len(trace["time_s"])) * (1 / RATE_HZ))
+
+
+def test_a_pipe_stays_where_a_trace_is_to_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "out.npz"
+    os.mkfifo(path)
+    with pytest.raises(FormatError) as caught:
+        save_trace(path, {"rate_hz": np.array(200.0)})
+    assert str(caught.value) == f"{path}: cannot be written; it is a pipe; check the path"
+    assert path.is_fifo()
 
 
 def test_the_trace_is_read_by_numpy_alone(rig: Rig, tmp_path: Path) -> None:
