@@ -17,7 +17,7 @@ from motiond.text import listed
 
 from ..errors import MOST_PROBLEMS
 from .editing import is_even, is_of_joints, select
-from .editing.components import need_even_rows
+from .editing.components import need_even_rows, no_such_change
 from .interpolation import SAME_TIME_S
 from .motion import MotionError
 
@@ -143,10 +143,7 @@ def _rows_and_rates(motion: Motion) -> dict[str, Floats]:
     found = {_ROWS: motion.positions, _VELOCITY: velocity, _ACCELERATION: acceleration}
     for name, values in motion.components.items():
         if name not in found or not is_of_joints(motion, name):
-            raise MotionError(
-                f"{motion.name}: component '{name}' cannot be blended; "
-                "it is not known how it goes over into that of another motion; drop it first"
-            )
+            raise no_such_change(motion, name, "blended", "how it goes over into that of another motion")
         found[name] = values
     return found
 

@@ -106,27 +106,18 @@ class Salvage:
         opcode, content = _record(file, size)
         if opcode == Opcode.CHUNK:
             return self._takes_chunk(file, content)
-        if opcode == Opcode.ATTACHMENT:
-            self._take_attachment(content)
-        elif opcode == Opcode.METADATA:
-            self._take_metadata(content)
-        else:
+        if opcode not in {Opcode.ATTACHMENT, Opcode.METADATA}:
             self.is_finished = opcode == Opcode.DATA_END and _is_summary(file, size)
             return False
+        _need(len(self.found.attachments) + len(self.found.metadata) < MOST_ASIDE)
+        length = RECORD.size + len(content)
+        if opcode == Opcode.METADATA:
+            self.found.add_metadata(self.end, length, _parsed(Metadata, content))
+        else:
+            attachment = _parsed(Attachment, content)
+            self.found.add_attachment(self.end, length, attachment)
+            self.hashes[attachment.name] = hashlib.sha256(attachment.data).hexdigest()
         return True
-
-    def _take_attachment(self, content: bytes) -> None:
-        attachment = _parsed(Attachment, content)
-        if len(self.found.attachments) == MOST_ASIDE:
-            raise _Damaged
-        self.found.add_attachment(self.end, RECORD.size + len(content), attachment)
-        self.hashes[attachment.name] = hashlib.sha256(attachment.data).hexdigest()
-
-    def _take_metadata(self, content: bytes) -> None:
-        metadata = _parsed(Metadata, content)
-        if len(self.found.metadata) == MOST_ASIDE:
-            raise _Damaged
-        self.found.add_metadata(self.end, RECORD.size + len(content), metadata)
 
     def _takes_chunk(self, file: BinaryIO, content: bytes) -> bool:
         """Take a chunk; whether its index follows it, and so something else may."""
@@ -134,13 +125,10 @@ class Salvage:
         contents = _Contents(self.topic, self.found.schemas.copy(), self.found.channels.copy())
         contents.read(_unpacked(chunk))
         times = (chunk.message_start_time, chunk.message_end_time)
-        if (contents.first, contents.last) != times or len(self.found.chunks) == MOST_CHUNKS:
-            raise _Damaged
-        if len(contents.schemas) + len(contents.channels) > MOST_CHANNELS:
-            raise _Damaged
+        _need((contents.first, contents.last) == times and len(self.found.chunks) < MOST_CHUNKS)
+        _need(len(contents.schemas) + len(contents.channels) <= MOST_CHANNELS)
         self._channel_bytes += contents.channel_bytes
-        if self._channel_bytes > MOST_CHANNEL_BYTES:
-            raise _Damaged
+        _need(self._channel_bytes <= MOST_CHANNEL_BYTES)
         self.found.schemas, self.found.channels = contents.schemas, contents.channels
         index = self.found.add_chunk(self.end, RECORD.size + len(content), chunk, contents.times)
         self.noted += contents.noted[: MOST_NOTED - len(self.noted)]
@@ -173,8 +161,7 @@ class _Contents:
         while at < len(data):
             opcode, length = RECORD.unpack_from(data, at)
             begin, end = at + RECORD.size, at + RECORD.size + length
-            if end > len(data):
-                raise _Damaged
+            _need(end <= len(data))
             if opcode == Opcode.MESSAGE:
                 self._take_message(data, at, begin, end)
             elif opcode == Opcode.SCHEMA:
@@ -183,20 +170,17 @@ class _Contents:
                 self.channel_bytes += length
             elif opcode == Opcode.CHANNEL:
                 channel = _parsed(Channel, data[begin:end])
-                if channel.schema_id not in self.schemas:
-                    raise _Damaged
+                _need(channel.schema_id in self.schemas)
                 _define(self.channels, channel)
                 self.channel_bytes += length
             else:
                 raise _Damaged
             at = end
-        if not self.times:
-            raise _Damaged
+        _need(bool(self.times))
 
     def _take_message(self, data: bytes, at: int, begin: int, end: int) -> None:
         number, _, log_time, _ = _MESSAGE.unpack_from(data, begin)
-        if end - begin < _MESSAGE.size or number not in self.channels:
-            raise _Damaged
+        _need(end - begin >= _MESSAGE.size and number in self.channels)
         self.first = log_time if not self.times else min(self.first, log_time)
         self.last = max(self.last, log_time)
         self.times.setdefault(number, array("Q")).extend((log_time, at))
@@ -205,37 +189,36 @@ class _Contents:
             self.noted.append(data[begin + _MESSAGE.size : end])
 
 
-def _define(known: dict[int, Any], one: Any) -> None:
-    if known.setdefault(one.id, one) != one:
+def _need(is_so: bool) -> None:  # noqa: FBT001 - it reads as a sentence
+    if not is_so:
         raise _Damaged
+
+
+def _define(known: dict[int, Any], one: Any) -> None:
+    _need(known.setdefault(one.id, one) == one)
 
 
 def _record(file: BinaryIO, size: int) -> tuple[int, bytes]:
     """Return the opcode and the content of the next record."""
     opcode, length = RECORD.unpack(file.read(RECORD.size))
-    if length > min(size - file.tell(), MOST_RECORD_BYTES):
-        raise _Damaged
+    _need(length <= min(size - file.tell(), MOST_RECORD_BYTES))
     return opcode, file.read(length)
 
 
 def _parsed(kind: Any, content: bytes) -> Any:
     """Return a record, which has to be exactly as it would be written."""
     record = kind.read(ReadDataStream(BytesIO(content)))
-    if packed(record)[RECORD.size :] != content:
-        raise _Damaged
+    _need(packed(record)[RECORD.size :] == content)
     return record
 
 
 def _unpacked(chunk: Chunk) -> bytes:
     size = chunk.uncompressed_size
     # What its own header states is allocated, whatever bound is asked for.
-    if chunk.compression != "zstd" or size > MOST_CHUNK_BYTES:
-        raise _Damaged
-    if zstandard.frame_content_size(chunk.data) != size:
-        raise _Damaged
+    _need(chunk.compression == "zstd" and size <= MOST_CHUNK_BYTES)
+    _need(zstandard.frame_content_size(chunk.data) == size)
     data = zstandard.ZstdDecompressor().decompress(chunk.data, max_output_size=size)
-    if len(data) != size or zlib.crc32(data) != chunk.uncompressed_crc:
-        raise _Damaged
+    _need(len(data) == size and zlib.crc32(data) == chunk.uncompressed_crc)
     return data
 
 

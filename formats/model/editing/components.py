@@ -78,6 +78,12 @@ def refuse_unknown(motion: Motion, kind: str, names: Iterable[str], known: Colle
         raise MotionError("\n".join(problems))
 
 
+def no_such_change(motion: Motion, name: str, done: str, unknown: str) -> MotionError:
+    """Return the refusal to change a component of which it is not known what becomes; `done`: `reversed`."""
+    reason = f"it is not known {unknown}"
+    return MotionError(f"{motion.name}: component '{name}' cannot be {done}; {reason}; drop it first")
+
+
 def with_positions(motion: Motion, positions: Floats, following: Mapping[str, Floats], done: str) -> Motion:
     """Return the motion with other positions in its rows; the pose of its root stays.
 
@@ -101,10 +107,7 @@ def with_positions(motion: Motion, positions: Floats, following: Mapping[str, Fl
             return motion.times, following[name]
         if motion.is_poses(name) and values.shape[1] == 1:
             return times, values
-        raise MotionError(
-            f"{motion.name}: component '{name}' cannot be {done}; "
-            "it is not known how it follows the joints; drop it first"
-        )
+        raise no_such_change(motion, name, done, "how it follows the joints")
 
     series = {name: follow(name) for name in motion.components}
     return motion.with_series(motion.times, positions, series)

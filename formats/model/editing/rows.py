@@ -8,6 +8,7 @@ import numpy as np
 
 from ..interpolation import SAME_TIME_S
 from ..motion import MotionError
+from .components import no_such_change
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -84,10 +85,7 @@ def reverse(motion: Motion) -> Motion:
         times, values = motion.series(name)
         sign = 1.0 if motion.is_poses(name) else _BACKWARDS.get(name)
         if sign is None:
-            raise MotionError(
-                f"{motion.name}: component '{name}' cannot be reversed; "
-                "it is not known how it runs backwards; drop it first"
-            )
+            raise no_such_change(motion, name, "reversed", "how it runs backwards")
         return (new_times if times is motion.times else ends_s - times[::-1]), sign * values[::-1]
 
     new_times = motion.times if is_even(motion) else ends_s - motion.times[::-1]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..interpolation import TooManyRows, interpolate, interpolate_poses, rows_between
 from ..motion import SAME_SPACING, MotionError, told_exactly
-from .components import is_of_joints
+from .components import is_of_joints, no_such_change
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -190,10 +190,7 @@ def _warped(motion: Motion, warp: _Warp, interpolation: Interpolation, done: str
             return warp.times, acceleration
         if name == "ZMP":
             return warp.times, result
-        raise MotionError(
-            f"{motion.name}: component '{name}' cannot be {done}; "
-            "it is not known how it changes with speed; drop it first"
-        )
+        raise no_such_change(motion, name, done, "how it changes with speed")
 
     series = {name: sampled(name) for name in motion.components}
     positions = interpolate(warp.at, motion.times, motion.positions, interpolation)
