@@ -22,11 +22,12 @@ import psutil
 
 from bench import cyclictest
 from bench.programs import running_daemon
+from bench.rig import simulated_robot
 from motiond.daemon.http.live.frames import HEAD
 from motiond.daemon.mqtt.client import MqttConnection
 from tests.daemon.conftest import Mosquitto
 from tests.daemon.programs import use
-from tests.daemon.rig import Rig, sweep, write_seq
+from tests.daemon.rig import Rig, sweep
 from tests.ports import free_port
 from tests.waiting import PATIENCE_S
 
@@ -131,16 +132,8 @@ async def _play(session: aiohttp.ClientSession) -> None:
 
 def _rig(folder: Path, settings: MqttSettings) -> tuple[Rig, str]:
     """Write a robot of many joints, and return where its page will be."""
-    rig = Rig(folder)
+    rig = simulated_robot(folder, "long", sweep(20.0, RATE_HZ, JOINTS, swings=10), RATE_HZ)
     use(rig, settings)
-    rig.driver = rig.robot["driver"] = {"type": "sim"}
-    names = tuple(f"joint{number}" for number in range(JOINTS))
-    rig.robot["joints"] = {
-        name: {"limits": {"lower": -2.0, "upper": 2.0, "velocity": 10.0}} for name in names
-    }
-    for path in (folder / "motions").iterdir():
-        path.unlink()
-    write_seq(folder / "motions" / "long.seq", sweep(20.0, RATE_HZ, JOINTS, swings=10), names, RATE_HZ)
     listen = f"127.0.0.1:{free_port()}"
     rig.daemon["mqtt"]["telemetry_hz"] = TELEMETRY_HZ
     rig.daemon["http"] = {"listen": listen, "telemetry_hz": TELEMETRY_HZ}

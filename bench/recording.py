@@ -24,12 +24,12 @@ from mcap.reader import make_reader
 from bench import cyclictest
 from bench.http import ask, share_of, until_idle
 from bench.programs import running_daemon
+from bench.rig import recorded_robot
 from motiond.daemon.ipc.ring import slices
 from motiond.daemon.recording import RecordingWriter
 from soak.service import held_bytes
 from tests.daemon.recording.recordings import about, records
-from tests.daemon.rig import Rig, sweep, write_seq
-from tests.ports import free_port
+from tests.daemon.rig import sweep
 
 if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
@@ -136,9 +136,9 @@ def _ticks(seconds: int) -> Floats:
 
 async def _measure(folder: Path, seconds: float) -> Figures:
     os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = str(folder)  # nothing is left behind
-    config, url = _configured(folder)
+    rig, url = recorded_robot(folder, sweep(20.0, RATE_HZ, JOINTS, swings=10), RATE_HZ)
     without_s = min(seconds / 2, MOST_WITHOUT_S)
-    with running_daemon(config) as daemon:
+    with running_daemon(rig.config) as daemon:
         process = psutil.Process(daemon.pid)
         async with aiohttp.ClientSession(url) as session:
             await until_idle(session)
@@ -178,22 +178,6 @@ async def _sample(pid: int, held: list[float]) -> None:
     while True:
         held.append(held_bytes(pid))
         await asyncio.sleep(SAMPLE_S)
-
-
-def _configured(folder: Path) -> tuple[Path, str]:
-    """Write a robot of many joints, and return its configuration and where its page will be."""
-    rig = Rig(folder)
-    rig.driver = rig.robot["driver"] = {"type": "sim"}
-    limits = {"lower": -2.0, "upper": 2.0, "velocity": 10.0}
-    rig.robot["joints"] = {name: {"limits": limits} for name in NAMES}
-    rig.robot["recording"] = {"folder": str(folder / "recordings")}
-    for path in (folder / "motions").iterdir():
-        path.unlink()
-    write_seq(folder / "motions" / "swing.seq", sweep(20.0, RATE_HZ, JOINTS, swings=10), NAMES, RATE_HZ)
-    listen = f"127.0.0.1:{free_port()}"
-    rig.daemon["mqtt"] = {"broker": "embedded", "listen": f"127.0.0.1:{free_port()}"}
-    rig.daemon["http"] = {"listen": listen}
-    return rig.config, f"http://{listen}"
 
 
 def _held(file: Path) -> Held:

@@ -26,6 +26,28 @@ if TYPE_CHECKING:
     from motiond.daemon.telemetry import Observer
 
 
+def simulated_robot(folder: Path, motion: str, rows: NDArray[Any], rate_hz: int) -> Rig:
+    """Write a robot on simulated actuators, with one motion of rows (ticks, joints)."""
+    names = tuple(f"joint{number}" for number in range(rows.shape[1]))
+    rig = Rig(folder)
+    rig.driver = rig.robot["driver"] = {"type": "sim"}
+    limits = {"lower": -2.0, "upper": 2.0, "velocity": 10.0}
+    rig.robot["joints"] = {name: {"limits": limits} for name in names}
+    for path in (folder / "motions").iterdir():
+        path.unlink()
+    write_seq(folder / "motions" / f"{motion}.seq", rows, names, rate_hz)
+    return rig
+
+
+def recorded_robot(folder: Path, rows: NDArray[Any], rate_hz: int, **recording: str) -> tuple[Rig, str]:
+    """Write such a robot that is recorded, with its own broker; return it, and where its page will be."""
+    rig = simulated_robot(folder, "swing", rows, rate_hz)
+    rig.robot["recording"] = {"folder": str(folder / "recordings"), **recording}
+    rig.daemon["mqtt"] = {"broker": "embedded", "listen": f"127.0.0.1:{free_port()}"}
+    rig.daemon["http"] = {"listen": f"127.0.0.1:{free_port()}"}
+    return rig, f"http://{rig.daemon['http']['listen']}"
+
+
 @dataclass(frozen=True)
 class PlayingRobot:
     """A robot in the middle of its motion."""
@@ -38,14 +60,7 @@ class PlayingRobot:
 async def playing_robot(folder: Path, rows: NDArray[Any], rate_hz: int) -> AsyncIterator[PlayingRobot]:
     """Play rows (ticks, joints) on simulated actuators, with telemetry to a mosquitto."""
     os.environ["XDG_CACHE_HOME"] = str(folder)  # a benchmark leaves nothing in the user's cache
-    names = tuple(f"joint{number}" for number in range(rows.shape[1]))
-    rig = Rig(folder)
-    rig.driver = rig.robot["driver"] = {"type": "sim"}
-    limits = {"lower": -2.0, "upper": 2.0, "velocity": 10.0}
-    rig.robot["joints"] = {name: {"limits": limits} for name in names}
-    for path in (folder / "motions").iterdir():
-        path.unlink()
-    write_seq(folder / "motions" / "motion.seq", rows, names, rate_hz)
+    rig = simulated_robot(folder, "motion", rows, rate_hz)
     mosquitto = Mosquitto(free_port(), folder)
     rig.daemon["mqtt"] = {"broker": mosquitto.settings.broker}
     settings, hub = load_settings(rig.config), ReportHub()

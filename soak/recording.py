@@ -26,10 +26,10 @@ from rosbags.highlevel import AnyReader
 
 from bench.http import ask, until_idle
 from bench.programs import running_daemon
+from bench.rig import recorded_robot
 from motiond.formats.model.timing import NS
 from tests.daemon.programs import all_of
-from tests.daemon.rig import RATE_HZ, Rig, sweep, write_seq
-from tests.ports import free_port
+from tests.daemon.rig import RATE_HZ, Rig, sweep
 from tests.waiting import eventually, still_running
 
 if TYPE_CHECKING:
@@ -117,7 +117,9 @@ def _wrong_in(path: Path, ended_s: float) -> Iterator[str]:
 
 async def kill_all(folder: Path, rounds: int, first: int) -> int:
     """Kill so many daemons; return how many files had findings."""
-    rig, url = _configured(folder)
+    os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = str(folder)  # nothing is left behind
+    swings = sweep(20.0, RATE_HZ, JOINTS, swings=10)
+    rig, url = recorded_robot(folder, swings, RATE_HZ, when="always")
     failed = 0
     killed: Killed | None = None
     for number in range(first, first + rounds + 1):
@@ -130,25 +132,6 @@ async def kill_all(folder: Path, rounds: int, first: int) -> int:
             failed += 1
             print(f"  {before.part.name}: {'; '.join(findings)}", flush=True)
     return failed
-
-
-def _configured(folder: Path) -> tuple[Rig, str]:
-    """Write a robot that is recorded all the time, and return where its page will be."""
-    os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = str(folder)  # nothing is left behind
-    names = tuple(f"joint{number}" for number in range(JOINTS))
-    rig = Rig(folder)
-    rig.driver = rig.robot["driver"] = {"type": "sim"}
-    rig.robot["joints"] = {
-        name: {"limits": {"lower": -2.0, "upper": 2.0, "velocity": 10.0}} for name in names
-    }
-    rig.robot["recording"] = {"folder": str(folder / "recordings"), "when": "always"}
-    for path in (folder / "motions").iterdir():
-        path.unlink()
-    write_seq(folder / "motions" / "swing.seq", sweep(20.0, RATE_HZ, JOINTS, swings=10), names, RATE_HZ)
-    listen = f"127.0.0.1:{free_port()}"
-    rig.daemon["mqtt"] = {"broker": "embedded", "listen": f"127.0.0.1:{free_port()}"}
-    rig.daemon["http"] = {"listen": listen}
-    return rig, f"http://{listen}"
 
 
 def main() -> int:
