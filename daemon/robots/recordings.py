@@ -81,8 +81,6 @@ def _blanked(value: Any, key: str = "") -> Any:
         return {name: _blanked(part, str(name)) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [_blanked(part, key) for part in value]
-    if isinstance(value, str):
-        return (
-            BLANK if key.lower().endswith(SECRETS) else without_password(value) if "://" in value else value
-        )
-    return value
+    if isinstance(value, str) and key.lower().endswith(SECRETS):
+        return BLANK
+    return without_password(value) if isinstance(value, str) and "://" in value else value

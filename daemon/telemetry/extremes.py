@@ -49,11 +49,10 @@ class Extremes:
 
     def worst_error(self, joint_map: JointMap) -> WorstError | None:
         """Return the joint with the largest error, in its own unit; None where none is known."""
-        joint = _largest(self.error)
-        if joint is None:
+        if (joint := _largest(self.error)) is None:
             return None
-        name, unit = joint_map.joints[joint], joint_map.units[joint]
-        return {"joint": name, "value": float(self.error[joint]), "unit": unit}
+        value, unit = float(self.error[joint]), joint_map.units[joint]
+        return {"joint": joint_map.joints[joint], "value": value, "unit": unit}
 
     def peak_effort(self, joint_map: JointMap) -> PeakEffort | None:
         """Return the joint with the largest share of its effort limit; None where no effort is known.
@@ -62,11 +61,10 @@ class Extremes:
         """
         limits = joint_map.limits.effort
         shares = np.where(np.isfinite(limits), self.effort / limits, np.nan)
-        joint = _largest(self.effort if np.isnan(shares).all() else shares)
-        if joint is None:
+        if (joint := _largest(self.effort if np.isnan(shares).all() else shares)) is None:
             return None
-        name, unit = joint_map.joints[joint], EFFORT_UNIT[joint_map.units[joint]]
-        return {"joint": name, "value": float(self.effort[joint]), "unit": unit}
+        value, unit = float(self.effort[joint]), EFFORT_UNIT[joint_map.units[joint]]
+        return {"joint": joint_map.joints[joint], "value": value, "unit": unit}
 
 
 def _largest(values: Floats) -> int | None:

@@ -46,13 +46,7 @@ class _Excess(NamedTuple):
         return f"{what}; its limit is {self.limit:.4g} {self.unit}"
 
     def details(self, joint: str) -> dict[str, Any]:
-        return {
-            "check": self.check,
-            "joint": joint,
-            "value": self.value,
-            "limit": self.limit,
-            "unit": self.unit,
-        }
+        return self._asdict() | {"joint": joint}
 
 
 class Teaching:

@@ -175,12 +175,8 @@ def _judged(
 def _joints(peaks: PlayedGoal, limits: Limits, units: Mapping[str, str]) -> Iterator[JointEvidence]:
     """Yield what each joint was asked for and did."""
     for column, joint in enumerate(peaks.joints):
-        reached = {
-            "lower": float(peaks.lowest[column]),
-            "upper": float(peaks.highest[column]),
-            "velocity": float(peaks.velocity[column]),
-            "acceleration": float(peaks.acceleration[column]),
-        }
+        rates = {kind: float(getattr(peaks, kind)[column]) for kind in ("velocity", "acceleration")}
+        reached = {"lower": float(peaks.lowest[column]), "upper": float(peaks.highest[column]), **rates}
         error, error_time_s, error_rms = (
             float(values[column]) if np.isfinite(values[column]) else None
             for values in (peaks.error, peaks.error_time_s, peaks.error_rms)
@@ -191,8 +187,7 @@ def _joints(peaks: PlayedGoal, limits: Limits, units: Mapping[str, str]) -> Iter
             unit=units[joint],
             lowest=reached["lower"],
             highest=reached["upper"],
-            velocity=reached["velocity"],
-            acceleration=reached["acceleration"],
+            **rates,
             shares=dict(_shares(reached, limit)),
             error=error,
             error_time_s=error_time_s,
