@@ -11,7 +11,7 @@
 """
 
 from .beyond import FAR_OUTSIDE, FROM_BEYOND, WAY_BACK, far_outside, slack_of
-from .brake import Brake, longest_braking_s
+from .brake import STEEPEST, Brake, longest_braking_s
 from .clock import TrajectoryClock
 from .ramp import FULL_RAMP, longest_stop
 from .route import Leg, Passes, Route
@@ -23,6 +23,7 @@ __all__ = [
     "FAR_OUTSIDE",
     "FROM_BEYOND",
     "FULL_RAMP",
+    "STEEPEST",
     "WAY_BACK",
     "Brake",
     "Leg",

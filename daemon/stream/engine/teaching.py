@@ -15,7 +15,7 @@ from motiond.drivers import DriverConfigError
 
 from ...ipc.messages import TeachingEnded
 from ...ipc.states import ResultCode, State
-from ...trajectory import FULL_RAMP, Brake, Transmission
+from ...trajectory import FULL_RAMP, STEEPEST, Brake, Transmission
 
 if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 LEAST_RATE_HZ = 50.0
 """A brake of few setpoints is none."""
+SLOW_S = 0.1
+"""So short a brake does not matter to a joint that goes on by no more than its start tolerance meanwhile."""
+MOST_SAG = {"rad": 0.05, "m": 0.005}
+"""How far from its setpoint weight may keep a joint that is held; what is further is pushed, or stuck."""
 TEACHING = State.TEACHING
 
 
@@ -66,12 +70,15 @@ class Teaching:
         self._upper = np.fmin(np.array(ways.upper, float), self._own_upper)
         self._fastest = np.fmin(np.array(ways.velocity_limit, float), of_joints["velocity"])
         self._acceleration = np.fmin(np.array(ways.acceleration_limit, float), of_joints["acceleration"])
-        tolerance = np.array(ways.start_tolerance)
+        tolerance = self._tolerance = np.array(ways.start_tolerance)
         self._least, self._most = self._lower - tolerance, self._upper + tolerance
+        self._slow = np.minimum(2.0 * tolerance / SLOW_S, self._acceleration * SLOW_S / STEEPEST)
+        self._most_sag = np.array([MOST_SAG[unit] for unit in setup.units])
         self._brake_s = FULL_RAMP / ways.clock_acceleration
         count = len(setup.joints)
         self._velocity, self._before = np.zeros(count), np.full(count, np.nan)
         self._before_s = math.nan
+        self._goal, self._begun = np.full(count, np.nan), np.full(count, np.nan)
 
     # -- its beginning --------------------------------------------------------------------------------------
 
@@ -86,6 +93,8 @@ class Teaching:
             self.refuse(refusal)
             return
         player.teach()
+        self._goal[:] = player.position if guided and player.torque else np.nan
+        self._begun[:] = np.nan
         if guided:
             actuators.guide(now_s)
             player.torque = True
@@ -140,18 +149,25 @@ class Teaching:
         if player.state is not TEACHING:
             self._catch(now_s)
             return
+        np.copyto(self._begun, actuators.measured, where=np.isnan(self._begun))
         player.position[:] = actuators.measured
         player.velocity[:] = self._velocity
 
     def _catch(self, now_s: float) -> None:
-        """Take hold where the joints are, and brake from their velocity."""
+        """Take hold where the joints are, and brake from the velocity that the hand has given them.
+
+        One that rests where it rested under its own weight when this began gets its goal of then: with each
+        time that it is caught, it would sink a little further below where it is held.
+        """
         player, actuators = self._player, self._actuators
+        velocity = np.clip(self._velocity, -self._fastest, self._fastest)  # taking hold moves joints, too
+        velocity[np.abs(velocity) <= self._slow] = 0.0
+        stayed = (velocity == 0.0) & (np.abs(actuators.measured - self._begun) <= self._tolerance)
         actuators.catch(self._watch.checks, now_s, else_releases=not player.torque)
         self._watch.start_holding()
-        found = actuators.record["velocity"]
-        velocity = np.where(np.isfinite(found), found, self._velocity)  # a driver may take its time
-        velocity = np.clip(velocity, -self._fastest, self._fastest)
-        here = np.clip(actuators.measured, self._own_lower, self._own_upper)  # it takes no others
+        here = actuators.measured
+        here = np.where(stayed & (np.abs(self._goal - here) <= self._most_sag), self._goal, here)
+        here = np.clip(here, self._own_lower, self._own_upper)  # it takes no others
         brake = Brake.plan(
             here,
             velocity,

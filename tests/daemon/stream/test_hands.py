@@ -230,3 +230,26 @@ def test_what_is_released_falls_and_is_caught(tmp_path: Path) -> None:
     assert (ended.details["check"], ended.details["joint"]) == ("position_limit", "shoulder")
     robot.driver.close()
     robot.close()
+
+
+@pytest.mark.parametrize("make", [Simulated, Servos])
+def test_a_robot_that_is_caught_again_and_again_does_not_sink(
+    tmp_path: Path, make: Callable[[VirtualClock], Simulated | Servos]
+) -> None:
+    clock = VirtualClock(100.0)
+    robot = Guided(tmp_path, make(clock), clock)
+    robot.enable()
+    robot.step(100)
+    records = robot.records()
+    began, sag = records["position"][-1], np.abs(records["position"][-1] - records["position"][0])
+    for _ in range(20):
+        robot.channel.send(messages.Teach("gravity"))
+        robot.step(60)
+        assert robot.state() is State.TEACHING
+        robot.channel.send(messages.Stop())
+        robot.step_until(lambda: robot.state() is State.IDLE, most=400)
+        robot.step(60)
+    went = np.abs(robot.records()["position"][-1] - began)
+    assert (went <= np.maximum(sag, MODEL.rad_per_tick)).all(), (went, sag)
+    robot.driver.close()
+    robot.close()

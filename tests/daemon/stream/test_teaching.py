@@ -51,7 +51,9 @@ class Arm(Driver):
     """Two joints that a hand moves, and that hold where they are sent once they are enabled.
 
     `hand` (actuators,): how fast somebody moves them, in rad/s. `calls`: what was asked of the driver.
-    `failing`: what raises next, by the name of the call.
+    `failing`: what raises next, by the name of the call. `sag` (actuators,): how far weight pulls them from
+    where they are held, in rad. `drop`, `lurch` (actuators,): how far they go, and how fast they are, when
+    they take hold, in rad and rad/s.
     """
 
     max_rate_hz = 1000.0
@@ -66,6 +68,7 @@ class Arm(Driver):
         self.calls: list[str] = []
         self.written: list[list[float]] = []
         self.failing: dict[str, Exception] = {}
+        self.sag, self.lurch, self.drop = (np.zeros(2) for _ in range(3))
         self.frozen_s: float | None = None
         self.can_guide = self.has_velocity = True
         self._read_s = clock.now()
@@ -102,12 +105,15 @@ class Arm(Driver):
         self._note("write")
         self.written.append(command.position.tolist())
         if self.mode == "held":
-            self.position[:], self.velocity[:] = command.position, command.velocity
+            self.position[:], self.velocity[:] = command.position - self.sag, command.velocity
         else:
             assert np.isnan(command.values).all(), command.values
 
     def enable(self) -> None:
         self._note("enable")
+        if self.mode == "guided":
+            self.position -= self.drop
+            self.velocity[:] = self.lurch
         self.mode = "held"
 
     def disable(self) -> None:
@@ -786,3 +792,83 @@ def test_velocities_that_are_not_measured_are_derived(robot: Taught) -> None:
     records = robot.records()
     braking = np.flatnonzero(records["state"] == State.STOPPING)
     assert records["reference_velocity"][braking[0], 0] == -1.0
+
+
+# -- what stays where it is -------------------------------------------------------------------------------
+
+
+def repeat(robot: Taught, times: int = 20) -> None:
+    """Begin to teach and end it again, so often, with nobody at the robot."""
+    for _ in range(times):
+        robot.teach("gravity")
+        robot.move(0.0, 0.0)
+        stop(robot)
+        robot.rest()
+        robot.step(30)
+
+
+def test_what_taking_hold_does_is_not_taken_for_the_hand(robot: Taught) -> None:
+    robot.enable()
+    robot.arm.lurch[:], robot.arm.drop[:] = [-0.5, 0.3], [0.004, 0.0]
+    robot.teach("gravity")
+    robot.move(0.0, 0.9)
+    stop(robot)
+    robot.step()
+    caught = robot.arm.position.copy()
+    robot.rest()
+    records = robot.records()
+    braking = records["state"] == State.STOPPING
+    assert (records["reference_velocity"][braking, 0] == 0.0).all()
+    assert records["reference_velocity"][braking][0, 1] == pytest.approx(0.9)
+    assert robot.loop.player.position[0] == pytest.approx(START[0])
+    assert robot.loop.player.position[1] > caught[1] + 0.05
+
+
+def test_a_robot_that_nobody_moves_is_where_it_was_however_often_it_is_caught(robot: Taught) -> None:
+    robot.arm.sag[:], robot.arm.drop[:] = [0.0025, -0.033], [0.004, 0.0]
+    robot.enable()
+    robot.step(10)
+    began = robot.arm.position.copy()
+    repeat(robot)
+    assert robot.arm.position == pytest.approx(began, abs=1e-12)
+
+
+def test_it_is_where_it_was_caught_once_where_torque_was_off_before(robot: Taught) -> None:
+    robot.arm.sag[:] = 0.0025, -0.033
+    robot.step(10)
+    began = robot.arm.position.copy()
+    repeat(robot)
+    assert began - robot.arm.position == pytest.approx(robot.arm.sag)
+
+
+def test_what_was_moved_by_more_than_its_tolerance_is_held_where_it_is(robot: Taught) -> None:
+    robot.enable()
+    robot.arm.sag[:] = 0.0025, -0.033
+    robot.step(10)
+    robot.teach("gravity")
+    robot.move(0.15, 0.0, ticks=2)
+    robot.move(0.0, 0.0, ticks=2)
+    where = robot.arm.position.copy()
+    stop(robot)
+    robot.rest()
+    assert robot.loop.player.position == pytest.approx([where[0], START[1]])
+
+
+def test_what_was_pressed_against_something_is_not_pressed_again(robot: Taught) -> None:
+    robot.arm.sag[:] = 0.06, 0.0
+    robot.enable()
+    robot.step(10)
+    where = robot.arm.position.copy()
+    repeat(robot, times=1)
+    assert robot.loop.player.position[0] == where[0]
+
+
+@pytest.mark.parametrize(("speed", "goes_on"), [(0.039, False), (0.041, True)])
+def test_a_joint_that_hardly_moves_is_held_where_it_is(robot: Taught, speed: float, *, goes_on: bool) -> None:
+    robot.teach("gravity")
+    robot.move(0.0, speed, ticks=30)
+    stop(robot)
+    robot.step()
+    caught = robot.arm.position[1]
+    robot.rest()
+    assert (robot.loop.player.position[1] > caught + 1e-4) == goes_on
