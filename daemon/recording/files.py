@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import logging
+import os
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CUT_S = 1.0
+MOST_TRIES = 100
+"""To open a file while other daemons open files of its name."""
 MOST_ATTACHED = 32_000_000
 """A file that is longer is not attached."""
 MARGIN = 0.01
@@ -133,10 +136,7 @@ class RecordingFiles:
         """Open a recording's next file; it comes first."""
         self._repair_left()
         self._room = self.folder.make_room(round(MARGIN * self.folder.keep_bytes), 1)
-        path = self.folder.new_path(recording.file)
-        writer = self._writer = RecordingWriter(path, self._describe(recording))
-        self._lock.enter_context(locked(writer.part, fcntl.LOCK_EX))
-        recording.file, recording.is_open = path.name, True
+        recording.file, recording.is_open = self._opened(recording).path.name, True
         recording.ticks = recording.gaps = 0
         recording.duration_s = 0.0
         self._first_s = self._last_s = None
@@ -145,6 +145,21 @@ class RecordingFiles:
         if self._motion is not None:
             self._attach(self._motion.name, self._motion.read_bytes)
         self._cut_s = time.monotonic()
+
+    def _opened(self, recording: Recording) -> RecordingWriter:
+        """Open a file of a name that no other daemon has taken meanwhile, nor taken for what a crash left."""
+        for _ in range(MOST_TRIES):
+            path = self.folder.new_path(recording.file)
+            with suppress(FileExistsError):
+                writer = self._writer = RecordingWriter(path, self._describe(recording))
+                try:
+                    self._lock.enter_context(locked(writer.part, fcntl.LOCK_EX))
+                except (FileNotFoundError, BlockingIOError):
+                    self._writer = None
+                    writer.abandon()
+                else:
+                    return writer
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
 
     def add(self, recording: Recording, records: Floats) -> None:
         """Add ticks, in another file where this one is long enough or their time has begun again."""

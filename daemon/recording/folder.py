@@ -11,10 +11,13 @@ import fcntl
 import logging
 import os
 import re
+import stat
+import unicodedata
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from motiond.formats.io import open_regular
 from motiond.text import echoed
 
 from ..api import RequestError
@@ -33,9 +36,9 @@ log = logging.getLogger(__name__)
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 MOST_LISTED = 200
-LONGEST_NAME = 60
+LONGEST_NAME = 96
+"""In bytes; a file system takes 255 for all of a file's name."""
 STAMP = len("20261126T191534Z")
-UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class NoRoom(OSError):
@@ -53,16 +56,16 @@ def refuse_unwritable(folder: Path) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def locked(path: Path, kind: int = fcntl.LOCK_SH, flags: int = 0) -> BinaryIO:
+def locked(path: Path, kind: int = fcntl.LOCK_SH, *, follows: bool = True) -> BinaryIO:
     """Open a recording, and keep it from being removed until it is closed; several may read it at once.
 
     `kind`: `fcntl.LOCK_EX` keeps others from reading it, too. On a file system without locks nothing is kept.
-    `flags`: of open(2).
+    `follows`: whether the path may be a link to it.
 
-    Raises OSError if there is none, and BlockingIOError if others have it.
+    Raises OSError if there is none, or it is no regular file, and BlockingIOError if others have it.
     """
     with ExitStack() as stack:
-        file = stack.enter_context(open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)))
+        file = stack.enter_context(open_regular(path, follows=follows))
         try:
             fcntl.flock(file, kind | fcntl.LOCK_NB)
         except OSError as error:
@@ -111,9 +114,10 @@ class RecordingFolder:
                 for entry in entries:
                     if self._named.fullmatch(entry.name):
                         with suppress(FileNotFoundError):
-                            stat = entry.stat()
-                            path = self.folder / entry.name
-                            files.append(_File(entry.name, stat.st_size, stat.st_mtime_ns, path))
+                            status = entry.stat(follow_symlinks=False)
+                            if stat.S_ISREG(status.st_mode):
+                                path = self.folder / entry.name
+                                files.append(_File(entry.name, status.st_size, status.st_mtime_ns, path))
         begin = len(self._robot) + 1
         return sorted(files, key=lambda file: (file.name[begin : begin + STAMP], file.stamp_ns))
 
@@ -148,9 +152,9 @@ class RecordingFolder:
         file = name if name.endswith(SUFFIX) else name + SUFFIX
         if self.folder is not None and self._named.fullmatch(file) and "/" not in file:
             path = self.folder / file
-            if path.is_file() and not path.is_symlink():
+            if _is_regular(path):
                 return path
-            if part_of(path).is_file():
+            if _is_regular(part_of(path)):
                 problem, hint = f"{file} is being written", "wait for its end"
                 raise RequestError("BUSY", self._robot, problem, hint=hint)
         problem, hint = f"no recording '{echoed(name)}'", "list them by `recordings`"
@@ -196,8 +200,7 @@ class RecordingFolder:
         - `name`: of whoever asked for it, or the motion; '' where nothing is
         """
         stamp = datetime.fromtimestamp(began_unix_s, UTC).strftime("%Y%m%dT%H%M%SZ")
-        safe = UNSAFE.sub("-", name).strip("-.")[:LONGEST_NAME] or "recording"
-        stem = f"{self._robot}_{stamp}_{safe}"
+        stem = f"{self._robot}_{stamp}_{_safe(name) or 'recording'}"
         self._stems = [other for other in self._stems if stamp in other] + [stem]
         number = self._stems.count(stem)
         return f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}"
@@ -211,7 +214,9 @@ class RecordingFolder:
             raise OSError(errno.ENOENT, "the daemon has no folder for its state")
         self.folder.mkdir(parents=True, exist_ok=True)
         places = numbered(self.folder / file)
-        return next(place for place in places if not place.exists() and not part_of(place).exists())
+        return next(
+            place for place in places if not os.path.lexists(place) and not os.path.lexists(part_of(place))
+        )
 
     def repair_all(self) -> None:
         """Make whole files of what a crash has left, unless somebody writes it."""
@@ -282,6 +287,22 @@ def _removed(path: Path) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _is_regular(path: Path) -> bool:
+    with suppress(OSError):
+        return stat.S_ISREG(path.lstat().st_mode)
+    return False
+
+
+def _safe(name: str) -> str:
+    """Return letters, their marks and digits of any script, and `._-`, with `-` for all that is between."""
+    letters = (
+        letter if letter in "._-" or unicodedata.category(letter)[0] in "LMN" else "-"
+        for letter in unicodedata.normalize("NFC", name)
+    )
+    safe = re.sub("-+", "-", "".join(letters))
+    return safe.strip("-.").encode()[:LONGEST_NAME].decode(errors="ignore")
 
 
 def _amount(size: int) -> str:

@@ -217,11 +217,7 @@ class Recorder:
                 while not holds():
                     await self._written.wait()
         except TimeoutError as error:
-            what = f"not done in {ANSWER_S:g} s"
-            reason = "the disk does not answer"
-            raise RequestError(
-                "TIMEOUT", self._robot, what, reason, "the report `recording` shows it"
-            ) from error
+            raise self._unanswered("the report `recording` shows it") from error
 
     # -- one recording --------------------------------------------------------------------------------------
 
@@ -272,14 +268,26 @@ class Recorder:
     # -- the thread -----------------------------------------------------------------------------------------
 
     async def in_folder(self, act: Callable[..., Answer], *given: Any) -> Answer:
+        """Do something with the folder that is asked for; raises RequestError: TIMEOUT, if the disk hangs."""
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                return await self._in_thread(act, *given)
+        except TimeoutError as error:
+            raise self._unanswered("ask again") from error
+
+    async def _in_thread(self, act: Callable[..., Answer], *given: Any) -> Answer:
         """Do something with the folder in a thread that nobody waits for at the daemon's end."""
         thread = DaemonThread(f"{self._robot}.recordings")
         return await asyncio.get_running_loop().run_in_executor(thread, act, *given)
 
+    def _unanswered(self, hint: str) -> RequestError:
+        what, reason = f"not done in {ANSWER_S:g} s", "the disk does not answer"
+        return RequestError("TIMEOUT", self._robot, what, reason, hint)
+
     async def repair(self) -> None:
         """Make whole files of what a crash has left."""
         try:
-            await self.in_folder(self.folder.repair_all)
+            await self._in_thread(self.folder.repair_all)
         except Exception:
             log.exception("%s: recordings could not be repaired", self._robot)
 

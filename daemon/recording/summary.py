@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import orjson
 
+from motiond.formats.io import open_regular
+
 from ..api import Why
 from .part import PART, SUFFIX
 
@@ -63,7 +65,7 @@ def read_summary(path: Path) -> RecordingSummary:
     from mcap.reader import SeekingReader  # noqa: PLC0415 - costly, and not every daemon has recordings
 
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             reader = SeekingReader(file)
             summary: Any = reader.get_summary()
             if summary is None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _KINDS = {
     stat.S_IFDIR: "it is a folder",
+    stat.S_IFLNK: "it is a link",
     stat.S_IFIFO: "it is a pipe",
     stat.S_IFSOCK: "it is a socket",
     stat.S_IFCHR: "it is a device",
@@ -42,14 +43,16 @@ _STATFS_BYTES = 256
 """`struct statfs` takes 120 on a machine of 64 bits; its first field is the type."""
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path, *, follows: bool = True) -> BinaryIO:
     """Open a file for reading, without waiting for anybody.
+
+    `follows`: whether the path may be a link to it.
 
     Raises `OSError` if there is none, or it may not be read, or it is no regular file; `strerror` says so.
     Raises `ValueError` if the path holds a NUL.
     """
     # Opening a device may already have an effect, and the name may come to stand for another file meanwhile.
-    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    place = os.open(path, os.O_PATH | os.O_CLOEXEC | (0 if follows else os.O_NOFOLLOW))
     try:
         _refuse_others(path, place)
         fd = os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)

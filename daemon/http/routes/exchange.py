@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import quote
 
 import orjson
 from aiohttp import hdrs, web
@@ -108,7 +109,9 @@ async def send_file(
     tag = f'"{status.st_mtime_ns:x}-{status.st_size:x}"'
     headers: dict[str, str] = {hdrs.ETAG: tag, hdrs.CACHE_CONTROL: "no-cache", hdrs.ACCEPT_RANGES: "bytes"}
     if name is not None:
-        headers[hdrs.CONTENT_DISPOSITION] = f'attachment; filename="{name}"'
+        quoted = quote(name)  # https://www.rfc-editor.org/rfc/rfc6266#section-4.3
+        called = f'filename="{name}"' if quoted == name else f"filename*=UTF-8''{quoted}"
+        headers[hdrs.CONTENT_DISPOSITION] = f"attachment; {called}"
     if tag in request.headers.get(hdrs.IF_NONE_MATCH, ""):
         return web.Response(status=304, headers=headers)
     begin, end = _range(request, status.st_size, tag)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -135,7 +134,7 @@ class RecordedMotions:
     def _opened(self, name: str) -> tuple[BinaryIO, str]:
         path = self._folder.place(name)
         try:
-            return locked(path, flags=os.O_NOFOLLOW), path.name
+            return locked(path, follows=False), path.name
         except OSError as error:
             raise self._unread(path, error) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import struct
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -80,6 +81,15 @@ async def test_a_recording_is_downloaded(name: str, data: bytes, arm: Site) -> N
     assert headers["Content-Disposition"] == f'attachment; filename="{NAME}.mcap"'
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert (await got(arm, f"/{name}", **{"If-None-Match": headers["ETag"]}))[0] == 304
+
+
+async def test_a_recording_keeps_its_name_in_any_script(file: Path, data: bytes, arm: Site) -> None:
+    os.rename(file, file.with_name("arm_20261126T191534Z_größe.mcap"))  # noqa: PTH104 - a moment
+    status, headers, body = await got(arm, "/arm_20261126T191534Z_gr%C3%B6%C3%9Fe")
+    assert (status, body) == (200, data)
+    assert headers["Content-Disposition"] == (
+        "attachment; filename*=UTF-8''arm_20261126T191534Z_gr%C3%B6%C3%9Fe.mcap"
+    )
 
 
 async def test_a_download_goes_on_where_it_broke_off(data: bytes, arm: Site) -> None:

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from motiond.daemon.api import RequestError
-from motiond.daemon.recording import RecordingFolder, RecordingWriter, locked
+from motiond.daemon.recording import (
+    RecordingFolder,
+    RecordingSummary,
+    RecordingWriter,
+    locked,
+    read_summary,
+)
 from motiond.daemon.recording.folder import NoRoom
 from tests.daemon.recording.recordings import about, read, records
 
@@ -53,9 +59,16 @@ def refusal(act: object, *given: object, **keys: object) -> tuple[str, str]:
         ("", "recording"),
         ("a/b c", "a-b-c"),
         ("../../etc", "etc"),
-        ("größe", "gr-e"),
+        ("größe", "größe"),
+        ("gro\u0308ße", "größe"),
+        ("歩く 2", "歩く-2"),
+        ("नमस्ते", "नमस्ते"),
         ("…", "recording"),
-        ("x" * 100, "x" * 60),
+        ("\u202e\ud800\n", "recording"),
+        ("x" * 300, "x" * 96),
+        ("é" * 300, "é" * 48),
+        ("歩" * 300, "歩" * 32),
+        ("x" + "歩" * 300, "x" + "歩" * 31),
     ],
 )
 def test_a_file_has_robot_time_and_name_in_its_name(folder: RecordingFolder, name: str, file: str) -> None:
@@ -107,6 +120,48 @@ def test_a_file_is_read_again_only_if_it_looks_different(
         assert folder.listed()[0] == first
     path.write_bytes(b"")
     assert folder.listed()[0][0]["ticks"] is None
+
+
+def not_regular(folder: Path, ending: str = "") -> list[Path]:
+    """Make what is no regular file, under names of recordings."""
+    pipe, link, inside, nothing = (
+        folder / f"arm_20261118T110640Z_{name}.mcap{ending}" for name in ("pipe", "link", "folder", "nothing")
+    )
+    os.mkfifo(pipe)
+    link.symlink_to("notes.txt")
+    nothing.symlink_to("nothing")
+    inside.mkdir()
+    return [pipe, link, inside, nothing]
+
+
+def test_only_regular_files_are_recordings(folder: RecordingFolder, caplog: pytest.LogCaptureFixture) -> None:
+    whole = record(folder, "wave")
+    (whole.parent / "notes.txt").write_text("the user's own")
+    others = [*not_regular(whole.parent), *not_regular(whole.parent, ".part")]
+    listed, size = folder.listed()
+    assert ([one["file"] for one in listed], size) == ([whole.name], whole.stat().st_size)
+    for path in others:
+        for act in (folder.delete, folder.place):
+            assert refusal(act, path.name.removesuffix(".part"))[0] == "UNKNOWN_RECORDING"
+    folder.repair_all()
+    folder.keep_bytes = 0
+    folder.make_room(0, 0)
+    assert (caplog.messages, whole.exists()) == ([], False)
+    assert all(os.path.lexists(path) for path in others)
+    for path in others:
+        new = folder.new_path(path.name.removesuffix(".part"))
+        assert new.name == path.name.replace(".mcap", "-2.mcap").removesuffix(".part")
+
+
+def test_what_is_no_regular_file_is_not_opened(folder: RecordingFolder) -> None:
+    pipe, link, *_ = not_regular(record(folder, "wave").parent)
+    assert read_summary(pipe) == RecordingSummary()
+    with pytest.raises(OSError, match="it is a pipe"):
+        locked(pipe)
+    (link.parent / "notes.txt").touch()
+    locked(link).close()
+    with pytest.raises(OSError, match="it is a link"):
+        locked(link, follows=False)
 
 
 def test_the_oldest_are_removed_at_the_quota_of_two_files(folder: RecordingFolder) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import shutil
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pytest
 
-from motiond.daemon.recording import RecordingFiles, RecordingFolder, RecordingWriter
+from motiond.daemon.recording import RecordingFiles, RecordingFolder, RecordingWriter, locked
+from motiond.daemon.recording import files as module
 from tests.daemon.recording.recordings import read
 from tests.daemon.recording.test_recorder import files, is_whole, only, play
 from tests.daemon.rig import ask, refused
@@ -107,6 +110,49 @@ async def test_a_folder_in_which_nothing_may_be_written_refuses_a_recording(
             assert await refused(registry, "record/start") == ("DISK_TROUBLE", message)
         assert (await play(rig, registry))["recording"] is None
     assert problems(rig) == [message, message]
+
+
+async def test_a_name_that_another_daemon_takes_meanwhile_gets_a_number(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_path, mine = RecordingFolder.new_path, list[Path]()
+
+    def new_path_too_early(folder: RecordingFolder, file: str) -> Path:
+        path = new_path(folder, file)
+        if not mine:
+            mine.append(path.with_name(f"{path.name}.part"))
+            mine[0].write_bytes(b"another daemon's")
+        return path
+
+    monkeypatch.setattr(RecordingFolder, "new_path", new_path_too_early)
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        started = await ask(registry, "record/start")
+        assert (await ask(registry, "record/stop"))["file"] == started["file"]
+    assert mine[0].read_bytes() == b"another daemon's"
+    assert started["file"] == mine[0].name.replace(".mcap.part", "-2.mcap")
+    assert problems(rig) == []
+
+
+async def test_a_file_that_another_daemon_takes_for_one_of_a_crash_is_begun_again(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repaired = list[Path]()
+
+    def lock_too_late(path: Path, *given: Any) -> BinaryIO:
+        if not repaired:
+            repaired.append(path)
+            RecordingFolder("arm", path.parent, 10**9).repair(path)
+        return locked(path, *given)
+
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        monkeypatch.setattr(module, "locked", lock_too_late)
+        await ask(registry, "record/start")
+        await play(rig, registry)
+        await ask(registry, "record/stop")
+    assert is_whole(only(rig))
+    assert (repaired[0].exists(), problems(rig)) == (False, [])
 
 
 async def test_a_place_that_is_no_folder_refuses_a_recording(rig: Rig) -> None:
@@ -248,6 +294,18 @@ async def test_a_defect_of_recording_ends_the_recording_alone(
         result = await play(rig, registry)
     assert result["code"] == "SUCCESSFUL"
     assert problems(rig) == [f"arm: it {begun}; it failed inside motiond; the daemon's log says more"]
+
+
+async def test_a_folder_that_hangs_is_said_to(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(loop, "run_in_executor", lambda *_: loop.create_future())
+        assert await refused(registry, "recordings") == (
+            "TIMEOUT",
+            "arm: not done in 4 s; the disk does not answer; ask again",
+        )
+        monkeypatch.undo()
 
 
 async def test_all_that_waits_is_in_the_file_when_the_daemon_ends(rig: Rig) -> None:
