@@ -51,12 +51,12 @@ class RequestLog:
         self._stopped: dict[str, tuple[str, float]] = {}
 
     def asked(self, raw: RawRequest, request: Request, name: str, holder: str | None = None) -> None:
-        """Log a request before it is acted on, if it commands the robot.
+        """Log a request before it is acted on, unless it only looks, or keeps control.
 
         `holder`: who is in control of the robot by this request; None where that is not required.
         """
         verb = self._verbs[raw.verb]
-        if not (verb.needs_lease or verb.stops):
+        if not (verb.needs_lease or verb.stops or verb.is_logged):
             return
         is_repeated = verb.stops and self._is_repeated(raw.where, name)
         if not verb.stops:

@@ -105,12 +105,12 @@ class DeleteRecordingAnswer(TypedDict):
 
 
 RECORDING_VERBS = tuple(
-    Verb(name, request, answer, begins=False, interferes=False, needs_lease=needs_lease)
-    for name, request, answer, needs_lease in (
-        ("record/start", StartRecordingRequest, StartRecordingAnswer, False),
-        ("record/stop", StopRecordingRequest, StopRecordingAnswer, False),
-        ("recordings", RecordingsRequest, RecordingsAnswer, False),
-        ("recordings/keep", KeepRecordingRequest, KeepRecordingAnswer, True),
-        ("recordings/delete", DeleteRecordingRequest, DeleteRecordingAnswer, True),
+    Verb(name, request, answer, begins=False, interferes=False, needs_lease=needs_lease, is_logged=is_logged)
+    for name, request, answer, needs_lease, is_logged in (
+        ("record/start", StartRecordingRequest, StartRecordingAnswer, False, True),
+        ("record/stop", StopRecordingRequest, StopRecordingAnswer, False, True),
+        ("recordings", RecordingsRequest, RecordingsAnswer, False, False),
+        ("recordings/keep", KeepRecordingRequest, KeepRecordingAnswer, True, True),
+        ("recordings/delete", DeleteRecordingRequest, DeleteRecordingAnswer, True, True),
     )
 )

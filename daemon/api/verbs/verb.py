@@ -69,6 +69,8 @@ class Verb:
         and whatever it carries, since whoever sends it wants the robot to stop.
     needs_lease : bool
         Whether only who is in control may ask for it, where a lease is required.
+    is_logged : bool
+        Whether the log says who has asked for it, as it does of stops and of what needs a lease.
     has_secret : bool
         Whether its answer holds a secret: it is repeated only to who proves control as before.
     most_bytes : int
@@ -83,6 +85,7 @@ class Verb:
     interferes: bool
     stops: bool = False
     needs_lease: bool = True
+    is_logged: bool = False
     has_secret: bool = False
     most_bytes: int = MOST_BYTES_WITHOUT_JOINTS
 

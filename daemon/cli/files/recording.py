@@ -1,5 +1,6 @@
 """`recording`: recordings listed, shown, drawn, judged, written as motions; a robot's list asks a daemon."""
 
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -164,6 +165,7 @@ def evidence(
     from ...tools.convert import refuse_overwriting
     from ...tools.recordings import evidence_of
 
+    _refuse_one_over_another(file, json, junit)
     targets = [target for target in (json, junit) if target is not None]
     for target in targets:
         refuse_overwriting(target, forced=force)
@@ -179,6 +181,17 @@ def evidence(
         typer.echo(f"{printable(str(target))}: written")
     typer.echo(f"{printable(str(file))}: {found.verdict}; {len(found.runs)} runs")
     return DONE if found.verdict == "passed" else FAILED
+
+
+def _refuse_one_over_another(file: Path, json: Path | None, junit: Path | None) -> None:
+    taken = {realpath(file): "the recording"}
+    for target, option in ((json, "--json"), (junit, "--junit")):
+        if target is None:
+            continue
+        if has := taken.get(realpath(target)):
+            problem = f"{printable(str(target))} is {has}; name another file"
+            raise typer.BadParameter(problem, param_hint=option)
+        taken[realpath(target)] = f"that of {option}, too"
 
 
 def _ending(run: "RunEvidence") -> str:

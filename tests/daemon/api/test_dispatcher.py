@@ -436,6 +436,9 @@ async def test_the_log_has_who_asked_for_what_and_who_was_refused(
         hand,
         RawRequest("arm", "status", b"", ana),
         RawRequest("arm", "lease/renew", b"{}", ana),
+        RawRequest("arm", "record/start", b'{"name":"trial"}', ana),
+        RawRequest("arm", "record/stop", b"", ana),
+        RawRequest("arm", "recordings", b"", ana),
     ) == [
         'arm/play: asked by ana over HTTP; {"motion":"wave","speed":2.0}',
         'arm/play: asked by ana over HTTP; {"motion":"unknown"}',
@@ -443,6 +446,8 @@ async def test_the_log_has_who_asked_for_what_and_who_was_refused(
         f"arm/play: refused to ana over HTTP; arm/play: not JSON at line 1 column 2; {reason}",
         "arms/stop: refused to ana over HTTP; no robot 'arms'; there are arm, hand; did you mean 'arm'?",
         "hand/enable: asked by a client",
+        'arm/record/start: asked by ana over HTTP; {"name":"trial"}',
+        "arm/record/stop: asked by ana over HTTP",
     ]
 
 

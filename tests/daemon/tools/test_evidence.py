@@ -231,6 +231,22 @@ def test_the_command_writes_both_and_says_the_verdict(
     assert (code, out.splitlines()[0]) == (1, "wave: failed; 0.99 s, CANCELED; a soft stop")
 
 
+def test_one_file_is_not_written_over_another(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = recording(tmp_path / "run.mcap", [result()], description=described())
+    before, out, link = path.read_bytes(), tmp_path / "out", tmp_path / "link"
+    link.symlink_to(out)
+    for options, problem in (
+        (("--json", out, "--junit", out), "that of --json, too; name another file"),
+        (("--json", out, "--junit", link), "that of --json, too; name another file"),
+        (("--json", path, "--force"), "the recording; name another file"),
+        (("--junit", path, "--force"), "the recording; name another file"),
+    ):
+        code, shown, err = run_here(capsys, "recording", "evidence", path, *options)
+        assert (code, shown, out.exists()) == (2, "", False)
+        assert problem in " ".join(err.replace("│", " ").split())
+    assert path.read_bytes() == before
+
+
 @pytest.mark.slow
 async def test_a_real_run_is_proven(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
