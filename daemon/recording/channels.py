@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
 
-from motiond.formats.io import JOINT_STATE, SCHEMA_ENCODING, STRING, TF_MESSAGE, Schema, packed_string
+from motiond.formats.io import JOINT_STATE, SCHEMA_ENCODING, STRING, TF_MESSAGE, Schema, Topic, packed_string
 
 if TYPE_CHECKING:
     from .mcap_file import ChunkedFile
 
 ReportSubject = Literal["state", "event", "result"]
+_SCHEMAS: dict[str, Schema] = {
+    Topic.FEEDBACK: JOINT_STATE,
+    Topic.REFERENCE: JOINT_STATE,
+    Topic.TRANSFORMS: TF_MESSAGE,
+}
+"""Of topics that have no Strings."""
 
 
 class Channels:
@@ -30,21 +36,10 @@ class Channels:
         self._schemas: dict[str, int] = {}
         self._channels: dict[str, int] = {}
 
-    def joint_states(self, topic: str) -> int:
-        """Return the number of a channel of JointStates."""
-        return self._channel(topic, JOINT_STATE)
-
-    def transforms(self, topic: str) -> int:
-        """Return the number of a channel of TFMessages."""
-        return self._channel(topic, TF_MESSAGE)
-
-    def strings(self, topic: str) -> int:
-        """Return the number of a channel of Strings."""
-        return self._channel(topic, STRING)
-
-    def _channel(self, topic: str, schema: Schema) -> int:
+    def number(self, topic: str) -> int:
+        """Return the number of a topic's channel."""
         if topic not in self._channels:
-            name, text = schema
+            name, text = _SCHEMAS.get(topic, STRING)
             if name not in self._schemas:
                 self._schemas[name] = self._writer.register_schema(name, SCHEMA_ENCODING, text.encode())
             self._channels[topic] = self._writer.register_channel(topic, "cdr", self._schemas[name])

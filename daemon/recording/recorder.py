@@ -319,8 +319,8 @@ class Recorder:
         loop = asyncio.get_running_loop()
         recordings = dict.fromkeys([*(whose for whose, *_ in parts), *filter(None, (now,))])
         thread = DaemonThread(f"{self._robot}.recording")
-        self._writing = loop.run_in_executor(thread, self._files.write, now, parts)
         try:
+            self._writing = loop.run_in_executor(thread, self._files.write, now, parts)
             await asyncio.shield(self._writing)
         except Exception as error:
             log.exception("%s: failed inside motiond", self._robot)

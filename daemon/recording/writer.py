@@ -162,20 +162,16 @@ class RecordingWriter:
         for message in ticks.about(records, following):
             self._add_json(message)
         numbers = records[:, COLUMN["sequence"]].astype(np.int64) & 0xFFFF_FFFF
-        reference, feedback = (
-            self._channels.joint_states(Topic.REFERENCE),
-            self._channels.joint_states(Topic.FEEDBACK),
-        )
+        reference, feedback = map(self._channels.number, (Topic.REFERENCE, Topic.FEEDBACK))
         self._writer.add_messages(reference, stamps, ticks.reference(records, stamps), numbers)
         self._writer.add_messages(feedback, stamps, ticks.feedback(records, stamps), numbers)
         if self._sampler is not None:
             when, transforms = self._sampler.packed(stamps, *ticks.positions(records))
-            self._writer.add_messages(self._channels.transforms(Topic.TRANSFORMS), when, transforms)
+            self._writer.add_messages(self._channels.number(Topic.TRANSFORMS), when, transforms)
 
     def _add_description(self, stamp_ns: int) -> None:
         if self._about.description is not None:
-            urdf = packed_string(self._about.description.urdf)
-            self._add(self._channels.strings(Topic.DESCRIPTION), stamp_ns, urdf)
+            self._add(Topic.DESCRIPTION, stamp_ns, packed_string(self._about.description.urdf))
 
     def _write_metadata(self) -> None:
         if not self._has_metadata:
@@ -183,10 +179,11 @@ class RecordingWriter:
             self._writer.add_metadata(ABOUT, self._about.metadata(self._ticks.first, self._end.hashes))
 
     def _add_json(self, message: Message) -> None:
-        self._add(self._channels.strings(message.topic), message.stamp_ns, message.packed())
+        self._add(message.topic, message.stamp_ns, message.packed())
 
-    def _add(self, channel: int, stamp_ns: int, data: bytes) -> None:
-        self._writer.add_messages(channel, np.array([stamp_ns]), np.frombuffer(data, np.uint8)[None])
+    def _add(self, topic: str, stamp_ns: int, data: bytes) -> None:
+        channel, row = self._channels.number(topic), np.frombuffer(data, np.uint8)[None]
+        self._writer.add_messages(channel, np.array([stamp_ns]), row)
 
     def _now_ns(self) -> int:
         return round(self._unix_time() * NS)
