@@ -23,6 +23,7 @@ DEFAULT_CONFIG = "/etc/motiond/motiond.yaml"
 ANSWER_S = 5.0
 FIRST_S = 0.5
 """Where no daemon here has stopped the robot within this time, the brokers are asked as well."""
+HOLDS, DROPS = "it holds", "it has no torque: go on holding it"
 NOT_THERE = "UNKNOWN_ROBOT"
 FAILED, NOBODY_ANSWERS = 1, 3
 
@@ -136,6 +137,8 @@ class Stop:
 
 def does_then(verb: str, data: dict[str, Any]) -> str:
     """Return what a robot does after a stop, by the answer."""
+    if verb == "stop" and data.get("ended_teaching"):
+        return f"teaching has ended; {HOLDS if data['holds'] else DROPS}"
     if verb == "stop":
         return "nothing plays" if data.get("goal_id") is None else "stops softly"
     return "estopped" if data["state"] == "estopped" else f"{data['state']}; the emergency stop is latched"

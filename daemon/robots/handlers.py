@@ -272,6 +272,8 @@ class RequestHandlers:
             **self._reached(),
             "goal_id": goal.goal_id if goal else None,
             "stops_within_s": round(within_s, 3),
+            "ended_teaching": is_taught,
+            "holds": session.is_on and all(session.holds),
         }
 
     async def estop(self, _request: Request) -> EstopAnswer:

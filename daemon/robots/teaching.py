@@ -52,6 +52,12 @@ class TeachingRequests:
     async def start(self, request: StartTeachingRequest) -> StartTeachingAnswer:
         """Let the robot be moved by hand; what was taught before is forgotten then."""
         robot, session, problem = self._robot, self._session, "it cannot be taught"
+        if request.name is not None:
+            stopped = session.stopped
+            await asyncio.to_thread(self._saving.refuse_name, request.name, replaces=request.replace)
+            if session.stopped != stopped:
+                reason = "stopped before it could be moved"
+                raise RequestError("CANCELED", robot.name, reason, hint="teach it again")
         session.refuse_unless_able(problem)
         if not session.rests:
             raise session.busy("stop it first")
@@ -133,6 +139,7 @@ class TeachingRequests:
         if self._may_save.locked():
             raise RequestError("BUSY", robot.name, problem, "another motion is being made", "wait for it")
         async with self._may_save:
+            await robot.motions.load_again()  # so that the names of all files are known
             poses = np.array([*draft.poses.values()]).reshape(-1, len(draft.joints))
             answer = await asyncio.to_thread(self._saving.save, request, draft.trail, poses)
         if answer["saved"]:

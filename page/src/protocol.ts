@@ -974,6 +974,8 @@ export interface StartTeachingRequest {
   /** What was given to the client with control of the robot, where that is required. */
   lease?: string | null;
   mode?: "released" | "gravity";
+  name?: string | null;
+  replace?: boolean;
 }
 
 /** What a robot does; the order is that of the numbers in telemetry records. */
@@ -1038,6 +1040,10 @@ export interface StopAnswer {
   /** Null where nothing played. */
   goal_id: string | null;
   stops_within_s: number;
+  /** Whether the robot was moved by hand until then. */
+  ended_teaching: boolean;
+  /** Whether all actuators hold; where not, it drops once it is let go. */
+  holds: boolean;
 }
 
 /** What was recorded; of one that went over several files, the last. */

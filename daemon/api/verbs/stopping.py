@@ -40,6 +40,10 @@ class StopAnswer(ReachedAnswer):
     goal_id: str | None
     """Null where nothing played."""
     stops_within_s: float
+    ended_teaching: bool
+    """Whether the robot was moved by hand until then."""
+    holds: bool
+    """Whether all actuators hold; where not, it drops once it is let go."""
 
 
 class EstopAnswer(ReachedAnswer):

@@ -27,14 +27,20 @@ TrailTime = Annotated[float, Field(ge=0, le=3600)]
 TeachMode = Literal["released", "gravity"]
 
 
+MotionName = Annotated[str, Field(min_length=1, max_length=LONGEST_STEM)]
+
+
 class StartTeachingRequest(Request):
     """Let the robot be moved by hand, and record that; it may drop.
 
     `released` switches torque off; with `gravity`, actuators that can carry the robot's weight alone. What
-    was taught before is forgotten once it begins.
+    was taught before is forgotten once it begins. With the `name` of the motion that is to come of it,
+    nothing begins where `teach/save` would refuse that.
     """
 
     mode: TeachMode = "released"
+    name: MotionName | None = None
+    replace: bool = False
 
 
 class StartTeachingAnswer(TypedDict):
@@ -90,7 +96,7 @@ class SaveTaughtRequest(Request):
     `speed` of the limits. `rate_hz` is that of the motion's rows. With `dry`, nothing is saved.
     """
 
-    name: Annotated[str, Field(min_length=1, max_length=LONGEST_STEM)]
+    name: MotionName
     from_: Annotated[Literal["movement", "poses"], Field(alias="from")] = "movement"
     first_s: TrailTime | None = None
     last_s: TrailTime | None = None

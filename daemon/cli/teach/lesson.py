@@ -70,7 +70,6 @@ class Lesson:
         async with self._client.connect("teach/start") as daemon:
             robot = daemon.robot(self._name)
             await robot.status()  # which refuses a robot that nobody knows
-            await self._refuse_early(robot)
             async with _in_control(robot):
                 with keys:
                     ended = await self._teach(robot, mode, for_s, has_keys=has_keys)
@@ -81,23 +80,14 @@ class Lesson:
         report(f"{self._name}: not saved; `motiond teach {self._name} NAME --draft` does that", FAILED)
         return FAILED
 
-    async def _refuse_early(self, robot: Robot) -> None:
-        """Refuse what could not be saved in the end, before anything is moved."""
-        if not (await robot.report("description"))["upload"]:
-            what = "motions cannot be saved; no folder is set up for it"
-            hint = "write {folder: …, upload: true} under motions"
-            raise Refused("NOT_ALLOWED", f"{self._name}: {what}; {hint}")
-        name = self._saving["name"].removesuffix(".csv")
-        motions = (await robot.report("motions"))["motions"]
-        if not self._saving["replace"] and any(motion["name"] == name for motion in motions):
-            raise Refused("INVALID_REQUEST", f"{self._name}: there is a motion {name} already; use --replace")
-
     # -- while it is taught ---------------------------------------------------------------------------------
 
     async def _teach(self, robot: Robot, mode: str, for_s: float | None, *, has_keys: bool) -> str:
         """Let the robot be moved until it is over; return why that came by itself; '' where it was asked."""
         with _interrupts(self._interrupt):
-            await robot.request("teach/start", mode=mode)
+            name, replaces = self._saving["name"], self._saving["replace"]
+            with _with_options():
+                await robot.request("teach/start", mode=mode, name=name, replace=replaces)
             self._console.print(f"{self._name}: it can be moved now", highlight=False)
             try:
                 return await self._follow(robot, for_s, has_keys=has_keys)
@@ -197,21 +187,28 @@ class Lesson:
     # -- what comes of it -----------------------------------------------------------------------------------
 
     async def _save(self, robot: Robot) -> int:
-        try:
+        with _with_options():
             saved = await robot.request("teach/save", self._saving)
-        except Refused as refused:
-            raise Refused(refused.code, _with_options(str(refused))) from refused
         if self._json:
             print_json(saved)
             return DONE
         for problem in saved["problems"]:
-            report(f"{self._name}: {_with_options(problem)}", DONE)
+            report(f"{self._name}: {_as_options(problem)}", DONE)
         print(f"{self._name}: {saved['motion']}: {_says(saved)}")  # noqa: T201 - the answer
         print(f"{self._name}: `motiond play {self._name} {saved['motion']}` plays it")  # noqa: T201
         return DONE
 
 
-def _with_options(text: str) -> str:
+@contextmanager
+def _with_options() -> Iterator[None]:
+    """Have what is refused name options in place of keys."""
+    try:
+        yield
+    except Refused as refused:
+        raise Refused(refused.code, _as_options(str(refused))) from refused
+
+
+def _as_options(text: str) -> str:
     """Return what a daemon says, with options in place of the keys of its requests."""
     for keys, options in OPTIONS.items():
         text = text.replace(keys, options)

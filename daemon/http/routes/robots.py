@@ -22,7 +22,16 @@ STOP_WITHIN_S = 0.5
 """So long the body of a stop may take; then the stop acts without it."""
 NUMBER = re.compile("[0-9]{1,18}")
 NOT_READ = b"its body could not be read"
-KNOWN: tuple[Subject, ...] = ("availability", "state", "description", "motions", "lease")
+KNOWN: tuple[Subject, ...] = (
+    "availability",
+    "state",
+    "description",
+    "motions",
+    "lease",
+    "reservation",
+    "recording",
+    "teaching",
+)
 
 
 class RobotRoutes:

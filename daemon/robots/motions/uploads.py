@@ -64,10 +64,7 @@ class Uploads:
         - `replaces`: whether it may replace the file of this name
         - `keeps`: whether it is kept at all
         """
-        folder = self.folder_for("motions cannot be uploaded")
-        with self._writing(folder):
-            folder.mkdir(exist_ok=True)  # below one that is there
-            self._check_name(folder, name, replaces=replaces)
+        folder = self._ready_for(name, replaces=replaces)
         with self._room_for(folder, name, write) as file:
             entries = self._checked(file, folder / name if replaces else None)
             if keeps:
@@ -78,6 +75,19 @@ class Uploads:
                         self._link(file, folder / name)
                 _make_lasting(folder)
         return entries
+
+    def refuse(self, name: str, *, replaces: bool) -> None:
+        """Refuse a file that could not be kept whatever is in it, as `put` does."""
+        with self._room_for(self._ready_for(name, replaces=replaces), name, Path.touch):
+            pass
+
+    def _ready_for(self, name: str, *, replaces: bool) -> Path:
+        """Return the folder, where a file of this name may be put into it."""
+        folder = self.folder_for("motions cannot be uploaded")
+        with self._writing(folder):
+            folder.mkdir(exist_ok=True)  # below one that is there
+            self._check_name(folder, name, replaces=replaces)
+        return folder
 
     def _link(self, file: Path, target: Path) -> None:
         try:
@@ -189,7 +199,7 @@ class Uploads:
             yield
         except OSError as error:
             problem, reason = f"{folder} cannot be written to", (error.strerror or str(error)).lower()
-            raise RequestError("INTERNAL", self._robot, problem, reason, "check it") from error
+            raise RequestError("DISK_TROUBLE", self._robot, problem, reason, "check it") from error
 
 
 def _write(file: Path, content: bytes) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from motiond.formats import FormatError, MotionError, dump_motion
 from motiond.formats.model import peaks
-from motiond.text import listed
+from motiond.text import listed, shortened
 
 from ...api import RequestError
 from ...teaching import (
@@ -23,6 +23,7 @@ from ...teaching import (
     through,
     to_rest_at_each,
 )
+from ..motions.uploads import NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,10 +60,7 @@ class Saving:
         """
         stem = request.name.removesuffix(SUFFIX)
         file = f"{stem}{SUFFIX}"
-        folder = self._uploads.folder_for("motions cannot be saved")
-        if not request.replace and (folder / file).exists():
-            reason, hint = "it is replaced only on request", "set `replace`, or choose another name"
-            raise RequestError("INVALID_REQUEST", self._robot, f"{file} is there already", reason, hint)
+        self.refuse_name(request.name, replaces=request.replace)
         try:
             taught = self._taught(stem, request, trail, poses)
         except TeachingError as error:
@@ -89,9 +87,35 @@ class Saving:
         answer["saved"] = not request.dry
         return answer
 
+    def refuse_name(self, name: str, *, replaces: bool) -> None:
+        """Refuse what could not be saved by its name alone, or where nothing can be saved at all."""
+        folder = self._uploads.folder_for("motions cannot be saved")
+        stem = name.removesuffix(SUFFIX)
+        if not NAME.fullmatch(f"{stem}{SUFFIX}"):
+            problem = f"'{shortened(stem, 60)}' is no name for a motion"
+            reason = "letters, digits, blanks and . _ - can stand in it"
+            raise RequestError("INVALID_REQUEST", self._robot, problem, reason, "choose another")
+        file = folder / f"{stem}{SUFFIX}"
+        if not replaces and file.exists():
+            reason, hint = "it is replaced only on request", "set `replace`, or choose another name"
+            raise RequestError("INVALID_REQUEST", self._robot, f"{file.name} is there already", reason, hint)
+        for entry in self._library:
+            if entry.name.casefold() == stem.casefold() and entry.file != file:
+                reason = f"there is a motion of this name in {entry.file}"
+                if replaces:
+                    reason += f", and only what lies in {folder} is replaced"
+                problem, hint = f"{stem} cannot be saved", "choose another name"
+                raise RequestError("INVALID_REQUEST", self._robot, problem, reason, hint)
+        self._uploads.refuse(file.name, replaces=replaces)
+
     def _taught(self, name: str, request: SaveTaughtRequest, trail: Trail, poses: Floats) -> Taught:
         joint_map, settings = self._library.joint_map, self._settings
         max_rate_hz = self._library.max_rate_hz
+        few_hz = min(ROUND_RATE_HZ, max_rate_hz)
+        if (request.rate_hz or few_hz) < few_hz and not settings.interpolate_recordings:
+            reason = "the robot would go from row to row in steps"
+            hint = f"leave `rate_hz` out, or take {few_hz:g} or more"
+            raise TeachingError(f"{request.rate_hz:g} rows/s are few; {reason}; {hint}")
         if request.from_ == "movement":
             how = Movement(**{key.name: getattr(request, key.name) for key in fields(Movement)})
             return movement(
@@ -101,7 +125,7 @@ class Saving:
             raise TeachingError("no pose was kept; there is nothing to go to; keep poses by teach/pose")
         columns = taught_columns(joint_map, np.isfinite(poses).all(axis=0))
         bounds = pose_bounds(joint_map, settings, columns, request.speed)
-        rate_hz = request.rate_hz or min(ROUND_RATE_HZ, max_rate_hz)
+        rate_hz = request.rate_hz or few_hz
         lay_out = through if request.at_poses == "through" else to_rest_at_each
         laid_out = lay_out(poses[:, columns], bounds, rate_hz)
         motion = as_motion(name, joint_map, columns, laid_out, rate_hz)
@@ -127,7 +151,7 @@ class Saving:
         try:
             dump_motion(motion, path)
         except FormatError as error:
-            raise RequestError.of("INTERNAL", f"{self._robot}: {error}") from error
+            raise RequestError.of("DISK_TROUBLE", f"{self._robot}: {error}") from error
 
     def _answer(self, taught: Taught, file: str) -> SaveTaughtAnswer:
         motion = taught.motion

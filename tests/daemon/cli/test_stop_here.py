@@ -46,6 +46,16 @@ def no_configuration(programs: None, monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(stop_here, "DEFAULT_CONFIG", str(tmp_path / "none.yaml"))
 
 
+@pytest.mark.parametrize(
+    ("holds", "told"), [(True, "it holds"), (False, "it has no torque: go on holding it")]
+)
+async def test_a_stop_that_ends_teaching_says_whether_the_robot_holds(
+    tmp_path: Path, told: str, *, holds: bool
+) -> None:
+    async with daemons(tmp_path, IDLE | {"state": "stopping", "ended_teaching": True, "holds": holds}):
+        assert await motiond("stop", "arm") == (0, f"arm: teaching has ended; {told}\n", "")
+
+
 @asynccontextmanager
 async def daemons(folder: Path, *answers: dict[str, Any] | None) -> AsyncIterator[list[Robots]]:
     """Run daemons of an arm that answer a stop so; None is one that hangs."""

@@ -173,8 +173,14 @@ async def test_without_a_terminal_options_say_how_long(daemon: Daemon) -> None:
 
 
 async def test_what_could_not_be_saved_is_refused_before_torque_goes_off(daemon: Daemon) -> None:
+    short = daemon.config.parent / "motions" / "short.seq"
     refused = await daemon.cli("teach", "arm", "short", "--yes", "--for", "1")
-    assert refused == (1, "", "arm: there is a motion short already; use --replace\n")
+    there = f"there is a motion of this name in {short}"
+    assert refused == (1, "", f"arm: short cannot be saved; {there}; choose another name\n")
+    (daemon.config.parent / "taught" / "wave.csv").write_text("")
+    refused = await daemon.cli("teach", "arm", "wave", "--yes", "--for", "1")
+    reason = "it is replaced only on request; use `--replace`, or choose another name"
+    assert refused == (1, "", f"arm: wave.csv is there already; {reason}\n")
     assert (await daemon.ask("status"))["state"] == "idle"
 
 

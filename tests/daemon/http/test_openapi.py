@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from jsonschema import Draft202012Validator
 
 from motiond.daemon.api import VERBS, Dispatcher
+from motiond.daemon.api.reports import RETAINED
 from motiond.daemon.config.http import HttpSettings
 from motiond.daemon.http import Served
 from motiond.daemon.http.application import make_application
@@ -78,7 +79,7 @@ async def test_every_route_stands_in_the_document_and_every_path_is_served(
                 verbs = ("play", "stop", "estop", "pause", "resume")
                 expanded |= {(method, f"/api/fleet/{{group}}/{verb}") for verb in verbs}
             case _, _, "{subject}":
-                subjects = ("availability", "state", "description", "motions", "lease")
+                subjects = RETAINED
                 expanded |= {(method, f"/api/robots/{{robot}}/{subject}") for subject in subjects}
             case _:
                 expanded.add((method, path))

@@ -188,8 +188,90 @@ async def test_a_motion_is_replaced_only_where_that_is_asked_for(hand: Hand) -> 
     saved = await hand.ask("teach/save", name="wave", last_s=1.8, replace=True)
     assert (saved["saved"], (hand.folder / "wave.csv").read_bytes() == before) == (True, False)
     assert hand.robot.library.get("wave").frames == saved["rows"]  # type: ignore[union-attr]
-    code, message = await hand.refused("teach/save", name="short", replace=True)
-    assert (code, message) == ("INVALID_MOTION", "short: there is a motion of this name; rename the file")
+    short = hand.rig.folder / "motions" / "short.seq"
+    there, fix = f"there is a motion of this name in {short}", "choose another name"
+    only = f"only what lies in {hand.folder} is replaced"
+    cases = {False: f"{there}; {fix}", True: f"{there}, and {only}; {fix}"}
+    for replace, reason in cases.items():
+        refusal = await hand.refused("teach/save", name="short", replace=replace)
+        assert refusal == ("INVALID_REQUEST", f"arm: short cannot be saved; {reason}")
+
+
+async def test_a_file_that_nobody_has_read_yet_keeps_its_motion_s_name(hand: Hand) -> None:
+    await hand.waves()
+    (hand.folder / "own.csv").write_text("time,elbow\n0,0\n1,0.1\n")
+    (hand.folder / "own.csv").rename(hand.rig.folder / "motions" / "own.csv")
+    code, message = await hand.refused("teach/save", name="own", replace=True)
+    there = f"there is a motion of this name in {hand.rig.folder / 'motions' / 'own.csv'}"
+    assert (code, message.startswith(f"arm: own cannot be saved; {there}")) == ("INVALID_REQUEST", True)
+    assert [*hand.folder.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (
+            "my/arm",
+            (
+                "'my/arm' is no name for a motion; letters, digits, blanks and . _ - "
+                "can stand in it; choose another"
+            ),
+        ),
+        (
+            "wave",
+            (
+                "wave.csv is there already; it is replaced only on request; "
+                "set `replace`, or choose another name"
+            ),
+        ),
+        (
+            "short",
+            (
+                "short cannot be saved; "
+                "there is a motion of this name in {motions}/short.seq; choose another name"
+            ),
+        ),
+    ],
+)
+async def test_a_name_that_could_not_be_saved_is_refused_before_torque_goes_off(
+    hand: Hand, name: str, reason: str
+) -> None:
+    (hand.folder / "wave.csv").write_text("")
+    reason = reason.format(motions=hand.rig.folder / "motions")
+    assert await hand.refused("teach/start", name=name) == ("INVALID_REQUEST", f"arm: {reason}")
+    assert (hand.state["state"], hand.teaching["mode"]) == ("idle", None)
+    assert await hand.ask("teach/start", name="wave", replace=True) == {
+        "state": "teaching",
+        "mode": "released",
+    }
+
+
+async def test_a_stop_before_it_begins_keeps_the_robot_from_being_released(
+    hand: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_come, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(*_: object, **__: object) -> None:
+        has_come.set()
+        await may_go_on.wait()
+
+    monkeypatch.setattr(asyncio, "to_thread", slow)
+    starting = asyncio.create_task(hand.refused("teach/start", name="wave"))
+    await has_come.wait()
+    await hand.ask("stop")
+    may_go_on.set()
+    assert await starting == ("CANCELED", "arm: stopped before it could be moved; teach it again")
+    assert hand.state["state"] == "idle"
+
+
+async def test_few_rows_a_second_are_refused_as_they_would_be_played_in_steps(hand: Hand) -> None:
+    await hand.waves()
+    reason = "the robot would go from row to row in steps"
+    assert await hand.refused("teach/save", name="wave", rate_hz=50) == (
+        "INVALID_MOTION",
+        f"arm: 50 rows/s are few; {reason}; leave `rate_hz` out, or take 100 or more",
+    )
+    assert (await hand.ask("teach/save", name="wave", rate_hz=100))["saved"]
 
 
 async def test_what_cannot_be_played_is_refused_with_every_problem_and_a_dry_run_lists_them(
@@ -249,7 +331,7 @@ async def test_a_folder_that_is_not_there_is_made_where_its_own_is_there(hand: H
     hand.folder.rmdir()
     hand.folder.write_text("in the way")
     assert await hand.refused("teach/save", name="wave2") == (
-        "INTERNAL",
+        "DISK_TROUBLE",
         f"arm: {hand.folder} cannot be written to; file exists; check it",
     )
 
@@ -419,6 +501,8 @@ async def test_a_stop_ends_it_holding(hand: Hand) -> None:
     await hand.ask("teach/start")
     stopped = await hand.ask("stop")
     assert (stopped["reached"], stopped["stops_within_s"]) == (True, pytest.approx(0.245, abs=0.03))
+    assert (stopped["ended_teaching"], stopped["holds"]) == (True, True)
+    assert (await hand.ask("stop"))["ended_teaching"] is False
     await hand.rig.until_state("idle", len(hand.rig.reports) - 2)
     assert (hand.state["torque"], hand.robot.session.teaching) == (True, None)
     assert hand.teaching["holds"]
