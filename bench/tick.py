@@ -154,6 +154,7 @@ def _setup(names: list[str], driver: str) -> messages.Setup:
             upper=[None] * count,
             velocity_limit=[None] * count,
             acceleration_limit=[None] * count,
+            leaders=list(range(count)),
         ),
         limits=messages.CheckLimits([None] * count, None, None, 0.25, 0.5, [0.05] * count, [False] * count),
         priority=None,

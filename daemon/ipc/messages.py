@@ -44,6 +44,7 @@ class WayBounds:
     - `start_tolerance`: for each joint, in rad or m: what has moved no further has not been moved
     - `lower`, `upper`, `velocity_limit`, `acceleration_limit`: for each joint: its limits; None where there
       is none
+    - `leaders`: for each joint: the number of the one that it follows; its own where it follows none
     """
 
     velocity: list[float]
@@ -55,6 +56,7 @@ class WayBounds:
     upper: list[float | None]
     velocity_limit: list[float | None]
     acceleration_limit: list[float | None]
+    leaders: list[int]
 
 
 @dataclass(frozen=True, slots=True)

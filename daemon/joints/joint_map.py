@@ -131,6 +131,14 @@ class JointMap:
         )
         return same and self.limit_sources == other.limit_sources
 
+    @property
+    def leaders(self) -> Indexes:
+        """The joint that each joint follows, shape (joints,); itself, where it follows none."""
+        leaders = np.arange(len(self.joints))
+        for mimic in self.mimics:
+            leaders[mimic.joint] = mimic.leader
+        return leaders
+
     def follow(self, positions: Floats) -> None:
         """Fill the mimic joints' columns of `positions`, shape (…, joints), from those they follow."""
         for mimic in self.mimics:

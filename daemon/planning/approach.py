@@ -1,6 +1,7 @@
 """The way from where the joints are to a row of a motion: as fast as its bounds allow, never faster.
 
-Each joint moves from rest to rest, all arriving together (`trajectory.way`).
+Each joint moves from rest to rest, all arriving together, and in step with the joint that it follows
+(`trajectory.way`).
 
     ValueError
     └── ApproachError    there is no safe way from where a joint is, or none as short as configured
@@ -166,8 +167,16 @@ def _way(start: Floats, target: Floats, driven: Booleans, joint_map: JointMap, b
     velocity = np.minimum(limits.velocity, bounds.velocity)
     acceleration = np.minimum(limits.acceleration, bounds.acceleration)
     ends = start[driven], target[driven]
+    leaders = np.where(driven[joint_map.leaders], joint_map.leaders, np.arange(start.size))
+    among_driven = np.cumsum(driven) - 1
     try:
-        return plan_way(*ends, velocity[driven], acceleration[driven], bounds.jerk[driven])
+        return plan_way(
+            *ends,
+            velocity[driven],
+            acceleration[driven],
+            bounds.jerk[driven],
+            leaders=among_driven[leaders[driven]],
+        )
     except WayError as error:
         names = [name for name, moves in zip(joint_map.joints, driven, strict=True) if moves]
         hint = f"check the limits of {listed(names)}, and the bounds under `approach`"

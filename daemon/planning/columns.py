@@ -59,6 +59,7 @@ def in_columns(motion: Motion, joint_map: JointMap, settings: RobotSettings) -> 
     positions = np.zeros((len(motion.positions), len(joint_map.joints)))
     positions[:, columns[kept]] = motion.positions[:, kept]
     _follow(joint_map, positions, driven)
+    known = _keep_followers(motion, joint_map, positions, driven)
     uniform = motion.is_uniform
     frames = np.arange(len(positions))
     return MotionRows(
@@ -70,7 +71,7 @@ def in_columns(motion: Motion, joint_map: JointMap, settings: RobotSettings) -> 
         frame_rate_hz=motion.frame_rate,
         uniform=uniform,
         filled=settings.interpolate_recordings,
-        warnings=_left_out(motion, joint_map, columns),
+        warnings=_left_out(motion, joint_map, columns, known),
     )
 
 
@@ -135,20 +136,44 @@ def _effort_of(motion: Motion, columns: NDArray[np.intp], joints: int) -> Floats
     return effort
 
 
-def _left_out(motion: Motion, joint_map: JointMap, columns: NDArray[np.intp]) -> tuple[str, ...]:
-    if (columns >= 0).all():
+def _keep_followers(motion: Motion, joint_map: JointMap, positions: Floats, driven: Booleans) -> set[str]:
+    """Take a motion's own columns of mimic joints, bit for bit, where they follow but for rounding.
+
+    So a recording, played again, puts out what was put out: also between two rows, where what follows is
+    rounded once more. Returns the joints' names.
+    """
+    kept = set()
+    for mimic in joint_map.mimics:
+        name = joint_map.joints[mimic.joint]
+        if not driven[mimic.joint] or name not in motion.joint_names:
+            continue
+        own = motion.positions[:, motion.joint_names.index(name)]
+        if np.allclose(own, positions[:, mimic.joint], rtol=ROUNDING, atol=ROUNDING):
+            positions[:, mimic.joint] = own
+            kept.add(name)
+    return kept
+
+
+def _left_out(
+    motion: Motion, joint_map: JointMap, columns: NDArray[np.intp], kept: set[str]
+) -> tuple[str, ...]:
+    """Return a warning of columns of mimic joints that are not taken; `kept`: those that are."""
+    followers = [joint_map.joints[mimic.joint] for mimic in joint_map.mimics]
+    names = [name for name in motion.joint_names or followers if name in followers and name not in kept]
+    if (columns >= 0).all() or not names:
         return ()
-    names = [joint_map.joints[mimic.joint] for mimic in joint_map.mimics]
-    left_out = listed([name for name in motion.joint_names or names if name in names], "'")
-    return (f"columns of {left_out} are left out; these joints follow others",)
+    listed_names = listed(names, "'")
+    return (f"columns of {listed_names} are left out; these joints follow others",)
 
 
 def clipped(rows: MotionRows, joint_map: JointMap) -> MotionRows:
     """Cut positions at the limits, mimic joints' after their leaders'."""
+    found = position_violations(rows.times, rows.positions, joint_map, rows.driven)
+    if not found:
+        return rows
     limits = joint_map.limits
     positions = np.clip(rows.positions, limits.lower, limits.upper)
     _follow(joint_map, positions, rows.driven)
-    found = position_violations(rows.times, rows.positions, joint_map, rows.driven)
     warnings = tuple(f"clipped: {violation}" for violation in found)
     return replace(rows, positions=positions, warnings=(*rows.warnings, *warnings))
 

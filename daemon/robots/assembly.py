@@ -204,6 +204,7 @@ def _ways(robot: RobotSettings, joint_map: JointMap) -> WayBounds:
         upper=limits.upper.tolist(),
         velocity_limit=limits.velocity.tolist(),
         acceleration_limit=limits.acceleration.tolist(),
+        leaders=joint_map.leaders.tolist(),
     )
 
 

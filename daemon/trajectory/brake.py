@@ -1,5 +1,7 @@
 """From any velocity to rest, each joint for itself: how a robot is caught that somebody moves by hand.
 
+Joints that follow another brake in step with it, so that two of one mechanism come to rest together.
+
 A joint's velocity falls along `1 - 3 u² + 2 u³`, with u the share of its time T that has passed: so the
 acceleration is 0 at both ends and at most 1.5 v / T between, and the joint goes on by v T / 2.
 """
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from motiond.formats.arrays import Floats
+    from motiond.formats.arrays import Floats, Indices
 
 STEEPEST = 1.5
 """The greatest acceleration, of v / T."""
@@ -55,20 +57,33 @@ class Brake:
         acceleration: Floats,
         duration_s: float,
         period_s: float,
+        leaders: Indices | None = None,
     ) -> Self:
         """Plan to come to rest within limits of acceleration and position; all arrays of shape (joints,).
 
         A joint takes `duration_s`, longer where its acceleration limit asks for it, and shorter where it
         would pass a position limit otherwise. Where it would do so even then, it begins more slowly than it
         is: its actuator brakes it harder. One that leaves its limits further stays where it is.
+
+        `leaders`: the joint that each follows; itself, where it follows none. A leader and its followers take
+        the same time, and begin with the same share of their velocities.
         """
         acceleration = np.minimum(acceleration, UNLIMITED)
         room = np.maximum(np.where(velocity > 0.0, upper - position, position - lower), 0.0)
-        speed = np.minimum(np.abs(velocity), np.sqrt(room * acceleration * 2.0 / STEEPEST))
+        speed = np.abs(velocity)
         shortest_s = STEEPEST * speed / acceleration
+        within_s = np.divide(2.0 * room, speed, out=np.full_like(speed, np.inf), where=speed > SLOWEST)
+        if leaders is not None:
+            shortest_s = _of_all(np.maximum, shortest_s, leaders)
+            within_s = _of_all(np.minimum, within_s, leaders)
+        # Slowed to a share, a joint needs so much less than its shortest time, and has so much more.
+        of_speed = np.ones_like(speed)
+        np.divide(within_s, shortest_s, out=of_speed, where=within_s < shortest_s)
+        np.sqrt(of_speed, out=of_speed)
+        speed *= of_speed
         moves = speed > SLOWEST
-        within_s = np.divide(2.0 * room, speed, out=np.full_like(speed, np.inf), where=moves)
-        lasts_s = np.clip(np.minimum(duration_s, within_s), shortest_s, None)
+        within_s = np.divide(within_s, of_speed, out=np.zeros_like(speed), where=of_speed > 0.0)
+        lasts_s = np.clip(np.minimum(duration_s, within_s), of_speed * shortest_s, None)
         return cls(
             position.copy(),
             np.copysign(np.where(moves, speed, 0.0), velocity),
@@ -82,3 +97,10 @@ class Brake:
         position[:] = self.position + self.velocity * self.lasts_s * u * (1.0 - u * u * (1.0 - u / 2.0))
         velocity[:] = self.velocity * (1.0 - u * u * (3.0 - 2.0 * u))
         return bool((u >= 1.0).all())
+
+
+def _of_all(choose: np.ufunc, values: Floats, leaders: Indices) -> Floats:
+    """Return for each joint what is chosen among its leader and all that follow that, shape (joints,)."""
+    chosen = values.copy()
+    choose.at(chosen, leaders, values)
+    return chosen[leaders]

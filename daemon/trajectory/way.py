@@ -1,5 +1,9 @@
 """Ways from rest to rest: each joint on a jerk-limited profile, all arriving together, within bounds.
 
+Joints that follow another move in step with it: they share one profile, stretched to the way of each. Of
+those whose both ends keep `multiplier * leader + offset`, every place between keeps it too, within rounding,
+and no other is further off anywhere than at the worse of its two ends.
+
 After Berscheid and Kröger, "Jerk-limited Real-time Trajectory Generation with Arbitrary Target States", RSS
 2021; the library `ruckig`. From rest to rest a profile never turns back, so a joint stays between its start
 and its target.
@@ -17,7 +21,7 @@ import numpy as np
 from ruckig import InputParameter, Ruckig, RuckigError, Trajectory
 
 if TYPE_CHECKING:
-    from motiond.formats.arrays import Floats
+    from motiond.formats.arrays import Floats, Indices
 
 SHARES = (1.0, 1.0 - 1e-6, 1.0 - 1e-3)
 """Of the bounds of acceleration. Where a joint just comes to it, which is after 2 a³ / j², ruckig finds no
@@ -35,7 +39,8 @@ class Way:
     # start, target: shape (joints,); in rad or m
     start: Floats
     target: Floats
-    trajectory: Trajectory
+    pacers: Indices  # shape (joints,); in step with which joint each moves; itself, where with none
+    trajectory: Trajectory  # of those joints that are in `pacers`, ascending
 
     @property
     def duration_s(self) -> float:
@@ -50,37 +55,94 @@ class Way:
         """
         start, target = self.start, self.target
         ticks = max(1, int(np.ceil(self.duration_s * rate_hz - 1e-9)))
-        positions, speeds = sample(self.trajectory, np.arange(ticks + 1) / rate_hz)
+        positions, speeds = self._in_step(*sample(self.trajectory, np.arange(ticks + 1) / rate_hz))
         # Rounding in the last digit must not carry a joint beyond either end, maybe a limit, or turn it back.
         ends = np.minimum(start, target), np.maximum(start, target)
         np.clip(positions, ends[0][:, None], ends[1][:, None], out=positions)
-        positions[:, -1] = target
+        positions[:, 0], positions[:, -1] = start, target
         rises = target >= start
         positions[rises] = np.maximum.accumulate(positions[rises], axis=1)
         positions[~rises] = np.minimum.accumulate(positions[~rises], axis=1)
         _keep_between_rows(positions, speeds, rate_hz)
         return positions.T, speeds.T
 
+    def _in_step(self, positions: Floats, speeds: Floats) -> tuple[Floats, Floats]:
+        """Return positions and velocities of all joints, from those of the trajectory, (…, ticks)."""
+        paces, number = np.unique(self.pacers, return_inverse=True)
+        if paces.size == self.start.size:
+            return positions, speeds
+        positions, speeds = positions[number], speeds[number]
+        shares = _shares(self.target - self.start, self.pacers)
+        for joint in np.flatnonzero(self.pacers != np.arange(self.start.size)):
+            gone = positions[joint] - self.start[self.pacers[joint]]
+            positions[joint] = self.start[joint] + shares[joint] * gone
+            speeds[joint] *= shares[joint]
+        return positions, speeds
 
-def plan_way(start: Floats, target: Floats, velocity: Floats, acceleration: Floats, jerk: Floats) -> Way:
+
+def plan_way(
+    start: Floats,
+    target: Floats,
+    velocity: Floats,
+    acceleration: Floats,
+    jerk: Floats,
+    *,
+    leaders: Indices | None = None,
+) -> Way:
     """Plan all joints, arrays of shape (joints,), to arrive at the same time.
+
+    `leaders`: the joint that each follows, and moves in step with; itself, where it follows none.
 
     Raises `WayError` if the bounds are such that there is none.
     """
-    wanted = InputParameter(start.size)
-    wanted.current_position, wanted.target_position = start, target
-    wanted.max_velocity, wanted.max_jerk = velocity, jerk
+    goes = target - start
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pacers = _pacers(np.abs(goes) / velocity, leaders)
+    paces = np.unique(pacers)
+    shares = np.abs(_shares(goes, pacers))
+    bounds = [_narrowed(bound, shares, pacers)[paces] for bound in (velocity, acceleration, jerk)]
+    wanted = InputParameter(paces.size)
+    wanted.current_position, wanted.target_position = start[paces], target[paces]
+    wanted.max_velocity, wanted.max_jerk = bounds[0], bounds[2]
     failure: Exception | None = None
     for share in SHARES:
-        wanted.max_acceleration = share * acceleration
-        trajectory = Trajectory(start.size)
+        wanted.max_acceleration = share * bounds[1]
+        trajectory = Trajectory(paces.size)
         try:
-            Ruckig(start.size).calculate(wanted, trajectory)
+            Ruckig(paces.size).calculate(wanted, trajectory)
         except (RuckigError, ValueError) as error:  # the latter for codes that ruckig itself does not name
             failure = error
         else:
-            return Way(start, target, trajectory)
+            return Way(start, target, pacers, trajectory)
     raise WayError(str(failure)) from failure
+
+
+def _pacers(least_s: Floats, leaders: Indices | None) -> Indices:
+    """Return in step with which joint each moves: of a leader and its followers, the one that takes longest.
+
+    `least_s`: shape (joints,): how long each takes at its highest speed
+    """
+    pacers = np.arange(least_s.size)
+    if leaders is not None:
+        for leader in np.unique(leaders):
+            group = np.flatnonzero(leaders == leader)
+            pacers[group] = group[least_s[group].argmax()]
+    return pacers
+
+
+def _shares(goes: Floats, pacers: Indices) -> Floats:
+    """Return how far each joint goes, of what its pacer goes; 1 for a pacer; shape (joints,)."""
+    shares = np.divide(goes, goes[pacers], out=np.zeros_like(goes), where=goes[pacers] != 0.0)
+    shares[np.unique(pacers)] = 1.0
+    return shares
+
+
+def _narrowed(bound: Floats, shares: Floats, pacers: Indices) -> Floats:
+    """Return what bounds of all joints leave to those that pace them, shape (joints,)."""
+    narrowed = bound.copy()
+    allowed = np.divide(bound, shares, out=np.full_like(bound, np.inf), where=shares != 0.0)
+    np.minimum.at(narrowed, pacers, allowed)
+    return narrowed
 
 
 def _keep_between_rows(positions: Floats, speeds: Floats, rate_hz: float) -> None:

@@ -121,6 +121,7 @@ class WaysBack:
         left = of_joints["acceleration"] - self._acceleration
         self._velocity = np.minimum(velocity, left / self._ramp)
         self._jerk = np.array(ways.jerk)
+        self._leaders = np.array(ways.leaders)
 
     def describe(self, start: Floats, held: Floats) -> dict[str, Any]:
         """Return how far what was moved is from where it was held, at the worst joint, JSON-ready."""
@@ -156,7 +157,7 @@ class WaysBack:
         """
         share = FROM_BEYOND if from_beyond else 1.0
         bounds = (share * values for values in (self._velocity, self._acceleration, self._jerk))
-        way = plan_way(start, target, *bounds)
+        way = plan_way(start, target, *bounds, leaders=self._leaders)
         if not way.duration_s <= LONGEST_S:
             raise WayError(f"it would take {way.duration_s:.0f} s")
         rows, velocities = (np.ascontiguousarray(values) for values in way.rows(rate_hz))

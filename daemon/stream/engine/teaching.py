@@ -74,6 +74,7 @@ class Teaching:
         self._least, self._most = self._lower - tolerance, self._upper + tolerance
         self._slow = np.minimum(2.0 * tolerance / SLOW_S, self._acceleration * SLOW_S / STEEPEST)
         self._most_sag = np.array([MOST_SAG[unit] for unit in setup.units])
+        self._leaders = np.array(ways.leaders)
         self._brake_s = FULL_RAMP / ways.clock_acceleration
         count = len(setup.joints)
         self._velocity, self._before = np.zeros(count), np.full(count, np.nan)
@@ -176,6 +177,7 @@ class Teaching:
             acceleration=self._acceleration,
             duration_s=self._brake_s,
             period_s=self._schedule.period_s,
+            leaders=self._leaders,
         )
         player.catch(here, brake)
 

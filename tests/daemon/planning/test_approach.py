@@ -177,3 +177,82 @@ def test_a_way_without_end_is_refused_before_memory_is_spent_on_it(velocity: flo
 def test_a_way_does_not_turn_back_by_rounding() -> None:
     positions, _ = approach([0.0, 0.0, 4.962247811813501e-15], [0.0, 1.5, 0.0], tolerance=0.0)
     assert (np.diff(positions[:, 2]) <= 0.0).all()
+
+
+COUPLED: dict[str, dict[str, Any]] = {
+    "base": {"limits": {"lower": -2, "upper": 2, "velocity": 0.4}},
+    "elbow": {"limits": {"lower": -2, "upper": 2, "velocity": 9, "acceleration": 3}},
+    "wrist": {
+        "limits": {"lower": -1.5, "upper": 1.5, "velocity": 0.2, "acceleration": 0.3},
+        "mimic": {"joint": "elbow", "multiplier": -0.5, "offset": 0.1},
+    },
+}
+COUPLED_ARM, COUPLED_ROBOT = map_of(COUPLED), settings_of(COUPLED)
+
+
+def off_relation(positions: Any) -> Any:
+    """Return how far the wrist is from where it follows the elbow."""
+    return np.abs(positions[..., 2] - (-0.5 * positions[..., 1] + 0.1))
+
+
+def coupled_way(start: Any, target: Any) -> Any:
+    driven = np.ones(3, dtype=bool)
+    ends = np.array(start), np.array(target)
+    return plan_approach(*ends, driven, COUPLED_ARM, COUPLED_ROBOT, rate_hz=RATE_HZ)
+
+
+def following(base: float, elbow: float) -> list[float]:
+    return [base, elbow, -0.5 * elbow + 0.1]
+
+
+@given(st.floats(-2, 2), st.floats(-2, 2), st.floats(-2, 2), st.floats(-2, 2))
+def test_where_both_ends_keep_a_mimic_relation_every_row_between_keeps_it(
+    base: float, elbow: float, base_to: float, elbow_to: float
+) -> None:
+    start, target = following(base, elbow), following(base_to, elbow_to)
+    track = coupled_way(start, target)
+    assert off_relation(track.positions).max(initial=0.0) < 1e-12
+    np.testing.assert_allclose(track.velocities[:, 2], -0.5 * track.velocities[:, 1], atol=1e-9)
+    if len(track.positions):
+        assert track.positions[[0, -1]].tolist() == [start, target]
+    steps = np.diff(track.positions, axis=0) * RATE_HZ
+    assert np.abs(steps[:, 2]).max(initial=0.0) <= 0.2 * (1 + 1e-9)
+    assert np.abs(np.diff(steps[:, 2])).max(initial=0.0) * RATE_HZ <= 0.3 * (1 + 1e-6) + 1e-8
+
+
+def test_between_the_rows_of_an_approach_a_mimic_joint_follows_too() -> None:
+    track = coupled_way(following(0.0, 1.0), following(0.3, -0.7))
+    position, velocity = np.empty(3), np.empty(3)
+    for place in np.linspace(0.0, track.last, 777):
+        track.sample(place, position, velocity, 0.4)
+        assert off_relation(position) < 1e-12
+        assert velocity[2] == pytest.approx(-0.5 * velocity[1], abs=1e-9)
+
+
+@given(st.floats(-2, 2), st.floats(-0.1, 0.1), st.floats(-2, 2))
+def test_from_where_a_mimic_joint_does_not_follow_the_relation_is_never_further_off(
+    elbow: float, off: float, elbow_to: float
+) -> None:
+    start = following(0.0, elbow)
+    start[2] += off
+    target = following(0.0, elbow_to)
+    positions = coupled_way(start, target).positions
+    assert (np.diff(off_relation(positions)) <= 1e-9).all()
+    assert off_relation(positions).max(initial=0.0) <= abs(off) + 1e-12
+    ends = np.minimum(start, target), np.maximum(start, target)
+    assert ((positions >= ends[0]) & (positions <= ends[1])).all()
+
+
+def test_a_mimic_joint_of_a_leader_that_is_there_already_comes_after_alone() -> None:
+    start = [0.0, 1.0, -0.3]
+    positions = coupled_way(start, following(0.0, 1.0)).positions
+    assert (positions[:, :2] == [0.0, 1.0]).all()
+    assert positions[-1].tolist() == following(0.0, 1.0)
+
+
+def test_joints_that_are_not_driven_hold_where_others_follow() -> None:
+    driven = np.array([False, True, True])
+    ends = np.array(following(0.5, 1.0)), np.array(following(0.0, -1.0))
+    track = plan_approach(*ends, driven, COUPLED_ARM, COUPLED_ROBOT, rate_hz=RATE_HZ)
+    assert (track.positions[:, 0] == 0.5).all()
+    assert off_relation(track.positions).max() < 1e-12

@@ -96,6 +96,21 @@ def test_a_mimic_joints_own_column_is_left_out_with_a_warning() -> None:
     assert result.warnings == ("wave: columns of 'tip' are left out; these joints follow others",)
 
 
+def test_a_mimic_joints_own_column_is_played_bit_for_bit_where_it_follows_but_for_rounding() -> None:
+    """As in a recording: what was put out between two rows was rounded once more."""
+    leads = swing(1.0, 0.2).positions[:, 0]
+    follows = np.nextafter(-0.7 * leads + 0.1, 9.0)
+    joints: dict[str, dict[str, Any]] = {
+        "elbow": {},
+        "tip": {"mimic": {"joint": "elbow", "multiplier": -0.7, "offset": 0.1}},
+    }
+    both = motion(np.column_stack([leads, follows]), 100.0, ("elbow", "tip"))
+    for on_violation in ("reject", "clip", "slow"):
+        result = planned(both, joints, on_violation=on_violation)
+        assert result.positions[:, 1].tobytes() == follows.tobytes()
+        assert result.warnings == ()
+
+
 @table("rows, message")
 def test_a_violation_tells_joint_time_frame_value_and_limit(rows: list[float], message: str) -> None:
     errors = str(refusal(motion(rows))).splitlines()

@@ -176,3 +176,35 @@ async def test_what_was_waited_for_at_the_end_is_held_again(rig: Rig) -> None:
     assert (once.positions[41:] == once.positions[40]).all()
     assert again.positions[: len(once.positions)].tobytes() == once.positions.tobytes()
     assert (again.positions[len(once.positions) :] == once.positions[40]).all()
+
+
+async def seek(rig: Rig, registry: RobotRegistry, _goal: str) -> None:
+    await rig.until("telemetry", lambda data: (data["frame"] or 0) > 30)
+    await ask(registry, "seek", frame=90)
+
+
+@pytest.mark.parametrize(
+    ("how", "act"), [*PLAYS, ({"motion": "short"}, seek), ({"motion": "short", "speed": 0.7}, pause)]
+)
+async def test_what_a_mimic_joint_was_put_out_is_put_out_again_and_it_always_follows(
+    rig: Rig, how: dict[str, Any], act: Any
+) -> None:
+    shoulder, elbow = (rig.robot["joints"][name] for name in JOINTS)
+    elbow["mimic"] = {"joint": "shoulder", "multiplier": -0.7, "offset": 0.1}
+    shoulder["limits"], elbow["limits"] = (
+        {**joint["limits"], "acceleration": 40.0} for joint in (shoulder, elbow)
+    )
+    lead = sweep(1.0)[:, :1]
+    write_seq(rig.folder / "motions" / "short.seq", lead[::2], JOINTS[:1], RATE_HZ)
+    write_seq(rig.folder / "motions" / "far.seq", lead[:101], JOINTS[:1], RATE_HZ)
+    first, second = rig.folder / "motions" / "first.mcap", rig.folder / "second.mcap"
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await played(rig, registry, first, motion="short")
+        ticks = np.concatenate(await played(rig, registry, first, act, **how))
+        await ask(registry, "motions/reload")
+        await played(rig, registry, second, motion="first")
+    (once,), (again,) = load_motions(first), load_motions(second)
+    assert once.positions.tobytes() == again.positions.tobytes()
+    put_out = ticks[:, REFERENCE]
+    assert np.abs(put_out[:, 1] - (-0.7 * put_out[:, 0] + 0.1)).max() < 1e-12

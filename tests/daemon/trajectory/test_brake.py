@@ -82,3 +82,27 @@ def test_whatever_it_begins_with_it_keeps_its_limits() -> None:
         assert np.abs(positions).max() <= 1.0 + 1e-9
         assert np.abs(np.diff(velocities)).max(initial=0.0) <= acceleration * PERIOD_S * (1.0 + 1e-6)
         assert (np.diff(np.abs(velocities)) <= 1e-12).all()
+
+
+@pytest.mark.parametrize(("upper", "share", "lasts_s"), [(9.0, 1.0, 0.75), (0.1, 0.516398, 0.387298)])
+def test_joints_that_follow_another_brake_in_step_with_it(upper: float, share: float, lasts_s: float) -> None:
+    """The one that needs the longest sets the time, and the one with the least room the velocities."""
+    velocity = np.array([1.0, -0.5, 0.3])
+    brake = Brake.plan(
+        np.zeros(3),
+        velocity,
+        lower=np.full(3, -9.0),
+        upper=np.array([upper, 9.0, 9.0]),
+        acceleration=np.array([4.0, 1.0, np.inf]),
+        duration_s=0.4,
+        period_s=PERIOD_S,
+        leaders=np.array([0, 0, 2]),
+    )
+    assert brake.velocity == pytest.approx(velocity * [share, share, 1.0], abs=1e-6)
+    assert brake.lasts_s == pytest.approx([lasts_s, lasts_s, 0.4], abs=1e-6)
+    at, fast = np.empty(3), np.empty(3)
+    for ticks in range(1, 1000):
+        brake.sample(ticks, at, fast)
+        assert at[1] == pytest.approx(-0.5 * at[0], abs=1e-12)
+        assert fast[1] == pytest.approx(-0.5 * fast[0], abs=1e-12)
+    assert at[0] == pytest.approx(min(0.375, upper))
