@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from .dispatcher import accepted, refuse_expired, refused
 from .errors import RequestError
 from .parsing import RawRequest, parse
-from .request_log import RequestLog
+from .request_log import RequestLog, who_asks
 from .transactions import Transactions, fingerprint_of, used_before
 from .verbs import GROUP_VERBS, STOPS, GroupPlayRequest, Request
 
@@ -59,7 +59,7 @@ class GroupDispatcher:
                 refuse_expired(raw.where, request.expires_at, time.time())
             self._log.asked(raw, request, "")
             if isinstance(request, GroupPlayRequest):
-                data = await self._groups.play(raw.robot, request)
+                data = await self._groups.play(raw.robot, request, who_asks(raw))
             else:
                 data = await self._groups.command(raw.robot, cast("GroupVerb", raw.verb))
         except RequestError as error:

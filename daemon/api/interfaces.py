@@ -37,8 +37,11 @@ class Commands(Protocol):
 class Groups(Protocol):
     """The one who coordinates, or raises RequestError: a coordinator at the broker, or a test's stand-in."""
 
-    async def play(self, group: str, request: GroupPlayRequest) -> Mapping[str, Any]:
-        """Start a motion on all robots of a group at one time, and return once all have accepted it."""
+    async def play(self, group: str, request: GroupPlayRequest, asked_by: str) -> Mapping[str, Any]:
+        """Start a motion on all robots of a group at one time, and return once all have accepted it.
+
+        `asked_by` is who asks, for people.
+        """
 
     async def command(self, group: str, verb: GroupVerb) -> Mapping[str, Any]:
         """Send a command to all robots of a group, and return what all have answered."""

@@ -52,7 +52,7 @@ class HeldStart:
     - `ends_s`: when the reservation expires; once it is committed, when the approach begins
     - `expires_at`: the expiry in Unix time; None once it is committed
     - `goal`: what plays for it, from its approach on
-    - `asked_by`: who has prepared it, for people; None where that is not known
+    - `asked_by`: who has sent `fleet/prepare`, for people; None where that is not known
     """
 
     request: PrepareRequest
@@ -312,7 +312,8 @@ class Reservation:
 
     def _begin(self, held: HeldStart, commit: CommitRequest) -> None:
         """Begin the approach."""
-        asked_by = ", ".join(filter(None, (f"group start {commit.start}", held.asked_by)))
+        coordinated_for = held.request.asked_by and f"for {held.request.asked_by}"
+        asked_by = ", ".join(filter(None, (f"group start {commit.start}", coordinated_for, held.asked_by)))
         play = play_of(held.request, commit.start_at)
         goal = new_goal(held.playback, play, commit.start, asked_by=asked_by)
         try:

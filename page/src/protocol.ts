@@ -592,6 +592,7 @@ export interface PrepareRequest {
   goal_tolerance?: Record<string, number>;
   goal_time_tolerance?: number | -1;
   start: string;
+  asked_by?: string | null;
   token?: string | null;
   token_sha256?: string | null;
   expires_s?: number;

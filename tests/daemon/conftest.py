@@ -276,7 +276,7 @@ def known_hub() -> ReportHub:
 class NoGroups:
     """Stands in for who coordinates groups: there is none."""
 
-    async def play(self, group: str, _request: object) -> dict[str, Any]:
+    async def play(self, group: str, _request: object, _asked_by: str) -> dict[str, Any]:
         raise RequestError("UNKNOWN_GROUP", "", f"no group '{group}'")
 
     async def command(self, group: str, _verb: object) -> dict[str, Any]:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired
+from typing import NotRequired
 
-from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
-from .verb import Request, Verb
-
-LONGEST_HOLDER = 60
-
-
-def _printable(name: str) -> str:
-    """Refuse what would not be seen, or would change what is seen beside it, as line ends do."""
-    if not name.isprintable() or name != name.strip():
-        raise ValueError("it must be a name without control characters, and without blanks around it")
-    return name
+from .verb import Holder, Request, Verb
 
 
 class HolderRequest(Request):
     """A request for control."""
 
-    holder: Annotated[str, Field(min_length=1, max_length=LONGEST_HOLDER), AfterValidator(_printable)]
+    holder: Holder
     """By which others see the client."""
 
 

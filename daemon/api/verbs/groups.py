@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from ..reports import ClockReport
 from . import playing, stopping
 from .playing import MotionRequest
-from .verb import LONGEST_LEASE, MOST_BYTES, MotionName, Request, UnixTime, Verb
+from .verb import LONGEST_LEASE, MOST_BYTES, Holder, MotionName, Request, UnixTime, Verb
 
 LONGEST_START, MOST_MEMBERS = 60, 200
 
@@ -47,10 +47,12 @@ class PrepareRequest(MotionRequest):
     `start` names that start; the reservation is released after `expires_s` if nothing is committed till then.
     `token_sha256` is the SHA-256 digest, in hexadecimal, of a secret that the commit will show; without it
     the daemon makes one and answers it. `token` is that of the time before, where the start was prepared
-    already. The other keys are those of `MotionRequest`.
+    already. `asked_by` is who has asked the coordinator for the start, for people; it is believed. The other
+    keys are those of `MotionRequest`.
     """
 
     start: StartId
+    asked_by: Holder | None = None
     token: StartToken | None = None
     token_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     expires_s: Annotated[float, Field(ge=1, le=60)] = 10.0

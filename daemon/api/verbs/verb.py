@@ -14,7 +14,7 @@ MOST_BYTES, MOST_BYTES_WITHOUT_JOINTS = 65_536, 16_384
 LATEST_UNIX_S = 1e10  # in the year 2286
 # Units in which a time of our days has so many digits: the least of each.
 FINER_UNITS = ((1e17, "nanoseconds"), (1e14, "microseconds"), (1e11, "milliseconds"))
-LONGEST_LEASE = 100
+LONGEST_HOLDER, LONGEST_LEASE = 60, 100
 # A file's name has at most 255 bytes, each of which may stand as an escape of four characters.
 LONGEST_MOTION, LONGEST_NAME = 1_020, 255
 
@@ -29,9 +29,17 @@ def _unix_time(value: float) -> float:
     raise ValueError(f"it must be Unix time in s, from 0 to {LATEST_UNIX_S:g}{unit}")
 
 
+def _printable(name: str) -> str:
+    """Refuse what would not be seen, or would change what is seen beside it, as line ends do."""
+    if not name.isprintable() or name != name.strip():
+        raise ValueError("it must be a name without control characters, and without blanks around it")
+    return name
+
+
 UnixTime = Annotated[float, AfterValidator(_unix_time)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 MotionName = Annotated[str, Field(min_length=1, max_length=LONGEST_MOTION)]
+Holder = Annotated[str, Field(min_length=1, max_length=LONGEST_HOLDER), AfterValidator(_printable)]
 OnBusy = Literal["reject", "queue", "replace"]
 CHECKED = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
 

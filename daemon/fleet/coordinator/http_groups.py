@@ -48,8 +48,8 @@ class HttpGroups:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    async def play(self, group: str, request: GroupPlayRequest) -> dict[str, Any]:
-        """Start a group, and return once all have accepted the commit."""
+    async def play(self, group: str, request: GroupPlayRequest, asked_by: str) -> dict[str, Any]:
+        """Start a group as of who asks, and return once all have accepted the commit."""
         if len(self._starts) >= self._most_starts:
             problem, reason = "too many starts", f"a daemon has {self._most_starts} under way at once"
             raise RequestError(
@@ -57,7 +57,13 @@ class HttpGroups:
             )
         options = request.model_dump(exclude_unset=True, exclude=OWN_KEYS)
         play = GroupPlay(
-            group, request.motion, options, request.motions, request.on_member_failure, request.start_at
+            group,
+            request.motion,
+            options,
+            request.motions,
+            request.on_member_failure,
+            request.start_at,
+            asked_by=asked_by,
         )
         accepted: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         start = asyncio.create_task(self._start(play, accepted), name="fleet.start")

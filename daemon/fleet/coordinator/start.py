@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from motiond.client import NoAnswer
-from motiond.local import own_holder
-from motiond.text import echoed, listed, nearest
+from motiond.local import LONGEST_HOLDER, own_holder
+from motiond.text import echoed, listed, nearest, shortened
 
 from ...api import RequestError
 from .appointment import Appointment, Prepared, appoint
@@ -47,7 +47,8 @@ class GroupPlay:
 
     `options` has keys of `play` besides the motion, `start_at` and `on_busy`; `motions` has the motions of
     members that play another one, by robot. The first row is due at the Unix time `start_at`, or `start_in` s
-    from now on; without either as soon as all can be there.
+    from now on; without either as soon as all can be there. `asked_by` is who asks, for people; without it
+    the user of this program.
     """
 
     group: str
@@ -57,6 +58,7 @@ class GroupPlay:
     on_member_failure: Literal["stop", "continue"] = "stop"
     start_at: float | None = None
     start_in: float | None = None
+    asked_by: str = field(default_factory=lambda: own_holder("fleet play"))
 
 
 @asynccontextmanager
@@ -179,6 +181,7 @@ class Coordinator:
     async def _prepare(self, robot: str) -> None:
         """Prepare one, and note what it needs and what its clock shows."""
         request = {**self._play.options, "motion": self._motions[robot], "start": self.id}
+        request["asked_by"] = shortened(self._play.asked_by, LONGEST_HOLDER)
         # Known here also where no answer comes, and to no other client before the commit.
         token = self._tokens[robot] = secrets.token_urlsafe(TOKEN_BYTES)
         request["token_sha256"] = sha256(token.encode()).hexdigest()

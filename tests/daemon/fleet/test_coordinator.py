@@ -13,6 +13,7 @@ from motiond.client import NoAnswer
 from motiond.daemon.api import RequestError
 from motiond.daemon.fleet.coordinator import conversation
 from motiond.daemon.fleet.coordinator.start import GroupPlay, coordinating
+from motiond.local import own_holder
 from tests.daemon.fleet.members import Members, members, until
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ async def test_all_are_prepared_and_then_committed_to_one_time(broker: Embedded,
         assert prepared[robot].pop("token_sha256") == sha256(token.encode()).hexdigest()
         for body in (prepared[robot], commits[robot]):
             del body["transaction"], body["expires_at"]
+        assert prepared[robot].pop("asked_by") == own_holder("fleet play")
         assert prepared[robot] == {"motion": "wave", "speed": 0.5, "start": start, "expires_s": 10.0}
         assert before + 3.0 <= commits[robot].pop("start_at") <= after + 3.0
         assert commits[robot] == {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.daemon.conftest import Embedded
 
-WAVE = GroupPlayRequest(motion="wave")
+WAVE, ANA = GroupPlayRequest(motion="wave"), "10.0.0.7 over HTTP"
 
 
 @pytest.fixture
@@ -40,19 +40,20 @@ async def test_a_play_is_answered_when_all_have_accepted_it(groups: HttpGroups, 
     request = GroupPlayRequest.model_validate(
         {"motion": "wave", "motions": {"left": "wave_l"}, "first": {"frame": 3}, "transaction": "t1"}
     )
-    answer = await groups.play("choir", request)
+    answer = await groups.play("choir", request, ANA)
     prepared, commit = choir.bodies("fleet/prepare"), choir.bodies("fleet/commit")["left"]
     assert answer == {"start": commit["start"], "start_at": commit["start_at"], "robots": ["left", "right"]}
     assert {name: body["motion"] for name, body in prepared.items()} == {"left": "wave_l", "right": "wave"}
-    keys = {"transaction", "expires_at", "motion", "first", "start", "expires_s", "token_sha256"}
+    keys = {"transaction", "expires_at", "motion", "first", "start", "expires_s", "asked_by", "token_sha256"}
     assert prepared["left"].keys() == keys
     assert prepared["left"]["first"] == {"frame": 3}
+    assert {body["asked_by"] for body in prepared.values()} == {ANA}
 
 
 async def test_without_a_broker_each_request_is_refused() -> None:
     port = NETWORK.free_port()
     async with HttpGroups(MqttSettings(broker=f"mqtt://127.0.0.1:{port}", protocol="3.1.1")) as groups:
-        for request in (groups.play("choir", WAVE), groups.command("choir", "stop"), groups.overview()):
+        for request in (groups.play("choir", WAVE, ANA), groups.command("choir", "stop"), groups.overview()):
             with pytest.raises(RequestError) as caught:
                 await request
             assert caught.value.code == "OFFLINE"
@@ -62,7 +63,7 @@ async def test_without_a_broker_each_request_is_refused() -> None:
 async def test_control_that_is_needed_is_kept_to_the_end(groups: HttpGroups, choir: Members) -> None:
     left = choir.robots["left"]
     left.lease, left.ttl_s = "secret", 0.3
-    await groups.play("choir", WAVE)
+    await groups.play("choir", WAVE, ANA)
     renewed = choir.verbs("left").count("lease/renew")
     await until(lambda: choir.verbs("left").count("lease/renew") > renewed + 2)
     assert "lease/release" not in choir.verbs("left")
@@ -74,7 +75,7 @@ async def test_control_that_is_needed_is_kept_to_the_end(groups: HttpGroups, cho
 async def test_control_is_returned_where_the_daemon_ends(broker: Embedded, choir: Members) -> None:
     choir.robots["left"].lease = "secret"
     async with HttpGroups(broker.settings) as groups:
-        await groups.play("choir", WAVE)
+        await groups.play("choir", WAVE, ANA)
         assert "lease/release" not in choir.verbs("left")
     await until(lambda: choir.verbs("left")[-1] == "lease/release")
     assert "stop" not in choir.verbs()
@@ -83,10 +84,10 @@ async def test_control_is_returned_where_the_daemon_ends(broker: Embedded, choir
 async def test_of_too_many_starts_at_once_a_further_one_is_refused(broker: Embedded, choir: Members) -> None:
     choir.robots["left"].silent_at.add("fleet/prepare")
     async with HttpGroups(broker.settings, most_starts=1) as groups:
-        first = asyncio.create_task(groups.play("choir", WAVE))
+        first = asyncio.create_task(groups.play("choir", WAVE, ANA))
         await until(choir.verbs)
         with pytest.raises(RequestError) as caught:
-            await groups.play("choir", WAVE)
+            await groups.play("choir", WAVE, ANA)
         assert (caught.value.code, str(caught.value)) == (
             "BUSY",
             (

@@ -40,11 +40,13 @@ class Choir:
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, dict[str, Any]]] = []
+        self.asked_by: str | None = None
         self.refusal: RequestError | None = None
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def play(self, group: str, request: GroupPlayRequest) -> dict[str, Any]:
+    async def play(self, group: str, request: GroupPlayRequest, asked_by: str) -> dict[str, Any]:
+        self.asked_by = asked_by
         self.asked.append((group, "play", request.model_dump(exclude_unset=True)))
         await self.gate.wait()
         self._refuse()

@@ -33,6 +33,7 @@ async def test_a_group_is_played_with_all_that_its_coordinator_takes(site: Site)
     answer = {"status": "ok", "data": STARTED, "transaction": "t1"}
     assert await site.post("/api/fleet/choir/play", body) == (200, answer)
     assert site.choir.asked == [("choir", "play", body)]
+    assert site.choir.asked_by == "127.0.0.1 over HTTP"
 
 
 async def test_a_repeated_transaction_plays_once(site: Site) -> None:

@@ -425,7 +425,7 @@ async def test_a_token_is_returned_again_only_to_who_proves_control(rig: Rig) ->
 
 async def test_it_plays_at_the_time_that_was_committed(rig: Rig) -> None:
     async with rig.running() as registry:
-        answer = await prepared(rig, registry, transaction="t1")
+        answer = await prepared(rig, registry, transaction="t1", asked_by="10.0.0.7 over HTTP")
         start_at = await committed(registry, answer, answer["ready_in_s"] + 4.0)
         reply = await until_phase(rig, "committed")
         assert reply == NOTHING | {"start": "s1", "phase": "committed", "start_at": start_at}
@@ -433,7 +433,7 @@ async def test_it_plays_at_the_time_that_was_committed(rig: Rig) -> None:
         assert start_at - answer["ready_in_s"] <= time.time() < start_at
         result = await rig.until("result", lambda data: data["transaction"] == "t1")
         assert (result["code"], result["details"]["start"]) == ("SUCCESSFUL", "s1")
-        assert result["asked_by"] == "group start s1, a client"
+        assert result["asked_by"] == "group start s1, for 10.0.0.7 over HTTP, a client"
         await until_phase(rig, "ended")
         assert [report["phase"] for report in reservations(rig)] == [
             None,
