@@ -63,7 +63,7 @@ class RequestLog:
             self._stopped.pop(name, None)
         if is_repeated:
             return
-        keys = request.model_dump_json(exclude=NOT_LOGGED, exclude_defaults=True)
+        keys = request.model_dump_json(exclude=NOT_LOGGED, exclude_defaults=True, by_alias=True)
         details = "" if keys == "{}" else f"; {shortened(keys, LONGEST_REQUEST)}"
         write = log.info if verb.stops and name else self._asked[name].info
         write("%s: asked by %s%s", raw.where, who_asks(raw, holder), details, extra={"robot": name or None})

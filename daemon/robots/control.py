@@ -51,8 +51,12 @@ class Control:
         return self._required().renew(request.lease)
 
     async def release(self, request: Request) -> LeaseAnswer:
-        """Take control back from its holder; nothing stops."""
-        return self._required().release(request.lease)
+        """Take control back from its holder; nothing ends but teaching, as nobody could end it any more."""
+        lease = self._required()
+        holder = lease.payload()["holder"]
+        released = lease.release(request.lease)
+        self._end_teaching(f"{holder} has released control")
+        return released
 
     async def take(self, request: HolderRequest) -> LeaseAnswer:
         """Give control to a client, whoever has it."""
@@ -98,6 +102,13 @@ class Control:
             reason = f"{loss.taker} took control from {loss.holder}"
         if self._settings.on_loss == "stop" and not self._robot.session.leaving:
             self._robot.session.stop(reason)
+        elif loss.taker is None:
+            self._end_teaching(reason)
         kind = "lease_lost" if loss.taker is None else "lease_taken"
         event = {"kind": kind, "message": reason, "holder": loss.holder, "taker": loss.taker}
         self._robot.report("event", event)
+
+    def _end_teaching(self, reason: str) -> None:
+        """Catch a robot that somebody moves by hand, now that nobody could let it be caught."""
+        if self._robot.session.teaching is not None and not self._robot.session.leaving:
+            self._robot.session.stop(reason)

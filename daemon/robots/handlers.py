@@ -92,7 +92,7 @@ class RequestHandlers:
         self.fleet_commit, self.fleet_release = reservation.commit, reservation.release
         self.uploads = Uploads(robot.name, robot.settings.upload_folder, robot.library)
         self.recorded = RecordedMotions(robot.name, robot.recorder.folder, robot.library)
-        teaching = self._teaching = TeachingRequests(robot, self.uploads)
+        teaching = self._teaching = TeachingRequests(robot, self.uploads, control, reservation)
         self.teach_start, self.teach_pose = teaching.start, teaching.pose
         self.teach_stop, self.teach_save = teaching.stop, teaching.save
         self._of_goals: dict[str, GoalHandler] = {

@@ -55,6 +55,8 @@ def log_report(report: Report, before: Mapping[str, Any]) -> None:
             log.log(level, "%s: %s ended with %s; %s", *values, extra=fields)
         case "event":
             level = LEVEL_OF_EVENT.get(data["kind"], logging.WARNING)
+            if data["kind"] == "teaching" and "details" not in data:
+                level = logging.INFO  # it holds, and neither a joint nor a check is why
             log.log(level, "%s: %s", robot, data["message"], extra=fields)
         case "availability":
             log.info("%s: %s", robot, data["state"], extra=fields)

@@ -12,7 +12,7 @@ function sample(stampS: number, ...position: number[]): any {
   return { stampS, feedback: { position: Float32Array.from(position) } };
 }
 
-const TAUGHT = { mode: "released", since_utc: "2026-01-01T00:00:00Z", duration_s: 0, poses: [], draft: null, message: "" } as const;
+const TAUGHT = { mode: "released", since_utc: "2026-01-01T00:00:00Z", duration_s: 0, poses: [], draft: null, message: "", holds: null } as const;
 
 test("time begins with the movement, also where the page came later", () => {
   const trail = new Trail();

@@ -74,7 +74,7 @@ class RemoteRobots:
         if daemon is None or not daemon.is_connected:
             raise RequestError("OFFLINE", where, "not sent", LOST, "it is made again; ask again")
         within_s = ABSENT_S if absence else READING_S if verb in READS_FILES else ANSWER_S
-        body = request.model_dump(mode="json", exclude_unset=True)
+        body = request.model_dump(mode="json", exclude_unset=True, by_alias=True)
         try:
             # Not left to the client, which looks for a reason first.
             async with asyncio.timeout(within_s):

@@ -310,7 +310,8 @@ class RobotSession:
             truth = messages.DROPS if self.teaching == "released" else messages.MAY_DROP
             message = f"{reason}; {truth}"
             self._conclude_teaching(messages.TeachingEnded(ResultCode.COMM_LOST, message, holds=False))
-            self._outlet.report("event", {"kind": "teaching", "message": message})
+            details = {"holds": False}
+            self._outlet.report("event", {"kind": "teaching", "message": message, "details": details})
         self.clear_queue(ResultCode.CANCELED, reason)
         if was_known:
             self._outlet.report("availability", {"state": "offline"})
@@ -549,7 +550,9 @@ class RobotSession:
 
     def estop(self) -> int:
         """Halt in the next tick, and stay so until `reset`, whatever becomes of the stream process."""
-        self.latched = True
+        self.latched, was_latched = True, self.latched
+        if not was_latched and self.state in OUT_OF_ORDER:
+            self._outlet.report_state()  # it stays in it, so that nothing else does
         number = self._settle(messages.Estop(), "the halt")
         self.stopped = self.sent
         self._advance()

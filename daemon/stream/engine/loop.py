@@ -388,7 +388,8 @@ class StreamLoop:
         self.player.taught.clear()
         for ended in taught:
             if ended.code != ResultCode.INVALID_GOAL:
-                self._outbox.append(messages.Happened("teaching", ended.message, ended.details))
+                details = ended.details if ended.holds else ended.details | {"holds": False}
+                self._outbox.append(messages.Happened("teaching", ended.message, details))
         return taught
 
     def _reached(self, passed: PassedMarker, lateness_s: float) -> messages.Reached:

@@ -474,6 +474,13 @@ async def test_a_stop_that_is_sent_again_and_again_is_logged_once(
     ]
 
 
+def test_keys_are_logged_under_the_names_under_which_they_are_sent(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "motiond")
+    save = RawRequest("arm", "teach/save", b'{"name":"wave","from":"poses"}')
+    RequestLog().asked(save, parse(save), "arm")
+    assert caplog.messages == ['arm/teach/save: asked by a client; {"name":"wave","from":"poses"}']
+
+
 def test_a_stop_is_logged_again_after_a_while(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "motiond")
     times_s = iter((0.0, 9.0, 18.0, 29.0))

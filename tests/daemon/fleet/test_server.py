@@ -108,6 +108,12 @@ async def test_a_request_reaches_the_robots_daemon_and_its_answer_comes_back(
     assert choir.asked == [("left", "pause", {"transaction": "t1", "lease": "secret"})]
 
 
+async def test_keys_reach_it_under_the_names_under_which_they_are_sent(fleet: Fleet, choir: Members) -> None:
+    await fleet.post("/api/robots/left/teach/save", **{"name": "wave", "from": "poses"})
+    ((_, _, body),) = choir.asked
+    assert (body["name"], body["from"], "from_" in body) == ("wave", "poses", False)
+
+
 async def test_a_refusal_is_passed_on_unchanged(fleet: Fleet, choir: Members) -> None:
     refused = {"code": "NOT_IN_CONTROL", "error": "left/play: not in control; ana has it", "data": {"a": 1}}
     choir.robots["left"].refusals["play"] = refused

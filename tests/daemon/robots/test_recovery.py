@@ -109,6 +109,22 @@ async def test_a_reset_that_meets_the_fault_again_says_so(rig: Rig) -> None:
     assert message.startswith("arm: in fault after the reset; ")
 
 
+async def test_an_emergency_stop_in_fault_is_latched_in_what_is_reported_too(rig: Rig) -> None:
+    rig.robot["fault_requests"] = True
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        await ask(registry, "enable")
+        await ask(registry, "fault", fault="m_stop", joint="elbow")
+        await rig.until_state("fault")
+        answer = await ask(registry, "estop")
+        (*_, state) = [one.data for one in rig.reports if one.subject == "state"]
+        assert (
+            [answer["state"], answer["latched"]]
+            == [state["state"], state["estop_latched"]]
+            == ["fault", True]
+        )
+
+
 async def test_a_reset_that_an_emergency_stop_follows_at_once_says_that_it_is_halted_again(rig: Rig) -> None:
     async with rig.running() as registry:
         await rig.until_state("idle")

@@ -559,6 +559,89 @@ async def test_losing_the_lease_ends_it(rig: Rig) -> None:
         ]
 
 
+LEFT = {
+    "run out": "the lease of ana has run out; it was not renewed for 5 s; the robot holds",
+    "released": "ana has released control; the robot holds",
+}
+
+
+@pytest.mark.parametrize("on_loss", ["stop", "play_on"])
+@pytest.mark.parametrize("left", LEFT)
+async def test_once_nobody_is_in_control_it_ends_and_the_robot_holds(
+    rig: Rig, on_loss: str, left: str
+) -> None:
+    rig.robot["lease"] = {"required": True, "on_loss": on_loss}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        lease = (await hand.ask("lease/acquire", holder="ana"))["lease"]
+        await hand.ask("teach/start", lease=lease)
+        if left == "released":
+            await hand.ask("lease/release", lease=lease)
+        await rig.until("event", lambda event: event["kind"] == "teaching")
+        await rig.until_state("idle", len(rig.reports) - 5)
+        assert (hand.events, hand.state["torque"]) == ([LEFT[left]], True)
+
+
+@pytest.mark.parametrize(("on_loss", "goes_on"), [("stop", False), ("play_on", True)])
+async def test_who_takes_control_goes_on_with_it_where_that_plays_on(
+    rig: Rig, on_loss: str, *, goes_on: bool
+) -> None:
+    rig.robot["lease"] = {"required": True, "on_loss": on_loss, "ttl_s": 60.0}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        lease = (await hand.ask("lease/acquire", holder="ana"))["lease"]
+        await hand.ask("teach/start", lease=lease)
+        await hand.ask("lease/take", holder="bob")
+        await asyncio.sleep(1.0)
+        assert (hand.state["state"] == "teaching") == goes_on
+        assert hand.events == ([] if goes_on else ["bob took control from ana; the robot holds"])
+
+
+async def test_it_begins_again_once_the_robot_has_come_to_rest(hand: Hand) -> None:
+    await hand.ask("teach/start")
+    await hand.ask("fault", fault="hand", joint="elbow", to=1.0, for_s=1.0)
+    await asyncio.sleep(0.5)
+    await hand.ask("stop")
+    assert hand.state["state"] == "stopping"
+    assert await hand.ask("teach/start") == {"state": "teaching", "mode": "released"}
+    states = [one.data["state"] for one in hand.rig.reports if one.subject == "state"]
+    assert [*dict.fromkeys(states[states.index("stopping") :])] == ["stopping", "idle", "teaching"]
+
+
+async def test_a_stop_while_it_waits_for_rest_keeps_it_from_beginning(hand: Hand) -> None:
+    await hand.ask("teach/start")
+    await hand.ask("fault", fault="hand", joint="elbow", to=1.0, for_s=1.0)
+    await asyncio.sleep(0.5)
+    await hand.ask("stop")
+    again = asyncio.create_task(hand.refused("teach/start"))
+    await asyncio.sleep(0.02)
+    await hand.ask("stop")
+    assert await again == ("CANCELED", "arm: stopped before it was taught; start it again")
+    await asyncio.sleep(0.5)
+    assert (hand.state["state"], hand.state["torque"]) == ("idle", True)
+
+
+async def test_who_loses_control_while_it_waits_for_rest_does_not_begin_it(rig: Rig) -> None:
+    rig.robot["lease"] = {"required": True, "ttl_s": 60.0}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        hand = Hand(rig, registry)
+        lease = (await hand.ask("lease/acquire", holder="ana"))["lease"]
+        await hand.ask("teach/start", lease=lease)
+        await hand.ask("fault", fault="hand", joint="elbow", to=1.0, for_s=1.0)
+        await asyncio.sleep(0.5)
+        await hand.ask("stop")
+        again = asyncio.create_task(hand.refused("teach/start", lease=lease))
+        await asyncio.sleep(0.02)
+        await hand.ask("lease/release", lease=lease)
+        code, message = await again
+        assert code == "NOT_IN_CONTROL"
+        assert message == "arm/teach/start: not in control; nobody has control; acquire it by lease/acquire"
+        assert hand.state["state"] == "idle"
+
+
 async def test_nobody_puts_a_robot_to_rest_that_is_being_taught(rig: Rig) -> None:
     rig.robot |= {"rest_after_s": 1.0}
     async with rig.running() as registry:

@@ -39,6 +39,12 @@ MOTIONS = [
         ("event", {"kind": "stream_lost", "message": "gone"}, [("DEBUG", "arm: gone")]),
         ("event", {"kind": "back", "message": "there again"}, [("INFO", "arm: there again")]),
         ("event", {"kind": "marker", "message": "wave: clap"}, [("DEBUG", "arm: wave: clap")]),
+        ("event", {"kind": "teaching", "message": "it holds"}, [("INFO", "arm: it holds")]),
+        (
+            "event",
+            {"kind": "teaching", "message": "it has no torque", "details": {"holds": False}},
+            [("WARNING", "arm: it has no torque")],
+        ),
         (
             "motions",
             {"motions": MOTIONS},
