@@ -184,8 +184,9 @@ def _goals(own: OwnRecording) -> Iterator[_Span]:
 
 def _guided(own: OwnRecording) -> Iterator[_Span]:
     """Return the ticks of each time that torque was off, or the robot taught."""
-    ends = [*(phase.first for phase in own.phases[1:]), own.count]
-    spans = [(phase.first, end) for phase, end in zip(own.phases, ends, strict=True) if _is_guided(phase)]
+    phases = own.phases
+    ends = [phase.first for phase in phases[1:]] + [own.count] * bool(phases)
+    spans = [(phase.first, end) for phase, end in zip(phases, ends, strict=True) if _is_guided(phase)]
     for number, (begin, end) in enumerate(_merged(spans), 1):
         yield _Span(begin, end - 1, f"movement {number}")
 
@@ -200,11 +201,15 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _nothing_played(own: OwnRecording, topic: str) -> tuple[str, str, str]:
-    states = listed(list(dict.fromkeys(phase.state for phase in own.phases))) or "unknown"
+    hint = "`motiond recording export --whole` writes all its ticks"
+    if not own.phases:
+        reason = f"it has no `{Topic.PHASE}`, which says when a goal was played"
+        return "has no motion", reason, hint
+    states = listed(list(dict.fromkeys(phase.state for phase in own.phases)))
     reason = f"no goal came to its first row, and the robot was {printable(states)}"
     if any(map(_is_guided, own.phases)) and topic == Topic.REFERENCE:
         return "has no motion", f"{reason} without torque", f"choose `--topic {Topic.FEEDBACK}`"
-    return "has no motion", reason, "`motiond recording export --whole` writes all its ticks"
+    return "has no motion", reason, hint
 
 
 def _warn_cut(own: OwnRecording, problems: Problems) -> None:
@@ -222,6 +227,11 @@ def _motion(
     problems: Problems,
 ) -> Motion:
     _, stamps, numbers, values = rows
+    infinite = np.argwhere(np.isinf(values[:, 0]))
+    if infinite.size:
+        row, joint = infinite[0].tolist()
+        what = f"tick {numbers[row]} has {values[row, 0, joint]} for joint {quoted(own.joints[joint])}"
+        raise problems.fail(0, what, "positions are finite", "cut it out: `mcap filter`")
     if span.follows_an_approach and _is_still(values[:2, 0], topic):
         stamps, numbers, values = stamps[1:], numbers[1:], values[1:]
     # At rest, commands bring about ticks of their own: on a virtual clock, several at one time.

@@ -17,7 +17,7 @@ from ..io.joint_names import check_joint_names
 from ..io.ros2 import Topic
 from ..model.run import Run
 from ..model.timing import NS
-from .container import MAGIC, records_of, refuse_others, refusing_damage
+from .container import CHANNEL, CHUNK, FOOTER, MAGIC, records_of, refuse_others, refusing_damage
 from .peaks import Errors, PeaksOfGoals
 from .thinning import Thinned
 from .ticks import OwnRecording, Phase, is_own
@@ -45,6 +45,10 @@ def load_run(source: Source, points: int) -> Run:
         size = os.fstat(file.fileno()).st_size
         refuse_others(file.read(len(MAGIC)), problems)
         if not is_own(records_of(file), size):
+            file.seek(len(MAGIC))
+            if not any(opcode in {CHUNK, CHANNEL, FOOTER} for opcode, _ in records_of(file)):
+                hint = "wait a second where it is being written, else record again"
+                raise problems.fail(0, "was cut short before its first chunk", "it holds no ticks", hint)
             reason = "it has neither its metadata nor its topics"
             raise problems.fail(0, "is no recording of motiond", reason, "look at it by `motiond inspect`")
         file.seek(len(MAGIC))

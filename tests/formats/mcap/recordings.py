@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
+from mcap.reader import make_reader
 from mcap.writer import CompressionType, Writer
 from rosbags.typesys import Stores, get_typestore
 
@@ -106,5 +107,26 @@ def recording(
             number = writer.register_schema(schema, "ros2msg", b"")
             channels[key] = writer.register_channel(topic, encoding, number)
         writer.add_message(channels[key], log_time, data, log_time)
+    writer.finish()
+    return stream.getvalue()
+
+
+def without(data: bytes, topic: str) -> bytes:
+    """Return a file without the messages of a topic."""
+    stream = io.BytesIO()
+    reader: Any = make_reader(io.BytesIO(data))
+    writer: Any = Writer(stream)
+    writer.start(profile="ros2", library="tests")
+    numbers: dict[int, int] = {}
+    for schema, channel, message in reader.iter_messages():
+        if channel.topic == topic or schema is None:
+            continue
+        if channel.id not in numbers:
+            number = writer.register_schema(schema.name, schema.encoding, schema.data)
+            numbers[channel.id] = writer.register_channel(channel.topic, channel.message_encoding, number)
+        stamp = message.log_time
+        writer.add_message(numbers[channel.id], stamp, message.data, message.publish_time, message.sequence)
+    for record in reader.iter_metadata():
+        writer.add_metadata(record.name, record.metadata)
     writer.finish()
     return stream.getvalue()

@@ -23,6 +23,7 @@ from tests.daemon.recording.recordings import (
     ticks,
     write,
 )
+from tests.formats.mcap.recordings import without
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -304,3 +305,27 @@ def test_a_time_that_no_clock_shows_is_refused(tmp_path: Path) -> None:
     assert refusal(writer.finish("asked to")) == (
         "has a message at 9.22337e+09 s; no clock shows that; copy the file again"
     )
+
+
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+@pytest.mark.parametrize(
+    ("part", "topic"), [("reference_position", "/reference"), ("position", "/joint_states")]
+)
+def test_infinite_positions_are_refused(tmp_path: Path, infinite: float, part: str, topic: str) -> None:
+    rows = ticks(APPROACH + PLAYED)
+    rows[9, PARTS[part].start + 1] = infinite
+    path = write(tmp_path / "run.mcap", rows)
+    refused = f"tick 9 has {infinite} for joint 'left knee'; positions are finite; cut it out: `mcap filter`"
+    assert refusal(path, topic=topic) == refused
+    other = "/joint_states" if topic == "/reference" else "/reference"
+    assert len(read(path, topic=other).positions) == 11
+
+
+def test_a_recording_without_phases_says_so(tmp_path: Path) -> None:
+    whole = write(tmp_path / "whole.mcap", ticks(APPROACH + PLAYED)).read_bytes()
+    path = tmp_path / "run.mcap"
+    path.write_bytes(without(whole, "/motiond/phase"))
+    reason = "it has no `/motiond/phase`, which says when a goal was played"
+    hint = "`motiond recording export --whole` writes all its ticks"
+    assert refusal(path) == f"has no motion; {reason}; {hint}"
+    assert len(read(path, whole=True).positions) == 22

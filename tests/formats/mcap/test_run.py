@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from motiond.daemon.ipc.ring import COLUMN
+from motiond.daemon.recording import RecordingWriter
 from motiond.formats import FormatError, load_run
 from motiond.formats.mcap import run as run_module
 from tests.daemon.recording.recordings import (
@@ -20,6 +21,7 @@ from tests.daemon.recording.recordings import (
     ticks,
     write,
 )
+from tests.daemon.recording.recordings import about as recorded
 from tests.formats.mcap.recordings import recording, state
 
 if TYPE_CHECKING:
@@ -164,6 +166,16 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     path.write_bytes(b"wave")
     assert refusal(path) == "is no MCAP file; it begins with the bytes 89 'MCAP0'; check what wrote it"
     assert refusal(tmp_path / "none.mcap") == "cannot be read; no such file; check the path"
+
+
+def test_a_file_that_was_cut_before_its_first_chunk_says_so(tmp_path: Path) -> None:
+    writer = RecordingWriter(tmp_path / "run.mcap", recorded())
+    writer.attach("wave.seq", b"x" * 100_000)
+    writer.abandon()
+    assert refusal(writer.part) == (
+        "was cut short before its first chunk; it holds no ticks; "
+        "wait a second where it is being written, else record again"
+    )
 
 
 def test_wherever_a_file_is_damaged_it_is_shown_or_refused(tmp_path: Path) -> None:
