@@ -7,12 +7,14 @@
 - `ramp`: jerk-limited changes of that rate
 - `transmission`: between joints and actuators
 - `brake`: from any velocity to rest, joint by joint
+- `followers`: what is true of a joint and of those that follow it
 - `beyond`: what lies far outside a joint's limits, and how slowly it comes back
 """
 
 from .beyond import FAR_OUTSIDE, FROM_BEYOND, WAY_BACK, far_outside, slack_of
 from .brake import STEEPEST, Brake, longest_braking_s
 from .clock import TrajectoryClock
+from .followers import of_all
 from .ramp import FULL_RAMP, longest_stop
 from .route import Leg, Passes, Route
 from .track import Track, map_shared, share
@@ -38,6 +40,7 @@ __all__ = [
     "longest_braking_s",
     "longest_stop",
     "map_shared",
+    "of_all",
     "plan_way",
     "share",
     "slack_of",

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from .followers import of_all
+
 if TYPE_CHECKING:
     from motiond.formats.arrays import Floats, Indices
 
@@ -74,8 +76,8 @@ class Brake:
         shortest_s = STEEPEST * speed / acceleration
         within_s = np.divide(2.0 * room, speed, out=np.full_like(speed, np.inf), where=speed > SLOWEST)
         if leaders is not None:
-            shortest_s = _of_all(np.maximum, shortest_s, leaders)
-            within_s = _of_all(np.minimum, within_s, leaders)
+            shortest_s = of_all(np.maximum, shortest_s, leaders)
+            within_s = of_all(np.minimum, within_s, leaders)
         # Slowed to a share, a joint needs so much less than its shortest time, and has so much more.
         of_speed = np.ones_like(speed)
         np.divide(within_s, shortest_s, out=of_speed, where=within_s < shortest_s)
@@ -97,10 +99,3 @@ class Brake:
         position[:] = self.position + self.velocity * self.lasts_s * u * (1.0 - u * u * (1.0 - u / 2.0))
         velocity[:] = self.velocity * (1.0 - u * u * (3.0 - 2.0 * u))
         return bool((u >= 1.0).all())
-
-
-def _of_all(choose: np.ufunc, values: Floats, leaders: Indices) -> Floats:
-    """Return for each joint what is chosen among its leader and all that follow that, shape (joints,)."""
-    chosen = values.copy()
-    choose.at(chosen, leaders, values)
-    return chosen[leaders]

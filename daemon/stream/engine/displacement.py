@@ -20,6 +20,7 @@ from ...trajectory import (
     Transmission,
     WayError,
     far_outside,
+    of_all,
     plan_way,
     slack_of,
 )
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from motiond.drivers import ActuatorLimits
-    from motiond.formats.arrays import Booleans, Floats
+    from motiond.formats.arrays import Booleans, Floats, Indices
 
     from ...ipc.messages import Setup
 
@@ -46,13 +47,19 @@ class Displacement:
     """What moves joints of one robot while it holds.
 
     `start_tolerance`, `stall_error`: for each joint, in rad or m: how far it may be moved without having been
-    displaced, and how large an error may be that holds it. `ordinary` (joints,): setpoint less feedback,
-    where the robot held at first; 0 before it is known.
+    displaced, and how large an error may be that holds it. `leaders` (joints,): the joint that each follows;
+    itself, where it follows none. `ordinary` (joints,): setpoint less feedback, where the robot held at
+    first; 0 before it is known.
     """
 
     def __init__(
-        self, start_tolerance: Sequence[float], stall_error: Sequence[float], may_stall: Sequence[bool]
+        self,
+        start_tolerance: Sequence[float],
+        stall_error: Sequence[float],
+        may_stall: Sequence[bool],
+        leaders: Indices,
     ) -> None:
+        self._leaders = leaders
         self._tolerance, self._near = np.maximum(start_tolerance, FINEST), np.array(stall_error)
         self._at_once = np.maximum(self._tolerance, NOISE * self._near)
         self._may_move: Booleans = np.array(may_stall, dtype=bool)
@@ -89,7 +96,8 @@ class Displacement:
     def begin_from(self, reference: Floats, measured: Floats) -> Floats | None:
         """Return from where to begin, shape (joints,); None where nothing has been moved.
 
-        What was moved begins where it is, with the error that held it before; the rest begins where it holds.
+        What was moved begins where it is, with the error that held it before, and what follows it, or is
+        followed by it, too; the rest begins where it holds.
         """
         error = reference - measured
         if self.settled:
@@ -97,6 +105,7 @@ class Displacement:
             moved |= np.abs(self._mean - self.ordinary) > self._tolerance
         else:  # a joint that has come to rest behind its setpoint may follow yet
             moved = np.abs(error) > self._near + self._first
+        moved = of_all(np.logical_or, moved, self._leaders)
         moved &= ~self._may_move & np.isfinite(measured)
         return np.where(moved, measured + self.ordinary, reference) if moved.any() else None
 

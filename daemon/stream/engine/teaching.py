@@ -15,7 +15,7 @@ from motiond.drivers import DriverConfigError
 
 from ...ipc.messages import TeachingEnded
 from ...ipc.states import ResultCode, State
-from ...trajectory import FULL_RAMP, STEEPEST, Brake, Transmission
+from ...trajectory import FULL_RAMP, STEEPEST, Brake, Transmission, of_all
 
 if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
@@ -161,13 +161,17 @@ class Teaching:
         time that it is caught, it would sink a little further below where it is held.
         """
         player, actuators = self._player, self._actuators
-        velocity = np.clip(self._velocity, -self._fastest, self._fastest)  # taking hold moves joints, too
-        velocity[np.abs(velocity) <= self._slow] = 0.0
+        speed = np.abs(self._velocity)  # taking hold moves joints, too
+        share = np.divide(self._fastest, speed, out=np.ones_like(speed), where=speed > self._fastest)
+        slowed = self._velocity * of_all(np.minimum, share, self._leaders)
+        velocity = np.clip(slowed, -self._fastest, self._fastest)
+        velocity[of_all(np.logical_and, np.abs(velocity) <= self._slow, self._leaders)] = 0.0
         stayed = (velocity == 0.0) & (np.abs(actuators.measured - self._begun) <= self._tolerance)
         actuators.catch(self._watch.checks, now_s, else_releases=not player.torque)
         self._watch.start_holding()
         here = actuators.measured
-        here = np.where(stayed & (np.abs(self._goal - here) <= self._most_sag), self._goal, here)
+        stayed &= np.abs(self._goal - here) <= self._most_sag
+        here = np.where(of_all(np.logical_and, stayed, self._leaders), self._goal, here)
         here = np.clip(here, self._own_lower, self._own_upper)  # it takes no others
         brake = Brake.plan(
             here,

@@ -116,7 +116,9 @@ class Watch:
         self._report, self._verified = report, verified
         self.ways = WaysBack(setup, actuators.driver.limits)
         self._may_stall = any(limits.may_stall)
-        self._displacement = Displacement(setup.ways.start_tolerance, limits.stall_error, limits.may_stall)
+        self._displacement = Displacement(
+            setup.ways.start_tolerance, limits.stall_error, limits.may_stall, np.array(setup.ways.leaders)
+        )
         looks = math.ceil(schedule.idle_period_s / CHECK_PERIOD_S)
         self._checks_at_rest = range(min(self.checks.count, max(1, looks)))
         self._unknown, self._nothing = np.full(len(setup.joints), np.nan), np.zeros(len(setup.joints))

@@ -872,3 +872,27 @@ def test_a_joint_that_hardly_moves_is_held_where_it_is(robot: Taught, speed: flo
     caught = robot.arm.position[1]
     robot.rest()
     assert (robot.loop.player.position[1] > caught + 1e-4) == goes_on
+
+
+# -- joints that follow others ----------------------------------------------------------------------------
+
+
+@MODES
+@pytest.mark.parametrize(("ratio", "fastest"), [(-0.5, 0.6), (0.02, 0.6), (-0.5, 1.3)])
+def test_coupled_joints_are_caught_in_step_also_where_one_hardly_moves_or_is_too_fast(
+    tmp_path: Path, mode: str, ratio: float, fastest: float
+) -> None:
+    robot = Taught(tmp_path, ways=replace(BOUNDS, leaders=[0, 0], acceleration_limit=[8.0, 0.5]))
+    robot.enable()
+    robot.teach(mode)
+    robot.move(0.6, ratio * 0.6, ticks=20)
+    robot.move(fastest, ratio * fastest, ticks=1)
+    offset = robot.arm.position[1] - ratio * robot.arm.position[0]
+    robot.send(messages.Stop())
+    robot.rest()
+    records = robot.records()
+    braked = ~np.isin(records["state"], [State.TEACHING])
+    reference = records["reference_position"][braked]
+    assert np.ptp(reference[:, 0]) > 0.05
+    np.testing.assert_allclose(reference[:, 1] - ratio * reference[:, 0], offset, atol=1e-9)
+    robot.close()

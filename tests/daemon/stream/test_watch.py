@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from motiond.daemon.ipc import messages
+from motiond.daemon.ipc.ring import slices
 from motiond.daemon.ipc.states import State
 from motiond.daemon.stream.engine.checks import Checks
 from motiond.daemon.stream.engine.watch import PASSES
 from motiond.daemon.trajectory.track import Track, share
-from tests.daemon.stream.test_loop import JOINTS, START
+from tests.daemon.stream.test_loop import JOINTS, START, WAYS
 from tests.daemon.stream.watched import FAR, LIMITS, RATE_HZ, STATES, Robot, holding, paused
 
 if TYPE_CHECKING:
@@ -211,6 +212,40 @@ def test_a_play_or_seek_from_where_a_joint_was_moved_approaches_first(
     displaced = ended.details["displaced"]
     assert (ended.code, displaced["joint"]) == ("SUCCESSFUL", "elbow")
     assert displaced["value"] == pytest.approx(away, rel=0.2)
+
+
+@pytest.mark.parametrize("verb", ["resume", "play"])
+def test_a_way_back_of_coupled_joints_keeps_their_relation(robots: Callable[..., Robot], verb: str) -> None:
+    """Also where a joint that follows was itself moved by less than the start tolerance."""
+    ratio, offset = 0.02, START[1] - 0.02 * START[0]
+    bounds = replace(WAYS, leaders=[0, 0], velocity=[0.5, 0.002], acceleration=[1.0, 0.01])
+    robot = robots(limits=replace(LIMITS, stall_s=None), setup={"ways": bounds})
+    leads = np.linspace(START[0], 0.6, 300)
+    rows = np.column_stack([leads, ratio * leads + offset])
+    robot.begin(rows)
+    robot.run_for(0.1)
+    robot.channel.send(messages.Pause() if verb == "resume" else messages.Stop())
+    robot.step_until(lambda: robot.state() in {State.PAUSED, State.IDLE})
+    robot.run_for(1.2)
+    for joint, by in zip(JOINTS, (0.08, ratio * 0.08), strict=True):
+        robot.inject({"fault": "stuck", "actuator": joint})
+        robot.inject({"fault": "displaced", "actuator": joint, "by": by})
+    robot.run_for(0.5)
+    robot.inject({"fault": "clear"})
+    robot.reader.take()
+    robot.notices.clear()
+    if verb == "resume":
+        robot.channel.send(messages.Resume())
+    else:
+        robot.begin(np.repeat(robot.loop.player.position[np.newaxis], 5, axis=0))
+    robot.step_until(robot.ended)
+    ticks = robot.reader.take()
+    reference = ticks[:, slices(2)["reference_position"]]
+    assert len(robot.events("displaced")) == 1
+    assert np.ptp(reference[:, 0]) > 0.05
+    off = np.abs(reference[:, 1] - (ratio * reference[:, 0] + offset))
+    on_its_way = np.abs(np.diff(reference[:, 0], append=reference[-1, 0])) > 0.0
+    assert off[on_its_way].max() < 1e-5
 
 
 def test_a_play_that_would_come_too_late_from_where_a_joint_was_moved_is_refused(
