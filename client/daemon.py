@@ -567,7 +567,10 @@ class Robot:
         return await self.request("teach/pose", {} if name is None else {"name": name})
 
     async def stop_teaching(self) -> dict[str, Any]:
-        """Let the robot hold where it is, and return what was recorded."""
+        """Let the robot hold where it is, and return what was recorded, and whether it `holds` now.
+
+        It does not where something else has ended teaching, such as an emergency stop: go on holding it then.
+        """
         return await self.request("teach/stop")
 
     async def save_taught(

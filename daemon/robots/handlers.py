@@ -261,7 +261,7 @@ class RequestHandlers:
         """Stop softly, and say how long it takes at most."""
         session, goal = self._session, self._session.goal
         is_taught = session.teaching is not None
-        number = session.stop("stopped on request, softly, on the path")
+        number = session.stop("stopped on request" + ("" if is_taught else ", softly, on the path"))
         if goal is not None or is_taught:
             awaited = "an answer of its stream process"
             await self._robot.obeyed(number, awaited, "use the robot's own switch")

@@ -191,7 +191,8 @@ async def test_servos_are_taught_by_hand_and_play_what_they_were_taught(rig: Rig
         pose = await ask(registry, "teach/pose")
         await asyncio.gather(moved(shoulder, -0.3), moved(elbow, 0.5))
         stopped = await ask(registry, "teach/stop")
-        assert (stopped["problems"], stopped["ended_because"]) == ([], "ended on request; the robot holds")
+        assert (stopped["problems"], stopped["holds"]) == ([], True)
+        assert stopped["ended_because"] == "ended on request; the robot holds"
         saved = await ask(registry, "teach/save", name="wave")
         assert max(saved["deviation"].values()) <= 0.005
         ways = {peak["joint"]: peak["highest"] - peak["lowest"] for peak in saved["peaks"]}
@@ -266,6 +267,7 @@ async def test_servos_that_carry_a_model_s_masses_are_taught_a_motion_and_play_i
         await move_by_hand(cable, 0.6, 2.0)
         taught = await ask(registry, "teach/stop")
         assert taught["ended_because"] == "ended on request; the robot holds"
+        assert taught["holds"]
         assert modes(cable) == [(POSITION_MODE, 1)] * 2
         saved = await ask(registry, "teach/save", name="hand")
         assert saved["saved"], saved

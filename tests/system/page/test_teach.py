@@ -155,7 +155,7 @@ async def test_what_ends_it_is_told(rig: TeachRig) -> None:
             await desk.until_state("teaching")
             await desk.page.keyboard.press("Escape")
             await desk.until_state("idle")
-            await desk.until(f"{HELD} === 'Stopped on request, softly, on the path.'")
+            await desk.until(f"{HELD} === 'Stopped on request; the robot holds.'")
 
 
 async def test_actuators_carry_the_arm_where_that_is_asked_for(rig: TeachRig) -> None:
