@@ -121,21 +121,22 @@ class RecordingFolder:
         begin = len(self._robot) + 1
         return sorted(files, key=lambda file: (file.name[begin : begin + STAMP], file.stamp_ns))
 
-    def listed(self) -> tuple[list[ListedRecording], int]:
-        """Return the newest recordings that are finished, the newest first, and the bytes of all.
+    def listed(self) -> tuple[list[ListedRecording], int, int]:
+        """Return the newest that are finished, the newest first, how many there are, and the bytes of all.
 
         Raises RequestError: DISK_TROUBLE.
         """
         with self._reporting("its recordings cannot be listed"):
             files = self._files()
-        whole = [file for file in reversed(files) if not file.is_part][:MOST_LISTED]
+        finished = [file for file in reversed(files) if not file.is_part]
+        whole = finished[:MOST_LISTED]
         summaries = {file.name: self._summary(file) for file in whole}
         self._summaries = {file.name: ((file.size, file.stamp_ns), summaries[file.name]) for file in whole}
         recordings = [
             list_entry(file.name, file.size, summaries[file.name], is_kept=mark_of(file.path).exists())
             for file in whole
         ]
-        return recordings, sum(file.size for file in files)
+        return recordings, len(finished), sum(file.size for file in files)
 
     def _summary(self, file: _File) -> RecordingSummary:
         """Return what a file says of itself, which is read again only if it looks different."""

@@ -187,7 +187,9 @@ class Recorder:
         """
         now = self._recording
         if now is not None and now.why in {"request", "teaching"}:
-            reason, hint = f"{now.file} is being written", "stop it first, by `record/stop`"
+            is_taught = now.why == "teaching"
+            hint = "it ends with the teaching" if is_taught else "stop it first, by `record/stop`"
+            reason = f"{now.file} is being written"
             raise RequestError("BUSY", self._robot, "it is recorded already", reason, hint, file=now.file)
         self.end("another recording was asked for")
         recording = self._begin(why, name)
@@ -199,12 +201,15 @@ class Recorder:
     async def stop(self) -> Recording:
         """End what is recorded, and return it once its file is whole.
 
-        Raises RequestError: NOT_RECORDING, or DISK_TROUBLE.
+        Raises RequestError: NOT_RECORDING; BUSY, while the robot is taught; or DISK_TROUBLE.
         """
         recording = self._recording
         if recording is None:
             hint = "start it by `record/start`"
             raise RequestError("NOT_RECORDING", self._robot, "it is not recorded", hint=hint)
+        if recording.why == "teaching":
+            problem, reason = "its recording goes on", "it keeps what is taught by hand from being lost"
+            raise RequestError("BUSY", self._robot, problem, reason, "it ends with the teaching")
         self.end("it was stopped on request")
         await self._until(lambda: recording.has_ended)
         if recording.problem:

@@ -385,10 +385,14 @@ class RequestHandlers:
     async def recordings(self, _request: Request) -> RecordingsAnswer:
         """List the recordings, with what is being written."""
         recorder = self._robot.recorder
-        listed, size = await recorder.in_folder(recorder.folder.listed)
+        listed, count, size = await recorder.in_folder(recorder.folder.listed)
         now = recorder.listed()
-        recordings = [now, *listed] if now else listed
-        return {"recordings": recordings, "bytes": size, "keep_bytes": recorder.folder.keep_bytes}
+        return {
+            "recordings": [now, *listed] if now else listed,
+            "count": count + (now is not None),
+            "bytes": size,
+            "keep_bytes": recorder.folder.keep_bytes,
+        }
 
     async def recordings_keep(self, request: KeepRecordingRequest) -> KeepRecordingAnswer:
         """Mark a recording to be kept, or take the mark off."""

@@ -667,8 +667,11 @@ export interface RecordingReport {
 
 /** The robot's recordings, the newest first. */
 export interface RecordingsAnswer {
+  /** At most 200 of those that are finished, and the one that is being written. */
   recordings: ListedRecording[];
-  /** What all of them take, those included that are not listed, as they are too many. */
+  /** How many there are, those included that are not listed. */
+  count: number;
+  /** What all of them take, those included that are not listed. */
   bytes: number;
   /** What they may take. */
   keep_bytes: number;

@@ -54,9 +54,10 @@ export function RecordBar({ robot }: { robot: Robot }) {
   const { recording, why, since_utc, bytes, gaps, problem } = report;
   const seconds = since_utc && now.value ? (now.value - new Date(since_utc).getTime()) / 1000 : 0;
   const verb = recording ? "record/stop" : "record/start";
+  const able = recording && why === "teaching" ? { disabled: true, title: "It keeps what is taught from being lost, and ends with the teaching" } : gate(robot, "record", recording ? "End this recording" : "Record each tick to a file");
   return (
     <div class="record" role="group" aria-label="Recording">
-      <button class={recording ? "recording on" : "recording"} {...gate(robot, "record", recording ? "End this recording" : "Record each tick to a file")} aria-busy={robot.pending.value.has(verb)} onClick={() => robot.pending.peek().has(verb) || void command(robot, verb)}>
+      <button class={recording ? "recording on" : "recording"} {...able} aria-busy={robot.pending.value.has(verb)} onClick={() => robot.pending.peek().has(verb) || void command(robot, verb)}>
         {recording ? "End recording" : "Record"}
       </button>
       {recording && (
@@ -82,7 +83,7 @@ export function Recordings({ robot }: { robot: Robot }) {
       <div class="panel-head">
         <h2 id="recordings" tabIndex={-1}>Recordings</h2>
         <span class="space" />
-        {list && <span class="unit">{count(list.recordings.length, "file")}, {size(list.bytes)} of {size(list.keep_bytes)}</span>}
+        {list && <span class="unit">{list.count > list.recordings.length ? `the newest ${list.recordings.length} of ${list.count} files` : count(list.count, "file")}, {size(list.bytes)} of {size(list.keep_bytes)}</span>}
       </div>
       {refused.value && <p class="empty bad" role="alert">{refused.value}</p>}
       <ul class="list">

@@ -253,7 +253,7 @@ function Made({ robot, made }: { robot: Robot; made: SaveTaughtAnswer }) {
       {made.problems.length > 0 && <ul class="problems" aria-label="Problems">{made.problems.map((problem) => <li key={problem}>{problem}</li>)}</ul>}
       <div class="scroll-x">
         <table>
-          <thead><tr><th scope="col">joint</th><th scope="col">differs by</th><th scope="col">from</th><th scope="col">to</th><th scope="col">velocity</th><th scope="col">acceleration</th></tr></thead>
+          <thead><tr><th scope="col">joint</th><th scope="col">differs by</th><th scope="col">from</th><th scope="col">to</th><th scope="col">velocity</th><th scope="col">accelera&shy;tion</th></tr></thead>
           <tbody>
             {made.peaks.map((peak) => {
               const joint = joints.get(peak.joint);

@@ -70,8 +70,11 @@ class RecordingsAnswer(TypedDict):
     """The robot's recordings, the newest first."""
 
     recordings: list[ListedRecording]
+    """At most 200 of those that are finished, and the one that is being written."""
+    count: int
+    """How many there are, those included that are not listed."""
     bytes: int
-    """What all of them take, those included that are not listed, as they are too many."""
+    """What all of them take, those included that are not listed."""
     keep_bytes: int
     """What they may take."""
 

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ from motiond.daemon.recording import (
     locked,
     read_summary,
 )
-from motiond.daemon.recording.folder import NoRoom
+from motiond.daemon.recording.folder import MOST_LISTED, NoRoom
 from tests.daemon.recording.recordings import about, read, records
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def test_recordings_are_listed_newest_first_with_what_they_say_of_themselves(fol
     (folder.folder / "arm_left_20261118T110640Z_wave.mcap").write_bytes(b"another robot's")  # type: ignore[operator]
     (folder.folder / "notes.txt").write_text("the user's own")  # type: ignore[operator]
     folder.keep("arm_20261118T110640Z_wave", True)
-    listed, size = folder.listed()
+    listed, count, size = folder.listed()
+    assert count == 3
     assert size == old.stat().st_size + new.stat().st_size + len(b"no recording")
     assert listed[0] == {
         "name": "arm_20261118T110740Z_nod",
@@ -114,7 +116,7 @@ def test_a_file_is_read_again_only_if_it_looks_different(
     folder: RecordingFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = record(folder, "wave")
-    first, _ = folder.listed()
+    first, *_ = folder.listed()
     with monkeypatch.context() as patch:
         patch.setattr("motiond.daemon.recording.folder.read_summary", None)
         assert folder.listed()[0] == first
@@ -138,8 +140,8 @@ def test_only_regular_files_are_recordings(folder: RecordingFolder, caplog: pyte
     whole = record(folder, "wave")
     (whole.parent / "notes.txt").write_text("the user's own")
     others = [*not_regular(whole.parent), *not_regular(whole.parent, ".part")]
-    listed, size = folder.listed()
-    assert ([one["file"] for one in listed], size) == ([whole.name], whole.stat().st_size)
+    listed, count, size = folder.listed()
+    assert ([one["file"] for one in listed], count, size) == ([whole.name], 1, whole.stat().st_size)
     for path in others:
         for act in (folder.delete, folder.place):
             assert refusal(act, path.name.removesuffix(".part"))[0] == "UNKNOWN_RECORDING"
@@ -257,3 +259,12 @@ def test_what_a_crash_has_left_is_made_whole_unless_somebody_writes_it(
     (whole,) = (path for path in strange.parent.iterdir() if path.suffix == ".mcap")
     assert read(whole).numbers["/reference"] == list(range(9))
     assert f"arm: {whole.name}.part was not finished; {whole.name} is what was whole" in caplog.text
+
+
+def test_those_that_are_not_listed_are_counted(folder: RecordingFolder) -> None:
+    whole = record(folder, "wave")
+    for number in range(MOST_LISTED + 2):
+        shutil.copy(whole, whole.with_name(f"arm_20261118T110641Z_{number}.mcap"))
+    listed, count, size = folder.listed()
+    assert (len(listed), count) == (MOST_LISTED, MOST_LISTED + 3)
+    assert size == count * whole.stat().st_size

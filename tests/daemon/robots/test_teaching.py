@@ -148,6 +148,8 @@ async def test_it_is_written_to_a_recording_as_well_so_that_no_crash_loses_it(ri
         report = await rig.until("recording", lambda data: data["why"] == "teaching")
         assert report["file"].endswith("_taught.mcap")
         await hand.moves(shoulder=0.3)
+        reason = "it keeps what is taught by hand from being lost; it ends with the teaching"
+        assert await hand.refused("record/stop") == ("BUSY", f"arm: its recording goes on; {reason}")
         stopped = await hand.ask("teach/stop")
         await asyncio.sleep(1.0)
         (recording,) = (await hand.ask("recordings"))["recordings"]

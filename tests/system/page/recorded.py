@@ -106,6 +106,7 @@ class StandIn:
         self.recordings, self.runs = recordings, runs
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.refusals: dict[str, str] = {}
+        self.unlisted = 0
         self._sockets: list[WebSocketRoute] = []
 
     async def stand_before(self, page: Page) -> None:
@@ -151,7 +152,12 @@ class StandIn:
             answer = {"status": "error", "code": "INTERNAL", "error": self.refusals[verb], "data": {}}
         elif verb == "recordings":
             total = sum(one["bytes"] for one in self.recordings)
-            answer["data"] = {"recordings": self.recordings, "bytes": total, "keep_bytes": 10_000_000_000}
+            answer["data"] = {
+                "recordings": self.recordings,
+                "count": len(self.recordings) + self.unlisted,
+                "bytes": total,
+                "keep_bytes": 10_000_000_000,
+            }
         elif verb == "recordings/keep":
             for one in self.recordings:
                 one["kept"] = body["keep"] if one["name"] == body["name"] else one["kept"]

@@ -85,6 +85,16 @@ async def test_a_robot_is_recorded_by_a_button_beside_its_player(rig: ManyRobots
         assert browsed.errors == []
 
 
+async def test_those_that_are_not_listed_are_counted_and_a_lesson_s_is_not_ended(rig: ManyRobots) -> None:
+    stand_in = wave_and_failed()
+    stand_in.unlisted = 100
+    async with standing_in(stand_in, rig) as browsed:
+        await browsed.until_says("the newest 3 of 103 files, ")
+        stand_in.report(recording=True, file="l.mcap", why="teaching")
+        await browsed.until_says("Recording with teaching")
+        assert await browsed.page.is_disabled("button:text('End recording')")
+
+
 async def test_recordings_are_listed_kept_played_again_and_deleted(rig: ManyRobots) -> None:
     stand_in = wave_and_failed()
     async with standing_in(stand_in, rig) as browsed:

@@ -134,6 +134,8 @@ async def test_poses_become_a_motion(rig: TeachRig) -> None:
             await page.set_viewport_size({"width": width, "height": 800})
             for view in (BEYOND, CUT_OFF, COVERED, SMALL):
                 assert await page.evaluate(view) == []
+            table = "document.querySelector('.made .scroll-x')"
+            assert await page.evaluate(f"{table}.scrollWidth <= {table}.clientWidth")
         await page.click(".made button:text('Play')")
         await phone.page.click(".views a:text('Health')")
         await phone.until(
