@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROBOTS = ("guarded", "open")
 JOINTS = ("shoulder", "elbow")
-RELEASES = {"guarded": {"estop"}, "open": {"estop", "disable", "torque"}}
+RELEASES = {"guarded": {"estop"}, "open": {"estop", "disable", "torque", "teach/start"}}
 """What takes away the torque of each robot, and is not refused."""
 OTHER_ROBOTS = ("", "nobody", "GUARDED", "open ", "a" * 3000, "..", "%2e%2e", "\N{SNOWMAN}", "$SYS")
 OTHER_VERBS = (
