@@ -371,7 +371,7 @@ async def test_a_recording_of_the_robot_is_kept_played_again_and_deleted(
     with part("it is played again by its references"):
         await page.click("button:text('Play reference')")
         await desk.until_state("playing")
-        assert (await rig.see("state"))["motion"].startswith(name)
+        await rig.until_sees("state", lambda seen: (seen["motion"] or "").startswith(name))
         await page.click("button.stop")
         await desk.until_state("idle")
     with part("it is deleted"):
