@@ -1,8 +1,8 @@
 """The messages between the daemon and a stream process: it sends commands, the process sends notices.
 
 Every message is a frozen dataclass whose fields are JSON-ready, or dataclasses of such. Every command but
-`Setup` and `Heartbeat` carries a number, which ascends; a notice of what has changed (`Changed`) carries the
-number of the last command that was obeyed.
+`Setup`, `Heartbeat`, `Target` and `Chunk` carries a number, which ascends; a notice of what has changed
+(`Changed`) carries the number of the last command that was obeyed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from ..trajectory import Passes
 
 OFF = -1.0
 """The tolerance of a joint that has none, and the time of a wait for ever."""
+MOST_ROWS, MOST_VALUES = 1000, 6000
+"""Of a `Chunk`, which has to fit in one packet: rows, and positions in all of them."""
 HURRY = signal.SIGUSR1
 """Beside `Shutdown`: ends a process that still opens its driver and receives no command yet."""
 
@@ -179,6 +181,73 @@ class Teach:
     expires_at: float | None = None  # as of `Play`
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Follow:
+    """Follow targets, until `FollowStop` or `Stop`, or until no more of them come.
+
+    - `joints`: the numbers of those that are moved, in the order of targets' values; the others hold
+    - `rate_hz`: setpoints per second
+    - `timeout_s`: without a target for so long it stops softly; counted from the end of what is to be played
+    - `path_tolerance`: for each joint of the robot; `OFF` where there is none
+    - `start`: the setpoint that was held when it was asked for; refused if it is not the present one
+    - `expires_at`: as of `Play`
+    """
+
+    goal_id: str
+    joints: list[int]
+    mode: Literal["position", "velocity"]
+    rate_hz: float
+    timeout_s: float
+    path_tolerance: list[float]
+    start: list[float]
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the joints of a `Follow` are to go, or how fast; one of both, by its mode.
+
+    One without either is refused and counted: it stands for one with a value that is no finite number.
+
+    - `positions`, `velocities`: in rad or m, or that per s; None leaves a joint's target as it is
+    - `sent_at`: Unix time in s; one that is older than the last is dropped. None where it is not known
+    - `taken_at`: Unix time in s at which the daemon took it
+    """
+
+    goal_id: str
+    positions: list[float | None] | None
+    velocities: list[float | None] | None
+    sent_at: float | None
+    taken_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Positions of the joints of a `Follow`, which replace what has not been played, from its begin on.
+
+    One without rows is refused and counted, as of `Target`.
+
+    - `positions`: shape (rows, joints), in rad or m; at most `MOST_ROWS` and `MOST_VALUES`
+    - `times`: in s from its begin, ascending, for each row
+    - `begins_at`: Unix time in s; None for now. What has passed is not played
+    - `sent_at`, `taken_at`: as of `Target`
+    """
+
+    goal_id: str
+    positions: list[list[float]]
+    times: list[float]
+    begins_at: float | None
+    sent_at: float | None
+    taken_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class FollowStop:
+    """Stop following softly, and end the goal well; nothing changes where another is followed, or none."""
+
+    goal_id: str
+
+
 @dataclass(frozen=True, slots=True)
 class Stop:
     """Stop softly and end the goal with `code`."""
@@ -307,6 +376,29 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
+class Followed:
+    """What has become of a `Follow`'s targets so far; once a second, and in its result's details.
+
+    - `targets`: how many were taken; a chunk counts as one
+    - `clipped`: how many of them were beyond a limit, and clipped to it
+    - `dropped`: how many were not taken, as they were older than the last
+    - `refused`: how many were not taken, as they were no targets of this follow
+    - `latency_s`: `p50`, `p99` and `max` of the newest, from `sent_at`, or else `taken_at`, to the setpoint
+      that was written first by it; None where there is none
+    - `lag`: the newest target less what is measured, at the joint where it is greatest: `joint`, `value`,
+      `unit`; None where there is no target
+    """
+
+    goal_id: str
+    targets: int
+    clipped: int
+    dropped: int
+    refused: int
+    latency_s: dict[str, float] | None
+    lag: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Rebooted:
     """What became of a `Reboot`."""
 
@@ -334,6 +426,10 @@ Command: TypeAlias = (
     | Speed
     | Seek
     | Teach
+    | Follow
+    | Target
+    | Chunk
+    | FollowStop
     | Stop
     | Estop
     | Reset
@@ -341,7 +437,7 @@ Command: TypeAlias = (
     | Inject
     | Shutdown
 )
-Notice: TypeAlias = Ready | Failed | Lost | Changed | Reached | Rebooted | Happened
+Notice: TypeAlias = Ready | Failed | Lost | Changed | Reached | Followed | Rebooted | Happened
 _TYPES: dict[str, type[Command | Notice]] = {kind.__name__: kind for kind in get_args(Command | Notice)}
 _NESTED: dict[str, type[CheckLimits | WayBounds | Passes]] = {
     "limits": CheckLimits,

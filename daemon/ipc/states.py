@@ -26,6 +26,7 @@ class State(StrEnum):
     ESTOPPED = "estopped"  # halted, until reset
     FAULT = "fault"  # halted, until reset
     TEACHING = "teaching"  # moved by hand: released, or carrying its own weight
+    FOLLOWING = "following"  # moved by targets that come as it goes
 
 
 class Event(StrEnum):
@@ -33,6 +34,7 @@ class Event(StrEnum):
 
     PLAY = "play"
     TEACH = "teach"
+    FOLLOW = "follow"
     ARRIVED = "arrived"  # at the row that is played next
     FINISHED = "finished"  # the last row is out
     PAUSE = "pause"
@@ -65,7 +67,15 @@ class ResultCode(StrEnum):
 
 STATES = tuple(State)
 ACTIVE = frozenset(
-    {State.APPROACHING, State.PLAYING, State.PAUSING, State.PAUSED, State.STOPPING, State.TEACHING}
+    {
+        State.APPROACHING,
+        State.PLAYING,
+        State.PAUSING,
+        State.PAUSED,
+        State.STOPPING,
+        State.TEACHING,
+        State.FOLLOWING,
+    }
 )
 SLOWING = frozenset({State.PAUSING, State.PAUSED, State.STOPPING})
 HALTED = frozenset({State.ESTOPPED, State.FAULT})
@@ -74,6 +84,7 @@ HALTED = frozenset({State.ESTOPPED, State.FAULT})
 TRANSITIONS: Mapping[tuple[State, Event], State] = {
     (State.IDLE, Event.PLAY): State.APPROACHING,
     (State.IDLE, Event.TEACH): State.TEACHING,
+    (State.IDLE, Event.FOLLOW): State.FOLLOWING,
     (State.APPROACHING, Event.ARRIVED): State.PLAYING,
     (State.APPROACHING, Event.PAUSE): State.PAUSING,
     (State.PLAYING, Event.FINISHED): State.IDLE,

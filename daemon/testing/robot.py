@@ -31,6 +31,7 @@ STATES = (
     "estopped",
     "fault",
     "teaching",
+    "following",
 )
 ANSWER_S, STATE_S, RESULT_S, FREE_S, EXIT_S, BEHIND_S = 30.0, 5.0, 60.0, 30.0, 1.0, 1.0
 HOLDER = "pytest"

@@ -983,7 +983,7 @@ export interface StartTeachingRequest {
 }
 
 /** What a robot does; the order is that of the numbers in telemetry records. */
-export type State = "offline" | "idle" | "approaching" | "playing" | "pausing" | "paused" | "stopping" | "estopped" | "fault" | "teaching";
+export type State = "offline" | "idle" | "approaching" | "playing" | "pausing" | "paused" | "stopping" | "estopped" | "fault" | "teaching" | "following";
 
 /** What a robot does, as it is reported. */
 export interface StateReport {

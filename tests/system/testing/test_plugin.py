@@ -113,7 +113,7 @@ HELD = []
         (
             lambda robot: robot.expect_state("pausd"),
             "arm: no state 'pausd'; there are offline, idle, approaching, playing, pausing, paused, "
-            "stopping, estopped, fault, teaching; name one",
+            "stopping, estopped, fault, teaching, following; name one",
         ),
         (
             lambda robot: robot.expect_event("warning", "hot", timeout_s=0.1),
