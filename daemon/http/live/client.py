@@ -42,6 +42,7 @@ REQUESTS_HZ, REQUESTS_BURST = 200.0, 64
 SHARE_HZ, SHARE_BURST = 20.0, 64
 MOST_UNREAD_BYTES = 4_000_000  # of answers; one of them may list a thousand motions
 MOST_UNSENT_BYTES = 16_384
+SEND_BUFFER_BYTES = 65_536  # what the system holds for a client, with what is on the way
 LONGEST_ID = 200
 LOOK_S = 0.01
 STOP = re.compile("|".join(f'"{verb}"' for verb in sorted(STOPS)))
@@ -67,6 +68,7 @@ def keep_little_unsent(request: web.Request) -> None:
     """Let what a slow client leaves unread wait here, where newer samples replace it, not in the system."""
     if request.transport is not None:
         connection = request.transport.get_extra_info("socket")
+        connection.setsockopt(sockets.SOL_SOCKET, sockets.SO_SNDBUF, SEND_BUFFER_BYTES)
         connection.setsockopt(sockets.IPPROTO_TCP, sockets.TCP_NOTSENT_LOWAT, MOST_UNSENT_BYTES)
         request.transport.set_write_buffer_limits(high=MOST_UNSENT_BYTES)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from tests.daemon.http.conftest import Page, Site
 
 JOINTS = 30
+RECEIVE_BUFFER_BYTES = 16_384
+"""Of the system, which may hold megabytes otherwise."""
 
 
 def sample(number: float, robot: str = "arm") -> Report:
@@ -46,6 +49,9 @@ async def publish_to_nobody(site: Site, count: int) -> None:
 async def gets_all_results_and_little_telemetry(site: Site) -> None:
     """Show that a client that reads late gets every result, and of telemetry the newest before all."""
     async with site.live() as slow, site.live() as page:
+        slow.socket.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES
+        )
         await page.until_daemon()
         for number in range(10):
             await publish(site, range(500 * number, 500 * number + 500), page)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,12 +110,20 @@ class StandIn:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.refusals: dict[str, str] = {}
         self.unlisted = 0
+        self._is_asked = asyncio.Event()
         self._sockets: list[WebSocketRoute] = []
 
     async def stand_before(self, page: Page) -> None:
         """Take over for a page that is not loaded yet."""
         await page.route_web_socket(re.compile("/api/ws$"), self._connect)
         await page.route("**/api/robots/*/recordings/**", self._serve)
+
+    async def until_asked(self, *asked: tuple[str, dict[str, Any]]) -> None:
+        """Wait until these are what was asked for last."""
+        async with asyncio.timeout(PATIENCE_S):
+            while self.asked[-len(asked) :] != [*asked]:
+                self._is_asked.clear()
+                await self._is_asked.wait()
 
     def report(self, **recording: Any) -> None:
         """Report whether the arm is recorded."""
@@ -147,6 +158,7 @@ class StandIn:
             key: value for key, value in asked["body"].items() if key not in {"transaction", "expires_at"}
         }
         self.asked.append((verb, body))
+        self._is_asked.set()
         answer: dict[str, Any] = {"status": "ok", "data": {}}
         if verb in self.refusals:
             answer = {"status": "error", "code": "INTERNAL", "error": self.refusals[verb], "data": {}}

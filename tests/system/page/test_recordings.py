@@ -25,6 +25,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 FAILED = {"codes": ["SUCCESSFUL", "PATH_TOLERANCE_VIOLATED"], "gaps": 2, "why": "motion"}
 GAP = {"time": 4.0, "until": 4.4, "ticks": 79, "reason": "the ring overflowed"}
 ABRUPT = {"time": 7.9, "motion": "wave", "code": "PATH_TOLERANCE_VIOLATED", "message": "elbow is stuck"}
+PLAYED = {"motion": "failed", "speed": 1, "loop": 1, "ping_pong": False}
 ROWS = "[...document.querySelectorAll('.list .recording .name')].map(one => one.innerText).join()"
 CLOCK = "parseFloat(document.querySelector('.replay .time')?.innerText)"
 LINES = "[...document.querySelectorAll('.run-plot .at:not([hidden])')].map(one => one.innerText).join()"
@@ -63,7 +64,7 @@ async def test_a_robot_is_recorded_by_a_button_beside_its_player(rig: ManyRobots
         await browsed.until_says("Not recording")
         with part("recording by request"):
             await page.click("button:text('Record')")
-            assert stand_in.asked[-1] == ("record/start", {})
+            await stand_in.until_asked(("record/start", {}))
             since = await page.evaluate("new Date(Date.now() - 90_000).toISOString()")
             writes = {"recording": True, "file": "f", "since_utc": since, "bytes": 4_200_000}
             stand_in.report(why="request", **writes)
@@ -75,7 +76,7 @@ async def test_a_robot_is_recorded_by_a_button_beside_its_player(rig: ManyRobots
             await browsed.until_says("Recording with a motion")
             assert "2 gaps" in await page.inner_text(".record")
             await page.click("button:text('End recording')")
-            assert stand_in.asked[-1] == ("record/stop", {})
+            await stand_in.until_asked(("record/stop", {}))
         with part("a problem is shown, and a refusal told"):
             stand_in.report(problem="recordings: the disk is full; free some space")
             await browsed.until_says("recordings: the disk is full; free some space")
@@ -109,14 +110,11 @@ async def test_recordings_are_listed_kept_played_again_and_deleted(rig: ManyRobo
         with part("it is played again, by its references or its feedback"):
             for source in ("reference", "feedback"):
                 await page.click(f"button:text('Play {source}')")
-                verb, body = stand_in.asked[-1]
-                assert (verb, body["motion"], body["source"]) == ("play", "failed", source)
+                await stand_in.until_asked(("play", PLAYED | {"source": source}))
         with part("it is kept, and let go again"):
             await page.click("button:text-is('Keep')")
-            assert stand_in.asked[-2:] == [
-                ("recordings/keep", {"name": "failed", "keep": True}),
-                ("recordings", {}),
-            ]
+            kept = ("recordings/keep", {"name": "failed", "keep": True})
+            await stand_in.until_asked(kept, ("recordings", {}))
             await page.click("button:text-is('Kept')")
             await page.wait_for_selector("button:text-is('Keep')")
         with part("it is downloaded"):
