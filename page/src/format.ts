@@ -50,6 +50,7 @@ export const STATE_WORDS: Record<State, string> = {
   estopped: "Emergency stop",
   fault: "Fault",
   teaching: "Teaching",
+  following: "Following",
 };
 
 /** A number of things, in words. */

@@ -21,6 +21,7 @@ function ofState(robot: Robot, act: Act): string {
   if (act === "command" || act === "record") return "";
   if (act === "taught") return state === "teaching" ? "" : "It is not moved by hand";
   if (state === "teaching") return "The robot is moved by hand; end that first";
+  if (state === "following" && act === "jog") return "Another program moves the robot";
   if (act === "pause") return state === "playing" ? "" : "It can be paused once it plays";
   if (act === "resume") return state === "paused" ? "" : "It can be resumed once it is paused";
   if (act === "torque") return robot.moving.value ? "The robot moves" : "";

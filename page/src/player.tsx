@@ -35,7 +35,7 @@ function RestBar({ robot }: { robot: Robot }) {
   const ended = robot.ended.value;
   return (
     <section class="player rest" aria-label="Player">
-      <p>{robot.moving.value ? <>Moving to a posture{robot.state.value?.motion && <>: <strong>{robot.state.value.motion}</strong></>}</> : "No motion plays"}</p>
+      <p>{robot.shown.value === "following" ? "Moved by targets as they come" : robot.moving.value ? <>Moving to a posture{robot.state.value?.motion && <>: <strong>{robot.state.value.motion}</strong></>}</> : "No motion plays"}</p>
       {ended && (
         <p class={ended.failed ? "ended bad" : "ended"} role={ended.failed ? "alert" : undefined}>
           <strong>{ended.result.motion}: {ended.result.code}</strong>{ended.result.message && `: ${ended.result.message}`} <RecordingLink robot={robot} file={ended.result.recording} />

@@ -69,7 +69,7 @@ export class Robot {
   readonly shown = computed(() => (this.availability.value?.state === "offline" ? "offline" : (this.state.value?.state ?? "offline")));
   readonly online = computed(() => this.availability.value?.state === "online" && this.state.value?.state !== "offline");
   readonly moving = computed(() =>
-    ["approaching", "playing", "pausing", "paused", "stopping", "teaching"].includes(this.shown.value),
+    ["approaching", "playing", "pausing", "paused", "stopping", "teaching", "following"].includes(this.shown.value),
   );
   /** Whether it stays where it is until it is reset. */
   readonly halted = computed(() => this.shown.value === "estopped" || this.shown.value === "fault");

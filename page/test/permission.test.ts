@@ -33,6 +33,7 @@ const STATES: [string, string[]][] = [
   ["playing", ["command", "play", "pause", "reset", "takeControl", "record"]],
   ["paused", ["command", "play", "resume", "jog", "reset", "takeControl", "record"]],
   ["approaching", ["command", "play", "jog", "reset", "takeControl", "record"]],
+  ["following", ["command", "play", "reset", "takeControl", "record"]],
   ["estopped", ["command", "torque", "reset", "takeControl", "record"]],
   ["fault", ["command", "torque", "reset", "takeControl", "record"]],
   ["offline", ["reset", "takeControl"]],
