@@ -4,6 +4,7 @@
 - `bounds`: tolerances and bounds of approaches, by the unit and the range of each joint
 - `description`: the robot's description, and its joint map
 - `gravity`: the weight of a simulated robot, from its description
+- `twist`: how fast joints move so that a frame moves as it is asked to
 - `stops`: where simulated joints stop, by their limits, and where they begin
 """
 
@@ -12,14 +13,18 @@ from .description import load_model, make_joint_map, missing_limits, read_robot
 from .gravity import with_gravity
 from .joint_map import ROUNDING, JointMap, JointMapError, Limits, Unit, build_joint_map, with_rounding
 from .stops import with_stops
+from .twist import COMPONENTS, TwistError, TwistMap
 
 __all__ = [
+    "COMPONENTS",
     "NEVER_FAILS",
     "ROUNDING",
     "JointBounds",
     "JointMap",
     "JointMapError",
     "Limits",
+    "TwistError",
+    "TwistMap",
     "Unit",
     "build_joint_map",
     "joint_bounds",

@@ -1,4 +1,7 @@
-"""Forward kinematics: where a robot's links, joints and frames are, for one posture or many at once."""
+"""Forward kinematics: where a robot's links, joints and frames are, for one posture or many at once.
+
+And the Jacobian of one of these places: how it moves as joints do.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from motiond.text import listed, nearest
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -39,6 +44,7 @@ class ForwardKinematics:
         self._frames = frames
         self._base_pose = base_pose
         self._dof = sum(len(joint.coordinates) for joint in joints)
+        self._ways: dict[str, list[_Step]] = {}
 
     def poses(self, q: ArrayLike) -> dict[str, Floats]:
         """Return the pose of every place by its name, as `RobotModel.forward_kinematics` does."""
@@ -51,6 +57,45 @@ class ForwardKinematics:
         if np.ndim(q) == 1:
             return {key[1]: places[key].reshape(4, 4) for key in ranked}
         return {key[1]: np.broadcast_to(places[key], (len(postures), 4, 4)) for key in ranked}
+
+    def jacobian(self, q: ArrayLike, place: str, joints: Sequence[str]) -> tuple[Floats, Floats]:
+        """Return the pose of a place and its Jacobian, as `RobotModel.jacobian` does.
+
+        Each column is a joint's unit twist, moved to the place's origin: Siciliano et al., Robotics:
+        Modelling, Planning and Control (2009), 3.1.3.
+        """
+        postures = self._checked(q)
+        if np.ndim(q) != 1:
+            reason = f"{np.ndim(q)} dimensions of positions"
+            raise ValueError(
+                f"{self._name}: a Jacobian is of one posture; {reason}; give an array of shape ({self._dof},)"
+            )
+        pose, jacobian = self._base_pose, np.zeros((6, len(joints)))
+        origins = np.zeros((len(joints), 3))
+        for step in self._way_to(place):
+            pose = step.place(pose, postures).reshape(4, 4)
+            if step.joint is not None and step.joint.name in joints and step.joint.coordinates:
+                column = joints.index(step.joint.name)
+                slide, turn = _unit_twist(self._name, step.joint)
+                jacobian[:3, column], jacobian[3:, column] = pose[:3, :3] @ slide, pose[:3, :3] @ turn
+                origins[column] = pose[:3, 3]
+        jacobian[:3] += np.cross(jacobian[3:].T, pose[:3, 3] - origins).T
+        return pose, jacobian
+
+    def _way_to(self, place: str) -> list[_Step]:
+        """Return the steps from the base to a place; a link where one shares its name with another."""
+        if place in self._ways:
+            return self._ways[place]
+        steps = {step.key: step for step in self._steps}
+        of_name = {key[1]: key for key in sorted(steps, key=lambda key: _RANK[key[0]])}
+        if place not in of_name:
+            reason, hint = f"it has {listed(tuple(of_name))}", nearest(place, of_name) or "choose one of them"
+            raise ValueError(f"{self._name}: there is no frame '{place}'; {reason}; {hint}")
+        way = [steps[of_name[place]]]
+        while way[0].hangs_on != _BASE:
+            way.insert(0, steps[way[0].hangs_on])
+        self._ways[place] = way
+        return way
 
     def _checked(self, q: ArrayLike) -> Floats:
         """Return `q` as an array of shape (n, dof)."""
@@ -129,6 +174,19 @@ class _Step:
             return pose
         mine = postures[:, self.first : self.first + len(self.joint.coordinates)]
         return pose @ _DISPLACEMENTS[self.joint.type](self.joint, mine / self.joint.gear_ratio)
+
+
+def _unit_twist(robot: str, joint: Joint) -> tuple[Floats, Floats]:
+    """Return how a joint's moved frame slides (3,) and turns (3,) in itself, per unit of its coordinate."""
+    if len(joint.coordinates) != 1:
+        count = f"{len(joint.coordinates)} coordinates"
+        raise ValueError(
+            f"{robot}: joint '{joint.name}' ({joint.type}) has {count}; a column of a Jacobian is of one"
+        )
+    axis = joint.axes[0] / joint.gear_ratio
+    if joint.unit(0) == "m":
+        return axis, np.zeros(3)
+    return axis * (joint.pitch_m / (2 * np.pi) if joint.type == "screw" else 0.0), axis
 
 
 def _turned(axis: Floats, angles: Floats) -> Floats:

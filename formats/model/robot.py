@@ -13,7 +13,7 @@ from .kinematics import ForwardKinematics
 from .poses import identity_pose
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -78,6 +78,35 @@ class RobotModel:
             in a loop.
         """
         return self._kinematics.poses(q)
+
+    def jacobian(self, q: ArrayLike, place: str, joints: Sequence[str]) -> tuple[Floats, Floats]:
+        """Return the pose of a link, joint or frame, and how it moves with some of the joints.
+
+        Parameters
+        ----------
+        q : array_like, shape (dof,)
+            The posture: rad or m, in the order of `joints`.
+        place : str
+            Its name, as `forward_kinematics` has it.
+        joints : sequence of str
+            The joints of the columns, each with one coordinate.
+
+        Returns
+        -------
+        pose : ndarray, shape (4, 4)
+            As `forward_kinematics` returns it.
+        jacobian : ndarray, shape (6, joints)
+            Per unit of each joint's velocity: the velocity of the place's origin in m/s, and its angular
+            velocity in rad/s, along the axes of the frame that the file places the robot in. 0 in columns of
+            joints that do not move the place. A mimic joint counts for itself, not with the one it follows.
+
+        Raises
+        ------
+        ValueError
+            As of `forward_kinematics`; if there is no such place; if one of the joints has several
+            coordinates and moves the place.
+        """
+        return self._kinematics.jacobian(q, place, joints)
 
     @cached_property
     def _kinematics(self) -> ForwardKinematics:
