@@ -21,12 +21,12 @@ from .payloads import result_payload
 from .registry import RobotRegistry
 from .reservation import Reservation
 from .robot import Robot
-from .session import Goal, GoalPlanner, new_goal
+from .session import GoalPlanner, MotionGoal, new_goal
 
 __all__ = [
-    "Goal",
     "GoalPlanner",
     "Member",
+    "MotionGoal",
     "Reservation",
     "Robot",
     "RobotRegistry",

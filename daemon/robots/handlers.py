@@ -36,7 +36,7 @@ from ..ipc import messages
 from ..ipc.states import HALTED, ResultCode, State
 from ..planning import PlaybackError
 from .motions import RecordedMotions, Uploads
-from .session import Opening, Reboot, new_goal, refuse_speed
+from .session import MotionGoal, Opening, Reboot, new_goal, refuse_speed
 from .teaching import TeachingRequests
 
 if TYPE_CHECKING:
@@ -182,10 +182,10 @@ class RequestHandlers:
 
     # -- on the way -----------------------------------------------------------------------------------------
 
-    def _playing(self, verb: str) -> Goal:
-        """Return what plays; refuse if nothing does."""
+    def _playing(self, verb: str) -> MotionGoal:
+        """Return what plays; refuse if no motion does."""
         goal = self._session.goal
-        if goal is None:
+        if not isinstance(goal, MotionGoal):
             reason = f"the robot is {self._session.state}"
             raise RequestError("NOT_PLAYING", self._robot.name, f"nothing to {verb}", reason, "play first")
         return goal

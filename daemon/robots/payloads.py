@@ -9,6 +9,7 @@ from motiond.formats.registry import MOTIONS, ROBOTS
 
 from ..ipc.states import ResultCode
 from ..joints import joint_bounds
+from .session import MotionGoal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,17 +45,17 @@ def state_payload(session: RobotSession, observer: Observer | None, actuators: S
         "queued": len(session.queue),
     }
     if goal is not None:
+        status["motion"], status["goal_id"] = goal.motion, goal.goal_id
+    if isinstance(goal, MotionGoal):
         _add_progress(status, goal, observer.sample if observer else None)
     return status
 
 
-def _add_progress(status: RobotStatus, goal: Goal, sample: Sample | None) -> None:
+def _add_progress(status: RobotStatus, goal: MotionGoal, sample: Sample | None) -> None:
     """Add where on its motion a goal is."""
     row, loop = (sample.scalar("frame"), sample.scalar("loop")) if sample else (0.0, 1.0)
-    passes, plan = goal.playback.passes, goal.playback.plan
+    passes, plan = goal.playback.passes, goal.plan
     first, length = goal.playback.offset + passes.first, passes.last - passes.first
-    status["motion"] = goal.motion
-    status["goal_id"] = goal.goal_id
     status["frame"] = row * plan.frames_per_tick
     status["time"] = row / plan.rate_hz
     status["duration"] = plan.duration_s
@@ -62,7 +63,7 @@ def _add_progress(status: RobotStatus, goal: Goal, sample: Sample | None) -> Non
     status["speed"] = goal.speed
     status["loop"] = int(loop)
     status["loops"] = passes.count or None
-    status["start_at"] = goal.request.start_at
+    status["start_at"] = goal.start_at
 
 
 def description_payload(
@@ -109,15 +110,16 @@ def result_payload(
     - `recording`: the file in which it is recorded
     """
     drift_s = drift.payload() if drift else None
+    details = ended.details | ({"start": goal.group_start} if goal.group_start else {})
     return {
         "goal_id": goal.goal_id,
         "motion": goal.motion,
         "code": ResultCode(ended.code),
         "message": ended.message,
-        "transaction": goal.request.transaction,
+        "transaction": goal.transaction,
         "asked_by": goal.asked_by,
         "played_s": ended.played_s,
-        "details": ended.details | ({"start": goal.group_start} if goal.group_start else {}),
+        "details": details,
         "timing": {**timing.payload(), "drift_s": drift_s} if timing else None,
         "worst_error": extremes.worst_error(joint_map) if extremes else None,
         "peak_effort": extremes.peak_effort(joint_map) if extremes else None,
@@ -126,7 +128,7 @@ def result_payload(
     }
 
 
-def marker_event(goal: Goal, reached: messages.Reached) -> EventReport:
+def marker_event(goal: MotionGoal, reached: messages.Reached) -> EventReport:
     """Return the event of a marker that the motion has passed."""
     marker = goal.playback.markers[reached.marker]
     return {

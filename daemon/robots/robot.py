@@ -17,10 +17,9 @@ from ..clock import utc
 from ..ipc import messages
 from ..ipc.states import ACTIVE
 from ..recording import Recorder
-from ..telemetry import Drift
 from . import payloads
 from .motions import LearnedLimits, MotionLoader
-from .session import GoalPlanner, RobotSession, new_goal
+from .session import GoalPlanner, MotionGoal, RobotSession, new_goal
 from .taught import Draft
 from .telemetry_reporter import TelemetryReporter
 
@@ -264,7 +263,7 @@ class Robot:
                 self.session.take(notice)
                 self._report_return()
                 self._report_torque(notice)
-            case messages.Reached() if goal is not None and goal.goal_id == notice.goal_id:
+            case messages.Reached() if isinstance(goal, MotionGoal) and goal.goal_id == notice.goal_id:
                 self.report("event", payloads.marker_event(goal, notice))
             case messages.Rebooted():
                 self._note_reboot(notice)
@@ -274,7 +273,7 @@ class Robot:
     def on_records(self, observer: Observer) -> None:
         """Report telemetry, and once a second diagnostics and, in motion, the state."""
         goal = self.session.goal
-        frames_per_tick = goal.playback.plan.frames_per_tick if goal else 1.0
+        frames_per_tick = goal.frames_per_tick if goal else 1.0
         moving = self.session.state in ACTIVE
         if self.telemetry.take(observer, frames_per_tick, moving=moving) and moving:
             self.report_state(renews=True)
@@ -366,7 +365,7 @@ class Robot:
         with self.planner.prepare(goal, start) as prepared:
             # The stream process may put out the first row before `send` returns.
             if self.stream.observer is not None:
-                self.stream.observer.start_goal(_drift_of(goal), goal.playback.plan.frames_per_tick)
+                self.stream.observer.start_goal(goal.drift(), goal.frames_per_tick)
             self.recorder.play(goal.goal_id, goal.motion, self._file_of(goal))
             number = self.stream.send(prepared.command, prepared.fds)
             if not number:
@@ -378,8 +377,8 @@ class Robot:
 
     def _file_of(self, goal: Goal) -> Path | None:
         """Return the file of a goal's motion; None for the way to a posture."""
-        entry = self.library.get(goal.motion)
-        return entry.file if entry is not None and entry.plan is goal.playback.plan else None
+        entry = None if goal.plan is None else self.library.get(goal.motion)
+        return entry.file if entry is not None and entry.plan is goal.plan else None
 
     def seek(self, seek: Seek, start: list[float]) -> int:
         """Send the way to a row; return the command's number; raises RequestError."""
@@ -387,7 +386,7 @@ class Robot:
             command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on, seek.expires_at)
             return self.stream.send(command, (fd,))
 
-    def park_goal(self, option: str) -> Goal:
+    def park_goal(self, option: str) -> MotionGoal:
         """Return a goal that goes to the pose `park`, as an option asks for; raises RequestError."""
         playback = self.planner.playback_to_park()
         request = PlayRequest(motion=playback.plan.motion)
@@ -452,9 +451,3 @@ class Robot:
         """Publish what the robot is."""
         description = payloads.description_payload(self.library.joint_map, self.settings, self.max_rate_hz)
         self.report("description", description)
-
-
-def _drift_of(goal: Goal) -> Drift | None:
-    """Return what counts how far a goal is from its appointed time, if it has one."""
-    start_at = goal.request.start_at
-    return None if start_at is None else Drift(start_at, goal.playback.track.rate_hz)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ..config.robot import RobotSettings
     from ..config.settings import Settings
     from ..joints import JointMap
-    from ..robots import Goal
+    from ..robots import MotionGoal
 
 log = logging.getLogger(__name__)
 
@@ -94,10 +94,10 @@ def run_dry(settings: Settings, name: str, request: PlayRequest, *, traced: bool
     setup = make_setup(name, robot, settings, joint_map, simulated, allowed=driver.limits)
     with closing(GoalPlanner(name, robot, library)) as goals, closing(_Stage(setup)) as stage:
         goal = new_goal(goals.playback_for(request), request)
-        if warning := unnoticed(goal.playback.plan, narrowed, robot, bounds):
+        if warning := unnoticed(goal.plan, narrowed, robot, bounds):
             log.warning("%s: %s", name, warning)
         stage.begin(goals, goal)
-        trace = PlayTrace(len(setup.joints), goal.playback.plan.frames_per_tick) if traced else None
+        trace = PlayTrace(len(setup.joints), goal.plan.frames_per_tick) if traced else None
         timing, extremes, took_s = stage.run(trace.add if trace else None)
         (ended,) = stage.ended
         result = result_payload(goal, ended, narrowed, timing=timing, extremes=extremes)
@@ -156,7 +156,7 @@ class _Stage:
         os.close(fd)
         self._loop = StreamLoop(setup, self._driver, self.clock, self._theirs, self._writer)
 
-    def begin(self, goals: GoalPlanner, goal: Goal) -> None:
+    def begin(self, goals: GoalPlanner, goal: MotionGoal) -> None:
         """Take hold, and hand a goal over; the first setpoint is then due at time 0."""
         self._channel.send(messages.Enable())
         self._loop.step()
@@ -213,7 +213,7 @@ def _no_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _event(goal: Goal, notice: messages.Command | messages.Notice) -> dict[str, Any] | None:
+def _event(goal: MotionGoal, notice: messages.Command | messages.Notice) -> dict[str, Any] | None:
     match notice:
         case messages.Happened():
             return {"kind": notice.kind, "message": notice.message}
@@ -224,13 +224,15 @@ def _event(goal: Goal, notice: messages.Command | messages.Notice) -> dict[str, 
     return None
 
 
-def _arrays(trace: PlayTrace, joint_map: JointMap, goal: Goal, result: GoalResult) -> dict[str, NDArray[Any]]:
+def _arrays(
+    trace: PlayTrace, joint_map: JointMap, goal: MotionGoal, result: GoalResult
+) -> dict[str, NDArray[Any]]:
     scalars = {
         "robot": joint_map.robot,
         "motion": goal.motion,
         "joints": list(joint_map.joints),
         "units": list(joint_map.units),
-        "rate_hz": goal.playback.track.rate_hz,
+        "rate_hz": goal.rate_hz,
         "result": result["code"],
         "message": result["message"],
     }

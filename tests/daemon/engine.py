@@ -39,6 +39,7 @@ from motiond.daemon.ipc import messages, ring
 from motiond.daemon.ipc.states import ACTIVE, State
 from motiond.daemon.planning.speed_limits import LONGEST_STOP
 from motiond.daemon.robots.assembly import make_registry
+from motiond.daemon.robots.session.goal import MotionGoal
 from motiond.daemon.stream.engine.execution import ON_MOTION
 from motiond.daemon.stream.engine.loop import StreamLoop
 from motiond.daemon.trajectory.ramp import FULL_RAMP
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 
     from motiond.daemon.ipc.messages import Command
     from motiond.daemon.robots.registry import RobotRegistry
-    from motiond.daemon.robots.session.goal import Goal
     from motiond.daemon.stream.engine.player import Player
     from motiond.drivers.base import Driver
     from tests.daemon.lives import Life
@@ -153,7 +153,7 @@ class WatchedSim(SimDriver):
 class Handed:
     """A goal that was handed over."""
 
-    goal: Goal
+    goal: MotionGoal
     command: messages.Play
     doubts: float
     fastest: float
@@ -311,7 +311,7 @@ class Engine:
         self._requests: dict[asyncio.Task[None], Asked] = {}
         self._orders: dict[str, int] = {}
         self._goals: dict[str, int] = {}
-        self._begins: Goal | None = None
+        self._begins: MotionGoal | None = None
         self._lease: str | None = None
         self._start: dict[str, Any] = {}
         self._starts = count(1)
@@ -359,7 +359,7 @@ class Engine:
         # What it keeps from the garbage collector, a process keeps for good; here are many lives in one.
         robot.motions._keep_for_good = lambda least: None  # type: ignore[method-assign] # noqa: ARG005
 
-        def noted_begin(goal: Goal, start: list[float]) -> Any:
+        def noted_begin(goal: MotionGoal, start: list[float]) -> Any:
             self._begins = goal
             try:
                 return begin(goal, start)
@@ -371,7 +371,7 @@ class Engine:
             self._take_command(command, number)
             return number
 
-        robot.begin = noted_begin  # type: ignore[method-assign]
+        robot.begin = noted_begin  # type: ignore[method-assign,assignment]
         robot.stream.send = noted_send  # type: ignore[method-assign]
         for name in ("stop", "estop", "disable", "leave", "end_goal"):
             setattr(session, name, self._noted_halt(name, getattr(session, name)))
@@ -390,8 +390,8 @@ class Engine:
                 self.account.halts.append(halt)
             number = act(*values, **options)
             halt.number = number if isinstance(number, int) else 0
-            if kind in {"stop", "end_goal"} and goal is not None and self._session.goal is goal:
-                within_s = goal.stops_within_s(self.settings.max_skip_s) + 3.0 / goal.playback.plan.rate_hz
+            if kind in {"stop", "end_goal"} and isinstance(goal, MotionGoal) and self._session.goal is goal:
+                within_s = goal.stops_within_s(self.settings.max_skip_s) + 3.0 / goal.rate_hz
                 obeyed_s = max(halt.at_s, self._hangs_until_s)
                 self._rest_by_s = self._rest_by_s or obeyed_s + within_s + TICK_S
             return number
@@ -414,7 +414,7 @@ class Engine:
         return noted
 
     def _noted_goal(self, act: Any) -> Any:
-        def noted(goal: Goal, *values: Any) -> Any:
+        def noted(goal: MotionGoal, *values: Any) -> Any:
             order = REQUEST.get()
             assert order is not None
             self._orders[goal.goal_id] = order
@@ -617,7 +617,7 @@ class Engine:
             assert goal is not None
             self._note_goal(goal, command)
 
-    def _note_goal(self, goal: Goal, command: messages.Play) -> None:
+    def _note_goal(self, goal: MotionGoal, command: messages.Play) -> None:
         account = self.account
         self._goals[goal.goal_id] = len(account.handed)
         account.handed.append(Handed(goal, command, self._doubts(goal, goal.speed), max(1.0, goal.speed)))
@@ -627,7 +627,7 @@ class Engine:
         if halt is not None:
             self._blame(f"{goal.motion} of request {order} begins after the {halt.kind} {halt.order}")
 
-    def _order_of(self, goal: Goal) -> int:
+    def _order_of(self, goal: MotionGoal) -> int:
         """Return the number of the request that a goal belongs to: what follows one has its."""
         if goal.goal_id in self._orders:
             return self._orders[goal.goal_id]
@@ -636,7 +636,7 @@ class Engine:
         leaves = [halt.order for halt in self.account.halts if halt.kind == "leave"]
         return leaves[0] if leaves else self.account.sent[-1].order
 
-    def _doubts(self, goal: Goal, speed: float) -> float:
+    def _doubts(self, goal: MotionGoal, speed: float) -> float:
         ramp = self._robot.planner.clock_acceleration(goal.playback, speed)
         return ramp if ramp <= self._least_ramp * (1 + 1e-9) else 0.0
 
@@ -743,12 +743,12 @@ class Engine:
 
     def _speed(self, share: float) -> None:
         goal = self._session.goal
-        speed = _speed(share, goal.playback.track.max_speed) if goal else 1.0
+        speed = _speed(share, goal.playback.track.max_speed) if isinstance(goal, MotionGoal) else 1.0
         self._ask("speed", speed=min(10.0, max(0.1, speed)))
 
     def _seek(self, share: float) -> None:
         at_s = 0.0
-        if (goal := self._session.goal) is not None:
+        if isinstance(goal := self._session.goal, MotionGoal):
             passes = goal.playback.passes
             row = passes.first + round(share * (passes.last - passes.first))
             at_s = (row + goal.playback.offset) / goal.playback.plan.rate_hz

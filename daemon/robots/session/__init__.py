@@ -6,7 +6,7 @@
 - `shared_tracks`: motions in shared memory
 """
 
-from .goal import Goal, new_goal
+from .goal import Goal, MotionGoal, new_goal
 from .goal_planner import GoalPlanner, checked_clock, refuse_far, refuse_speed, refuse_too_late
 from .robot_session import SHUTS_DOWN, Opening, Pending, Reboot, RobotSession, Seek
 
@@ -14,6 +14,7 @@ __all__ = [
     "SHUTS_DOWN",
     "Goal",
     "GoalPlanner",
+    "MotionGoal",
     "Opening",
     "Pending",
     "Reboot",

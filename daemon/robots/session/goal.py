@@ -3,18 +3,82 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ...telemetry import Drift
 from ...trajectory import longest_stop
 
 if TYPE_CHECKING:
     from ...api import PlayRequest
-    from ...planning import Playback
+    from ...planning import Plan, Playback
 
 
-@dataclass(slots=True)
-class Goal:
+@dataclass(slots=True, kw_only=True)
+class Goal(ABC):
+    """What sets a robot going, and has one result.
+
+    Attributes
+    ----------
+    goal_id : str
+        An id of its own.
+    group_start : str or None
+        The id of the start of its group that it belongs to.
+    number : int
+        That of the command by which it was sent; 0 before.
+    expires_at : float or None
+        Unix time in s after which it does not begin: nobody waits for its answer any more.
+    asked_by : str or None
+        Who asked for it, for people; None where that is not known.
+    transaction : str or None
+        That of the request.
+    """
+
+    goal_id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    group_start: str | None = None
+    number: int = 0
+    expires_at: float | None = None
+    asked_by: str | None = None
+    transaction: str | None = None
+
+    @property
+    @abstractmethod
+    def motion(self) -> str:
+        """The motion's name."""
+
+    @property
+    @abstractmethod
+    def is_endless(self) -> bool:
+        """Whether it goes on until something stops it."""
+
+    @property
+    def plan(self) -> Plan | None:
+        """What was planned before it begins; None where its way is made as it goes."""
+        return None
+
+    @property
+    def frames_per_tick(self) -> float:
+        """How many frames of its file lie between two setpoints."""
+        return 1.0
+
+    def drift(self) -> Drift | None:
+        """Return what counts how far it is from its appointed time; None where it has none."""
+        return None
+
+    @abstractmethod
+    def stops_within_s(self, max_skip_s: float) -> float:
+        """Return a bound of how long a stop takes, in s, from any moment of the goal.
+
+        Parameters
+        ----------
+        max_skip_s : float
+            How much time a late tick may skip.
+        """
+
+
+@dataclass(slots=True, kw_only=True)
+class MotionGoal(Goal):
     """One play, with what is known of how fast and how gently it goes.
 
     Attributes
@@ -25,29 +89,16 @@ class Goal:
         The highest that was asked for.
     gentlest : float
         In 1/s: the least steep ramp of the clock's rate on any of its ways.
-    group_start : str or None
-        The id of the start of its group that it belongs to.
     from_beyond : bool
         Whether it may begin far outside the limits of joints, on a slow way towards their range.
-    number : int
-        That of the command by which it was sent; 0 before.
-    expires_at : float or None
-        Unix time in s after which it does not begin: nobody waits for its answer any more.
-    asked_by : str or None
-        Who asked for it, for people; None where that is not known.
     """
 
-    goal_id: str
     playback: Playback
     request: PlayRequest
     speed: float
     fastest: float
     gentlest: float
-    group_start: str | None = None
     from_beyond: bool = False
-    number: int = 0
-    expires_at: float | None = None
-    asked_by: str | None = None
 
     @property
     def motion(self) -> str:
@@ -56,32 +107,50 @@ class Goal:
 
     @property
     def is_endless(self) -> bool:
-        """Whether it plays until something stops it."""
+        """Whether it loops for ever."""
         return not self.playback.passes.count
 
-    def stops_within_s(self, max_skip_s: float) -> float:
-        """Return a bound of how long a stop takes, in s, from any moment of the goal.
+    @property
+    def rate_hz(self) -> float:
+        """Of its rows."""
+        return self.playback.track.rate_hz
 
-        Parameters
-        ----------
-        max_skip_s : float
-            How much time a late tick may skip.
-        """
-        rate_hz = self.playback.track.rate_hz
+    @property
+    def plan(self) -> Plan:
+        """The motion, planned."""
+        return self.playback.plan
+
+    @property
+    def frames_per_tick(self) -> float:
+        """How many frames of its file lie between two rows."""
+        return self.plan.frames_per_tick
+
+    @property
+    def start_at(self) -> float | None:
+        """The Unix time in s at which its first row is due; None where that is not appointed."""
+        return self.request.start_at
+
+    def drift(self) -> Drift | None:
+        """Return what counts how far it is from its appointed time; None where it has none."""
+        return None if self.start_at is None else Drift(self.start_at, self.rate_hz)
+
+    def stops_within_s(self, max_skip_s: float) -> float:
+        """Return a bound of how long a stop takes, in s, from any moment of the goal."""
+        rate_hz = self.rate_hz
         return longest_stop(self.fastest, self.gentlest / rate_hz, max_skip_s * rate_hz) / rate_hz
 
 
 def new_goal(
     playback: Playback, request: PlayRequest, group_start: str | None = None, *, asked_by: str | None = None
-) -> Goal:
-    """Make a goal with an id of its own."""
-    return Goal(
-        uuid.uuid4().hex,
-        playback,
-        request,
+) -> MotionGoal:
+    """Make the goal of a play."""
+    return MotionGoal(
+        playback=playback,
+        request=request,
         speed=request.speed,
         fastest=max(1.0, request.speed),
         gentlest=playback.track.clock_acceleration,
         group_start=group_start,
         asked_by=asked_by,
+        transaction=request.transaction,
     )

@@ -28,6 +28,7 @@ from ...planning import (
     plan_pose,
     whole,
 )
+from .goal import MotionGoal
 from .shared_tracks import SharedTracks
 
 if TYPE_CHECKING:
@@ -191,6 +192,13 @@ class GoalPlanner:
         Raises RequestError if there is no way from there, no time or memory for it, or a tolerance cannot be
         meant; also if the robot's limits have changed since the goal was planned.
         """
+        match goal:
+            case MotionGoal():
+                with self._prepared_motion(goal, start) as prepared:
+                    yield prepared
+
+    @contextmanager
+    def _prepared_motion(self, goal: MotionGoal, start: Sequence[float]) -> Iterator[PreparedGoal]:
         playback, request = goal.playback, goal.request
         self._refuse_unchecked(playback.plan)
         tolerances = self._tolerances(request)
@@ -225,7 +233,7 @@ class GoalPlanner:
             yield PreparedGoal(command, (fds[0], motion, fds[1]), answer, _needs_s(approach))
 
     @contextmanager
-    def way_to(self, goal: Goal, row: int, start: Sequence[float]) -> Iterator[int]:
+    def way_to(self, goal: MotionGoal, row: int, start: Sequence[float]) -> Iterator[int]:
         """Yield the descriptor of an approach from where the robot holds to a row of its goal's track.
 
         Raises RequestError if there is no way from there, or no memory for it.
@@ -236,7 +244,7 @@ class GoalPlanner:
         with self._tracks.lent(goal.motion, way) as (fd,):
             yield fd
 
-    def set_speed(self, goal: Goal, speed: float) -> float:
+    def set_speed(self, goal: MotionGoal, speed: float) -> float:
         """Take a new speed of a goal; return how fast the clock may ramp to it and from it, in 1/s."""
         ramp = min(self.clock_acceleration(goal.playback, one) for one in (goal.speed, speed))
         goal.speed, goal.fastest = speed, max(goal.fastest, speed)
@@ -263,7 +271,7 @@ class GoalPlanner:
         except ToleranceError as error:
             raise RequestError.of("INVALID_REQUEST", error) from error
 
-    def _approach(self, goal: Goal, start: Floats, target: Floats) -> Track:
+    def _approach(self, goal: MotionGoal, start: Floats, target: Floats) -> Track:
         plan, joint_map, settings = goal.playback.plan, self.joint_map, self._settings
         rate_hz, beyond = plan.rate_hz, goal.from_beyond
         try:

@@ -15,7 +15,7 @@ from ...ipc.states import ACTIVE, HALTED, ResultCode, State
 
 if TYPE_CHECKING:
     from ...api import Follows, Subject, TeachMode
-    from .goal import Goal
+    from .goal import Goal, MotionGoal
 
 SHUTS_DOWN = "the daemon shuts down"
 LOST_ALREADY = "it was reported as lost already"
@@ -107,7 +107,7 @@ class Seek(Pending):
     `expires_at` is as of `Goal`.
     """
 
-    goal: Goal
+    goal: MotionGoal
     row: int
     goes_on: bool
     number: int
@@ -476,7 +476,7 @@ class RobotSession:
             if goal.is_endless:
                 problem, reason = (
                     f"{after.motion} would wait for ever",
-                    f"{goal.motion}, before it, loops forever",
+                    f"{goal.motion}, before it, goes on until it is stopped",
                 )
                 fix = "stop that, or replace it"
                 raise RequestError("BUSY", self._robot, problem, reason, fix, goal_id=goal.goal_id)
@@ -596,7 +596,7 @@ class RobotSession:
         """Play at another speed from now on."""
         return self._send(messages.Speed(speed, clock_acceleration))
 
-    def seek(self, goal: Goal, row: int, expires_at: float | None = None) -> Seek:
+    def seek(self, goal: MotionGoal, row: int, expires_at: float | None = None) -> Seek:
         """Come to rest, go to a row, and on from there unless the motion was paused.
 
         After a Unix time in s the way there does not begin.

@@ -6,7 +6,7 @@ Every row of the table plays a scenario again and again, and asks for something 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import pytest
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from motiond.daemon.api import Follows
+    from motiond.daemon.robots.session.goal import MotionGoal
 
 pytestmark = pytest.mark.slow
 
@@ -189,7 +190,7 @@ def seek(halves: Halves) -> Check:
     session = halves.session
     if session.goal is None:
         return list
-    sought = session.seek(session.goal, ROWS - 2)
+    sought = session.seek(cast("MotionGoal", session.goal), ROWS - 2)
 
     def check() -> list[str]:
         return [] if sought.outcome is not None else ["it was never answered"]

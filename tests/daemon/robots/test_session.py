@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from motiond.daemon.api import Follows
+    from motiond.daemon.robots.session.goal import MotionGoal
     from motiond.daemon.robots.session.robot_session import Begin, Pending
 
 
@@ -162,7 +163,9 @@ def test_what_waits_behind_a_motion_that_cannot_begin_ends_too() -> None:
     ]
 
 
-ENDLESS = "arm: nod would wait for ever; wave, before it, loops forever; stop that, or replace it"
+ENDLESS = (
+    "arm: nod would wait for ever; wave, before it, goes on until it is stopped; stop that, or replace it"
+)
 
 
 @pytest.mark.parametrize("where", ["playing", "about to begin", "waiting"])
@@ -203,7 +206,7 @@ def test_a_resume_on_the_way_of_a_seek_lets_the_motion_go_on_from_there(ticks: i
     assert session.goal is not None
     pause = session.pause(session.goal)
     halves.until(State.PAUSED)
-    seek = session.seek(session.goal, ROWS - 2)
+    seek = session.seek(cast("MotionGoal", session.goal), ROWS - 2)
     halves.run(ticks)
     session.resume()
     halves.run_out()
