@@ -458,6 +458,28 @@ class Robot:
         return await self._set_going("play", {"motion": motion} | keys, wait=wait)
 
     @overload
+    async def sequence(
+        self, *steps: str | dict[str, Any], wait: Literal[True] = True, **keys: Any
+    ) -> Result: ...
+
+    @overload
+    async def sequence(self, *steps: str | dict[str, Any], wait: Literal[False], **keys: Any) -> Goal: ...
+
+    async def sequence(self, *steps: str | dict[str, Any], wait: bool = True, **keys: Any) -> Result | Goal:
+        """Play several motions as one goal; otherwise as `play`.
+
+        Parameters
+        ----------
+        *steps : str or dict
+            Motions by their names, or with the keys of a step: `{"motion": "nod", "blend_s": 0.3}`.
+        wait : bool
+        **keys
+            `repeat` and the others of the request (docs/chaining.md).
+        """
+        listed = [{"motion": step} if isinstance(step, str) else step for step in steps]
+        return await self._set_going("sequence", {"steps": listed} | keys, wait=wait)
+
+    @overload
     async def goto(self, pose: str | None = None, *, wait: Literal[True] = True, **keys: Any) -> Result: ...
 
     @overload

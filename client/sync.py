@@ -111,6 +111,19 @@ class Robot:
         return Goal(self._daemon, self._daemon.call(self._robot.play(motion, wait=False, **keys)))
 
     @overload
+    def sequence(self, *steps: str | dict[str, Any], wait: Literal[True] = True, **keys: Any) -> Result: ...
+
+    @overload
+    def sequence(self, *steps: str | dict[str, Any], wait: Literal[False], **keys: Any) -> Goal: ...
+
+    def sequence(self, *steps: str | dict[str, Any], wait: bool = True, **keys: Any) -> Result | Goal:
+        """Play several motions as one goal; as `motiond.client.Robot.sequence`."""
+        if wait:
+            result: Result = self._daemon.call(self._robot.sequence(*steps, **keys))
+            return result
+        return Goal(self._daemon, self._daemon.call(self._robot.sequence(*steps, wait=False, **keys)))
+
+    @overload
     def goto(self, pose: str | None = None, *, wait: Literal[True] = True, **keys: Any) -> Result: ...
 
     @overload

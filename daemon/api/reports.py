@@ -39,6 +39,16 @@ class Displacement(TypedDict):
     unit: Unit
 
 
+class StepReport(TypedDict):
+    """Which step of a sequence plays."""
+
+    step: int
+    """Its number in the request, from 0."""
+    motion: str
+    time: int
+    """For which time, from 1."""
+
+
 class RobotStatus(TypedDict):
     """What a robot does now; from `frame` on only with a goal."""
 
@@ -72,6 +82,8 @@ class RobotStatus(TypedDict):
     """How many there are; null: without end."""
     start_at: NotRequired[float | None]
     """Unix time in s at which the first row is due; null where it was not appointed."""
+    step: NotRequired[StepReport]
+    """Of a sequence."""
 
 
 class StateReport(RobotStatus):

@@ -9,12 +9,15 @@
 - `fitting`: slowed until nothing is beyond a limit, or by how much to slow it
 - `speed_limits`: the fastest speed, and the steepest ramp of the clock
 - `plan_preview`: a plan to look at
+- `blend`: cross-fades from one motion into the next
+- `sequence`: several motions as one
 - `playback`: the range, the passes and the seam of one play
 - `approach`: the way from where the joints are to a row
 - `tolerances`: configured tolerances joined with those of a request; joints that they would not notice
 """
 
 from .approach import ApproachError, farthest, plan_approach
+from .blend import BlendError
 from .columns import FREE_RATE_HZ, FURTHEST
 from .library import (
     MOST_FILES,
@@ -32,6 +35,7 @@ from .library import (
 from .plan_preview import curves, preview
 from .planner import Plan, plan, plan_pose
 from .playback import Playback, PlaybackError, plan_playback, whole
+from .sequence import SequenceError, SequencePlan, Step, plan_sequence
 from .speed_limits import clock_acceleration
 from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
 from .violations import PlanError, Violation
@@ -41,6 +45,7 @@ __all__ = [
     "FURTHEST",
     "MOST_FILES",
     "ApproachError",
+    "BlendError",
     "Entry",
     "GoalTolerances",
     "Marker",
@@ -50,7 +55,10 @@ __all__ = [
     "PlanError",
     "Playback",
     "PlaybackError",
+    "SequenceError",
+    "SequencePlan",
     "Stamp",
+    "Step",
     "ToleranceError",
     "Violation",
     "clock_acceleration",
@@ -64,6 +72,7 @@ __all__ = [
     "plan_approach",
     "plan_playback",
     "plan_pose",
+    "plan_sequence",
     "preview",
     "read_markers",
     "stamp_of",

@@ -8,6 +8,7 @@ A seam that keeps the limits is passed without stopping. A motion that rests at 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ..joints import JointMap
     from .library.markers import Marker
     from .planner import Plan
+    from .sequence import StepBegin
 
 
 ROUNDING_OF_BENDS = 1e-6
@@ -62,6 +64,8 @@ class Playback:
         Over the track.
     returns : bool
         Whether there is a way to go from the last row back to the first.
+    begins : tuple of StepBegin
+        Where the steps of a sequence begin, ascending; () of any other motion.
     """
 
     plan: Plan
@@ -70,6 +74,7 @@ class Playback:
     passes: Passes
     returns: bool = False
     markers: tuple[Marker, ...] = ()
+    begins: tuple[StepBegin, ...] = ()
 
     @property
     def begins_at(self) -> Floats:
@@ -88,6 +93,11 @@ class Playback:
         """Where the markers are, in rows of the plan, ascending."""
         scale = self.plan.rate_hz / self.plan.slowed_to
         return [round(marker.time_s * scale, 6) for marker in self.markers]  # on a row, where it is meant
+
+    def step_at(self, row: float) -> StepBegin | None:
+        """Return which step of a sequence a row of the plan is in; None of any other motion."""
+        at = bisect_right(self.begins, row, key=lambda begin: begin.row)
+        return self.begins[max(0, at - 1)] if self.begins else None
 
     def row_of(self, place: PlaceRequest) -> int:
         """Return the track's row at a place.
@@ -130,7 +140,9 @@ def row_of(place: PlaceRequest, plan: Plan, markers: Sequence[Marker]) -> int:
 
 
 def _time_of(name: str, plan: Plan, markers: Sequence[Marker]) -> float:
-    times = {marker.name: marker.time_s for marker in markers}
+    times: dict[str, float] = {}
+    for marker in markers:  # of several of one name the first counts
+        times.setdefault(marker.name, marker.time_s)
     if name not in times:
         known = f"there are {listed(times)}" if times else "there are no markers at all"
         parts = (f"{plan.motion}: no marker '{echoed(name)}'", known, nearest(name, times))

@@ -35,7 +35,7 @@ from ..api import (
 from ..ipc import messages
 from ..ipc.states import HALTED, ResultCode, State
 from ..planning import PlaybackError
-from .motions import RecordedMotions, Uploads
+from .motions import RecordedMotions, Sequences, Uploads
 from .session import MotionGoal, Opening, Reboot, new_goal, refuse_speed
 from .teaching import TeachingRequests
 
@@ -57,10 +57,12 @@ if TYPE_CHECKING:
         RemoveFromQueueRequest,
         Request,
         SeekRequest,
+        SequenceRequest,
         SpeedRequest,
         StartRecordingRequest,
         TorqueRequest,
     )
+    from ..planning import Playback
     from .control import Control
     from .reservation import Reservation
     from .robot import Robot
@@ -71,7 +73,11 @@ if TYPE_CHECKING:
 
 
 READ_WITHIN_S = 4.0
-"""So long a play may wait for limits to be checked, and a recording to be read; clients wait for 5 s."""
+"""So long a play may wait for a recording to be read, or a sequence to be planned; clients wait for 5 s."""
+
+
+def _until_s() -> float:
+    return asyncio.get_running_loop().time() + READ_WITHIN_S
 
 
 class RequestHandlers:
@@ -95,8 +101,10 @@ class RequestHandlers:
         teaching = self._teaching = TeachingRequests(robot, self.uploads, control, reservation)
         self.teach_start, self.teach_pose = teaching.start, teaching.pose
         self.teach_stop, self.teach_save = teaching.stop, teaching.save
+        self._sequences = Sequences(robot.name, robot.settings, robot.library, self._whole_motion)
         self._of_goals: dict[str, GoalHandler] = {
             "play": self.play,
+            "sequence": self.sequence,
             "goto": self.goto,
             "fleet/prepare": self.fleet_prepare,
         }
@@ -119,16 +127,39 @@ class RequestHandlers:
 
     async def play(self, request: PlayRequest, asked_by: str | None = None) -> GoalAnswer:
         """Play a motion, now or after those that wait; the answer means accepted."""
-        session, stopped = self._session, self._session.stopped
-        until_s = asyncio.get_running_loop().time() + READ_WITHIN_S
+        stopped, until_s = self._session.stopped, _until_s()
         await self._robot.limits.checked()
         entry = await self.recorded.entry_of(request.motion, request.source, until_s)
-        if session.stopped != stopped:
-            problem = "stopped before the motion began"
-            raise RequestError("CANCELED", self._robot.name, problem, hint="play it again")
-        self._reservation.refuse("play")  # which may have been made meanwhile
+        self._refuse_overtaken("play", stopped)
         playback = self._robot.planner.playback_for(request, entry)
         return await self._begin(new_goal(playback, request, asked_by=asked_by), request)
+
+    def _refuse_overtaken(self, verb: str, stopped: int) -> None:
+        """Refuse what a stop or a reservation has overtaken while files were read, or rows planned.
+
+        - `stopped`: the session's, when the request came
+        """
+        if self._session.stopped != stopped:
+            problem = "stopped before the motion began"
+            raise RequestError("CANCELED", self._robot.name, problem, hint="play it again")
+        self._reservation.refuse(verb)
+
+    async def _whole_motion(self, motion: str, until_s: float) -> Playback:
+        """Return a motion as it is planned, maybe a recording; raises RequestError."""
+        entry = await self.recorded.entry_of(motion, "reference", until_s)
+        return self._robot.planner.whole_motion(motion, entry)
+
+    async def sequence(self, request: SequenceRequest, asked_by: str | None = None) -> GoalAnswer:
+        """Play several motions as one goal."""
+        stopped, until_s = self._session.stopped, _until_s()
+        await self._robot.limits.checked()
+        planned = await self._sequences.planned(request, until_s)
+        self._refuse_overtaken("sequence", stopped)
+        whole = PlayRequest(
+            motion=planned.plan.motion, loop=request.repeat, seam="approach", transaction=request.transaction
+        )
+        playback = self._robot.planner.playback_of(planned, whole)
+        return await self._begin(new_goal(playback, whole, asked_by=asked_by), request)
 
     async def goto(self, request: GotoRequest, asked_by: str | None = None) -> GoalAnswer:
         """Go to a posture."""
@@ -138,7 +169,7 @@ class RequestHandlers:
         goal.from_beyond = request.from_beyond
         return await self._begin(goal, request)
 
-    async def _begin(self, goal: Goal, request: PlayRequest | GotoRequest) -> GoalAnswer:
+    async def _begin(self, goal: Goal, request: PlayRequest | SequenceRequest | GotoRequest) -> GoalAnswer:
         session, what = self._session, f"{goal.motion} cannot be played"
         session.refuse_unless_able(what)
         if session.goal or session.begin or session.queue:

@@ -64,6 +64,8 @@ def _add_progress(status: RobotStatus, goal: MotionGoal, sample: Sample | None) 
     status["loop"] = int(loop)
     status["loops"] = passes.count or None
     status["start_at"] = goal.start_at
+    if (step := goal.playback.step_at(row)) is not None:
+        status["step"] = {"step": step.step, "motion": step.motion, "time": step.time + 1}
 
 
 def description_payload(

@@ -35,7 +35,7 @@ STATES = (
 )
 ANSWER_S, STATE_S, RESULT_S, FREE_S, EXIT_S, BEHIND_S = 30.0, 5.0, 60.0, 30.0, 1.0, 1.0
 HOLDER = "pytest"
-BEGINNING = frozenset({"play", "goto"})
+BEGINNING = frozenset({"play", "sequence", "goto"})
 
 
 class Goal:

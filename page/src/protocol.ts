@@ -862,6 +862,8 @@ export interface RobotStatus {
   loops?: number | null;
   /** Unix time in s at which the first row is due; null where it was not appointed. */
   start_at?: number | null;
+  /** Of a sequence. */
+  step?: StepReport;
 }
 
 /** What a motion that was taught is like. */
@@ -912,6 +914,19 @@ export interface SeekRequest {
   frame?: number | null;
   time?: number | null;
   marker?: string | null;
+}
+
+/** Play several motions as one goal, with blends, ways between, pauses and repeats. */
+export interface SequenceRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  steps: StepRequest[];
+  repeat?: number | "forever";
+  on_busy?: "reject" | "queue" | "replace";
 }
 
 /** At what speed the goal plays from now on. */
@@ -1016,6 +1031,8 @@ export interface StateReport {
   loops?: number | null;
   /** Unix time in s at which the first row is due; null where it was not appointed. */
   start_at?: number | null;
+  /** Of a sequence. */
+  step?: StepReport;
   /** Counts the states that the robot has reported since the daemon started, from 1. */
   sequence: number;
   /** When it was reported: ISO 8601, in UTC. */
@@ -1030,6 +1047,24 @@ export interface StatusRequest {
   expires_at?: number | null;
   /** What was given to the client with control of the robot, where that is required. */
   lease?: string | null;
+}
+
+/** Which step of a sequence plays. */
+export interface StepReport {
+  /** Its number in the request, from 0. */
+  step: number;
+  motion: string;
+  /** For which time, from 1. */
+  time: number;
+}
+
+/** A motion in a sequence. */
+export interface StepRequest {
+  motion: string;
+  blend_s?: number;
+  pause_s?: number;
+  repeat?: number;
+  speed?: number;
 }
 
 /** A stop was accepted; the end of the goal comes as a result. */
@@ -1188,6 +1223,7 @@ export type Report =
 /** What robots can be asked for. */
 export interface Verbs {
   "play": { request: PlayRequest; answer: GoalAnswer };
+  "sequence": { request: SequenceRequest; answer: GoalAnswer };
   "goto": { request: GotoRequest; answer: GoalAnswer };
   "pause": { request: PauseRequest; answer: ProgressAnswer };
   "resume": { request: ResumeRequest; answer: ProgressAnswer };

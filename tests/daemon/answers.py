@@ -42,6 +42,7 @@ MOTIONS: dict[str, Any] = {
 
 BODIES = {
     "play": b'{"motion":"wave"}',
+    "sequence": b'{"steps":[{"motion":"wave"}]}',
     "goto": b'{"pose":"up"}',
     "speed": b'{"speed":1.0}',
     "torque": b'{"on":true}',

@@ -14,6 +14,7 @@ from .verb import CHECKED, MOST_BYTES, MotionName, Name, OnBusy, Request, UnixTi
 JointPosition = Annotated[float, Field(ge=-1e6, le=1e6)]
 JointTolerance = Annotated[float, Field(ge=-1, le=1e3)]
 Speed = Annotated[float, Field(ge=0.1, le=10.0)]
+BlendTime = Annotated[float, Field(ge=0, le=10)]
 
 PlaySource = Literal["reference", "feedback"]
 """Of a recording: what was commanded, or what was measured."""
@@ -69,6 +70,32 @@ class PlayRequest(MotionRequest):
 
     source: PlaySource = "reference"
     start_at: UnixTime | None = None
+    on_busy: OnBusy = "reject"
+
+
+class StepRequest(BaseModel):
+    """A motion in a sequence.
+
+    It overlaps by `blend_s` of its time with what comes before it, its own repeats included; without, and
+    where two ends differ, there is a way between them. The robot rests for `pause_s` after each time.
+    """
+
+    model_config = CHECKED
+    motion: MotionName
+    blend_s: BlendTime = 0.0
+    pause_s: Annotated[float, Field(ge=0, le=3600)] = 0.0
+    repeat: Annotated[int, Field(ge=1, le=1000)] = 1
+    speed: Speed = 1.0
+
+
+class SequenceRequest(Request):
+    """Play several motions as one goal, with blends, ways between, pauses and repeats.
+
+    `repeat` is of the whole, with a way from its end back to its beginning where they differ.
+    """
+
+    steps: Annotated[list[StepRequest], Field(min_length=1, max_length=100)]
+    repeat: Annotated[int, Field(ge=1, le=1_000_000_000)] | Literal["forever"] = 1
     on_busy: OnBusy = "reject"
 
 
@@ -137,6 +164,7 @@ class SpeedAnswer(TypedDict):
 
 PLAYING_VERBS = (
     Verb("play", PlayRequest, GoalAnswer, begins=True, interferes=True, most_bytes=MOST_BYTES),
+    Verb("sequence", SequenceRequest, GoalAnswer, begins=True, interferes=True, most_bytes=MOST_BYTES),
     Verb("goto", GotoRequest, GoalAnswer, begins=True, interferes=True, most_bytes=MOST_BYTES),
     Verb("pause", PauseRequest, ProgressAnswer, begins=False, interferes=False),
     Verb("resume", ResumeRequest, ProgressAnswer, begins=True, interferes=True),

@@ -21,7 +21,18 @@ from ..output import (
     say,
 )
 from .broker import Client, asks_a_daemon, option_of
-from .playback import Loop, PingPong, PlaceText, Seam, Speed, StartAt, playback_of
+from .playback import (
+    Loop,
+    PingPong,
+    PlaceText,
+    Seam,
+    Speed,
+    StartAt,
+    checked_loop,
+    loop_of,
+    playback_of,
+    steps_of,
+)
 from .request import ask
 
 if TYPE_CHECKING:
@@ -186,6 +197,42 @@ def _on_busy(*, replace: bool, queue: bool) -> str:
     if replace and queue:
         raise typer.BadParameter("--replace and --queue exclude each other; choose one")
     return "replace" if replace else "queue" if queue else "reject"
+
+
+@app.command()
+@asks_a_daemon
+def sequence(
+    robot: RobotName,
+    steps: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MOTION[,KEY=VALUE]...",
+            help="Motions in their order, each with keys of its own: wave nod,repeat=2,speed=0.5,pause_s=1.",
+        ),
+    ],
+    *,
+    blend: Annotated[
+        float, typer.Option(metavar="S", help="By how many seconds each overlaps with the one before it.")
+    ] = 0.0,
+    pause: Annotated[float, typer.Option(metavar="S", help="How long the robot rests after each.")] = 0.0,
+    repeat: Annotated[
+        str, typer.Option(metavar="N|forever", callback=checked_loop, help="How often the whole is played.")
+    ] = "1",
+    replace: Replace = False,
+    queue: Queue = False,
+    wait: WaitForEnd = True,
+    client: Client,
+    json: AsJson = False,
+) -> int:
+    """Play several motions as one; exit code 1 if they do not end successfully."""
+    request = {
+        "steps": steps_of(steps, blend_s=blend, pause_s=pause),
+        "repeat": loop_of(repeat),
+        "on_busy": _on_busy(replace=replace, queue=queue),
+    }
+    if not wait:
+        return _accept(client, robot, "sequence", request, "accepted", json=json)
+    return _to_the_end(client, robot, "sequence", request, json=json)
 
 
 @app.command()

@@ -1,10 +1,12 @@
 """How a motion is played: the options of all subcommands that play one, and what they ask for."""
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import typer
 
+from ..output import as_listed
 from .request import number_of, place_of, quoted, read_speed
 
 FOREVER = "forever"
@@ -18,7 +20,7 @@ def _unix_time(given: str | float) -> float:
     raise typer.BadParameter(f"{quoted(given)} is no time; write Unix time in s, as `date +%s` prints it")
 
 
-def _checked_loop(text: str) -> str:
+def checked_loop(text: str) -> str:
     """Refuse what is neither a count nor `forever`."""
     if text != FOREVER and not (text.isdecimal() and 1 <= int(text) <= MOST_LOOPS):
         reason = f"{quoted(text)} is no count from 1 to {MOST_LOOPS}"
@@ -26,11 +28,46 @@ def _checked_loop(text: str) -> str:
     return text
 
 
+def loop_of(text: str) -> int | str:
+    """Return a count, or `forever`, as requests have it."""
+    return text if text == FOREVER else int(text)
+
+
+STEP_KEYS: dict[str, Callable[[str], float]] = {
+    "blend_s": number_of,
+    "pause_s": number_of,
+    "repeat": int,
+    "speed": number_of,
+}
+
+
+def steps_of(texts: list[str], *, blend_s: float, pause_s: float) -> list[dict[str, Any]]:
+    """Read the steps of a sequence: `nod`, or `nod,repeat=2,speed=0.5`; the first flows from nothing."""
+    steps = []
+    for number, text in enumerate(texts):
+        motion, *keys = text.split(",")
+        step: dict[str, Any] = {"motion": as_listed(motion)}
+        step |= {key: of_all for key, of_all in (("blend_s", blend_s), ("pause_s", pause_s)) if of_all}
+        if number == 0:
+            step.pop("blend_s", None)
+        steps.append(step | dict(_step_key(text, key) for key in keys))
+    return steps
+
+
+def _step_key(text: str, given: str) -> tuple[str, Any]:
+    key, _, value = given.partition("=")
+    try:
+        return key, STEP_KEYS[key](value)
+    except (KeyError, ValueError):
+        known = f"write MOTION, with {', '.join(STEP_KEYS)} behind it as in nod,repeat=2,speed=0.5"
+        raise typer.BadParameter(f"{quoted(text)} is no step; {known}") from None
+
+
 Speed = Annotated[
     float,
     typer.Option(parser=read_speed, metavar="FACTOR", help="0.1 to 10; 1 is the file's own."),
 ]
-Loop = Annotated[str, typer.Option(metavar="N|forever", callback=_checked_loop, help="How often.")]
+Loop = Annotated[str, typer.Option(metavar="N|forever", callback=checked_loop, help="How often.")]
 PingPong = Annotated[bool, typer.Option("--ping-pong", help="Every second pass backwards.")]
 PlaceText = Annotated[
     str | None, typer.Option(metavar="PLACE", help="A frame (120), a time (1.5s) or a marker of the motion.")
@@ -48,7 +85,7 @@ def playback_of(
     """Return what the options ask for, as a request to play has it."""
     asked = {
         "speed": speed,
-        "loop": loop if loop == FOREVER else int(loop),
+        "loop": loop_of(loop),
         "ping_pong": ping_pong,
         "first": None if first is None else place_of(first),
         "last": None if last is None else place_of(last),

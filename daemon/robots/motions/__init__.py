@@ -4,6 +4,7 @@
 - `motion_watch`: has them read when files change
 - `uploads`: the folder for motions of clients
 - `recorded`: recordings of the robot, read to be played, looked at and sent
+- `sequences`: several of them planned as one
 - `learned_limits`: the limits that actuators report, and motions checked again
 """
 
@@ -11,6 +12,15 @@ from .learned_limits import LearnedLimits
 from .motion_loader import AT_ONCE, MotionLoader
 from .motion_watch import MotionWatch
 from .recorded import RecordedMotions
+from .sequences import Sequences
 from .uploads import Uploads
 
-__all__ = ["AT_ONCE", "LearnedLimits", "MotionLoader", "MotionWatch", "RecordedMotions", "Uploads"]
+__all__ = [
+    "AT_ONCE",
+    "LearnedLimits",
+    "MotionLoader",
+    "MotionWatch",
+    "RecordedMotions",
+    "Sequences",
+    "Uploads",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ...clock import ClockMonitor, ClockState
     from ...config.robot import RobotSettings
     from ...joints import JointBounds, JointMap
-    from ...planning import Entry, GoalTolerances, MotionLibrary, Plan, Playback
+    from ...planning import Entry, GoalTolerances, MotionLibrary, Plan, Playback, SequencePlan
     from ...trajectory import Track
     from .goal import Goal
 
@@ -113,9 +113,17 @@ class GoalPlanner:
         if request.start_at is not None:
             refuse_far(self._name, request.start_at - time.time())
         self._refuse_bad_clock(request)
+        return self._laid_out(self.whole_motion(request.motion, entry), request)
+
+    def playback_of(self, sequence: SequencePlan, request: PlayRequest) -> Playback:
+        """Return the playback of a sequence, as often as a request asks for it; raises RequestError."""
+        playback = replace(whole(sequence.plan, sequence.markers), begins=sequence.begins)
+        return self._laid_out(playback, request)
+
+    def _laid_out(self, playback: Playback, request: PlayRequest) -> Playback:
         try:
             playback = plan_playback(
-                self.whole_motion(request.motion, entry),
+                playback,
                 self.joint_map,
                 first=request.first,
                 last=request.last,

@@ -23,6 +23,11 @@ REFUSED = "arm: short cannot be played; the emergency stop is latched; reset it 
 
 async def requests_are_answered(daemon: Any) -> None:
     assert await daemon.cli("play", "arm", "short") == (0, f"arm: short {ENDED}\n", "")
+    assert await daemon.cli("sequence", "arm", "short", "short,pause_s=0.1,repeat=2") == (
+        0,
+        f"arm: sequence {ENDED}\n",
+        "",
+    )
     nothing = "arm: nothing to pause; the robot is idle; play first\n"
     assert await daemon.cli("pause", "arm") == (1, "", nothing)
     accepted = await daemon.cli("goto", "arm", "elbow=0.2")

@@ -131,6 +131,7 @@ async def test_what_a_stop_has_overtaken_sets_nothing_going(
     refused = {topic: answer["error"] for topic, answer in wire.answers if answer["status"] == "error"}
     beginning = [
         "play",
+        "sequence",
         "goto",
         "enable",
         "torque",

@@ -1,0 +1,255 @@
+"""Several motions as one: with blends, ways between, pauses and repeats, planned as one track.
+
+What follows a step begins where that ends. Where two ends differ, and no blend is asked for, there is a way
+between them within the bounds of approaches. Rows of a motion at the sequence's rate, and at speed 1, are the
+motion's, bit for bit.
+
+    ValueError
+    └── SequenceError    it cannot be played; one line for each problem
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from motiond.formats import Motion
+from motiond.formats.model import interpolate
+
+from .approach import ApproachError, plan_approach
+from .blend import BlendError, Overlap, plan_blend
+from .library.markers import MOST_MARKERS, Marker
+from .planner import plan
+from .violations import PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from motiond.formats.arrays import Booleans, Floats
+
+    from ..config.robot import RobotSettings
+    from ..joints import JointMap
+    from .planner import Plan
+
+NAME = "sequence"
+MOST_ROWS, MOST_VALUES = 500_000, 8_000_000
+
+
+class SequenceError(ValueError):
+    """A sequence cannot be played; `str()` has a line for each problem, as `steps[2].motion: …`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A motion in a sequence.
+
+    - `blend_s`: by how much of its time it overlaps with what comes before it, its own repeats included; 0
+      for none
+    - `pause_s`: how long the robot rests after each time
+    - `repeat`: how often it is played
+    - `speed`: a factor
+    """
+
+    plan: Plan
+    markers: Sequence[Marker]
+    blend_s: float = 0.0
+    pause_s: float = 0.0
+    repeat: int = 1
+    speed: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class StepBegin:
+    """Where a step begins, each time: the row, which step it is, and which time, both from 0."""
+
+    row: int
+    step: int
+    time: int
+    motion: str
+
+
+@dataclass(frozen=True, slots=True)
+class SequencePlan:
+    """A sequence, planned: one plan, its markers, and where its steps begin, ascending."""
+
+    plan: Plan
+    markers: tuple[Marker, ...]
+    begins: tuple[StepBegin, ...]
+
+
+def plan_sequence(
+    steps: Sequence[Step], joint_map: JointMap, settings: RobotSettings, max_rate_hz: float
+) -> SequencePlan:
+    """Plan steps as one motion, at the highest rate of theirs; takes as long as a motion of its length.
+
+    Raises SequenceError with all problems of all steps.
+    """
+    assembly = _Assembly(steps, joint_map, settings)
+    assembly.assemble()
+    rows, driven = np.concatenate(assembly.pieces), assembly.driven
+    names = tuple(name for name, moves in zip(joint_map.joints, driven, strict=True) if moves)
+    times = np.arange(len(rows)) / assembly.rate_hz
+    motion = Motion(NAME, names, assembly.rate_hz, times, rows[:, driven])
+    strict = settings.model_copy(update={"on_violation": "reject", "interpolate_recordings": False})
+    try:
+        planned = plan(motion, joint_map, strict, max_rate_hz)
+    except PlanError as error:
+        raise SequenceError(assembly.placed(error)) from error
+    return SequencePlan(planned, tuple(assembly.markers()), tuple(assembly.begins))
+
+
+class _Assembly:
+    """Rows of all joints, laid one after the other.
+
+    - `pieces`: each of shape (rows, joints); the last is what the next may overlap with
+    - `begins`: where each step begins
+    """
+
+    def __init__(self, steps: Sequence[Step], joint_map: JointMap, settings: RobotSettings) -> None:
+        self._steps, self._joint_map, self._settings = steps, joint_map, settings
+        self.rate_hz = max(step.plan.rate_hz for step in steps)
+        self.driven: Booleans = np.logical_or.reduce([step.plan.driven for step in steps])
+        self.pieces: list[Floats] = []
+        self.begins: list[StepBegin] = []
+        self._count = 0
+        self._problems: list[str] = []
+
+    def assemble(self) -> None:
+        """Lay out all steps; raises SequenceError."""
+        steps = self._steps
+        self._refuse_long(sum(step.repeat * (self._rows_of(step) + self._pause(step)) for step in steps))
+        cues = sum(step.repeat * (1 + len(step.markers)) for step in steps)
+        if cues > MOST_MARKERS:
+            reason, hint = f"{MOST_MARKERS} are allowed", "repeat steps less often"
+            raise SequenceError(f"steps: {cues} markers, with one for each begin; {reason}; {hint}")
+        if steps[0].blend_s and steps[0].repeat == 1:
+            self._note("steps[0].blend_s: nothing comes before the first step; leave it out")
+        for number, step in enumerate(steps):
+            rows = self._sampled(step)
+            for time in range(step.repeat):
+                self._refuse_long(self._count)
+                self._add(number, step, time, rows)
+        if self._problems:
+            raise SequenceError("\n".join(self._problems))
+
+    def _refuse_long(self, rows: int) -> None:
+        most = min(MOST_ROWS, MOST_VALUES // len(self._joint_map.joints))
+        if rows > most:
+            takes = f"it has {rows} rows at {self.rate_hz:g} Hz, and {most} are allowed"
+            hint = "repeat the whole by `repeat`, or make it shorter"
+            raise SequenceError(f"steps: the sequence is too long; {takes}; {hint}")
+
+    def _scale(self, step: Step) -> float:
+        """Return how many rows of the sequence one of the motion's is."""
+        last = len(step.plan.positions) - 1
+        return (self._rows_of(step) - 1) / last if last else 1.0
+
+    def _rows_of(self, step: Step) -> int:
+        steps = step.plan.duration_s * self.rate_hz / step.speed
+        return max(1, ceil(steps - 1e-6)) + 1 if len(step.plan.positions) > 1 else 1
+
+    def _pause(self, step: Step) -> int:
+        return round(step.pause_s * self.rate_hz)
+
+    def _sampled(self, step: Step) -> Floats:
+        """Return a motion's rows at the sequence's rate and the step's speed."""
+        planned, count = step.plan, self._rows_of(step)
+        if count == len(planned.positions):
+            return planned.positions
+        last = len(planned.positions) - 1
+        at, frames = np.linspace(0.0, last, count), np.arange(last + 1.0)
+        return interpolate(at, frames, planned.positions, planned.interpolation, at_rest=planned.rests)
+
+    def _add(self, number: int, step: Step, time: int, rows: Floats) -> None:
+        """Add a motion, after what leads to it, and its pause."""
+        if not self.pieces:
+            rows = np.where(step.plan.driven, rows, self._first_posture())
+            self._append(rows, StepBegin(0, number, time, step.plan.motion))
+        else:
+            held = self.pieces[-1][-1]
+            rows = np.where(step.plan.driven, rows, held)
+            try:
+                begin = self._blended(step, rows) if step.blend_s else self._led_to(rows)
+            except (BlendError, ApproachError) as error:
+                key = "blend_s" if isinstance(error, BlendError) else "motion"
+                reason = str(error).removeprefix(f"{step.plan.motion}: ")
+                self._note(f"steps[{number}].{key}: {step.plan.motion}: {reason}")
+                begin = self._count
+                self._append(rows)
+            self.begins.append(StepBegin(begin, number, time, step.plan.motion))
+        if pause := self._pause(step):
+            self._append(np.repeat(self.pieces[-1][-1:], pause, axis=0))
+
+    def _note(self, problem: str) -> None:
+        if problem not in self._problems:
+            self._problems.append(problem)
+
+    def _append(self, rows: Floats, begin: StepBegin | None = None) -> None:
+        if begin is not None:
+            self.begins.append(begin)
+        self.pieces.append(rows)
+        self._count += len(rows)
+
+    def _first_posture(self) -> Floats:
+        """Return for each joint the first row of the first step that drives it, shape (joints,)."""
+        posture = np.zeros(len(self.driven))
+        for step in reversed(self._steps):
+            np.copyto(posture, step.plan.positions[0], where=step.plan.driven)
+        return posture
+
+    def _blended(self, step: Step, rows: Floats) -> int:
+        """Let a motion overlap with what comes before it; return the row on which it begins."""
+        before, planned = self.pieces[-1], step.plan
+        overlap = Overlap(
+            before, rows, self.driven, self.rate_hz, planned.motion, self._settings.interpolation
+        )
+        blend = plan_blend(overlap, step.blend_s, self._joint_map, self._settings)
+        self.pieces[-1] = before[: -blend.steps - 1]
+        self._count -= blend.steps + 1
+        begin = self._count
+        self._append(blend.positions)
+        self._append(rows[blend.steps + 1 :])
+        return begin
+
+    def _led_to(self, rows: Floats) -> int:
+        """Go to a motion's first row where it differs from the last; return the row on which it begins."""
+        way = plan_approach(
+            self.pieces[-1][-1],
+            rows[0],
+            self.driven,
+            self._joint_map,
+            self._settings,
+            rate_hz=self.rate_hz,
+        ).positions
+        if len(way):
+            self._append(way[1:])
+        begin = self._count - 1
+        if len(rows) > 1:
+            self._append(rows[1:])
+        return begin
+
+    def markers(self) -> list[Marker]:
+        """Return a marker for each time that a step begins, and the motions' own, in the order of time."""
+        found = []
+        for begin in self.begins:
+            step, name = self._steps[begin.step], f"steps[{begin.step}]"
+            payload = {"step": begin.step, "motion": begin.motion, "time": begin.time + 1}
+            found.append(Marker(name, begin.row / self.rate_hz, payload, float(begin.row)))
+            rows_a_s = step.plan.rate_hz / step.plan.slowed_to * self._scale(step)
+            for marker in step.markers:
+                row = begin.row + marker.time_s * rows_a_s
+                found.append(Marker(f"{name}.{marker.name}", row / self.rate_hz, marker.payload, row))
+        return sorted(found, key=lambda marker: marker.time_s)
+
+    def placed(self, error: PlanError) -> str:
+        """Return what is beyond a limit, with the step in which it is."""
+        if not error.violations:
+            return str(error)
+        lines = []
+        for violation in error.violations:
+            step = max(begin.step for begin in self.begins if begin.row <= violation.frame)
+            lines.append(f"steps[{step}].motion: {replace(violation, speed_factor=None)}")
+        return "\n".join(lines)
