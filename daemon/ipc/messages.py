@@ -47,6 +47,7 @@ class WayBounds:
     - `lower`, `upper`, `velocity_limit`, `acceleration_limit`: for each joint: its limits; None where there
       is none
     - `leaders`: for each joint: the number of the one that it follows; its own where it follows none
+    - `multipliers`: for each joint: how far it goes, of the way of that one; 1 where it follows none
     """
 
     velocity: list[float]
@@ -59,6 +60,7 @@ class WayBounds:
     velocity_limit: list[float | None]
     acceleration_limit: list[float | None]
     leaders: list[int]
+    multipliers: list[float]
 
 
 @dataclass(frozen=True, slots=True)

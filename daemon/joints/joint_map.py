@@ -139,6 +139,14 @@ class JointMap:
             leaders[mimic.joint] = mimic.leader
         return leaders
 
+    @property
+    def multipliers(self) -> Floats:
+        """How far each joint goes, of the way of its leader, shape (joints,); 1, where it follows none."""
+        multipliers = np.ones(len(self.joints))
+        for mimic in self.mimics:
+            multipliers[mimic.joint] = mimic.multiplier
+        return multipliers
+
     def follow(self, positions: Floats) -> None:
         """Fill the mimic joints' columns of `positions`, shape (…, joints), from those they follow."""
         for mimic in self.mimics:

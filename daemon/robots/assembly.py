@@ -205,6 +205,7 @@ def _ways(robot: RobotSettings, joint_map: JointMap) -> WayBounds:
         velocity_limit=limits.velocity.tolist(),
         acceleration_limit=limits.acceleration.tolist(),
         leaders=joint_map.leaders.tolist(),
+        multipliers=joint_map.multipliers.tolist(),
     )
 
 

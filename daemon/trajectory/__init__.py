@@ -6,6 +6,7 @@
 - `way`: from rest to rest, as fast as its bounds allow
 - `ramp`: jerk-limited changes of that rate
 - `transmission`: between joints and actuators
+- `online`: towards targets that come as it goes, within every limit
 - `brake`: from any velocity to rest, joint by joint
 - `followers`: what is true of a joint and of those that follow it
 - `beyond`: what lies far outside a joint's limits, and how slowly it comes back
@@ -15,6 +16,7 @@ from .beyond import FAR_OUTSIDE, FROM_BEYOND, WAY_BACK, far_outside, slack_of
 from .brake import STEEPEST, Brake, longest_braking_s
 from .clock import TrajectoryClock
 from .followers import of_all
+from .online import OnlineGenerator, OnlineLimits
 from .ramp import FULL_RAMP, longest_stop
 from .route import Leg, Passes, Route
 from .track import Track, map_shared, share
@@ -29,6 +31,8 @@ __all__ = [
     "WAY_BACK",
     "Brake",
     "Leg",
+    "OnlineGenerator",
+    "OnlineLimits",
     "Passes",
     "Route",
     "Track",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ...trajectory import Track
     from ..timing import Schedule
     from .actuators import Actuators
+    from .following import Following
     from .player import Player
     from .teaching import Teaching
     from .watch import Watch
@@ -51,6 +52,7 @@ class CommandHandler:
         *,
         player: Player,
         teaching: Teaching,
+        following: Following,
         actuators: Actuators,
         watch: Watch,
         schedule: Schedule,
@@ -58,6 +60,7 @@ class CommandHandler:
         refused: list[messages.Ended],
     ) -> None:
         self._player, self._teaching, self._actuators = player, teaching, actuators
+        self._following = following
         self._watch, self._schedule = watch, schedule
         self._report, self._refused = report, refused
         self.shutting_down = False
@@ -103,12 +106,16 @@ class CommandHandler:
                 os.close(fd)
 
     def _obey_other(self, command: Command) -> None:
-        """Obey what moves nothing, or needs nothing beside its type."""
+        """Obey what moves nothing by itself, or needs nothing beside its type."""
         match command:
             case messages.Reboot():
                 self._reboot(command.actuators)
             case messages.Inject():
                 self._inject(command.fault)
+            case messages.Follow():
+                self._follow(command)
+            case messages.Target() | messages.FollowStop():
+                self._following.take(command)
             case _:
                 self._acts[type(command)]()
 
@@ -161,6 +168,15 @@ class CommandHandler:
             self._teaching.refuse(f"it {late}" if late else "the robot shuts down")
         else:
             self._teaching.begin(teach.mode)
+
+    def _follow(self, follow: messages.Follow) -> None:
+        late = _expired(follow.expires_at)
+        if late or self.shutting_down:
+            refusal = f"it {late}" if late else "the robot shuts down; it cannot follow now"
+        else:
+            refusal = self._following.begin(follow)
+        if refusal:
+            self._refused.append(messages.Ended(follow.goal_id, ResultCode.INVALID_GOAL, refusal, 0.0))
 
     # -- motion ---------------------------------------------------------------------------------------------
 

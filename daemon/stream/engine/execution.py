@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -114,11 +114,23 @@ class PassedMarker(NamedTuple):
     ticks_ago: float
 
 
+class Goal(Protocol):
+    """What moves a robot, and ends with one result: an execution, or a pursuit of targets."""
+
+    @property
+    def goal_id(self) -> str:
+        """Return its id."""
+
+    @property
+    def rate_hz(self) -> float:
+        """Return how many setpoints it has in a second."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How an execution ended."""
+    """How a goal ended."""
 
-    execution: Execution
+    execution: Goal
     code: ResultCode
     message: str
     played_ticks: int

@@ -25,7 +25,9 @@ from ...ipc.states import ResultCode, State
 from ..timing import Schedule
 from .actuators import Actuators
 from .commands import CommandHandler
+from .following import Following
 from .player import Player
+from .pursuit import Pursuit
 from .teaching import Teaching
 from .watch import Watch
 
@@ -106,9 +108,18 @@ class StreamLoop:
             verified=self._verified,
         )
         self._teaching = Teaching(setup, self.player, self._actuators, self._watcher, self.schedule)
+        self._following = Following(
+            setup,
+            player=self.player,
+            actuators=self._actuators,
+            watch=self._watcher,
+            schedule=self.schedule,
+            report=self._outbox.append,
+        )
         self._commands = CommandHandler(
             player=self.player,
             teaching=self._teaching,
+            following=self._following,
             actuators=self._actuators,
             watch=self._watcher,
             schedule=self.schedule,
@@ -182,7 +193,8 @@ class StreamLoop:
     def _refuse_late(self, lateness_s: float) -> None:
         """Slow down after a tick that came later than `max_lateness_s`."""
         allowed_s = self.schedule.max_lateness_s
-        if lateness_s > allowed_s and not self.player.clock.at_rest:
+        player = self.player
+        if lateness_s > allowed_s and not (player.clock.at_rest and player.pursuit is None):
             message = (
                 f"a tick came {lateness_s:.3f} s late; max_lateness_s is {allowed_s:g} s; "
                 "ease the load on the machine or grant SCHED_FIFO"
@@ -241,6 +253,8 @@ class StreamLoop:
         self._read()
         read_s = clock.now()
         self._watch(read_s)
+        if player.pursuit is not None:
+            self._following.look(player.pursuit, written_s)
         self.record.set_scalars(
             0.0,
             schedule.deadline_s,
@@ -362,7 +376,7 @@ class StreamLoop:
         changed = messages.Changed(
             player.state,
             player.torque,
-            player.execution.goal_id if player.execution else None,
+            goal.goal_id if (goal := player.pursuit or player.execution) else None,
             player.position.tolist() if player.torque else None,
             player.waits,
             player.displaced,
@@ -378,7 +392,11 @@ class StreamLoop:
         player, setup = self.player, self.setup
         error = np.abs(player.position - self._actuators.measured)
         for result in player.results:
-            self._ended.append(ended(result, setup.joints, setup.units, error, self._watcher.checks.stalled))
+            notice = ended(result, setup.joints, setup.units, error, self._watcher.checks.stalled)
+            if isinstance(pursuit := result.execution, Pursuit):
+                notice.details["follow"] = facts = pursuit.facts(self._actuators.measured)
+                self._outbox.append(messages.Followed(pursuit.goal_id, **facts))
+            self._ended.append(notice)
         player.results.clear()
         self._actuators.set_period(self.schedule.idle_period_s)
 

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
     from ...trajectory import Brake, Track
     from .execution import Execution
+    from .pursuit import Pursuit
 
 
 # Members of enums are slow to look up in every tick.
 APPROACH, WAIT, MOTION, SETTLE = Phase.APPROACH, Phase.WAIT, Phase.MOTION, Phase.SETTLE
-PAUSED, TEACHING, RETURN = State.PAUSED, State.TEACHING, Phase.RETURN
+PAUSED, STOPPING, TEACHING, RETURN = State.PAUSED, State.STOPPING, State.TEACHING, Phase.RETURN
 
 
 class MarkerCursor:
@@ -91,7 +92,7 @@ class Player:
     between passes included. NaN before it, and from a pause, a stop, a seek or another speed on. `speed`:
     rows of the motion per tick that are aimed at while it plays. `settled_ticks`: ticks since the last row is
     out. `in_hand`: whether somebody moves the robot by hand, until it is caught. `taught`: why that has
-    ended.
+    ended. `pursuit`: the follow that moves it; None without one.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class Player:
         self.torque = False
         self.execution: Execution | None = None
         self.phase: Phase | None = None
+        self.pursuit: Pursuit | None = None
         self.clock = TrajectoryClock()
         self.frame, self.loop, self.moved = 0.0, 1, math.nan
         self.goal_count, self.speed = 0, 1.0
@@ -185,6 +187,14 @@ class Player:
         self._sought = None
         self._apply(Event.PLAY)
         self._approach(execution, execution.route.approach)
+
+    def follow(self, pursuit: Pursuit) -> None:
+        """Begin to follow targets; only from idle, with torque on."""
+        self.pursuit = pursuit
+        self.goal_count += 1
+        self.frame, self.loop, self._played_ticks = 0.0, 1, 0
+        self._displaced = {}
+        self._apply(Event.FOLLOW)
 
     def seek(self, approach: Track, row: int, *, goes_on: bool) -> None:
         """Go to another row of the motion's track, and on from there or wait there; only while paused."""
@@ -282,7 +292,9 @@ class Player:
         execution = self.execution
         if execution is None or not self.active:
             self.moved = math.nan
-            if self._brake is not None:
+            if self.pursuit is not None:
+                self._pursue(self.pursuit, ticks)
+            elif self._brake is not None:
                 self._slow_down_from_hand(self._brake, ticks)
             return
         self._elapsed += due or ticks
@@ -304,6 +316,14 @@ class Player:
         if brake.sample(self._braked_ticks, self.position, self.velocity):
             self._brake = None
             self._come_to_rest(Event.STOPPED)
+
+    def _pursue(self, pursuit: Pursuit, ticks: int) -> None:
+        self._played_ticks += ticks
+        self.frame += ticks
+        brakes = self.state is STOPPING
+        if pursuit.move(ticks, self.position, self.velocity, brakes=brakes):
+            self._come_to_rest(Event.STOPPED)
+            self._end(*self._reason)
 
     def _ticks_since_due(self, execution: Execution, most: int) -> int:
         """Begin the motion when its time has come; return how many ticks it has to move, 0 before."""
@@ -414,10 +434,11 @@ class Player:
         self.velocity[:] = 0.0
 
     def _end(self, code: ResultCode, message: str, details: dict[str, Any] | None = None) -> None:
-        if self.execution is not None:
+        goal = self.pursuit or self.execution
+        if goal is not None:
             found = (details or {}) | self._moved()
-            self.results.append(Result(self.execution, code, message, self._played_ticks, found))
-            self.execution = self.phase = None
+            self.results.append(Result(goal, code, message, self._played_ticks, found))
+            self.execution = self.phase = self.pursuit = None
             self._end_route()
 
     # -- on the route ---------------------------------------------------------------------------------------

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from .checks import CheckFailure
     from .execution import Excess, Execution
     from .player import Player
+    from .pursuit import Pursuit
 
 # Members of enums are slow to look up in every tick.
 MOTION, SETTLE = Phase.MOTION, Phase.SETTLE
-STOPPING = State.STOPPING
+STOPPING, FOLLOWING = State.STOPPING, State.FOLLOWING
 
 
 def watch_tolerances(
@@ -46,6 +47,10 @@ def watch_tolerances(
     """Compare feedback with the tolerances, once the tick's setpoint is written."""
     execution = player.execution
     if execution is None or player.state is STOPPING:
+        if player.state is FOLLOWING and (pursuit := player.pursuit) is not None and pursuit.path.any:
+            excess = pursuit.path.worst(player.position, measured, forgiven)
+            if excess is not None:
+                _break_off(player, pursuit, ResultCode.PATH_TOLERANCE_VIOLATED, excess, "path")
         return
     if player.phase is MOTION:
         if execution.path.any and (excess := execution.path.worst(player.position, measured, forgiven)):
@@ -67,7 +72,13 @@ def _settle(player: Player, execution: Execution, excess: Excess) -> None:
 
 
 def _break_off(
-    player: Player, execution: Execution, code: ResultCode, excess: Excess, kind: str, *, waited: str = ""
+    player: Player,
+    execution: Execution | Pursuit,
+    code: ResultCode,
+    excess: Excess,
+    kind: str,
+    *,
+    waited: str = "",
 ) -> None:
     """Stop softly because of a joint that breaks its path or goal tolerance."""
     joint, unit = player.joints[excess.joint], player.units[excess.joint]
@@ -171,7 +182,8 @@ class Watch:
             found = {"code": failure.code, "state": player.state}
             self._report(Happened("check_failed", failure.message, failure.details | found))
         if player.active and player.state is not STOPPING:
-            place = {} if player.execution is None else {"time": player.frame * self._schedule.period_s}
+            goes = player.execution is not None or player.pursuit is not None
+            place = {"time": player.frame * self._schedule.period_s} if goes else {}
             player.stop(failure.code, failure.message, failure.details | place)
         return True
 

@@ -87,6 +87,7 @@ class Engine:
         self._commands = CommandHandler(
             player=self.player,
             teaching=cast("Any", None),
+            following=cast("Any", None),
             actuators=cast("Any", actuators),
             watch=cast("Any", watch),
             schedule=Schedule(self.clock, 0.01, 0.1, 0.02),

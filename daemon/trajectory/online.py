@@ -1,0 +1,213 @@
+"""Setpoints towards targets that come as it goes, tick by tick, within every limit.
+
+Where a joint goes next is ruckig's online generation: after Berscheid and Kröger, "Jerk-limited Real-time
+Trajectory Generation with Arbitrary Target States", RSS 2021. It knows no limits of position, so each of its
+steps is only a candidate, and this holds by induction:
+
+- *Safe* is a state from which the joint, if it brakes from now on, comes to rest within its limits of
+  position, within those of acceleration and jerk. A joint at rest within its limits is safe.
+- A candidate that is safe is taken. Otherwise the joint takes one tick of braking from where it is: what is
+  left of that braking keeps it within its limits too, so it is safe there as well.
+
+Each joint moves for itself, and none waits for another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from ruckig import (
+    ControlInterface,
+    InputParameter,
+    OutputParameter,
+    Result,
+    Ruckig,
+    RuckigError,
+    Synchronization,
+    Trajectory,
+)
+
+if TYPE_CHECKING:
+    from ruckig import Bound
+
+    from motiond.formats.arrays import Floats
+
+    Rows: TypeAlias = tuple[list[float], list[float], list[float]]
+
+ROUNDING = 1e-9
+"""In rad or m: so far the end of a braking may be beyond a limit; setpoints are not."""
+SLOWEST = 1e-9
+"""In rad/s or m/s; a commanded velocity that is lower is none."""
+HORIZON_S = 60.0
+"""A joint that reaches its limit later than this does not go to the limit yet: it keeps its velocity."""
+POSITION, VELOCITY = ControlInterface.Position, ControlInterface.Velocity
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineLimits:
+    """What each joint keeps, shape (joints,).
+
+    Those of position may be infinite; the others are finite and above 0.
+    """
+
+    lower: Floats
+    upper: Floats
+    velocity: Floats
+    acceleration: Floats
+    jerk: Floats
+
+
+class OnlineGenerator:
+    """Moves joints towards targets, one tick at a time.
+
+    - `position`, `velocity` (joints,): the setpoint; in rad or m, and per s
+    - `target` (joints,): where the joints are to be; NaN of one that is to move at a velocity
+
+    A joint that begins outside its limits stays there, or comes back in.
+
+    `start` (joints,): where they rest to begin with. `period_s`: between two ticks.
+    """
+
+    def __init__(self, limits: OnlineLimits, start: Floats, period_s: float) -> None:
+        count = len(start)
+        self._limits = limits
+        self._state = np.zeros((3, count))
+        self.position, self.velocity = start.copy(), self._state[1]
+        self._state[0] = start
+        self.target, self._commanded = start.copy(), np.zeros(count)
+        self._lower, self._upper = np.minimum(limits.lower, start), np.maximum(limits.upper, start)
+        self._bound()
+        self._ruckig, self._next = Ruckig(count, period_s), OutputParameter(count)
+        self._wanted = _input_of(limits, start)
+        self._brake, self._braked = Ruckig(count, period_s), OutputParameter(count)
+        self._braking = _input_of(limits, start)
+        self._braking.control_interface = VELOCITY
+        self._stopping = Trajectory(count)
+        self._rests = True
+
+    # -- what is wanted -------------------------------------------------------------------------------------
+
+    def aim(self, positions: Floats) -> bool:
+        """Go to positions, shape (joints,), and rest there; NaN leaves a joint's target as it is.
+
+        Returns whether one of them is beyond a limit, and was clipped to it.
+        """
+        limits = self._limits
+        within = np.clip(positions, limits.lower, limits.upper)
+        np.copyto(self.target, within, where=np.isfinite(within))
+        self._wanted.target_position = self.target.tolist()
+        return bool(((positions < limits.lower) | (positions > limits.upper)).any())
+
+    def aim_at_velocity(self, velocities: Floats) -> bool:
+        """Move at velocities, shape (joints,), up to a limit; NaN leaves a joint's target as it is.
+
+        Returns whether one of them is beyond a limit, and was clipped to it.
+        """
+        limits, wanted = self._limits, self._wanted
+        within = np.clip(velocities, -limits.velocity, limits.velocity)
+        commanded = self._commanded
+        np.copyto(commanded, within, where=np.isfinite(within))
+        goal = np.where(commanded > 0.0, limits.upper, limits.lower)
+        room = (goal - self._state[0]) * np.sign(commanded)
+        speed = np.abs(commanded)
+        goes_to = (speed > SLOWEST) & (room > 0.0) & (room < HORIZON_S * speed)
+        self.target.fill(np.nan)
+        wanted.per_dof_control_interface = [POSITION if goes else VELOCITY for goes in goes_to.tolist()]
+        wanted.target_position = np.where(goes_to, goal, 0.0).tolist()
+        wanted.target_velocity = np.where(goes_to | (room <= 0.0), 0.0, commanded).tolist()
+        wanted.max_velocity = np.where(goes_to, speed, limits.velocity).tolist()
+        return bool((np.abs(velocities) > limits.velocity).any())
+
+    # -- each tick ------------------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Move on by a tick."""
+        candidate = self._candidate()
+        if candidate is None:
+            self._take(self._braked_rows())
+        elif unsafe := self._unsafe(candidate):
+            braked = self._braked_rows()
+            for joint in unsafe:
+                for row, instead in zip(candidate, braked, strict=True):
+                    row[joint] = instead[joint]
+            self._take(candidate)
+        else:
+            self._next.pass_to_input(self._wanted)
+            self._set(candidate)
+
+    def brake(self) -> bool:
+        """Brake for a tick; return whether all joints rest."""
+        self._set(self._braked_rows())
+        if rests := self._rests:
+            self._state[1:] = 0.0
+        return rests
+
+    def _candidate(self) -> Rows | None:
+        """Return what ruckig would have next; None where its numbers fail it."""
+        after = self._next
+        try:
+            if self._ruckig.update(self._wanted, after) < Result.Working:
+                return None
+        except (RuckigError, ValueError):  # the latter for codes that ruckig itself does not name
+            return None
+        return after.new_position, after.new_velocity, after.new_acceleration
+
+    def _unsafe(self, candidate: Rows) -> list[int]:
+        """Return the joints that could not brake within their limits any more, once they are there."""
+        braking = self._braking
+        braking.current_position, braking.current_velocity, braking.current_acceleration = candidate
+        self._brake.calculate(braking, self._stopping)
+        extrema = self._stopping.position_extrema
+        unsafe = [
+            joint
+            for joint, (extent, least, most) in enumerate(zip(extrema, self._least, self._most, strict=True))
+            if extent.min < least or extent.max > most
+        ]
+        if self._is_outside and not unsafe:
+            self._come_in(extrema)
+        return unsafe
+
+    def _come_in(self, extrema: list[Bound]) -> None:
+        """Keep joints that began outside their limits from going out again as far as that."""
+        limits = self._limits
+        np.maximum(self._lower, [extent.min for extent in extrema], out=self._lower)
+        np.minimum(self._upper, [extent.max for extent in extrema], out=self._upper)
+        np.minimum(self._lower, limits.lower, out=self._lower)
+        np.maximum(self._upper, limits.upper, out=self._upper)
+        self._bound()
+
+    def _bound(self) -> None:
+        limits = self._limits
+        self._least, self._most = (self._lower - ROUNDING).tolist(), (self._upper + ROUNDING).tolist()
+        self._is_outside = bool((self._lower < limits.lower).any() or (self._upper > limits.upper).any())
+
+    def _braked_rows(self) -> Rows:
+        """Return where a tick of braking leads from here."""
+        braking, after = self._braking, self._braked
+        braking.current_position, braking.current_velocity, braking.current_acceleration = (
+            self._state.tolist()
+        )
+        self._rests = self._brake.update(braking, after) == Result.Finished
+        return after.new_position, after.new_velocity, after.new_acceleration
+
+    def _take(self, rows: Rows) -> None:
+        """Go on from another state than ruckig's."""
+        wanted = self._wanted
+        wanted.current_position, wanted.current_velocity, wanted.current_acceleration = rows
+        self._set(rows)
+
+    def _set(self, rows: Rows) -> None:
+        self._state[:] = rows
+        np.clip(self._state[0], self._lower, self._upper, out=self.position)
+
+
+def _input_of(limits: OnlineLimits, start: Floats) -> InputParameter:
+    """Return an input for ruckig, of joints that rest."""
+    wanted = InputParameter(len(start))
+    wanted.synchronization = Synchronization.No
+    wanted.current_position = wanted.target_position = start.tolist()
+    wanted.max_velocity, wanted.max_acceleration = limits.velocity.tolist(), limits.acceleration.tolist()
+    wanted.max_jerk = limits.jerk.tolist()
+    return wanted

@@ -1,0 +1,168 @@
+"""Behaviour of a robot that follows targets: how it begins, what it does with them, and what ends it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from motiond.daemon.ipc import messages
+from motiond.daemon.ipc.states import State
+from tests.daemon.stream.followed import LOWER, UPPER, VELOCITY, Followed, assert_within
+from tests.daemon.stream.test_loop import START
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PERIOD_S = 1.0 / Followed.rate_hz
+
+
+@pytest.fixture
+def robot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Followed]:
+    robot = Followed(tmp_path, monkeypatch)
+    yield robot
+    robot.leave()
+
+
+def test_it_holds_until_the_first_target_comes(robot: Followed) -> None:
+    robot.follow()
+    robot.step(100)
+    changed = robot.notices_of(messages.Changed)[-1]
+    assert (changed.state, changed.goal_id, changed.after) == ("following", "follow-1", 7)
+    assert (robot.setpoints()["reference_position"] == START).all()
+
+
+def test_it_goes_to_a_target_within_limits_and_rests_there(robot: Followed) -> None:
+    robot.follow(timeout_s=5.0)
+    robot.target(1.0, -1.2)
+    robot.step(600)
+    positions = robot.setpoints()["reference_position"]
+    assert positions[-1] == pytest.approx([1.0, -1.2], abs=1e-9)
+    assert (positions[-20:] == positions[-1]).all()
+    assert_within(positions, PERIOD_S)
+    fastest = np.abs(np.diff(positions, axis=0)).max(axis=0) / PERIOD_S
+    assert fastest == pytest.approx([VELOCITY[0], fastest[1]])
+
+
+def test_a_joint_without_a_value_goes_on_to_its_target(robot: Followed) -> None:
+    robot.follow(timeout_s=5.0)
+    robot.target(0.5, 0.3)
+    robot.step(3)
+    robot.target(None, 0.1)
+    robot.step(600)
+    assert robot.setpoints()["reference_position"][-1] == pytest.approx([0.5, 0.1], abs=1e-9)
+
+
+def test_joints_that_are_not_named_hold(robot: Followed) -> None:
+    robot.follow(joints=[1], timeout_s=5.0)
+    robot.target(0.4)
+    robot.step(600)
+    positions = robot.setpoints()["reference_position"]
+    assert (positions[:, 0] == START[0]).all()
+    assert positions[-1, 1] == pytest.approx(0.4, abs=1e-9)
+
+
+def test_a_target_beyond_a_limit_is_clipped_to_it_and_counted(robot: Followed) -> None:
+    robot.follow(timeout_s=5.0)
+    robot.target(99.0, -99.0)
+    robot.target(0.0, 0.0)
+    robot.target(99.0, 0.0)
+    robot.step(800)
+    positions = robot.setpoints()["reference_position"]
+    assert positions[-1] == pytest.approx([UPPER[0], 0.0], abs=1e-9)
+    assert (robot.facts().targets, robot.facts().clipped) == (3, 2)
+
+
+def test_a_joint_moves_at_a_velocity_and_stops_at_its_limit(robot: Followed) -> None:
+    robot.follow(mode="velocity", timeout_s=8.0)
+    robot.velocity(0.3, -1.0)
+    robot.step(100)
+    speeds = robot.setpoints()["reference_velocity"][-1]
+    assert speeds == pytest.approx([0.3, -1.0], abs=1e-9)
+    robot.velocity(99.0, None)
+    robot.step(1000)
+    positions = robot.setpoints()["reference_position"]
+    assert robot.facts().clipped == 1
+    assert positions[-1] == pytest.approx([UPPER[0], LOWER[1]], abs=1e-9)
+    assert_within(positions, PERIOD_S)
+
+
+def test_without_targets_it_stops_softly_holds_and_reports_so(robot: Followed) -> None:
+    robot.follow()
+    robot.target(1.2, 1.5)
+    robot.step(30)
+    robot.target(1.2, 1.5)
+    robot.step(42)
+    assert robot.state() is State.STOPPING
+    ended = robot.come_to_rest()
+    message = "no target came for 0.2 s; the robot stops softly and holds"
+    assert (ended.code, ended.message) == ("CANCELED", message)
+    assert robot.events_of("follow_timeout") == [message]
+    assert_within(robot.setpoints()["reference_position"], PERIOD_S)
+
+
+def test_the_first_target_may_take_two_seconds(robot: Followed) -> None:
+    robot.follow()
+    robot.step(398)
+    assert robot.state() is State.FOLLOWING
+    robot.step(5)
+    assert robot.come_to_rest().code == "CANCELED"
+
+
+def test_its_end_is_soft_and_well(robot: Followed) -> None:
+    robot.follow()
+    robot.target(1.2, 1.5)
+    robot.step(30)
+    robot.end()
+    robot.step()
+    assert robot.state() is State.STOPPING
+    ended = robot.come_to_rest()
+    message = "following has ended on request; the robot holds"
+    assert (ended.goal_id, ended.code, ended.message) == ("follow-1", "SUCCESSFUL", message)
+    assert ended.details["follow"]["targets"] == 1
+    before = robot.setpoints()["reference_position"]
+    robot.step(50)
+    after = robot.setpoints()["reference_position"]
+    assert (after == before[-1]).all()
+    assert_within(np.concatenate((before, after[:1])), PERIOD_S)
+
+
+def test_a_stop_cancels_it(robot: Followed) -> None:
+    robot.follow()
+    robot.target(1.2, 1.5)
+    robot.step(30)
+    robot.send(messages.Stop())
+    assert robot.come_to_rest().code == "CANCELED"
+
+
+def test_an_emergency_stop_ends_it_at_once_also_while_it_brakes(robot: Followed) -> None:
+    robot.follow()
+    robot.target(1.2, 1.5)
+    robot.step(30)
+    robot.end()
+    robot.step(2)
+    robot.send(messages.Estop())
+    assert robot.come_to_rest().code == "ESTOP"
+    assert robot.state() is State.ESTOPPED
+
+
+@pytest.mark.parametrize(
+    ("prepare", "changes", "reason"),
+    [
+        ([messages.Disable()], {}, "the robot is idle, released; it cannot follow now"),
+        ([messages.Estop()], {}, "the robot is estopped; it cannot follow now"),
+        ([], {"start": [0.0, 0.0]}, "the robot is not where it was when it was asked to follow; ask again"),
+        ([], {"expires_at": 1.0}, "it expired 1764000099.010 s ago; send it again, or with more time"),
+    ],
+)
+def test_it_refuses_to_begin(
+    robot: Followed, prepare: list[messages.Command], changes: dict[str, object], reason: str
+) -> None:
+    robot.send(*prepare)
+    robot.step()
+    robot.follow(**changes)
+    (ended,) = robot.ends()
+    assert (ended.goal_id, ended.code, ended.message) == ("follow-1", "INVALID_GOAL", reason)
+    assert robot.state() is not State.FOLLOWING
