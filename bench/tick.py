@@ -156,6 +156,7 @@ def _setup(names: list[str], driver: str) -> messages.Setup:
             acceleration_limit=[None] * count,
             leaders=list(range(count)),
             multipliers=[1.0] * count,
+            turn=[0.0] * count,
         ),
         limits=messages.CheckLimits([None] * count, None, None, 0.25, 0.5, [0.05] * count, [False] * count),
         priority=None,

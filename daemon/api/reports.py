@@ -100,6 +100,8 @@ class DescribedJoint(TypedDict):
 
     name: str
     unit: Unit
+    continuous: bool
+    """Whether it turns without end, so that whole turns more or less are the same posture."""
     lower: float | None
     upper: float | None
     velocity: float | None

@@ -159,6 +159,8 @@ class JointSettings(Section):
     """Follow another joint instead of the motion."""
     limits: LimitSettings = LimitSettings()
     """Limits of the joint."""
+    continuous: bool | None = None
+    """It turns without end: ways lead to the nearest turn; by default where the model says so."""
     allow_stalling: bool = False
     """Standing still away from the setpoint is no fault, as of a gripper that holds something."""
     tolerances: JointToleranceSettings = JointToleranceSettings()
@@ -409,7 +411,8 @@ class RobotSettings(Section):
             raise SettingError("", "the robot has no joints; there is no model either; add model or joints")
         for name, joint in self.joints.items():
             given = joint.limits.model_dump(exclude_none=True)
-            missing = ", ".join(key for key in ("lower", "upper", "velocity") if key not in given)
+            asked = ("velocity",) if joint.continuous else ("lower", "upper", "velocity")
+            missing = ", ".join(key for key in asked if key not in given)
             if missing and joint.mimic is None:
                 reason = "there is no model to take them from"
                 raise SettingError(

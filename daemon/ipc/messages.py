@@ -48,6 +48,7 @@ class WayBounds:
       is none
     - `leaders`: for each joint: the number of the one that it follows; its own where it follows none
     - `multipliers`: for each joint: how far it goes, of the way of that one; 1 where it follows none
+    - `turn`: for each joint: how far it goes in one turn of the one that it follows; 0 where that has an end
     """
 
     velocity: list[float]
@@ -61,6 +62,7 @@ class WayBounds:
     acceleration_limit: list[float | None]
     leaders: list[int]
     multipliers: list[float]
+    turn: list[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,8 @@ class Play:
     - `from_beyond`: whether joints may be far outside their limits; what was moved then goes straight on, as
       slowly
     - `expires_at`: Unix time in s after which it does not begin; None for never
+    - `turned`: what is added to the rows of the motion and of the way back: whole turns of joints that turn
+      without end; empty for nothing
     """
 
     goal_id: str
@@ -137,6 +141,7 @@ class Play:
     start_s: float | None = None
     from_beyond: bool = False
     expires_at: float | None = None
+    turned: list[float] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +174,7 @@ class Seek:
     start: list[float]
     goes_on: bool  # play on from there; otherwise wait there
     expires_at: float | None = None  # as of `Play`
+    turned: list[float] = field(default_factory=list)  # as of `Play`, from this pass on
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@
 """
 
 from .bounds import NEVER_FAILS, JointBounds, joint_bounds, never_fails
-from .description import load_model, make_joint_map, missing_limits, read_robot
+from .description import has_ends, load_model, make_joint_map, missing_limits, read_robot
 from .gravity import with_gravity
 from .joint_map import ROUNDING, JointMap, JointMapError, Limits, Unit, build_joint_map, with_rounding
 from .stops import with_stops
@@ -27,6 +27,7 @@ __all__ = [
     "TwistMap",
     "Unit",
     "build_joint_map",
+    "has_ends",
     "joint_bounds",
     "load_model",
     "make_joint_map",

@@ -45,7 +45,7 @@ def missing_limits(joint_map: JointMap) -> str:
     """Return a warning that names the joints without limits of position or acceleration; '' if none lacks."""
     limits = joint_map.limits
     kinds = {
-        "position": np.isinf(limits.lower) | np.isinf(limits.upper),
+        "position": (np.isinf(limits.lower) | np.isinf(limits.upper)) & ~joint_map.continuous,
         "acceleration": np.isinf(limits.acceleration),
     }
     parts = [
@@ -57,6 +57,19 @@ def missing_limits(joint_map: JointMap) -> str:
         return ""
     reason = "nothing keeps a motion from asking too much there"
     return f"{', and '.join(parts)}; {reason}; set `joints.NAME.limits`"
+
+
+def has_ends(own: JointMap, narrowed: JointMap) -> str:
+    """Return a warning that names the joints that turn without end, and whose actuators do not; '' for none.
+
+    `own`: without what the actuators allow; `narrowed`: with that.
+    """
+    held_back = own.continuous & ~narrowed.continuous
+    if not held_back.any():
+        return ""
+    problem = f"turning without end: not {_named(own, held_back)}"
+    reason = "the actuator counts no more than a turn, so that its limits hold"
+    return f"{problem}; {reason}; let it count turns, or set `joints.NAME.continuous: false`"
 
 
 def _named(joint_map: JointMap, chosen: Booleans) -> str:

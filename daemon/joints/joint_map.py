@@ -22,7 +22,7 @@ from motiond.formats import Mimic
 from motiond.text import listed, nearest, quoted_briefly
 
 from ..config.robot import JointSettings
-from ..trajectory import Transmission
+from ..trajectory import TURN, Transmission, endless_within, nearest_turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from motiond.drivers import ActuatorLimits
     from motiond.formats import Joint, RobotModel
-    from motiond.formats.arrays import Floats
+    from motiond.formats.arrays import Booleans, Floats
 
     Indexes: TypeAlias = NDArray[np.intp]
 
@@ -100,6 +100,12 @@ class JointMap:
     transmission: Transmission  # between the two sides
     initial: Floats  # shape (joints,); the posture at which the description begins, 0 where it has none
     model: str | None  # the name of the robot's description; None where the configuration lists joints alone
+    # turn: shape (joints,); how far each joint goes in one turn of the joint that it follows, itself where it
+    # follows none; 0 where that has an end
+    turn: Floats
+    # reach: shape (2, joints); the lowest and highest position that the actuators of joints that turn without
+    # end can count to; infinite where they count on
+    reach: Floats
     # by joint and kind, where each limit that an actuator sets comes from; the others are the model's
     limit_sources: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
@@ -109,11 +115,16 @@ class JointMap:
         `allowed`: of all actuators, in their order.
         """
         limits, sources = self.limits, {}
-        for kind, (values, words) in self.transmission.limits_of_joints(allowed).items():
+        found = self.transmission.limits_of_joints(allowed)
+        reach = np.stack([found["lower"][0], found["upper"][0]])
+        turn = endless_within(self.turn, self.leaders, *reach)
+        for kind, (values, words) in found.items():
             before: Floats = getattr(limits, kind)
             tighter = values > before if kind == "lower" else values < before
             for joint in np.flatnonzero(tighter):
                 sources[self.joints[joint], kind] = words[joint]
+            if kind in {"lower", "upper"}:
+                tighter &= turn == 0.0
             if tighter.any():
                 after = np.where(tighter, values, before)
                 after.flags.writeable = False
@@ -121,7 +132,14 @@ class JointMap:
         if not sources:
             return self
         configured = self.configured_limits - sources.keys()
-        return replace(self, limits=limits, configured_limits=configured, limit_sources=sources)
+        return replace(
+            self,
+            limits=limits,
+            configured_limits=configured,
+            turn=turn,
+            reach=np.where(turn == 0.0, self.reach, reach),
+            limit_sources=sources,
+        )
 
     def has_limits_of(self, other: JointMap) -> bool:
         """Whether both have the same limits, from the same places."""
@@ -129,7 +147,21 @@ class JointMap:
             np.array_equal(getattr(self.limits, kind), getattr(other.limits, kind))
             for kind in Limits.__slots__
         )
+        same = same and np.array_equal(self.turn, other.turn) and np.array_equal(self.reach, other.reach)
         return same and self.limit_sources == other.limit_sources
+
+    @property
+    def continuous(self) -> Booleans:
+        """Whether each joint turns without end, shape (joints,)."""
+        endless: Booleans = self.turn != 0.0
+        return endless
+
+    def nearest(self, start: Floats, target: Floats, driven: Booleans) -> Floats:
+        """Return by how much whole turns of driven joints move a target on so that it is nearest to a start.
+
+        Each of shape (joints,), in rad or m; 0 for joints that have an end.
+        """
+        return np.where(driven, nearest_turns(start, target, self.turn, self.leaders), 0.0)
 
     @property
     def leaders(self) -> Indexes:
@@ -161,7 +193,7 @@ class JointMap:
         kinds = {kind: getattr(self.limits, kind).tolist() for kind in Limits.__slots__}
         return {
             "joints": [
-                {"name": name, "unit": unit}
+                {"name": name, "unit": unit, "continuous": bool(self.continuous[column])}
                 | {
                     kind: values[column] if math.isfinite(values[column]) else None
                     for kind, values in kinds.items()
@@ -265,9 +297,10 @@ def build_joint_map(robot: str, model: RobotModel | None, settings: Mapping[str,
     found = _Joints(robot, model, settings)
     limits = found.limits()
     mimics = found.mimics()
+    turn = found.turn(limits, mimics)
     if found.problems:
         raise JointMapError(found.problems)
-    return _assemble(found, limits, mimics)
+    return _assemble(found, limits, mimics, turn)
 
 
 class _Joints:
@@ -279,6 +312,7 @@ class _Joints:
         self.problems: list[str] = []
         moving = moving_joints(model) if model else []
         self.of_model: dict[str, Joint] = {joint.name: joint for joint in moving}
+        self._endless = {joint.name for joint in moving if model and model.is_continuous(joint)}
         self.names = tuple(self.of_model) if model else tuple(settings)
         self.settings = {name: settings.get(name, JointSettings()) for name in self.names}
         for name in (name for name in settings if name not in self.names):
@@ -351,6 +385,50 @@ class _Joints:
             )
         limit[0] = sign * min(sign * value, sign * limit[0])
 
+    def turn(self, limits: Limits, mimics: Sequence[MimicColumn]) -> Floats:
+        """Return how far each joint goes in a turn of the endless joint that it follows, or is."""
+        has_end = np.isfinite(limits.lower) | np.isfinite(limits.upper)
+        followers = {mimic.joint: mimic for mimic in mimics}
+        turn = np.zeros(len(self.names))
+        for column, (name, settings) in enumerate(self.settings.items()):
+            if settings.continuous and (reason := self._end_of(name, has_end=bool(has_end[column]))):
+                what, fix = f"joint '{name}' cannot be continuous", f"remove joints.{name}.continuous"
+                self._wrong(what, reason, fix)
+            elif column not in followers and not has_end[column] and self._is_endless(name):
+                turn[column] = TURN
+        for mimic in mimics:
+            follower, leader = self.names[mimic.joint], self.names[mimic.leader]
+            if not turn[mimic.leader]:
+                continue
+            if mimic.multiplier.is_integer() and not has_end[mimic.joint] and self._turns(follower):
+                turn[mimic.joint] = mimic.multiplier * TURN
+                continue
+            if self.settings[leader].continuous:
+                what = f"joint '{leader}' cannot be continuous"
+                reason = f"'{follower}', which follows it, is not where it was a turn before"
+                self._wrong(what, reason, f"remove joints.{leader}.continuous")
+            turn[[mimic.leader, *(one.joint for one in mimics if one.leader == mimic.leader)]] = 0.0
+        return turn
+
+    def _end_of(self, name: str, *, has_end: bool) -> str:
+        """Return why a joint does not turn without end; '' where nothing is known against it."""
+        if rule := self._rule(name):
+            return f"it follows '{rule.of}', which may be"
+        if not self._turns(name):
+            return "a turn does not bring it back to where it was"
+        return "it has a limit of position" if has_end else ""
+
+    def _turns(self, name: str) -> bool:
+        """Whether a joint is in the same place after a turn."""
+        if self.of_model:
+            return self.of_model[name].comes_round
+        return self.settings[name].unit != "m"
+
+    def _is_endless(self, name: str) -> bool:
+        """Whether a joint that has no limit of position is said to turn without end."""
+        chosen = self.settings[name].continuous
+        return name in self._endless if chosen is None else chosen
+
     def initial(self) -> Floats:
         """Return where the model's joints begin."""
         begin = np.zeros(len(self.names))
@@ -393,7 +471,7 @@ class _Joints:
         return MimicColumn(place(name), place(rule.of), rule.multiplier, rule.offset)
 
 
-def _assemble(found: _Joints, limits: Limits, mimics: tuple[MimicColumn, ...]) -> JointMap:
+def _assemble(found: _Joints, limits: Limits, mimics: tuple[MimicColumn, ...], turn: Floats) -> JointMap:
     moved = found.actuators()
     column = {name: index for index, name in enumerate(moved)}
     reduction = np.array([found.settings[name].reduction for name in moved])
@@ -431,6 +509,8 @@ def _assemble(found: _Joints, limits: Limits, mimics: tuple[MimicColumn, ...]) -
         ),
         initial=found.initial(),
         model=found.model,
+        turn=turn,
+        reach=np.stack([np.full(turn.size, -np.inf), np.full(turn.size, np.inf)]),
     )
 
 

@@ -34,7 +34,7 @@ from .library import (
 )
 from .plan_preview import curves, preview
 from .planner import Plan, plan, plan_pose
-from .playback import Playback, PlaybackError, plan_playback, whole
+from .playback import Playback, PlaybackError, plan_playback, refuse_out_of_reach, whole
 from .sequence import SequenceError, SequencePlan, Step, plan_sequence
 from .speed_limits import clock_acceleration
 from .tolerances import GoalTolerances, ToleranceError, join_tolerances, unnoticed
@@ -75,6 +75,7 @@ __all__ = [
     "plan_sequence",
     "preview",
     "read_markers",
+    "refuse_out_of_reach",
     "stamp_of",
     "unnoticed",
     "whole",

@@ -1,6 +1,7 @@
 """What a goal plays: which rows of a plan, how often, in which direction, and the seam between two passes.
 
 A seam that keeps the limits is passed without stopping. A motion that rests at both ends does so at its seam.
+Where a joint turns without end, the next pass begins at the turn of it that is nearest to the last row.
 
     ValueError
     └── PlaybackError    it cannot be played so; `.data` is for programs
@@ -16,6 +17,7 @@ import numpy as np
 
 from motiond.text import echoed, listed, nearest
 
+from ..joints import ROUNDING
 from ..trajectory import Passes
 from .curve import peak_speeds, slopes_of
 from .speed_limits import fastest_factor
@@ -87,6 +89,17 @@ class Playback:
         """The last row that is played, shape (joints,)."""
         row: Floats = self.track.positions[self.passes.last]
         return row
+
+    @property
+    def advance(self) -> Floats:
+        """How much further on each pass is than the one before, shape (joints,): whole turns."""
+        return np.array(self.passes.advance) if self.passes.advance else np.zeros(len(self.plan.joints))
+
+    @property
+    def gap(self) -> Floats:
+        """How far the last row is from the first one of the next pass, without sign, shape (joints,)."""
+        gap = np.abs(self.begins_at + self.advance - self.ends_at)
+        return np.where(self.plan.driven, gap, 0.0)
 
     @property
     def marker_rows(self) -> list[float]:
@@ -189,14 +202,16 @@ def plan_playback(
     ranged = replace(playback, passes=passes)
     if count == 1 or ping_pong:
         return ranged
+    advance = joint_map.nearest(ranged.ends_at, ranged.begins_at, plan.driven)
+    if advance.any():
+        ranged = replace(ranged, passes=replace(passes, advance=advance.tolist()))
     seamless = _seamless_at_rest if plan.rests else _seamless_in_motion
     return seamless(ranged, joint_map) or _returning(ranged, joint_map, seam, tolerance)
 
 
 def _returning(playback: Playback, joint_map: JointMap, seam: SeamPolicy, tolerance: Floats) -> Playback:
     """Let every pass end at rest, and go back to the first row where that is another one."""
-    plan = playback.plan
-    gap = np.where(plan.driven, np.abs(playback.begins_at - playback.ends_at), 0.0)
+    plan, gap = playback.plan, playback.gap
     joint = int((gap - tolerance).argmax())
     if gap[joint] <= tolerance[joint] or seam == "approach":
         return replace(playback, returns=True)
@@ -218,9 +233,9 @@ def _seamless_at_rest(playback: Playback, joint_map: JointMap) -> Playback | Non
     plan, passes = playback.plan, playback.passes
     whole_motion = not (passes.eases_in or passes.eases_out)
     takes_time = len(plan.positions) > 1  # else any number of passes would begin and end in one tick
-    if not whole_motion or not takes_time or (plan.positions[0] != plan.positions[-1]).any():
+    if not whole_motion or not takes_time or (playback.gap > ROUNDING * np.abs(playback.advance)).any():
         return None
-    around = plan.positions[-2:-1], plan.positions[:2]
+    around = plan.positions[-2:-1], plan.positions[:2] + playback.advance
     turn = np.abs(np.diff(np.concatenate(around), 2, axis=0)).max(axis=0, initial=0.0) * plan.rate_hz**2
     factor, joint = fastest_factor(np.zeros_like(turn), turn, joint_map, plan.driven)
     if factor < 1.0:
@@ -234,31 +249,32 @@ def _seamless_in_motion(playback: Playback, joint_map: JointMap) -> Playback | N
 
     The last row is the first one again, or comes one tick before it: whichever bends less, where they differ.
     """
-    plan, passes = playback.plan, playback.passes
+    plan, passes, advance = playback.plan, playback.passes, playback.advance
     rows = plan.positions[passes.first : passes.last + 1]
     if len(rows) < 5:
         return None
     # The three rows before the seam and those after it, where a pass begins again on row 1, or on row 0.
-    around = (np.concatenate((rows[-3:], rows[begin : begin + 3])) for begin in (1, 0))
+    around = (np.concatenate((rows[-3:], rows[begin : begin + 3] + advance)) for begin in (1, 0))
     same, next_one = (np.where(plan.driven, six, 0.0) for six in around)
     bends = [float(np.abs(np.diff(six, 2, axis=0)).max()) for six in (same, next_one)]
-    merged = bool((rows[-1] == rows[0]).all()) or bends[0] <= bends[1]
-    gap = np.where(plan.driven & merged, np.abs(rows[-1] - rows[0]), 0.0)
+    merged = bool((rows[-1] == rows[0] + advance).all()) or bends[0] <= bends[1]
+    gap = playback.gap if merged else np.zeros_like(advance)
     peaks, changes = _at_seam(plan, same if merged else next_one, gap)
     factor, joint = fastest_factor(peaks, changes, joint_map, plan.driven)
     if factor < 1.0 or _is_rough(changes, rows, plan, joint_map):
         return None
-    track = _closed(plan, rows, merged=merged)
+    track = _closed(plan, rows, advance, merged=merged)
     if factor < plan.max_speed:
         track = replace(track, max_speed=factor, limiting_joint=joint)
     passes = replace(passes, first=0, last=passes.last - passes.first, seamless=True)
     return replace(playback, track=track, offset=playback.passes.first, passes=passes)
 
 
-def _closed(plan: Plan, rows: Floats, *, merged: bool) -> Plan:
+def _closed(plan: Plan, rows: Floats, advance: Floats, *, merged: bool) -> Plan:
     """Return the plan of a ring: rows that end with the row at which the next pass begins."""
-    ring = rows if merged else np.concatenate((rows, rows[:1]))
-    around = np.concatenate((rows[-3:-1] if merged else rows[-2:], ring, rows[1:3]))
+    ring = rows if merged else np.concatenate((rows, rows[:1] + advance))
+    before = rows[-3:-1] if merged else rows[-2:]
+    around = np.concatenate((before - advance, ring, rows[1:3] + advance))
     slopes = np.ascontiguousarray(slopes_of(around, plan.rate_hz, plan.interpolation)[2:-2])
     slopes[-1] = slopes[0]
     return replace(plan, positions=np.ascontiguousarray(ring), velocities=slopes)
@@ -281,3 +297,30 @@ def _is_rough(changes: Floats, rows: Floats, plan: Plan, joint_map: JointMap) ->
     own = np.abs(accelerations_of(steps, speeds)).max(axis=0)
     unlimited = plan.driven & ~np.isfinite(joint_map.limits.acceleration)
     return bool((changes > own * (1.0 + ROUNDING_OF_BENDS))[unlimited].any())
+
+
+def refuse_out_of_reach(playback: Playback, turned: Floats, joint_map: JointMap) -> None:
+    """Raise PlaybackError where a joint that turns without end would turn further than its actuator counts.
+
+    - `turned` (ndarray, shape (joints,)): what is added to the rows of the first pass, in rad
+    """
+    plan, passes = playback.plan, playback.passes
+    for joint in np.flatnonzero(plan.driven & np.isfinite(joint_map.reach).any(axis=0)):
+        rows = playback.track.positions[passes.first : passes.last + 1, joint] + turned[joint]
+        advance = float(playback.advance[joint])
+        lower, upper = joint_map.reach[:, joint]
+        upward = rows.max() > upper or (rows.min() >= lower and advance > 0.0)
+        farthest = float(rows.max() if upward else rows.min())
+        limit = float(upper if upward else lower)
+        room = limit - farthest if upward else farthest - limit
+        fits = 0 if room < 0.0 else 1 + room // abs(advance) if advance else np.inf
+        if fits < (passes.count or np.inf):
+            name, unit = joint_map.joints[joint], joint_map.units[joint]
+            far = f"joint '{name}' would be at {farthest + fits * advance:.4g} {unit}"
+            when = f" in pass {fits + 1:.0f}" if fits else ""
+            source = joint_map.limit_sources.get((name, "upper" if upward else "lower"), "")
+            reason = f"its actuator counts to {limit:.4g} {unit}{f' ({source})' if source else ''}"
+            fewer = f"play it at most {fits:.0f} times, or " if fits else ""
+            hint = f"{fewer}turn the joint back by hand, or restart its actuator, which forgets whole turns"
+            data = {"joint": name, "value": farthest + fits * advance, "limit": limit, "unit": unit}
+            raise PlaybackError(f"{plan.motion}: {far}{when}; {reason}; {hint}", data)

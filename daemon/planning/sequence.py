@@ -170,7 +170,9 @@ class _Assembly:
             self._append(rows, StepBegin(0, number, time, step.plan.motion))
         else:
             held = self.pieces[-1][-1]
-            rows = np.where(step.plan.driven, rows, held)
+            driven = step.plan.driven
+            turned = self._joint_map.nearest(held, rows[0], driven)
+            rows = np.where(driven, rows + turned if turned.any() else rows, held)
             try:
                 begin = self._blended(step, rows) if step.blend_s else self._led_to(rows)
             except (BlendError, ApproachError) as error:

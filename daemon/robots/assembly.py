@@ -19,6 +19,7 @@ from ..history import History
 from ..ipc.messages import CheckLimits, Setup, WayBounds
 from ..joints import (
     build_joint_map,
+    has_ends,
     joint_bounds,
     load_model,
     missing_limits,
@@ -118,7 +119,8 @@ def make_registry(
 def _make_library(name: str, robot: RobotSettings, joint_map: JointMap, driver: Driver) -> MotionLibrary:
     narrowed = joint_map.within(driver.limits)
     bounds = joint_bounds(narrowed, robot)
-    for warning in filter(None, (missing_limits(narrowed), never_fails(narrowed, bounds))):
+    warnings = missing_limits(narrowed), never_fails(narrowed, bounds), has_ends(joint_map, narrowed)
+    for warning in filter(None, warnings):
         log.warning("%s: %s", name, warning)
     return MotionLibrary(
         narrowed, robot, driver.max_rate_hz, reader=MotionReader(), min_rate_hz=driver.min_rate_hz
@@ -206,6 +208,7 @@ def _ways(robot: RobotSettings, joint_map: JointMap) -> WayBounds:
         acceleration_limit=limits.acceleration.tolist(),
         leaders=joint_map.leaders.tolist(),
         multipliers=joint_map.multipliers.tolist(),
+        turn=joint_map.turn.tolist(),
     )
 
 

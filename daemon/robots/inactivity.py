@@ -78,8 +78,8 @@ class Inactivity:
     @property
     def _is_parked(self) -> bool:
         """Whether the robot holds at the pose `park` already."""
-        playback, reference = self._robot.planner.playback_to_park(), self._robot.session.known.reference
-        return reference is not None and bool((playback.ends_at == reference)[playback.plan.driven].all())
+        reference = self._robot.session.known.reference
+        return reference is not None and self._robot.planner.is_parked(reference)
 
     @property
     def _has_tried(self) -> bool:

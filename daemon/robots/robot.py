@@ -382,8 +382,8 @@ class Robot:
 
     def seek(self, seek: Seek, start: list[float]) -> int:
         """Send the way to a row; return the command's number; raises RequestError."""
-        with self.planner.way_to(seek.goal, seek.row, start) as fd:
-            command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on, seek.expires_at)
+        with self.planner.way_to(seek.goal, seek.row, start) as (fd, turned):
+            command = messages.Seek(seek.goal.goal_id, seek.row, start, seek.goes_on, seek.expires_at, turned)
             return self.stream.send(command, (fd,))
 
     def park_goal(self, option: str) -> MotionGoal:

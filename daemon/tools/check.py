@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from motiond.drivers import make_driver, refuse_shared_devices
 from motiond.formats import BadText, ReadOptions, load_map
 from motiond.formats.io import refuse_damaged
@@ -21,6 +23,7 @@ from ..config.robot import DriverSettings, ModelSettings, RobotSettings
 from ..joints import (
     JointMapError,
     build_joint_map,
+    has_ends,
     joint_bounds,
     load_model,
     missing_limits,
@@ -32,7 +35,7 @@ from ..recording import refuse_unwritable
 from .batch import for_each_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -95,10 +98,14 @@ def check_motions(
             report(f"{name}: {line}")
         if warning := _of_recordings(name, settings.robots[name].recording):
             report(f"{name}: warning: {warning}")
+        for line in _of_turns(*made[name]):
+            report(f"{name}: {line}")
     return [
         finding
         for name, (joint_map, driver) in made.items()
-        for finding in _check_robot(name, settings.robots[name], joint_map, driver, names)
+        for finding in _check_robot(
+            name, settings.robots[name], joint_map.within(driver.limits), driver, names
+        )
     ]
 
 
@@ -109,7 +116,17 @@ def _made(settings: Settings, name: str) -> tuple[JointMap, Driver]:
     _warn_of_meshes(model)
     joint_map = build_joint_map(name, model, robot.joints)
     driver = make_driver(robot.driver.type, robot.driver.options, joint_map.actuators)
-    return joint_map.within(driver.limits), driver
+    return joint_map, driver
+
+
+def _of_turns(joint_map: JointMap, driver: Driver) -> Iterator[str]:
+    """Yield which joints turn without end, and which are kept from it by their actuators."""
+    narrowed = joint_map.within(driver.limits)
+    if narrowed.continuous.any():
+        names = np.array(narrowed.joints)[narrowed.continuous]
+        yield f"turning without end: {listed(names.tolist())}"
+    if warning := has_ends(joint_map, narrowed):
+        yield f"warning: {warning}"
 
 
 def _of_recordings(name: str, recording: RecordingSettings) -> str:

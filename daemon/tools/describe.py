@@ -18,7 +18,7 @@ from ..joints import read_robot
 from ..planning import marker_file, read_markers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from motiond.formats import Frame, Joint, Link, Motion, RobotModel
@@ -91,19 +91,16 @@ def describe_robot(robot: RobotModel) -> Description:
         "version": robot.version,
         "dof": robot.dof,
         "mass_kg": sum(link.mass for link in robot.links),
-        "joints": [
-            coordinate
-            for joint in robot.joints
-            for coordinate in _describe_joint(joint, robot.metadata.get("reductions", {}))
-        ],
+        "joints": [coordinate for joint in robot.joints for coordinate in _describe_joint(robot, joint)],
         "links": [_describe_link(link) for link in robot.links],
         "frames": [_describe_frame(frame, places[frame.name]) for frame in robot.frames],
         "warnings": list(robot.warnings),
     }
 
 
-def _describe_joint(joint: Joint, reductions: Mapping[str, float]) -> Iterator[Description]:
+def _describe_joint(robot: RobotModel, joint: Joint) -> Iterator[Description]:
     """Describe each coordinate; a joint that moves nothing has none."""
+    reductions = robot.metadata.get("reductions", {})
     for number, coordinate in enumerate(joint.coordinates):
         yield {
             "name": coordinate.name,
@@ -112,6 +109,7 @@ def _describe_joint(joint: Joint, reductions: Mapping[str, float]) -> Iterator[D
             "parent": joint.parent,
             "child": joint.child,
             "unit": joint.unit(number),
+            "continuous": robot.is_continuous(joint),
             "lower": coordinate.lower,
             "upper": coordinate.upper,
             "velocity_limit": coordinate.velocity_limit,

@@ -50,7 +50,8 @@ def _robot_parts(robot: Description) -> Iterator[Text | _Table]:
     )
     limits = {"lower": "lower", "upper": "upper", "velocity_limit": "velocity /s", "effort_limit": "effort"}
     some = {key: key for key in ("follows", "reduction") if any(joint[key] for joint in robot["joints"])}
-    yield _table({"name": "joint", "type": "type"} | limits | {"unit": "unit"} | some, robot["joints"])
+    joints = [joint | ({"type": "continuous"} if joint["continuous"] else {}) for joint in robot["joints"]]
+    yield _table({"name": "joint", "type": "type"} | limits | {"unit": "unit"} | some, joints)
     coms = {axis: f"com {axis} in m" for axis in "xyz"}
     links = [_with_axes(link, "com_m") for link in robot["links"]]
     yield _table({"name": "link", "mass_kg": "mass in kg"} | coms, links)

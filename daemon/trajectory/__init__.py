@@ -10,6 +10,7 @@
 - `brake`: from any velocity to rest, joint by joint
 - `followers`: what is true of a joint and of those that follow it
 - `beyond`: what lies far outside a joint's limits, and how slowly it comes back
+- `turns`: whole turns of joints that turn without end
 """
 
 from .beyond import FAR_OUTSIDE, FROM_BEYOND, WAY_BACK, far_outside, slack_of
@@ -21,6 +22,7 @@ from .ramp import FULL_RAMP, longest_stop
 from .route import Leg, Passes, Route
 from .track import Track, map_shared, share
 from .transmission import Transmission
+from .turns import TURN, endless_within, nearest_turns
 from .way import Way, WayError, plan_way
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "FROM_BEYOND",
     "FULL_RAMP",
     "STEEPEST",
+    "TURN",
     "WAY_BACK",
     "Brake",
     "Leg",
@@ -40,10 +43,12 @@ __all__ = [
     "Transmission",
     "Way",
     "WayError",
+    "endless_within",
     "far_outside",
     "longest_braking_s",
     "longest_stop",
     "map_shared",
+    "nearest_turns",
     "of_all",
     "plan_way",
     "share",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from .ramp import longest_stop
 
 if TYPE_CHECKING:
+    from motiond.formats.arrays import Floats
+
     from .track import Track
 
 
@@ -27,6 +31,9 @@ class Passes:
     # has to speed up from rest and slow down to it
     eases_in: bool = False
     eases_out: bool = False
+    # how much further on each pass is than the one before, in rad or m, for each joint: whole turns of joints
+    # that turn without end; empty where no joint is
+    advance: list[float] = field(default_factory=list)
 
     def end_with(self, number: int) -> bool:
         """Whether a pass, counted from 0, is the last one."""
@@ -45,6 +52,8 @@ class Leg:
     eases_in: bool = False
     eases_out: bool = False
     seamless: bool = False  # whether it passes into the next one without stopping
+    # shape (joints,): what is added to the positions of the track, in rad or m; None for nothing
+    turned: Floats | None = None
 
     length: int = field(init=False)  # in rows
     direction: int = field(init=False)  # 1 forwards, -1 backwards
@@ -52,6 +61,10 @@ class Leg:
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", abs(self.last - self.first))
         object.__setattr__(self, "direction", 1 if self.last >= self.first else -1)
+
+    def turned_on(self, turned: Floats) -> Leg:
+        """Return the same way, so much further on."""
+        return replace(self, turned=turned if self.turned is None else self.turned + turned)
 
     def is_too_short_to_slow_down(self, rate: float, max_slope: float) -> bool:
         """Whether a clock that begins at a rate could not come to rest at its end, where it has to."""
@@ -69,8 +82,22 @@ class Route:
     return_track: Track
     passes: Passes  # over the motion
 
-    def leg(self, number: int, begin: int | None = None) -> Leg:
-        """Return a pass, counted from 0. `begin`: the row to begin on, in place of the pass's own."""
+    def turned(self, number: int, first: Floats | None) -> Floats | None:
+        """Return what is added to the rows of a pass, counted from 0; `first`: to those of the first one.
+
+        It is no sum over the passes, so that nothing adds up in the last digits.
+        """
+        if not self.passes.advance:
+            return first
+        further: Floats = np.multiply(self.passes.advance, float(number))
+        return further if first is None else first + further
+
+    def leg(self, number: int, begin: int | None = None, turned: Floats | None = None) -> Leg:
+        """Return a pass, counted from 0.
+
+        `begin`: the row to begin on, in place of the pass's own. `turned`: what is added to the rows of the
+        first pass.
+        """
         passes = self.passes
         seamless = passes.seamless and not passes.end_with(number)
         first, last, eases_in, eases_out = passes.first, passes.last, passes.eases_in, passes.eases_out
@@ -80,4 +107,12 @@ class Route:
             last, eases_out = self.motion.last, False
         if begin is not None and begin != first:
             first, eases_in = begin, True
-        return Leg(self.motion, first, last, eases_in=eases_in, eases_out=eases_out, seamless=seamless)
+        return Leg(
+            self.motion,
+            first,
+            last,
+            eases_in=eases_in,
+            eases_out=eases_out,
+            seamless=seamless,
+            turned=self.turned(number, turned),
+        )

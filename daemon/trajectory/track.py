@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,6 +54,10 @@ class Track:
     def last(self) -> int:
         """The index of the last row; -1 of an empty track."""
         return len(self.positions) - 1
+
+    def turned_on(self, turned: Floats) -> Track:
+        """Return the same rows, so much further on, shape (joints,)."""
+        return replace(self, positions=self.positions + turned)
 
     def sample(self, place: float, position: Floats, velocity: Floats, rate: float) -> None:
         """Write the setpoint at `place` into `position` and `velocity`, for the driven joints.

@@ -74,6 +74,7 @@ def _model(document: Document, robot: _Robot, source: Source) -> RobotModel:
         canonical_link=robot.links[0].name if robot.links else "",
         base_pose=frozen(pose(document.values.get("rot"), document.values.get("trans", np.zeros(3)))),
         describes_looks=False,
+        describes_limits=False,
         warnings=problems.oddities,
     )
 

@@ -34,6 +34,9 @@ class RobotModel:
     describes_looks : bool
         Whether the format can say of every link what it looks like, so that one without shapes is bare on
         purpose.
+    describes_limits : bool
+        Whether the format can say of every joint how far it goes, so that one without limits has none on
+        purpose.
     warnings : tuple of str
         `file:line: problem; reason; hint`, one for each oddity that was read all the same.
     metadata : mapping
@@ -49,8 +52,14 @@ class RobotModel:
     canonical_link: str
     base_pose: Floats = field(default_factory=identity_pose)
     describes_looks: bool = True
+    describes_limits: bool = True
     warnings: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def is_continuous(self, joint: Joint) -> bool:
+        """Whether a joint is said to turn without end, so that a turn brings it back to where it was."""
+        bounded = any(coordinate.is_bounded for coordinate in joint.coordinates)
+        return self.describes_limits and joint.comes_round and not bounded
 
     @property
     def dof(self) -> int:

@@ -139,6 +139,11 @@ class Joint:
     actuator: str = ""
     closes_loop: bool = False
 
+    @property
+    def comes_round(self) -> bool:
+        """Whether a whole turn brings it back to where it was."""
+        return self.type in {"revolute", "continuous"}
+
     def unit(self, number: int) -> Literal["rad", "m"]:
         """Return the unit of a coordinate's position by its number in the joint, from 0."""
         return "m" if number in _SLIDING.get(self.type, ()) else "rad"

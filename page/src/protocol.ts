@@ -103,6 +103,8 @@ export interface DeletedAnswer {
 export interface DescribedJoint {
   name: string;
   unit: "rad" | "m";
+  /** Whether it turns without end, so that whole turns more or less are the same posture. */
+  continuous: boolean;
   lower: number | null;
   upper: number | null;
   velocity: number | null;

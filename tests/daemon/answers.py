@@ -8,7 +8,7 @@ from motiond.daemon.api import RequestProblem
 
 LIMITS = {"lower": -1.0, "upper": 1.0, "velocity": 2.0, "acceleration": None, "effort": None}
 DESCRIPTION: dict[str, Any] = {
-    "joints": [{"name": "elbow", "unit": "rad", **LIMITS, "limited_by": {}}],
+    "joints": [{"name": "elbow", "unit": "rad", "continuous": False, **LIMITS, "limited_by": {}}],
     "actuators": ["elbow"],
     "model": None,
     "driver": "sim",

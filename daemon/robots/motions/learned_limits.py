@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
+
+from ...joints import has_ends
 
 if TYPE_CHECKING:
     from motiond.drivers import ActuatorLimits
@@ -12,6 +15,8 @@ if TYPE_CHECKING:
     from ...joints import JointMap
     from ...planning import MotionLibrary
     from .motion_loader import MotionLoader
+
+log = logging.getLogger(__name__)
 
 WAIT_S = 4.0
 
@@ -38,6 +43,10 @@ class LearnedLimits:
         """
         joined = self._own.within(allowed)
         if not joined.has_limits_of(self._library.joint_map):
+            if (warning := has_ends(self._own, joined)) and warning != has_ends(
+                self._own, self._library.joint_map
+            ):
+                log.warning("%s: %s", joined.robot, warning)
             self._library.joint_map = joined
             self._checked.clear()
             self._changed.set()

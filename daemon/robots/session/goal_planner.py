@@ -26,6 +26,7 @@ from ...planning import (
     plan_approach,
     plan_playback,
     plan_pose,
+    refuse_out_of_reach,
     whole,
 )
 from .goal import MotionGoal
@@ -180,6 +181,12 @@ class GoalPlanner:
         """Return the playback to the pose `park`; raises RequestError if the joints cannot go there."""
         return self._playback_to("park", None)
 
+    def is_parked(self, reference: Sequence[float]) -> bool:
+        """Whether setpoints are those of the pose `park`, on any turn; raises RequestError as above."""
+        park, held = self.playback_to_park(), np.array(reference)
+        pose = park.ends_at + self.joint_map.nearest(held, park.ends_at, park.plan.driven)
+        return bool((pose == held)[park.plan.driven].all())
+
     def _playback_to(self, pose: str | None, joints: Mapping[str, float] | None) -> Playback:
         poses = self._settings.poses
         if pose is not None and pose not in poses:
@@ -207,12 +214,15 @@ class GoalPlanner:
 
     @contextmanager
     def _prepared_motion(self, goal: MotionGoal, start: Sequence[float]) -> Iterator[PreparedGoal]:
-        playback, request = goal.playback, goal.request
+        playback, request, held = goal.playback, goal.request, np.array(start)
         self._refuse_unchecked(playback.plan)
         tolerances = self._tolerances(request)
-        approach = self._approach(goal, np.array(start), playback.begins_at)
-        ends_at = playback.ends_at
-        back = self._approach(goal, ends_at, playback.begins_at if playback.returns else ends_at)
+        turned = self.joint_map.nearest(held, playback.begins_at, playback.plan.driven)
+        self._refuse_out_of_reach(playback, turned)
+        begins_at, ends_at = playback.begins_at + turned, playback.ends_at
+        approach = self._approach(goal, held, begins_at)
+        next_begins_at = playback.begins_at + playback.advance if playback.returns else ends_at
+        back = self._approach(goal, ends_at, next_begins_at)
         ramp = self.clock_acceleration(playback, goal.speed)
         goal.gentlest = min(goal.gentlest, ramp, approach.clock_acceleration, back.clock_acceleration)
         command = Play(
@@ -230,27 +240,31 @@ class GoalPlanner:
             start_s=self._start_s(request, approach),
             from_beyond=goal.from_beyond,
             expires_at=goal.expires_at,
+            turned=_where_any(turned),
         )
         is_lent = playback.passes.seamless or not self._is_in_library(playback.plan)
         with self._tracks.lent(
             goal.motion, approach, back, *([playback.track.track] if is_lent else [])
         ) as fds:
             motion = fds[2] if is_lent else self._tracks.fd(playback.plan)
-            away = farthest(np.array(start), playback.begins_at, playback.plan.driven, self.joint_map)
+            away = farthest(held, begins_at, playback.plan.driven, self.joint_map)
             answer = {"approach_s": len(approach.positions) / approach.rate_hz, "start_distance": away}
             yield PreparedGoal(command, (fds[0], motion, fds[1]), answer, _needs_s(approach))
 
     @contextmanager
-    def way_to(self, goal: MotionGoal, row: int, start: Sequence[float]) -> Iterator[int]:
+    def way_to(self, goal: MotionGoal, row: int, start: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
         """Yield the descriptor of an approach from where the robot holds to a row of its goal's track.
 
-        Raises RequestError if there is no way from there, or no memory for it.
+        With it, what is added to the rows from there on (`Seek.turned`). Raises RequestError if there is no
+        way from there, or no memory for it.
         """
-        playback = goal.playback
-        way = self._approach(goal, np.array(start), playback.track.positions[row])
+        track, driven = goal.playback.track, goal.playback.plan.driven
+        turned = self.joint_map.nearest(np.array(start), track.positions[row], driven)
+        self._refuse_out_of_reach(goal.playback, turned)
+        way = self._approach(goal, np.array(start), track.positions[row] + turned)
         goal.gentlest = min(goal.gentlest, way.clock_acceleration)
         with self._tracks.lent(goal.motion, way) as (fd,):
-            yield fd
+            yield fd, _where_any(turned)
 
     def set_speed(self, goal: MotionGoal, speed: float) -> float:
         """Take a new speed of a goal; return how fast the clock may ramp to it and from it, in 1/s."""
@@ -289,6 +303,12 @@ class GoalPlanner:
         except ApproachError as error:
             raise RequestError("INVALID_MOTION", plan.motion, str(error), **error.data) from error
 
+    def _refuse_out_of_reach(self, playback: Playback, turned: Floats) -> None:
+        try:
+            refuse_out_of_reach(playback, turned, self.joint_map)
+        except PlaybackError as error:
+            raise RequestError.of("INVALID_MOTION", error, error.data) from error
+
     def _start_s(self, request: PlayRequest, approach: Track) -> float | None:
         """Return the monotonic time of the first row; None where it is not appointed."""
         if request.start_at is None:
@@ -316,6 +336,11 @@ class GoalPlanner:
     def close(self) -> None:
         """Free the shared memory."""
         self._tracks.close()
+
+
+def _where_any(turned: Floats) -> list[float]:
+    """Return what is added to rows as messages have it: empty for nothing."""
+    return turned.tolist() if turned.any() else []
 
 
 def _needs_s(approach: Track) -> float:

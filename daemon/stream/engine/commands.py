@@ -196,7 +196,7 @@ class CommandHandler:
         elif back is None:
             player.resume()
         else:
-            player.resume(back.track)
+            player.resume(back.track, back.turned)
             self._go_back(back)
 
     def _plan_back(self, target: Floats, rate_hz: float) -> tuple[_Back | None, str]:
@@ -204,31 +204,33 @@ class CommandHandler:
         start = self._watch.displaced()
         if start is None:
             return None, ""
-        if refusal := self._watch.ways.refusal(start, target):
+        turned = self._watch.ways.nearest(start, target)
+        if refusal := self._watch.ways.refusal(start, target + turned):
             found = self._watch.ways.describe(start, self._player.position)
             return None, f"{_moved(found)}; {refusal}"
-        return self._plan_way(start, target, rate_hz)
+        return self._plan_way(start, target, turned, rate_hz)
 
-    def _plan_from_beyond(self, approach: Track, motion: Track, first: int) -> tuple[_Back | None, str]:
+    def _plan_from_beyond(self, approach: Track, motion: Track) -> tuple[_Back | None, str]:
         """Plan the way of joints that were moved from where it begins straight to its end, and as slowly."""
         start = self._watch.displaced()
         if start is None:
             return None, ""
-        ends_at = approach.positions[-1] if approach.last >= 0 else motion.positions[first]
+        ends_at = approach.positions[-1] if approach.last >= 0 else self._player.position
         target = np.where(motion.driven, ends_at, start)
-        return self._plan_way(start, target, motion.rate_hz, from_beyond=True)
+        turned = self._watch.ways.nearest(start, target)
+        return self._plan_way(start, target, turned, motion.rate_hz, from_beyond=True)
 
     def _plan_way(
-        self, start: Floats, target: Floats, rate_hz: float, *, from_beyond: bool = False
+        self, start: Floats, target: Floats, turned: Floats, rate_hz: float, *, from_beyond: bool = False
     ) -> tuple[_Back | None, str]:
         ways = self._watch.ways
         found = ways.describe(start, self._player.position)
         try:
-            track = ways.plan(start, target, rate_hz, from_beyond=from_beyond)
+            track = ways.plan(start, target + turned, rate_hz, from_beyond=from_beyond)
         except WayError as error:
             what = f"{_moved(found)}; there is no way back; {error}"
             return None, f"{what}; move it back by hand, or switch torque off and on"
-        return _Back(start, found, track), ""
+        return _Back(start, found, track, turned if turned.any() else None), ""
 
     def _go_back(self, back: _Back | None, follows: str = "it goes back at approach speed first") -> None:
         """Begin the way back where the joints are, and report it."""
@@ -239,16 +241,19 @@ class CommandHandler:
 
     def _play(self, play: messages.Play, fds: list[int]) -> None:
         approach, motion, return_track = (map_shared(fd) for fd in fds)
+        turned = _total(play.turned, None)
         period_s = 1.0 / motion.rate_hz
         refusal = self._refusal(play) or self._actuators.set_period(period_s)
         back, not_before, follows = None, 0, "it goes back at approach speed first"
         if refusal is None and play.from_beyond:
             follows = "it goes on slowly from where it is"
-            back, refusal = self._plan_from_beyond(approach, motion, play.passes.first)
-            approach = back.track if back else approach
+            back, refusal = self._plan_from_beyond(approach, motion)
+            if back:
+                approach, turned = back.track, _total(play.turned, back.turned)
         elif refusal is None:
             back, refusal = self._plan_back(self._player.position, motion.rate_hz)
-            approach = joined(back.track, approach) if back else approach
+            if back:
+                approach, turned = back.before(approach), _total(play.turned, back.turned)
         if not refusal and play.start_s is not None:
             # The tick in which the play is taken is its first, and number 0 of the grid.
             not_before = 1 + self._schedule.start_grid_for(period_s, play.start_s)
@@ -259,7 +264,8 @@ class CommandHandler:
         if play.start_s is None:
             self._schedule.start_grid(period_s)
         self._watch.start_motion()
-        self._player.play(_execution_of(play, Route(approach, motion, return_track, play.passes), not_before))
+        route = Route(approach, motion, return_track, play.passes)
+        self._player.play(_execution_of(play, route, not_before, turned))
         self._go_back(back, follows)
 
     def _refusal(self, play: messages.Play) -> str | None:
@@ -288,16 +294,29 @@ class CommandHandler:
             self._report(messages.Happened("not_sought", refusal))
             return
         self._watch.start_motion()
-        player.seek(joined(back.track, track) if back else track, seek.row, goes_on=seek.goes_on)
+        turned = _total(seek.turned, back.turned if back else None)
+        player.seek(back.before(track) if back else track, seek.row, turned, goes_on=seek.goes_on)
         self._go_back(back)
 
 
 class _Back(NamedTuple):
-    """A way back: where it begins, what was moved furthest, and its rows."""
+    """A way back: where it begins, what was moved furthest, and its rows; `turned` as of `Player.resume`."""
 
     start: Floats
     found: dict[str, Any]
     track: Track
+    turned: Floats | None
+
+    def before(self, track: Track) -> Track:
+        """Return the way back and a track after it, which begins where this should have led back to."""
+        return joined(self.track, track if self.turned is None else track.turned_on(self.turned))
+
+
+def _total(turned: list[float], further: Floats | None) -> Floats | None:
+    """Return what is added to rows in all, shape (joints,); None for nothing."""
+    if not turned:
+        return further
+    return np.array(turned) if further is None else np.array(turned) + further
 
 
 def _moved(found: dict[str, Any]) -> str:
@@ -311,7 +330,7 @@ def _expired(expires_at: float | None) -> str:
     return f"expired {late_s:.3f} s ago; send it again, or with more time" if late_s > 0.0 else ""
 
 
-def _execution_of(play: messages.Play, route: Route, not_before: int) -> Execution:
+def _execution_of(play: messages.Play, route: Route, not_before: int, turned: Floats | None) -> Execution:
     return Execution(
         goal_id=play.goal_id,
         route=route,
@@ -323,6 +342,7 @@ def _execution_of(play: messages.Play, route: Route, not_before: int) -> Executi
         not_before=not_before,
         offset=play.offset,
         markers=tuple(play.markers),
+        turned=turned,
     )
 
 

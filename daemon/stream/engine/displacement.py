@@ -19,7 +19,9 @@ from ...trajectory import (
     Track,
     Transmission,
     WayError,
+    endless_within,
     far_outside,
+    nearest_turns,
     of_all,
     plan_way,
     slack_of,
@@ -131,6 +133,12 @@ class WaysBack:
         self._velocity = np.minimum(velocity, left / self._ramp)
         self._jerk = np.array(ways.jerk)
         self._leaders = np.array(ways.leaders)
+        reach = of_joints["lower"], of_joints["upper"]
+        self._turn = endless_within(np.array(ways.turn), self._leaders, *reach)
+
+    def nearest(self, start: Floats, target: Floats) -> Floats:
+        """Return by how much whole turns move a target on to be nearest to a start, shape (joints,)."""
+        return nearest_turns(start, target, self._turn, self._leaders)
 
     def describe(self, start: Floats, held: Floats) -> dict[str, Any]:
         """Return how far what was moved is from where it was held, at the worst joint, JSON-ready."""

@@ -85,7 +85,8 @@ class Execution:
     after its last row. `goal_ticks`: how many ticks after the last row the joints may take to come within the
     goal tolerance. `not_before`: the tick, counted from 1, in which the first row is due at the earliest.
     `offset`: the row of the plan that is the first of the motion's track. `markers`: places to report as
-    they are passed, in rows of the plan, ascending.
+    they are passed, in rows of the plan, ascending. `turned` (joints,): what is added to the rows of the
+    first pass; None for nothing.
     """
 
     goal_id: str
@@ -98,6 +99,7 @@ class Execution:
     not_before: int = 0
     offset: int = 0
     markers: tuple[float, ...] = ()
+    turned: Floats | None = None
 
     @property
     def rate_hz(self) -> float:

@@ -11,6 +11,8 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ...ipc.messages import DROPS, HOLDS, MAY_DROP, TeachingEnded
 from ...ipc.states import ACTIVE, HALTED, SLOWING, STATES, TRANSITIONS, Event, ResultCode, State
 from ...trajectory import Leg, TrajectoryClock
@@ -115,6 +117,7 @@ class Player:
         self.displaced: dict[str, Any] | None = None
         self._displaced: dict[str, Any] = {}
         self._leg: Leg | None = None
+        self._turned: Floats | None = None
         self._left: _Left | None = None
         self.in_hand = False
         self.taught: list[TeachingEnded] = []
@@ -196,9 +199,13 @@ class Player:
         self._displaced = {}
         self._apply(Event.FOLLOW)
 
-    def seek(self, approach: Track, row: int, *, goes_on: bool) -> None:
-        """Go to another row of the motion's track, and on from there or wait there; only while paused."""
+    def seek(self, approach: Track, row: int, turned: Floats | None = None, *, goes_on: bool) -> None:
+        """Go to another row of the motion's track, and on from there or wait there; only while paused.
+
+        `turned` (joints,): what is added to the rows from there on; None for nothing.
+        """
         if self.execution is not None and self._takes(Event.SEEK):
+            self._turned = self.execution.route.turned(1 - self.loop, turned)
             self._sought, self._left = _Sought(row, goes_on), None
             self._apply(Event.SEEK)
             self._approach(self.execution, approach)
@@ -219,8 +226,11 @@ class Player:
             self._slow_down()
             self._apply(Event.PAUSE)
 
-    def resume(self, back: Track | None = None) -> None:
-        """Go on along the path, or from where a seek leads to, after a way back to `held` first."""
+    def resume(self, back: Track | None = None, turned: Floats | None = None) -> None:
+        """Go on along the path, or from where a seek leads to, after a way back to `held` first.
+
+        `turned` (joints,): by how many turns that way does not go back, which all that follows goes on from.
+        """
         on_motion = self.phase in ON_MOTION and back is None
         event = Event.RESUME if on_motion else Event.RETURN
         if self._sought is not None:
@@ -229,7 +239,7 @@ class Player:
             if back is None:
                 self.clock.aim(self.speed if on_motion else 1.0)
             else:
-                self._leave(self.phase, back)
+                self._leave(self.phase, back, turned)
                 self.phase = RETURN
             self._apply(event)
 
@@ -354,11 +364,11 @@ class Player:
         else:
             self.clock.aim(1.0)
 
-    def _approach(self, execution: Execution, track: Track) -> None:
+    def _approach(self, execution: Execution, track: Track, turned: Floats | None = None) -> None:
         """Go to the row that is played next; the track may be empty."""
         if track.last >= 0:
             self.phase = APPROACH
-            self._start_way(track)
+            self._start_way(track, turned)
         else:
             self._go_on_from_approach(execution)
 
@@ -410,10 +420,11 @@ class Player:
 
     def _repeat(self, execution: Execution) -> None:
         """Go on to the next pass, from rest at the end of one."""
+        turned = execution.route.turned(self.loop - 1, self._turned)
         self.loop += 1
         if execution.route.return_track.last >= 0:
             self._apply(Event.REPEAT)
-            self._approach(execution, execution.route.return_track)
+            self._approach(execution, execution.route.return_track, turned)
         else:
             self._begin_motion(execution)
 
@@ -448,20 +459,21 @@ class Player:
         self.frame, self.loop = float(execution.offset + execution.route.passes.first), 1
         self._cursor = MarkerCursor(execution.markers)
         self._played_ticks = 0
+        self._turned = execution.turned
         self._displaced, self._left = {}, None
         self.moved = math.nan
 
     def _end_route(self) -> None:
         self._leg = self._left = self.displaced = None
 
-    def _start_way(self, track: Track) -> None:
+    def _start_way(self, track: Track, turned: Floats | None = None) -> None:
         """Stand before the first row of a way to the motion, which is no part of it."""
-        self._leg = Leg(track, 0, track.last)
+        self._leg = Leg(track, 0, track.last, turned=turned)
         self.clock.start(1.0, track.clock_acceleration / track.rate_hz)
 
     def _start_pass(self, execution: Execution, begin: int | None) -> Leg:
         """Take up the present pass over the motion, from its first row or from row `begin`."""
-        leg = self._leg = execution.route.leg(self.loop - 1, begin)
+        leg = self._leg = execution.route.leg(self.loop - 1, begin, self._turned)
         self._cursor.restart()
         self.frame = float(execution.offset + leg.first)
         return leg
@@ -483,11 +495,15 @@ class Player:
         """Return what was moved last on this route, as a result has it."""
         return {"displaced": self._displaced} if self._displaced else {}
 
-    def _leave(self, phase: Phase | None, track: Track) -> None:
-        """Stand before the first row of a way back to `held`."""
+    def _leave(self, phase: Phase | None, track: Track, turned: Floats | None) -> None:
+        """Stand before the first row of a way back to `held`, or so many turns on."""
         if self._left is None:
             self._left = _Left(phase, self._leg, self.clock, track.positions[-1])
             self.clock = TrajectoryClock()
+        if turned is not None:
+            self._turned = turned if self._turned is None else self._turned + turned
+            leg = self._left.leg and self._left.leg.turned_on(turned)
+            self._left = self._left._replace(leg=leg, position=track.positions[-1])
         self._start_way(track)
 
     def _rejoin(self) -> Phase | None:
@@ -524,6 +540,8 @@ class Player:
         self.moved += ticks
         row = leg.first + leg.direction * place
         leg.track.sample(row, self.position, self.velocity, self.clock.rate * leg.direction)
+        if leg.turned is not None:
+            np.add(self.position, leg.turned, out=self.position, where=leg.track.driven)
         if on_motion:
             self.frame = row + execution.offset
             self._played_ticks += ticks
@@ -537,7 +555,7 @@ class Player:
             self._note_markers(execution, leg, float(execution.offset + leg.last))
         self.loop += 1
         self.clock.carry_back(leg.length)
-        self._leg = execution.route.leg(self.loop - 1)
+        self._leg = execution.route.leg(self.loop - 1, turned=self._turned)
         self._cursor.restart()
         return self._leg, self.clock.position
 

@@ -21,7 +21,7 @@ def joint(
 
 
 def model(*joints: Joint) -> RobotModel:
-    return RobotModel("arm", "hrdf", "1.6.0", joints, (), (), "a")
+    return RobotModel("arm", "hrdf", "1.6.0", joints, (), (), "a", describes_limits=False)
 
 
 ELBOW = Coordinate("elbow", lower=-1.0, upper=2.0, velocity_limit=3.0, effort_limit=4.0)
@@ -48,6 +48,41 @@ def test_without_a_model_joints_stand_in_the_configured_order() -> None:
     assert found.joints == ("wrist", "base")
     assert found.actuators == ("wrist", "A1")
     assert found.units == ("rad", "m")
+
+
+def turning(name: str, kind: JointType = "revolute", mimic: Mimic | None = None, **limits: float) -> Joint:
+    return joint(name, Coordinate(name, **limits), kind=kind, mimic=mimic)
+
+
+@table("joints, settings, continuous")
+def test_joints_turn_without_end_where_the_description_or_the_configuration_says_so(
+    joints: dict[str, dict[str, Any]], settings: dict[str, dict[str, Any]], continuous: list[str]
+) -> None:
+    described = replace(model(*(turning(name, **how) for name, how in joints.items())), describes_limits=True)
+    found = map_of(settings, described)
+    assert [name for name, is_so in zip(found.joints, found.continuous, strict=True) if is_so] == continuous
+    assert [joint["name"] for joint in found.payload()["joints"] if joint["continuous"]] == continuous
+
+
+def test_a_format_without_limits_does_not_say_that_a_joint_turns_without_end() -> None:
+    table = model(turning("table", "continuous"))
+    assert not map_of({}, table).continuous.any()
+    assert map_of({"table": {"continuous": True}}, table).continuous.all()
+    assert map_of({"table": {"continuous": True}}).continuous.all()
+
+
+@table("joints, settings, message")
+def test_a_joint_that_has_an_end_is_not_taken_for_one_that_has_none(
+    joints: dict[str, dict[str, Any]], settings: dict[str, dict[str, Any]], message: str
+) -> None:
+    described = model(*(turning(name, **how) for name, how in joints.items()))
+    assert refusal(settings, described) == [message]
+
+
+def test_mimic_joints_turn_with_the_one_that_they_follow() -> None:
+    follower = {"mimic": {"joint": "table", "multiplier": -3.0, "offset": 0.5}}
+    found = map_of({"gear": follower, "table": {"continuous": True}})
+    assert found.turn.tolist() == [-6.0 * np.pi, 2.0 * np.pi]
 
 
 def test_configured_limits_narrow_the_models() -> None:
@@ -203,7 +238,7 @@ def test_columns_that_fit_no_joint_are_told_at_once(
 
 
 def test_the_description_tells_joints_with_units_and_limits() -> None:
-    none: dict[str, Any] = {"unit": "rad", **dict.fromkeys(KINDS), "limited_by": {}}
+    none: dict[str, Any] = {"unit": "rad", "continuous": False, **dict.fromkeys(KINDS), "limited_by": {}}
     elbow = {"name": "elbow", "lower": -1.0, "upper": 2.0, "velocity": 3.0, "effort": 4.0}
     assert map_of({"elbow": {"actuator": "A1"}}, TWO).payload() == {
         "joints": [none | {"name": "base"}, none | elbow],

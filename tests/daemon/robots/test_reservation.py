@@ -26,6 +26,7 @@ EXPIRES = "reserved for start 's1'; it expires in 8.2 s"
 START = "'start' is 'a/b'; it must be of printable characters other than /, + and #"
 INTERFERING: dict[str, dict[str, Any]] = {
     "play": {"motion": "short"},
+    "sequence": {"steps": [{"motion": "short"}]},
     "goto": {"joints": {"elbow": 0.1}},
     "enable": {},
     "disable": {},

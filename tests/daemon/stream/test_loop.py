@@ -39,7 +39,7 @@ RATE_HZ = 500.0
 UNLIMITED = messages.CheckLimits([None, None], None, None, None, None, [0.05] * 2, [False, False])
 NONE: list[float | None] = [None, None]
 WAYS = messages.WayBounds(
-    [0.5] * 2, [1.0] * 2, [5.0] * 2, 2.0, [0.002] * 2, NONE, NONE, NONE, NONE, [0, 1], [1.0, 1.0]
+    [0.5] * 2, [1.0] * 2, [5.0] * 2, 2.0, [0.002] * 2, NONE, NONE, NONE, NONE, [0, 1], [1.0, 1.0], [0.0, 0.0]
 )
 ROWS = np.linspace(START, [0.3, 0.4], 400)
 NO_ROWS = np.empty((0, 2))

@@ -57,8 +57,8 @@ def test_a_text_that_is_no_name_is_broken_where_it_must() -> None:
 def test_a_robots_joints_fit_with_names_of_sixteen_characters() -> None:
     joint = {
         "name": LONG[:16], "type": "continuous", "lower": -3.14159, "upper": 3.14159,
-        "velocity_limit": 4.08407, "effort_limit": 23.0, "unit": "rad", "follows": "shoulder",
-        "reduction": None,
+        "velocity_limit": 4.08407, "effort_limit": 23.0, "unit": "rad", "continuous": False,
+        "follows": "shoulder", "reduction": None,
     }  # fmt: skip
     out = io.StringIO()
     robot = {
