@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shutil
+import stat
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -147,7 +148,7 @@ class Uploads:
             reason = f"letters, digits, blanks and . _ - can stand in it, and it ends in {ends}"
             raise RequestError("INVALID_REQUEST", self._robot, problem, reason, "rename it")
         alike = next((one.name for one in folder.iterdir() if one.name.casefold() == name.casefold()), None)
-        if alike is not None and not (replaces and alike == name):
+        if alike is not None and not (replaces and alike == name and _is_regular(folder / name)):
             raise self._exists(alike)
 
     def _exists(self, name: str) -> RequestError:
@@ -200,6 +201,11 @@ class Uploads:
         except OSError as error:
             problem, reason = f"{folder} cannot be written to", (error.strerror or str(error)).lower()
             raise RequestError("DISK_TROUBLE", self._robot, problem, reason, "check it") from error
+
+
+def _is_regular(path: Path) -> bool:
+    """Whether it is a file, and neither a link nor a device."""
+    return stat.S_ISREG(path.lstat().st_mode)
 
 
 def _write(file: Path, content: bytes) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from motiond.daemon.api import RequestError
 from motiond.daemon.robots.motions.uploads import Uploads
 from tests.daemon.rig import Rig
 from tests.waiting import eventually
@@ -73,6 +74,23 @@ def test_nothing_else_is_removed(tmp_path: Path) -> None:
     before = sorted(str(path) for path in tmp_path.rglob("*"))
     remove_leftovers(tmp_path)
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("what", ["pipe", "link", "folder"])
+def test_nothing_but_a_file_is_replaced(tmp_path: Path, what: str) -> None:
+    place = tmp_path / "wave.seq"
+    if what == "pipe":
+        os.mkfifo(place)
+    elif what == "link":
+        place.symlink_to(tmp_path / "elsewhere")
+    else:
+        place.mkdir()
+    uploads = Uploads("arm", tmp_path, None)  # type: ignore[arg-type] # it is not asked
+    with pytest.raises(RequestError) as refusal:
+        uploads.refuse("wave.seq", replaces=True)
+    exists = "wave.seq is there already; an upload replaces nothing; rename it, or delete that one first"
+    assert str(refusal.value) == f"arm: {exists}"
+    assert inside(tmp_path) == ["wave.seq"]
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
