@@ -213,7 +213,10 @@ class Follow:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the joints of a `Follow` are to go, or how fast; one of both, by its mode.
+    """Where the joints of a `Follow` are to go, or how fast, by its mode.
+
+    Where they are to go, velocities say how fast the target itself moves on until the next one comes; without
+    them it stands.
 
     One without either is refused and counted: it stands for one with a value that is no finite number.
 

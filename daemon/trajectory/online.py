@@ -40,6 +40,8 @@ ROUNDING = 1e-9
 """In rad or m: so far the end of a braking may be beyond a limit; setpoints are not."""
 SLOWEST = 1e-9
 """In rad/s or m/s; a commanded velocity that is lower is none."""
+FASTEST = 0.999
+"""Of the velocity limit: how fast a target may move on, so that a joint can still come nearer to it."""
 HORIZON_S = 60.0
 """A joint that reaches its limit later than this does not go to the limit yet: it keeps its velocity."""
 POSITION, VELOCITY = ControlInterface.Position, ControlInterface.Velocity
@@ -63,7 +65,7 @@ class OnlineGenerator:
     """Moves joints towards targets, one tick at a time.
 
     - `position`, `velocity` (joints,): the setpoint; in rad or m, and per s
-    - `target` (joints,): where the joints are to be; NaN of one that is to move at a velocity
+    - `target` (joints,): where the joints are to be now; NaN of one that is to move at a velocity
 
     A joint that begins outside its limits stays there, or comes back in.
 
@@ -76,11 +78,13 @@ class OnlineGenerator:
         self._state = np.zeros((3, count))
         self.position, self.velocity = start.copy(), self._state[1]
         self._state[0] = start
-        self.target, self._commanded = start.copy(), np.zeros(count)
+        self.target, self._commanded, self._passing = start.copy(), np.zeros(count), np.zeros(count)
+        self._period_s, self._passes = period_s, False
         self._lower, self._upper = np.minimum(limits.lower, start), np.maximum(limits.upper, start)
         self._bound()
         self._ruckig, self._next = Ruckig(count, period_s), OutputParameter(count)
         self._wanted = _input_of(limits, start)
+        self._beside = _input_of(limits, np.zeros(count))
         self._brake, self._braked = Ruckig(count, period_s), OutputParameter(count)
         self._braking = _input_of(limits, start)
         self._braking.control_interface = VELOCITY
@@ -89,16 +93,31 @@ class OnlineGenerator:
 
     # -- what is wanted -------------------------------------------------------------------------------------
 
-    def aim(self, positions: Floats) -> bool:
+    def aim(self, positions: Floats, passing: Floats | None = None) -> bool:
         """Go to positions, shape (joints,), and rest there; NaN leaves a joint's target as it is.
+
+        With velocities `passing`, shape (joints,), the target itself moves on at these, up to the limits,
+        until the next comes.
 
         Returns whether one of them is beyond a limit, and was clipped to it.
         """
         limits = self._limits
         within = np.clip(positions, limits.lower, limits.upper)
-        np.copyto(self.target, within, where=np.isfinite(within))
+        is_new = np.isfinite(within)
+        np.copyto(self.target, within, where=is_new)
+        speeds = np.zeros_like(within) if passing is None else np.nan_to_num(passing)
+        most = FASTEST * limits.velocity
+        np.copyto(self._passing, np.clip(speeds, -most, most), where=is_new)
         self._wanted.target_position = self.target.tolist()
-        return bool(((positions < limits.lower) | (positions > limits.upper)).any())
+        self._stop_target_at_limits()
+        beyond = (positions < limits.lower) | (positions > limits.upper) | (np.abs(speeds) > limits.velocity)
+        return bool(beyond.any())
+
+    def _stop_target_at_limits(self) -> None:
+        limits, passing = self._limits, self._passing
+        passing[(self.target >= limits.upper) & (passing > 0.0)] = 0.0
+        passing[(self.target <= limits.lower) & (passing < 0.0)] = 0.0
+        self._passes = bool(passing.any())
 
     def aim_at_velocity(self, velocities: Floats) -> bool:
         """Move at velocities, shape (joints,), up to a limit; NaN leaves a joint's target as it is.
@@ -124,7 +143,8 @@ class OnlineGenerator:
 
     def step(self) -> None:
         """Move on by a tick."""
-        candidate = self._candidate()
+        passes = self._passes
+        candidate = self._candidate_beside_target() if passes else self._candidate()
         if candidate is None:
             self._take(self._braked_rows())
         elif unsafe := self._unsafe(candidate):
@@ -133,6 +153,8 @@ class OnlineGenerator:
                 for row, instead in zip(candidate, braked, strict=True):
                     row[joint] = instead[joint]
             self._take(candidate)
+        elif passes:
+            self._take(candidate)  # ruckig's own is as seen from the target
         else:
             self._next.pass_to_input(self._wanted)
             self._set(candidate)
@@ -147,12 +169,36 @@ class OnlineGenerator:
     def _candidate(self) -> Rows | None:
         """Return what ruckig would have next; None where its numbers fail it."""
         after = self._next
-        try:
-            if self._ruckig.update(self._wanted, after) < Result.Working:
-                return None
-        except (RuckigError, ValueError):  # the latter for codes that ruckig itself does not name
+        if not self._updates(self._wanted):
             return None
         return after.new_position, after.new_velocity, after.new_acceleration
+
+    def _updates(self, wanted: InputParameter) -> bool:
+        try:
+            return bool(self._ruckig.update(wanted, self._next) >= Result.Working)
+        except (RuckigError, ValueError):  # the latter for codes that ruckig itself does not name
+            return False
+
+    def _candidate_beside_target(self) -> Rows | None:
+        """Return what ruckig would have next as seen from the target, which moves on by a tick.
+
+        There the joint is to come to rest at 0. Seen from outside it keeps up with the target then; without
+        that it would take a run-up to pass each place of the target at its velocity.
+        """
+        wanted, after, passing, most = self._beside, self._next, self._passing, self._limits.velocity
+        wanted.current_position = (self._state[0] - self.target).tolist()
+        wanted.current_velocity = (self._state[1] - passing).tolist()
+        wanted.current_acceleration = self._state[2].tolist()
+        wanted.max_velocity, wanted.min_velocity = (most - passing).tolist(), (-most - passing).tolist()
+        rows = None
+        self.target += passing * self._period_s
+        if self._updates(wanted):
+            position = (np.array(after.new_position) + self.target).tolist()
+            rows = position, (np.array(after.new_velocity) + passing).tolist(), after.new_acceleration
+        np.clip(self.target, self._limits.lower, self._limits.upper, out=self.target)
+        self._wanted.target_position = self.target.tolist()
+        self._stop_target_at_limits()
+        return rows
 
     def _unsafe(self, candidate: Rows) -> list[int]:
         """Return the joints that could not brake within their limits any more, once they are there."""

@@ -96,16 +96,24 @@ class Pursuit:
         if self._is_by_velocity:
             values, others = others, values
         wanted = np.array([] if values is None else values, dtype=float)
-        if others is not None or wanted.shape != self._start.shape or np.isinf(wanted).any():
+        passing = None if others is None else np.array(others, dtype=float)
+        if not self._fits(wanted) or (
+            passing is not None and (self._is_by_velocity or not self._fits(passing))
+        ):
             self._refused += 1
             return False
         if not self._is_new(target.sent_at):
             return False
         generator = self._generator
-        aim = generator.aim_at_velocity if self._is_by_velocity else generator.aim
-        self._clipped += aim(wanted)
+        if self._is_by_velocity:
+            self._clipped += generator.aim_at_velocity(wanted)
+        else:
+            self._clipped += generator.aim(wanted, passing)
         self._note(target.taken_at if target.sent_at is None else target.sent_at)
         return True
+
+    def _fits(self, values: Floats) -> bool:
+        return values.shape == self._start.shape and not np.isinf(values).any()
 
     def _is_new(self, sent_at: float | None) -> bool:
         """Whether nothing later was sent before; what has been overtaken counts as dropped."""

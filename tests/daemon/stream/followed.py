@@ -17,6 +17,7 @@ from tests.daemon.stream.test_loop import JOINTS, WAYS
 from tests.daemon.stream.watched import Robot
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pytest
@@ -80,6 +81,10 @@ class Followed(Robot):
 
     def velocity(self, *velocities: float | None) -> None:
         self.channel.send(messages.Target(self.goal_id, None, [*velocities], None, self.unix()))
+
+    def passing(self, positions: Sequence[float], velocities: Sequence[float]) -> None:
+        """Send a target that moves on by itself."""
+        self.channel.send(messages.Target(self.goal_id, [*positions], [*velocities], None, self.unix()))
 
     def send(self, *commands: messages.Command) -> None:
         for command in commands:

@@ -89,6 +89,54 @@ def test_a_joint_moves_at_a_velocity_and_stops_at_its_limit(robot: Followed) -> 
     assert_within(positions, PERIOD_S)
 
 
+def lag_behind_a_sine(robot: Followed, *, passes: bool) -> float:
+    """Return how far joints are behind a target that swings with up to 0.8 rad/s, in rad."""
+    robot.follow()
+    lags = []
+    for tick in range(1200):
+        phase, both = 2.0 * tick * PERIOD_S, np.ones(2)
+        place, passing = 0.4 * np.sin(phase) * both, 0.8 * np.cos(phase) * both
+        if passes:
+            robot.passing(place.tolist(), passing.tolist())
+        else:
+            robot.target(*place)
+        robot.step()
+        lags.append(np.abs(place - robot.loop.player.position))
+    assert_within(robot.setpoints()["reference_position"], PERIOD_S)
+    return float(np.max(lags[600:]))
+
+
+def test_a_target_that_moves_on_is_kept_up_with(robot: Followed) -> None:
+    lag = lag_behind_a_sine(robot, passes=True)
+    assert lag < 0.8 * 3.0 * PERIOD_S
+    robot.end()
+    assert robot.come_to_rest().code == "SUCCESSFUL"
+    assert lag_behind_a_sine(robot, passes=False) > 10.0 * lag
+
+
+def test_a_target_that_moves_on_rests_at_a_limit(robot: Followed) -> None:
+    robot.follow(timeout_s=5.0)
+    robot.passing([1.0, -1.3], [0.5, -99.0])
+    robot.step(400)
+    positions = robot.setpoints()["reference_position"]
+    assert positions[-1] == pytest.approx([UPPER[0], LOWER[1]], abs=1e-9)
+    assert (positions[-20:] == positions[-1]).all()
+    assert robot.facts().clipped == 1
+    assert_within(positions, PERIOD_S)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_jumps_the_joints_keep_their_limits(robot: Followed, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    robot.follow(timeout_s=1.0)
+    for _ in range(100):
+        robot.passing(rng.uniform(-2.0, 2.0, 2).tolist(), (rng.normal(size=2) * 3.0).tolist())
+        robot.step(int(rng.integers(1, 20)))
+    robot.end()
+    assert robot.come_to_rest().code == "SUCCESSFUL"
+    assert_within(robot.setpoints()["reference_position"], PERIOD_S)
+
+
 def test_without_targets_it_stops_softly_holds_and_reports_so(robot: Followed) -> None:
     robot.follow()
     robot.target(1.2, 1.5)
