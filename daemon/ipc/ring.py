@@ -41,6 +41,7 @@ SCALARS = (
     "missed",  # deadlines missed since the start
     "skipped",  # rows passed over because of them
     "errors",  # driver errors since the start
+    "received_s",  # monotonic time at which the oldest of the actuators' feedback was received
 )
 COLUMN = {name: index for index, name in enumerate(SCALARS)}
 VECTORS = (

@@ -272,6 +272,7 @@ class StreamLoop:
             schedule.missed,
             schedule.skipped,
             self._errors,
+            np.minimum.reduce(self._actuators.stamps_s),
         )
         self.ring.put(self.record.data)
         while player.passed:

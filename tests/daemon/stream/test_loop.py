@@ -213,6 +213,13 @@ def test_a_tick_that_a_command_brings_about_is_not_due_in_the_future(bench: Benc
     assert bench.reader.take()[-1, SCALARS.index("deadline_s")] <= bench.clock.now()
 
 
+def test_a_record_holds_when_the_oldest_of_its_feedback_was_received(bench: Bench) -> None:
+    bench.step(3)
+    times_s = bench.reader.take()[:, [SCALARS.index("setpoint_s"), SCALARS.index("received_s")]]
+    assert (np.diff(times_s, axis=0) > 0).all()
+    assert times_s[:, 1] == pytest.approx(times_s[:, 0], abs=1 / RATE_HZ)
+
+
 def test_rows_are_one_period_apart_on_absolute_deadlines(bench: Bench) -> None:
     bench.enable()
     bench.play()
