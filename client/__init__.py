@@ -6,7 +6,7 @@
         async for sample in arm.telemetry(): ...
 
 - `connecting`: chooses how a daemon is reached; `target`: brokers
-- `daemon`: the client with its requests and streams, a robot, a group, a motion that plays
+- `daemon`: the client with its requests and streams, a robot, a group, a motion that plays, targets
 - `reports`: reports, results, and the queue in which they wait; `errors`: what is raised
 - `transport`: what all connections have in common; `mqtt`: the one to a broker; `messages`: those to a
   daemon's own socket and page; `several`: more than one of them
@@ -15,7 +15,7 @@
 
 from . import sync
 from .connecting import connect
-from .daemon import Daemon, Goal, Group, Robot
+from .daemon import Daemon, Follow, Goal, Group, Robot
 from .errors import ClientError, ConnectionLost, NoAnswer, Refused
 from .reports import Report, Result, Stream
 from .target import Broker
@@ -25,6 +25,7 @@ __all__ = [
     "ClientError",
     "ConnectionLost",
     "Daemon",
+    "Follow",
     "Goal",
     "Group",
     "NoAnswer",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
@@ -14,7 +15,7 @@ from .reports import RETAINED, Report, Result, Stream, refuse_unknown
 from .transport import FIRST_WAIT_S, GROUP, STOPS, UNEXPIRING, Deadline, data_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable
 
     from .transport import Transport
 
@@ -186,6 +187,11 @@ class Daemon:
         async with self.in_time(path, "no answer", deadline):
             answer = await self._answer(path, verb, dict(payload), deadline)
         return data_of(answer)
+
+    def post(self, path: str, verb: str, payload: dict[str, Any]) -> None:
+        """Send one target without waiting for an answer; raises ConnectionLost."""
+        _refuse_unsendable(path, verb, payload)
+        self._transport.post(path, verb, payload)
 
     async def _answer(
         self, path: str, verb: str, payload: dict[str, Any], deadline: Deadline
@@ -505,6 +511,49 @@ class Robot:
             async with self._in_control(verb, payload, deadline) as answer:
                 yield Goal(self, answer, stream)
 
+    @asynccontextmanager
+    async def follow(
+        self,
+        joints: Iterable[str] | None = None,
+        *,
+        mode: Literal["position", "velocity"] = "position",
+        **keys: Any,
+    ) -> AsyncIterator[Follow]:
+        """Let the robot follow targets while the context lasts, at whose end it stops softly.
+
+        It stops also where no target comes for `timeout_s`, which ends it, CANCELED.
+
+        Parameters
+        ----------
+        joints : iterable of str, optional
+            Those that are moved, in the order of targets' values; by default all.
+        mode : {'position', 'velocity'}
+            What targets are.
+        **keys
+            `timeout_s`, `on_busy` and the others of the request `follow/start` (docs/following.md).
+
+        Raises
+        ------
+        Refused, NoAnswer
+        """
+        payload = {"mode": mode} | ({} if joints is None else {"joints": [*joints]}) | keys
+        async with self.goal("follow/start", payload) as goal:
+            follow = Follow(goal, "positions" if mode == "position" else "velocities")
+            try:
+                yield follow
+            except NoAnswer:
+                raise
+            except BaseException:
+                with suppress(ClientError):
+                    await follow.stop()
+                raise
+            await follow.stop()
+
+    def post(self, verb: str, payload: dict[str, Any]) -> None:
+        """Send a target (`follow/target`, `follow/chunk`) without waiting for an answer; see `follow`."""
+        lease = {} if self._lease is None else {"lease": self._lease}
+        self.daemon.post(self.name, verb, lease | payload)
+
     async def stop(self) -> dict[str, Any]:
         """Stop softly, on the path, and clear the queue."""
         return await self.request("stop")
@@ -688,6 +737,13 @@ class Goal:
             raise self._no_result()
         return self._result
 
+    def ended(self) -> Result | None:
+        """Return the result if it has come, without waiting; states that have come before are passed over."""
+        while self._result is None and (report := self._stream.get_nowait()) is not None:
+            if report.subject == "result" and report.data.get("goal_id") == self.goal_id:
+                self._result = Result.of(report.data)
+        return self._result
+
     async def progress(self, silence_s: float = ANSWER_S) -> AsyncIterator[Report]:
         """Yield the motion's states up to its result; a robot that is silent for too long is asked.
 
@@ -754,6 +810,79 @@ class Goal:
 
     async def _patient_status(self, timeout_s: float) -> dict[str, Any]:
         return await self.robot.request("status", timeout_s=timeout_s)
+
+
+class Follow:
+    """What a robot follows, as `Robot.follow` begins it; targets are sent without waiting for an answer.
+
+    Attributes
+    ----------
+    robot : Robot
+    goal_id : str
+    joints : tuple of str
+        In the order of targets' values.
+    rate_hz : float
+        How many setpoints a second the robot makes of them.
+    """
+
+    def __init__(self, goal: Goal, kind: str) -> None:
+        self.robot = goal.robot
+        self.goal_id = goal.goal_id
+        self.joints: tuple[str, ...] = tuple(goal.answer["joints"])
+        self.rate_hz: float = goal.answer["rate_hz"]
+        self._goal, self._kind = goal, kind
+
+    def send(self, values: Iterable[float | None], *, sent_at: float | None = None) -> None:
+        """Send a target: positions, or velocities, by what is followed.
+
+        Where the connection does not keep up, the newest target waits and no other.
+
+        Parameters
+        ----------
+        values : iterable of float or None
+            One for each of `joints`, in rad or m, or that per second; None leaves a joint's target as it is.
+        sent_at : float, optional
+            Unix time in s, by default now: a target that was sent before the last one is dropped.
+
+        Raises
+        ------
+        ValueError
+            If there is another number of them, or one is no finite number.
+        Refused
+            UNKNOWN_GOAL, if the robot follows no more, with why.
+        ConnectionLost
+        """
+        numbers = [None if value is None else _finite(value) for value in values]
+        if len(numbers) != len(self.joints):
+            raise ValueError(
+                f"{len(numbers)} values; {len(self.joints)} joints are followed; give one for each"
+            )
+        self._post("follow/target", sent_at, {self._kind: numbers})
+
+    def _post(self, verb: str, sent_at: float | None, values: dict[str, Any]) -> None:
+        if (result := self._goal.ended()) is not None:
+            over = f"{self.robot.name}: it follows no more; it ended with {result.code}; {result.message}"
+            raise Refused("UNKNOWN_GOAL", over, dict(result.data))
+        sent_at = time.time() if sent_at is None else sent_at
+        self.robot.post(verb, {"goal_id": self.goal_id, "sent_at": sent_at, **values})
+
+    async def stop(self) -> Result:
+        """Stop softly, and return the result; the end of the context does this, too."""
+        if self._goal.ended() is None:
+            with suppress(Refused):  # it has ended by itself meanwhile
+                await self.robot.request("follow/stop", goal_id=self.goal_id)
+        return await self._goal.result()
+
+    async def result(self) -> Result:
+        """Wait until it has ended, and return how."""
+        return await self._goal.result()
+
+
+def _finite(value: float) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is no target; give a finite number")
+    return number
 
 
 class Group:

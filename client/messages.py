@@ -155,6 +155,7 @@ class SocketTransport(MessageTransport):
             raise NoAnswer(f"{self.place}: {reason}; start it with `motiond run`") from error
         if self._is_nameless:
             self.place = str(peer_of(connection))
+        writer.transport.set_write_buffer_limits(high=0)  # what waits would be old when it is sent
         self._writer = writer
         try:
             if self._interest:
@@ -173,8 +174,20 @@ class SocketTransport(MessageTransport):
     async def _send(self, message: dict[str, Any]) -> None:
         if self._writer is None:
             raise ConnectionResetError
-        self._writer.write(json.dumps(message).encode() + b"\n")
+        self._writer.write(_line(message))
         await self._writer.drain()
+
+    def post(self, path: str, verb: str, payload: dict[str, Any]) -> None:
+        """Send a target without waiting, where nothing waits to be sent."""
+        writer = self._writer
+        if writer is None or self._posts or writer.transport.get_write_buffer_size():
+            super().post(path, verb, payload)
+        else:
+            writer.write(_line({"robot": path, "verb": verb, "body": payload}))
+
+    async def _post(self, path: str, verb: str, payload: dict[str, Any]) -> None:
+        with suppress(OSError):
+            await self._send({"robot": path, "verb": verb, "body": payload})
 
     async def follow(self, interest: Interest) -> None:
         """Receive these reports from now on."""
@@ -314,6 +327,10 @@ class HttpTransport(MessageTransport):
     async def names(self) -> Collection[str]:
         """Return the names of the daemon's robots."""
         return self._robots
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
 
 
 def _with_none(numbers: list[float]) -> list[float | None]:

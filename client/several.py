@@ -188,6 +188,13 @@ class SeveralTransport(Transport):
         await place.until_connected()
         return await place.ask(path, verb, payload, deadline)
 
+    def post(self, path: str, verb: str, payload: dict[str, Any]) -> None:
+        """Send a target where the robot has answered."""
+        home = self._places[0] if len(self._places) == 1 else self._homes.get(path)
+        if home is None:
+            raise self.lost()
+        home.post(path, verb, payload)
+
     async def follow(self, interest: Interest) -> None:
         """Receive these reports from all places."""
         await asyncio.gather(*(one.follow(interest) for one in self._places))

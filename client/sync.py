@@ -18,7 +18,7 @@ from .connecting import connect as connect_asynchronously
 from .errors import ClientError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Coroutine, Iterable, Iterator
 
     from . import daemon as asynchronous
     from .reports import Result
@@ -75,6 +75,31 @@ class Goal:
     def result(self, timeout_s: float | None = None) -> Result:
         """Wait until the motion has ended; as `motiond.client.Goal.result`."""
         return self._daemon.call(asyncio.wait_for(self._goal.result(), timeout_s))
+
+
+class Follow:
+    """What a robot follows, as `motiond.client.Follow`."""
+
+    def __init__(self, daemon: Daemon, follow: asynchronous.Follow) -> None:
+        self.goal_id, self.joints, self.rate_hz = follow.goal_id, follow.joints, follow.rate_hz
+        self._daemon = daemon
+        self._follow = follow
+
+    def send(self, values: Iterable[float | None], *, sent_at: float | None = None) -> None:
+        """Send a target; as `motiond.client.Follow.send`."""
+
+        async def send() -> None:
+            self._follow.send(values, sent_at=sent_at)
+
+        self._daemon.call(send())
+
+    def stop(self) -> Result:
+        """Stop softly, and return the result; the end of the context does this, too."""
+        return self._daemon.call(self._follow.stop())
+
+    def result(self, timeout_s: float | None = None) -> Result:
+        """Wait until it has ended, and return how."""
+        return self._daemon.call(asyncio.wait_for(self._follow.result(), timeout_s))
 
 
 class Robot:
@@ -145,6 +170,24 @@ class Robot:
             yield lease
         finally:
             self._daemon.call(control.__aexit__(None, None, None))
+
+    @contextmanager
+    def follow(
+        self,
+        joints: Iterable[str] | None = None,
+        *,
+        mode: Literal["position", "velocity"] = "position",
+        **keys: Any,
+    ) -> Iterator[Follow]:
+        """Let the robot follow targets while the context lasts; as `motiond.client.Robot.follow`."""
+        context = self._robot.follow(joints, mode=mode, **keys)
+        follow = self._daemon.call(context.__aenter__())
+        try:
+            yield Follow(self._daemon, follow)
+        except BaseException as error:
+            self._daemon.call(context.__aexit__(type(error), error, error.__traceback__))
+            raise
+        self._daemon.call(context.__aexit__(None, None, None))
 
     def stop(self) -> dict[str, Any]:
         """Stop softly, on the path, and clear the queue."""

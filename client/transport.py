@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .errors import ConnectionLost, NoAnswer, Refused
+from .errors import ClientError, ConnectionLost, NoAnswer, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from .reports import Report
 
@@ -22,6 +23,8 @@ MOST_AT_ONCE = 32
 GROUP = "group:"
 """Before the name of a group, where a robot's name would stand."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 2.0
+POST_S = 1.0
+"""How long a target may take to be answered, where there is no other way, before the next is sent."""
 LONGEST_S = 1e6
 """Of a request; infinity and NaN could not be written as its expiry."""
 Interest = frozenset[tuple[str, str]]
@@ -90,6 +93,8 @@ class Transport(ABC):
         self._task: asyncio.Task[None] | None = None
         self._tried = asyncio.Event()
         self._interest: Interest = frozenset()
+        self._posts: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._posting: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Connect.
@@ -114,6 +119,9 @@ class Transport(ABC):
     async def close(self) -> None:
         """Disconnect; any number of times. Who waits for a connection waits no longer."""
         task, self._task = self._task, None
+        if self._posting is not None:
+            self._posting.cancel()
+            await asyncio.wait((self._posting,))
         if task is not None:
             task.cancel()
             await asyncio.wait((task,))
@@ -199,6 +207,33 @@ class Transport(ABC):
             If the connection breaks meanwhile.
         """
 
+    def post(self, path: str, verb: str, payload: dict[str, Any]) -> None:
+        """Send a target to a robot, whose answer nobody waits for; until it is sent, a newer one replaces it.
+
+        Raises
+        ------
+        ConnectionLost
+            If there is no connection.
+        """
+        if not self.connected.is_set():
+            raise self.lost()
+        _, before = self._posts.get(path, (verb, None))
+        self._posts[path] = verb, _newest(before, payload)
+        if self._posting is None or self._posting.done():
+            self._posting = asyncio.create_task(self._post_all(), name="client.post")
+
+    async def _post_all(self) -> None:
+        while self._posts:
+            path, (verb, payload) = self._posts.popitem()
+            with suppress(TimeoutError, ClientError):
+                await self._post(path, verb, payload)
+
+    async def _post(self, path: str, verb: str, payload: dict[str, Any]) -> None:
+        """Send a target, and return once the next may be sent."""
+        deadline = Deadline(POST_S)
+        async with asyncio.timeout_at(deadline.at_s):
+            await self.ask(path, verb, payload, deadline)
+
     @abstractmethod
     async def follow(self, interest: Interest) -> None:
         """Receive these reports from now on, on each connection, and no others."""
@@ -229,3 +264,19 @@ def data_of(answer: dict[str, Any]) -> dict[str, Any]:
         code, message = str(answer.get("code", "INTERNAL")), str(answer.get("error", "refused"))
         raise Refused(code, message, data, answer.get("problems", ()))
     return data
+
+
+def _newest(before: dict[str, Any] | None, payload: dict[str, Any]) -> dict[str, Any]:
+    """Return what stands for two targets of which the first was not sent: what the later leaves as it is."""
+    if before is None or before["goal_id"] != payload["goal_id"]:
+        return payload
+    filled = {
+        kind: _filled(payload[kind], before[kind])
+        for kind in ("positions", "velocities")
+        if None in payload.get(kind, ()) and kind in before
+    }
+    return payload | filled
+
+
+def _filled(values: Sequence[float | None], before: Sequence[float | None]) -> list[float | None]:
+    return [other if one is None else one for one, other in zip(values, before, strict=True)]

@@ -20,6 +20,7 @@ from .parsing import parse, stop_without_keys
 from .request_log import RequestLog, who_asks
 from .transactions import Transactions, fingerprint_of, used_before
 from .verbs import VERBS
+from .verbs.following import Target
 from .verbs.looking import StatusRequest
 
 if TYPE_CHECKING:
@@ -78,6 +79,25 @@ class Dispatcher:
             return await self._answer_once(raw, request)
         except RequestError as error:
             return self._refused(raw, error, request.transaction)
+
+    def take(self, raw: RawRequest) -> None:
+        """Serve a target that nobody waits for an answer to; one that is refused is logged, now and then."""
+        try:
+            self._take(raw)
+        except RequestError as error:
+            self._log.refused(raw, error, raw.robot if raw.robot in self.commands.robots else "")
+        except Exception:
+            log.exception("%s failed", raw.where)
+
+    def _take(self, raw: RawRequest) -> None:
+        request = parse(raw)
+        if not isinstance(request, Target):
+            problem, reason = "it has an answer, which somebody has to wait for", "only targets go without"
+            raise RequestError("INVALID_REQUEST", raw.where, problem, reason, "send it with an id")
+        if raw.robot not in self.commands.robots:
+            raise unknown_robot(raw.robot, self.commands.robots)
+        self._refuse_unwanted(raw, request)
+        self.commands.take(raw.robot, request)
 
     def _refused(self, raw: RawRequest, error: RequestError, transaction: str | None) -> bytes:
         self._log.refused(raw, error, raw.robot if raw.robot in self.commands.robots else "")

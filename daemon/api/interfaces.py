@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from motiond.formats.arrays import Floats
 
     from .lease import Lease
+    from .verbs.following import Target
     from .verbs.groups import GroupPlayRequest
     from .verbs.verb import Request
 
@@ -32,6 +33,9 @@ class Commands(Protocol):
         self, robot: str, verb: str, request: Request, asked_by: str | None = None
     ) -> Mapping[str, Any]:
         """Act on a request and return the data of its answer; `asked_by` is who asks, for people."""
+
+    def take(self, robot: str, request: Target) -> None:
+        """Pass on a target that nobody waits for an answer to."""
 
 
 class Groups(Protocol):

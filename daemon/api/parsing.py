@@ -14,14 +14,15 @@ from motiond.text import echoed, nearest
 
 from .errors import RequestError, RequestProblem
 from .verbs import VERBS
-from .verbs.verb import MOST_BYTES, Request, Verb
+from .verbs.verb import MOST_BYTES, MOST_VALUES, Request, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydantic_core import ErrorDetails
 
-MOST_VALUES, MOST_ENTRIES, MOST_KEYS, MOST_LEVELS = 1024, 256, 100, 64
+MOST_KEYS, MOST_LEVELS = 100, 64
+ENTRIES_A_VALUE = 1 / 4  # of one list or object, at most
 MOST_PROBLEMS, MOST_PROBLEM_BYTES = 10, 1500  # of a refusal, so that it fits in 4 kB
 MOST_HINTS = 3  # of likely spellings, which cost more than all else of a refusal
 
@@ -101,13 +102,13 @@ def most_bytes(verb: str, verbs: Mapping[str, Verb] = VERBS) -> int:
     return verbs[verb].most_bytes if verb in verbs else MOST_BYTES
 
 
-def is_crowded(text: bytes | str) -> bool:
+def is_crowded(text: bytes | str, most: int = MOST_VALUES) -> bool:
     """Whether a JSON text may hold more values than a request has; quicker than to read it.
 
     Commas and brackets that stand in strings count as well.
     """
     first, second, third = (",", "[", "{") if isinstance(text, str) else (b",", b"[", b"{")
-    return text.count(first) + text.count(second) + text.count(third) > MOST_VALUES  # type: ignore[arg-type]
+    return text.count(first) + text.count(second) + text.count(third) > most  # type: ignore[arg-type]
 
 
 def _body(raw: RawRequest, verbs: Mapping[str, Verb]) -> dict[str, Any]:
@@ -118,8 +119,9 @@ def _body(raw: RawRequest, verbs: Mapping[str, Verb]) -> dict[str, Any]:
     size, most = len(raw.payload), most_bytes(raw.verb, verbs)
     if size > most:
         raise _invalid(raw, f"{size} bytes", f"a request has at most {most}", "send less")
-    if is_crowded(raw.payload):
-        raise crowded(raw.where)
+    most_values = verbs[raw.verb].most_values if raw.verb in verbs else MOST_VALUES
+    if is_crowded(raw.payload, most_values):
+        raise crowded(raw.where, most_values)
     try:
         body = orjson.loads(raw.payload or b"{}")
     except orjson.JSONDecodeError as error:
@@ -131,9 +133,10 @@ def _body(raw: RawRequest, verbs: Mapping[str, Verb]) -> dict[str, Any]:
         raise _invalid(raw, f"{reprlib.repr(body)} is no JSON object", "", "put keys and values in { }")
     if len(body) > MOST_KEYS:  # to find fault with each of them would hold up others
         raise _invalid(raw, f"{len(body)} keys", f"a request has at most {MOST_KEYS}", "leave some out")
+    most_entries = int(most_values * ENTRIES_A_VALUE)
     for key, value in body.items():
-        if isinstance(value, dict | list) and len(value) > MOST_ENTRIES:
-            problem, reason = f"'{echoed(key)}' has {len(value)} entries", f"it may have {MOST_ENTRIES}"
+        if isinstance(value, dict | list) and len(value) > most_entries:
+            problem, reason = f"'{echoed(key)}' has {len(value)} entries", f"it may have {most_entries}"
             raise _invalid(raw, problem, reason, "leave some out")
     return body
 
@@ -223,9 +226,9 @@ def _problems(
     return problems
 
 
-def crowded(where: str) -> RequestError:
+def crowded(where: str, most: int = MOST_VALUES) -> RequestError:
     """Return the refusal of a request of too many values."""
-    problem, reason = f"more than {MOST_VALUES} values", "no request has so many"
+    problem, reason = f"more than {most} values", "no request has so many"
     return RequestError("INVALID_REQUEST", where, problem, reason, "leave some out")
 
 

@@ -49,8 +49,52 @@ class StepReport(TypedDict):
     """For which time, from 1."""
 
 
+class Spread(TypedDict):
+    """How some durations are spread, in s."""
+
+    p50: float
+    p99: float
+    max: float
+
+
+class FollowLag(TypedDict):
+    """The joint whose newest target is furthest from what is measured."""
+
+    joint: str
+    value: float
+    """Target less measured, in its unit, or that per second."""
+    unit: str
+
+
+class FollowCounts(TypedDict):
+    """What has become of the targets of a follow."""
+
+    targets: int
+    """How many were taken; a chunk counts as one."""
+    clipped: int
+    """How many of them were beyond a limit, and clipped to it."""
+    dropped: int
+    """How many were not taken, as a newer one had come."""
+    refused: int
+    """How many were not taken, as they were no targets of it."""
+    latency_s: Spread | None
+    """From when a target was sent, or else taken, to the first setpoint by it; null before the first."""
+    lag: FollowLag | None
+    """Null before the first target."""
+
+
+class FollowStatus(FollowCounts):
+    """What a robot does that follows targets; renewed once a second."""
+
+    joints: list[str]
+    """In the order of targets' values."""
+    mode: Literal["position", "velocity"]
+    targets_hz: float
+    """How many targets came in the last second."""
+
+
 class RobotStatus(TypedDict):
-    """What a robot does now; from `frame` on only with a goal."""
+    """What a robot does now; from `frame` on only with a motion, and `follow` only while it follows."""
 
     state: State
     torque: bool
@@ -84,6 +128,7 @@ class RobotStatus(TypedDict):
     """Unix time in s at which the first row is due; null where it was not appointed."""
     step: NotRequired[StepReport]
     """Of a sequence."""
+    follow: NotRequired[FollowStatus]
 
 
 class StateReport(RobotStatus):
@@ -258,14 +303,6 @@ class TeachingReport(TypedDict):
     """Whether it held when that ended; false also where nobody knows. Null before, and while it is taught."""
 
 
-class Spread(TypedDict):
-    """How some durations are spread, in s."""
-
-    p50: float
-    p99: float
-    max: float
-
-
 class LatenessHistogram(TypedDict):
     """How often which lateness came."""
 
@@ -418,6 +455,7 @@ EventKind = Literal[
     "rested",
     "teaching",
     "recording",
+    "follow_timeout",
 ]
 
 

@@ -51,12 +51,12 @@ class RequestLog:
         self._stopped: dict[str, tuple[str, float]] = {}
 
     def asked(self, raw: RawRequest, request: Request, name: str, holder: str | None = None) -> None:
-        """Log a request before it is acted on, unless it only looks, or keeps control.
+        """Log a request before it is acted on, unless it only looks, keeps control, or streams.
 
         `holder`: who is in control of the robot by this request; None where that is not required.
         """
         verb = self._verbs[raw.verb]
-        if not (verb.needs_lease or verb.stops or verb.is_logged):
+        if verb.streams or not (verb.needs_lease or verb.stops or verb.is_logged):
             return
         is_repeated = verb.stops and self._is_repeated(raw.where, name)
         if not verb.stops:

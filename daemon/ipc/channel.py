@@ -44,14 +44,14 @@ class Channel:
         """Return the descriptor to wait on."""
         return self._socket.fileno()
 
-    def send(self, message: Command | Notice, fds: tuple[int, ...] = (), number: int = 0) -> None:
-        """Send a message without waiting; with its number, if it has one.
+    def send(self, message: Command | Notice, fds: tuple[int, ...] = (), number: int = 0) -> int:
+        """Send a message without waiting, with its number, if it has one; return how many bytes it has.
 
         Raises ChannelClosed if the other process has gone; BlockingIOError if it does not read, and nothing
         was sent.
         """
         try:
-            socket.send_fds(self._socket, [encode(message, number)], fds)
+            return socket.send_fds(self._socket, [encode(message, number)], fds)
         except (BrokenPipeError, ConnectionResetError) as error:
             raise ChannelClosed from error
 

@@ -51,11 +51,11 @@ class Control:
         return self._required().renew(request.lease)
 
     async def release(self, request: Request) -> LeaseAnswer:
-        """Take control back from its holder; nothing ends but teaching, as nobody could end it any more."""
+        """Take control back from its holder; teaching and following end, as nobody could go on with them."""
         lease = self._required()
         holder = lease.payload()["holder"]
         released = lease.release(request.lease)
-        self._end_teaching(f"{holder} has released control")
+        self._end_uncontrolled(f"{holder} has released control")
         return released
 
     async def take(self, request: HolderRequest) -> LeaseAnswer:
@@ -102,13 +102,14 @@ class Control:
             reason = f"{loss.taker} took control from {loss.holder}"
         if self._settings.on_loss == "stop" and not self._robot.session.leaving:
             self._robot.session.stop(reason)
-        elif loss.taker is None:
-            self._end_teaching(reason)
+        else:
+            self._end_uncontrolled(reason, is_taken=loss.taker is not None)
         kind = "lease_lost" if loss.taker is None else "lease_taken"
         event = {"kind": kind, "message": reason, "holder": loss.holder, "taker": loss.taker}
         self._robot.report("event", event)
 
-    def _end_teaching(self, reason: str) -> None:
-        """Catch a robot that somebody moves by hand, now that nobody could let it be caught."""
-        if self._robot.session.teaching is not None and not self._robot.session.leaving:
-            self._robot.session.stop(reason)
+    def _end_uncontrolled(self, reason: str, *, is_taken: bool = False) -> None:
+        """End what nobody can go on with now; who has taken control can let a taught robot be caught."""
+        session = self._robot.session
+        if not session.leaving and (session.needs_control or (session.teaching is not None and not is_taken)):
+            session.stop(reason)

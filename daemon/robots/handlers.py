@@ -35,8 +35,9 @@ from ..api import (
 from ..ipc import messages
 from ..ipc.states import HALTED, ResultCode, State
 from ..planning import PlaybackError
+from .following import FollowRequests
 from .motions import RecordedMotions, Sequences, Uploads
-from .session import MotionGoal, Opening, Reboot, new_goal, refuse_speed
+from .session import FollowGoal, MotionGoal, Opening, Reboot, new_goal, refuse_speed
 from .teaching import TeachingRequests
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class RequestHandlers:
 
     - `uploads`: the folder for motions of clients
     - `recorded`: its recordings, for those who read them
+    - `following`: takes the targets that it follows
     """
 
     def __init__(self, robot: Robot, control: Control, reservation: Reservation) -> None:
@@ -102,9 +104,13 @@ class RequestHandlers:
         self.teach_start, self.teach_pose = teaching.start, teaching.pose
         self.teach_stop, self.teach_save = teaching.stop, teaching.save
         self._sequences = Sequences(robot.name, robot.settings, robot.library, self._whole_motion)
+        following = self.following = FollowRequests(robot, control, reservation)
+        self.follow_target = following.target
+        self.follow_stop = following.stop
         self._of_goals: dict[str, GoalHandler] = {
             "play": self.play,
             "sequence": self.sequence,
+            "follow/start": following.start,
             "goto": self.goto,
             "fleet/prepare": self.fleet_prepare,
         }
@@ -292,7 +298,8 @@ class RequestHandlers:
         """Stop softly, and say how long it takes at most."""
         session, goal = self._session, self._session.goal
         is_taught = session.teaching is not None
-        number = session.stop("stopped on request" + ("" if is_taught else ", softly, on the path"))
+        has_path = not (is_taught or isinstance(goal, FollowGoal))
+        number = session.stop("stopped on request" + (", softly, on the path" if has_path else ""))
         if goal is not None or is_taught:
             awaited = "an answer of its stream process"
             await self._robot.obeyed(number, awaited, "use the robot's own switch")

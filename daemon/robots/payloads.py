@@ -9,7 +9,7 @@ from motiond.formats.registry import MOTIONS, ROBOTS
 
 from ..ipc.states import ResultCode
 from ..joints import joint_bounds
-from .session import MotionGoal
+from .session import FollowGoal, MotionGoal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +48,8 @@ def state_payload(session: RobotSession, observer: Observer | None, actuators: S
         status["motion"], status["goal_id"] = goal.motion, goal.goal_id
     if isinstance(goal, MotionGoal):
         _add_progress(status, goal, observer.sample if observer else None)
+    if isinstance(goal, FollowGoal):
+        status["follow"] = goal.status()
     return status
 
 
@@ -113,6 +115,8 @@ def result_payload(
     """
     drift_s = drift.payload() if drift else None
     details = ended.details | ({"start": goal.group_start} if goal.group_start else {})
+    if isinstance(goal, FollowGoal) and goal.number:
+        details["follow"] = goal.counts()
     return {
         "goal_id": goal.goal_id,
         "motion": goal.motion,

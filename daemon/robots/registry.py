@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from motiond.formats import RobotModel, Run
     from motiond.formats.arrays import Floats
 
-    from ..api import Lease, Request
+    from ..api import Lease, Request, Target
     from ..history import History
     from ..joints import JointMap
     from .member import Member
@@ -118,6 +118,10 @@ class RobotRegistry:
     ) -> Mapping[str, Any]:
         """Act on a request; raises RequestError if it is refused. `asked_by` is who asks, for people."""
         return await self._known(robot).handlers.handle(verb, request, asked_by)
+
+    def take(self, robot: str, request: Target) -> None:
+        """Pass on a target; raises RequestError if it is refused."""
+        self._known(robot).handlers.following.take(request)
 
     async def preview(self, robot: str, motion: str) -> PlannedMotion:
         """Return the setpoints that a play of a motion would begin with.

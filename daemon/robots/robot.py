@@ -19,7 +19,7 @@ from ..ipc.states import ACTIVE
 from ..recording import Recorder
 from . import payloads
 from .motions import LearnedLimits, MotionLoader
-from .session import GoalPlanner, MotionGoal, RobotSession, new_goal
+from .session import FollowGoal, GoalPlanner, MotionGoal, RobotSession, new_goal
 from .taught import Draft
 from .telemetry_reporter import TelemetryReporter
 
@@ -265,6 +265,8 @@ class Robot:
                 self._report_torque(notice)
             case messages.Reached() if isinstance(goal, MotionGoal) and goal.goal_id == notice.goal_id:
                 self.report("event", payloads.marker_event(goal, notice))
+            case messages.Followed() if isinstance(goal, FollowGoal) and goal.goal_id == notice.goal_id:
+                goal.note(notice, asyncio.get_running_loop().time())
             case messages.Rebooted():
                 self._note_reboot(notice)
             case messages.Happened():

@@ -5,6 +5,7 @@ page. A line is a JSON object:
 
 - `{"id": 1, "robot": "arm", "verb": "play", "body": {…}}`, with `group` in place of `robot`, or with neither
   for what concerns the daemon as a whole, is answered by `{"id": 1, "answer": {…}}`, as over HTTP.
+- `{"robot": "arm", "verb": "follow/target", "body": {…}}`, without an id, is passed on without an answer.
 - `{"follow": [["arm", "state"], ["+", "result"]]}` is answered by what is known of these, and from then on by
   each report on one of them: `{"robot": "arm", "subject": "state", "data": {…}}`. Where a client changes what
   it follows, no report on what stays is lost, or comes twice.
@@ -25,7 +26,17 @@ import orjson
 from motiond.local import address_of, believed_users, holder_of, named_user, peer_of
 from motiond.text import listed, nearest, shortened
 
-from ..api import MOST_BYTES, STOPS, SUBJECTS, GroupDispatcher, RawRequest, RequestError, accepted, refused
+from ..api import (
+    MOST_BYTES,
+    STOPS,
+    STREAMED_VERBS,
+    SUBJECTS,
+    GroupDispatcher,
+    RawRequest,
+    RequestError,
+    accepted,
+    refused,
+)
 from ..ipc.listener import listen_unix
 from ..log import RateLimitedLog
 
@@ -130,6 +141,12 @@ class ControlSocket:
             self._writers.discard(writer)
             writer.close()
 
+    def take(self, request: Mapping[str, Any], line: bytes, caller: str) -> None:
+        """Pass on a target that nobody waits for an answer to; `caller` is who sends it, for the log."""
+        robot, verb, body = request.get("robot"), request["verb"], request.get("body")
+        if isinstance(robot, str):
+            self._dispatcher.take(RawRequest(robot, verb, orjson.dumps(body), caller, message=line))
+
     async def answer(self, request: Mapping[str, Any], line: bytes, caller: str) -> bytes:
         """Return the answer to a request; `caller` is who asks, for the log."""
         verb, body = request.get("verb"), request.get("body") or {}
@@ -230,6 +247,9 @@ class _Client:
             return
         if "follow" in request:
             self._follow(request["follow"], reports)
+            return
+        if "id" not in request and request.get("verb") in STREAMED_VERBS:
+            self._control.take(request, line, self._name)
             return
         number, stops = request.get("id"), request.get("verb") in STOPS
         if not stops and (is_one_too_many or list(self._serving.values()).count(False) >= MOST_SERVED):

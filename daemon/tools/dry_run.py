@@ -135,10 +135,11 @@ class _KeepingChannel(Channel):
 
     def send(
         self, message: messages.Command | messages.Notice, _fds: tuple[int, ...] = (), _number: int = 0
-    ) -> None:
+    ) -> int:
         """Keep a message; changes, which come with each pass, add nothing to the trace but an end."""
         if not isinstance(message, messages.Changed) or message.ended:
             self.sent.append(messages.decode(messages.encode(message))[0])
+        return 0
 
 
 class _Stage:

@@ -228,7 +228,7 @@ export interface EstopRequest {
 
 /** Something that happened; from `marker` on only of a marker that a motion has passed. */
 export interface EventReport {
-  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested" | "teaching" | "recording";
+  kind: "marker" | "warning" | "driver" | "fault" | "deadline_missed" | "suspended" | "torque" | "stream_lost" | "back" | "not_parked" | "not_sought" | "fault_refused" | "queue_moved" | "lease_lost" | "lease_taken" | "start_released" | "check_failed" | "check_passed" | "displaced" | "rested" | "teaching" | "recording" | "follow_timeout";
   message: string;
   /** Of a check that fails: `check`, joint or actuator, value, limit, unit, `code` and `state`. */
   details?: Record<string, unknown>;
@@ -264,6 +264,35 @@ export interface FaultRequest {
   lease?: string | null;
   fault: string;
   joint?: string | null;
+}
+
+/** The joint whose newest target is furthest from what is measured. */
+export interface FollowLag {
+  joint: string;
+  /** Target less measured, in its unit, or that per second. */
+  value: number;
+  unit: string;
+}
+
+/** What a robot does that follows targets; renewed once a second. */
+export interface FollowStatus {
+  /** How many were taken; a chunk counts as one. */
+  targets: number;
+  /** How many of them were beyond a limit, and clipped to it. */
+  clipped: number;
+  /** How many were not taken, as a newer one had come. */
+  dropped: number;
+  /** How many were not taken, as they were no targets of it. */
+  refused: number;
+  /** From when a target was sent, or else taken, to the first setpoint by it; null before the first. */
+  latency_s: Spread | null;
+  /** Null before the first target. */
+  lag: FollowLag | null;
+  /** In the order of targets' values. */
+  joints: string[];
+  mode: "position" | "velocity";
+  /** How many targets came in the last second. */
+  targets_hz: number;
 }
 
 /** A goal was accepted; its end comes as a result. Either it begins now, or it is `queued`. */
@@ -833,7 +862,7 @@ export interface ResumeRequest {
   lease?: string | null;
 }
 
-/** What a robot does now; from `frame` on only with a goal. */
+/** What a robot does now; from `frame` on only with a motion, and `follow` only while it follows. */
 export interface RobotStatus {
   state: State;
   /** Whether any actuator holds by what it reports, whoever has switched it on; where it reports nothing, by what motiond has asked of it. */
@@ -866,6 +895,7 @@ export interface RobotStatus {
   start_at?: number | null;
   /** Of a sequence. */
   step?: StepReport;
+  follow?: FollowStatus;
 }
 
 /** What a motion that was taught is like. */
@@ -962,6 +992,29 @@ export interface StartDistance {
   unit: "rad" | "m";
 }
 
+/** The robot follows targets of this goal; its end comes as a result. */
+export interface StartFollowAnswer {
+  goal_id: string;
+  /** In the order of targets' values. */
+  joints: string[];
+  rate_hz: number;
+}
+
+/** Follow targets as they come, within the robot's limits, until `follow/stop`. */
+export interface StartFollowRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  joints?: string[] | null;
+  mode?: "position" | "velocity";
+  timeout_s?: number;
+  rate_hz?: number | null;
+  on_busy?: "reject" | "replace";
+}
+
 /** What is recorded now. */
 export interface StartRecordingAnswer {
   /** Its name, in the folder for recordings. */
@@ -1035,6 +1088,7 @@ export interface StateReport {
   start_at?: number | null;
   /** Of a sequence. */
   step?: StepReport;
+  follow?: FollowStatus;
   /** Counts the states that the robot has reported since the daemon started, from 1. */
   sequence: number;
   /** When it was reported: ISO 8601, in UTC. */
@@ -1085,6 +1139,24 @@ export interface StopAnswer {
   ended_teaching: boolean;
   /** Whether all actuators hold; where not, it drops once it is let go. */
   holds: boolean;
+}
+
+/** The robot is about to stop; the end of the goal comes as a result. */
+export interface StopFollowAnswer {
+  state: State;
+  goal_id: string;
+  stops_within_s: number;
+}
+
+/** Stop softly, and end what is followed well. */
+export interface StopFollowRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  goal_id?: string | null;
 }
 
 /** What was recorded; of one that went over several files, the last. */
@@ -1154,6 +1226,25 @@ export interface TakeLeaseRequest {
   lease?: string | null;
   /** By which others see the client. */
   holder: string;
+}
+
+/** The target was passed on; what became of it is in the state. */
+export interface TargetAnswer {
+  goal_id: string;
+}
+
+/** Go on to this target: positions, or velocities, by what is followed; null leaves a joint's as it is. */
+export interface TargetRequest {
+  /** Comes back in the answer; a repeated one gets its first answer again and acts once. */
+  transaction?: string | null;
+  /** Unix time in s after which the request is refused. */
+  expires_at?: number | null;
+  /** What was given to the client with control of the robot, where that is required. */
+  lease?: string | null;
+  goal_id: string;
+  positions?: (number | null)[] | null;
+  velocities?: (number | null)[] | null;
+  sent_at?: number | null;
 }
 
 /** What a joint does at most by the motion's own time, in rad or m, per second. */
@@ -1231,6 +1322,9 @@ export interface Verbs {
   "resume": { request: ResumeRequest; answer: ProgressAnswer };
   "speed": { request: SpeedRequest; answer: SpeedAnswer };
   "seek": { request: SeekRequest; answer: ProgressAnswer };
+  "follow/start": { request: StartFollowRequest; answer: StartFollowAnswer };
+  "follow/target": { request: TargetRequest; answer: TargetAnswer };
+  "follow/stop": { request: StopFollowRequest; answer: StopFollowAnswer };
   "enable": { request: EnableRequest; answer: TorqueAnswer };
   "disable": { request: DisableRequest; answer: TorqueAnswer };
   "torque": { request: TorqueRequest; answer: TorqueAnswer };

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import aiomqtt
 
-    from motiond.daemon.api import Lease, Request
+    from motiond.daemon.api import Lease, Request, Target
 
 
 class Embedded:
@@ -228,6 +228,7 @@ class Robots:
         self.answers: dict[str, Any] = dict(answers.ANSWERS)
         self.leases: dict[str, Lease] = {}
         self.handled: list[tuple[str, str, dict[str, Any]]] = []
+        self.taken: list[tuple[str, Target]] = []
         self.asked_by: str | None = None
         self.gate = asyncio.Event()
         self.gate.set()
@@ -247,6 +248,9 @@ class Robots:
                 raise ZeroDivisionError("division by zero")
             return {"goal_id": goal_id}
         return {"goal_id": goal_id} if verb == "goto" else dict(self.answers.get(verb, {}))
+
+    def take(self, robot: str, request: Target) -> None:
+        self.taken.append((robot, request))
 
     def verbs(self) -> list[str]:
         return [verb for _, verb, _ in self.handled]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .actuators import *
 from .control import *
+from .following import *
 from .groups import *
 from .history import *
 from .looking import *
@@ -24,6 +25,7 @@ VERBS: Mapping[str, Verb] = {
     verb.name: verb
     for subject in (
         PLAYING_VERBS,
+        FOLLOWING_VERBS,
         ACTUATORS_VERBS,
         QUEUE_VERBS,
         STOPPING_VERBS,
@@ -37,3 +39,4 @@ VERBS: Mapping[str, Verb] = {
     for verb in subject
 }
 STOPS = frozenset(name for name, verb in VERBS.items() if verb.stops)
+STREAMED_VERBS = frozenset(name for name, verb in VERBS.items() if verb.streams)

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from ..errors import ErrorCode
 
 MOST_BYTES, MOST_BYTES_WITHOUT_JOINTS = 65_536, 16_384
+MOST_VALUES = 1024
 LATEST_UNIX_S = 1e10  # in the year 2286
 # Units in which a time of our days has so many digits: the least of each.
 FINER_UNITS = ((1e17, "nanoseconds"), (1e14, "microseconds"), (1e11, "milliseconds"))
@@ -81,8 +82,11 @@ class Verb:
         Whether the log says who has asked for it, as it does of stops and of what needs a lease.
     has_secret : bool
         Whether its answer holds a secret: it is repeated only to who proves control as before.
-    most_bytes : int
-        How long its payload may be.
+    streams : bool
+        Whether it comes many times a second: it is not logged, and where nobody waits for an answer, none is
+        sent.
+    most_bytes, most_values : int
+        How long its payload may be, and how many values it may hold, brackets counted.
     """
 
     name: str
@@ -95,7 +99,9 @@ class Verb:
     needs_lease: bool = True
     is_logged: bool = False
     has_secret: bool = False
+    streams: bool = False
     most_bytes: int = MOST_BYTES_WITHOUT_JOINTS
+    most_values: int = MOST_VALUES
 
     @property
     def summary(self) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from motiond.formats import Run
     from motiond.formats.arrays import Floats
 
-    from ...api import ErrorCode, Lease, PlannedMotion, Request
+    from ...api import ErrorCode, Lease, PlannedMotion, Request, Target
     from .remote_reports import RemoteReports
 
 ANSWER_S = 5.0
@@ -89,6 +89,11 @@ class RemoteRobots:
             hint = "use the robot's own switch" if stops else "look at what the robot does"
             code: ErrorCode = "OFFLINE" if absence else "TIMEOUT"
             raise RequestError(code, where, f"no answer in {within_s:g} s", reason, hint) from None
+
+    def take(self, robot: str, _request: Target) -> None:
+        """Refuse: a target on a way around would be late."""
+        problem, reason = "targets are not passed on", "only its own daemon takes them"
+        raise RequestError("NOT_ALLOWED", f"{robot}/follow", problem, reason, "ask that")
 
 
 class RemoteFiles:

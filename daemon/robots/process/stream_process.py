@@ -16,12 +16,14 @@ from ...ipc.forks import BORN, ENDED, REFUSED, REPORT, ForkRequest
 from ...ipc.messages import HURRY, Setup, Shutdown
 
 if TYPE_CHECKING:
-    from ...ipc.messages import Command, Notice
+    from ...ipc.messages import Chunk, Command, Notice, Target
     from ...ipc.stream_forks import StreamForks
 
 KILL_PATIENCE_S = 5.0
 REPORT_PATIENCE_S = 0.5
 """So long the fork server may take to report how a process has ended, where that can be seen nowhere else."""
+MOST_UNREAD_BYTES = 32_768
+"""Of targets that were sent since the last tick, before others wait; a socket takes 200 kB and more."""
 _EXIT_CODE_AT = 49
 """Among the fields of /proc/PID/stat (proc(5)) that follow the process's name."""
 
@@ -49,6 +51,7 @@ class StreamProcess:
         self._pidfd: int | None = None
         self._has_server, self._is_over, self._is_owed = True, False, False
         self._hurries = False
+        self._ticks = self._unread_bytes = 0
         self._notices: asyncio.Queue[Notice | None] = asyncio.Queue()
         self._exited = asyncio.Event()
         with ExitStack() as at_once, ExitStack() as on_failure:
@@ -116,6 +119,23 @@ class StreamProcess:
             self._channel.send(command, fds, number)
         except (ChannelClosed, OSError):
             return False
+        return True
+
+    def send_target(self, target: Target | Chunk) -> bool:
+        """Send a target, unless so much may be unread that a stop would find no room; False then.
+
+        A process receives all that was sent in each of its ticks.
+        """
+        if (ticks := self.telemetry.written) != self._ticks:
+            self._ticks, self._unread_bytes = ticks, 0
+        if self._unread_bytes > MOST_UNREAD_BYTES:
+            return False
+        try:
+            self._unread_bytes += self._channel.send(target)
+        except BlockingIOError:
+            return False
+        except (ChannelClosed, OSError):
+            return True  # nobody waits for it any more
         return True
 
     async def notice(self) -> Notice | None:

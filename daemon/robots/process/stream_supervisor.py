@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ...ipc.messages import Command, Notice
+    from ...ipc.messages import Chunk, Command, Notice, Target
     from .stream_process import StreamProcess
 
 
@@ -102,6 +102,10 @@ class StreamSupervisor:
         """Send a command, and return its number, which `Changed.after` acknowledges; 0 if nobody takes it."""
         self.sent += 1
         return self.sent if self._process is not None and self._process.send(command, fds, self.sent) else 0
+
+    def send_target(self, target: Target | Chunk) -> bool:
+        """Send a target, which has no number; False where the process has not read enough before it."""
+        return self._process is None or self._process.send_target(target)
 
     def leave(self) -> None:
         """Let the process stop softly and end, at once if it still opens its driver; start no other."""

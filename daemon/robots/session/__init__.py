@@ -2,16 +2,19 @@
 
 - `robot_session`: what the robot does, and what follows; pure
 - `goal`: a goal, from its acceptance to its result
+- `follow_goal`: one whose way is made as it goes
 - `goal_planner`: what the stream process needs for a goal
 - `shared_tracks`: motions in shared memory
 """
 
+from .follow_goal import FollowGoal
 from .goal import Goal, MotionGoal, new_goal
 from .goal_planner import GoalPlanner, checked_clock, refuse_far, refuse_speed, refuse_too_late
 from .robot_session import SHUTS_DOWN, Opening, Pending, Reboot, RobotSession, Seek
 
 __all__ = [
     "SHUTS_DOWN",
+    "FollowGoal",
     "Goal",
     "GoalPlanner",
     "MotionGoal",

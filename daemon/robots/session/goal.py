@@ -53,6 +53,11 @@ class Goal(ABC):
         """Whether it goes on until something stops it."""
 
     @property
+    def needs_control(self) -> bool:
+        """Whether it ends where whoever has begun it is in control no more."""
+        return False
+
+    @property
     def plan(self) -> Plan | None:
         """What was planned before it begins; None where its way is made as it goes."""
         return None

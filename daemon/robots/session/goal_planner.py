@@ -13,7 +13,7 @@ from motiond.text import echoed, listed, nearest, shortened
 
 from ...api import RequestError
 from ...clock import unix_less_monotonic
-from ...ipc.messages import Play
+from ...ipc.messages import OFF, Follow, Play
 from ...joints import JointMapError, joint_bounds
 from ...planning import (
     ApproachError,
@@ -29,6 +29,7 @@ from ...planning import (
     refuse_out_of_reach,
     whole,
 )
+from .follow_goal import FollowGoal
 from .goal import MotionGoal
 from .shared_tracks import SharedTracks
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from motiond.formats.arrays import Floats
 
-    from ...api import GotoRequest, PlayRequest
+    from ...api import GotoRequest, PlayRequest, StartFollowRequest
     from ...clock import ClockMonitor, ClockState
     from ...config.robot import RobotSettings
     from ...joints import JointBounds, JointMap
@@ -60,7 +61,7 @@ class PreparedGoal:
     - `needs_s`: how long it takes to its first row
     """
 
-    command: Play
+    command: Play | Follow
     fds: tuple[int, ...]
     answer: dict[str, Any]
     needs_s: float
@@ -200,6 +201,44 @@ class GoalPlanner:
         except (PlanError, JointMapError) as error:
             raise RequestError.of("INVALID_MOTION", error) from error
 
+    def follow_goal(self, request: StartFollowRequest, asked_by: str | None = None) -> FollowGoal:
+        """Return the goal of following targets; raises RequestError for joints or a rate that cannot be."""
+        joint_map, most_hz, where = self.joint_map, self._library.max_rate_hz, f"{self._name}/follow/start"
+        free = dict.fromkeys(np.flatnonzero(joint_map.leaders == np.arange(len(joint_map.joints))).tolist())
+        names = request.joints or [joint_map.joints[joint] for joint in free]
+        if len(set(names)) < len(names):
+            raise RequestError("INVALID_REQUEST", where, "'joints' names one twice", hint="leave one out")
+        if unknown := [name for name in names if name not in joint_map.joints]:
+            problem, known = f"no joint '{echoed(unknown[0])}'", f"it has {listed(joint_map.joints)}"
+            hint = nearest(unknown[0], joint_map.joints)
+            raise RequestError("INVALID_REQUEST", where, problem, known, hint)
+        joints = [joint_map.joints.index(name) for name in names]
+        if mimics := [name for name, joint in zip(names, joints, strict=True) if joint not in free]:
+            problem, reason = f"joint '{mimics[0]}' has no targets", "it follows another joint"
+            raise RequestError("INVALID_REQUEST", where, problem, reason, "name that instead")
+        if request.rate_hz is not None and request.rate_hz > most_hz:
+            problem, reason = f"rate_hz is {request.rate_hz:g}", f"the driver takes at most {most_hz:g}"
+            raise RequestError("INVALID_REQUEST", where, problem, reason, "lower it")
+        return FollowGoal(
+            request=request,
+            names=tuple(names),
+            joints=tuple(joints),
+            setpoints_hz=request.rate_hz or min(POSE_RATE_HZ, most_hz),
+            stop_s=self._longest_stop_s(),
+            asked_by=asked_by,
+            transaction=request.transaction,
+        )
+
+    def _longest_stop_s(self) -> float:
+        """Return a bound of how long a soft stop takes from any state within the limits, in s.
+
+        The acceleration first goes to 0, then down and back to it.
+        """
+        bounds, limits = self._bounds, self.joint_map.limits
+        velocity = np.where(np.isfinite(limits.velocity), limits.velocity, bounds.velocity)
+        acceleration = np.where(np.isfinite(limits.acceleration), limits.acceleration, bounds.acceleration)
+        return float(np.max(velocity / acceleration + 2.0 * acceleration / bounds.jerk))
+
     @contextmanager
     def prepare(self, goal: Goal, start: Sequence[float]) -> Iterator[PreparedGoal]:
         """Make a goal ready to begin from the setpoints that the robot holds; descriptors stay this object's.
@@ -208,9 +247,26 @@ class GoalPlanner:
         meant; also if the robot's limits have changed since the goal was planned.
         """
         match goal:
+            case FollowGoal():
+                yield self._prepared_follow(goal, start)
             case MotionGoal():
                 with self._prepared_motion(goal, start) as prepared:
                     yield prepared
+
+    def _prepared_follow(self, goal: FollowGoal, start: Sequence[float]) -> PreparedGoal:
+        request = goal.request
+        command = Follow(
+            goal_id=goal.goal_id,
+            joints=[*goal.joints],
+            mode=request.mode,
+            rate_hz=goal.setpoints_hz,
+            timeout_s=request.timeout_s,
+            path_tolerance=[OFF if value is None else value for value in self._bounds.path],
+            start=[*start],
+            expires_at=goal.expires_at,
+        )
+        answer = {"joints": [*goal.names], "rate_hz": goal.setpoints_hz}
+        return PreparedGoal(command, (), answer, needs_s=0.0)
 
     @contextmanager
     def _prepared_motion(self, goal: MotionGoal, start: Sequence[float]) -> Iterator[PreparedGoal]:

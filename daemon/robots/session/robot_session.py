@@ -220,6 +220,12 @@ class RobotSession:
         is_free = self.goal is None and self.begin is None
         return is_free and self.stands and self.is_obeyed(self._unsettled)
 
+    @property
+    def needs_control(self) -> bool:
+        """Whether something plays, or is about to, that ends with the control of whoever began it."""
+        goals = (self.goal, self.begin.goal if self.begin else None)
+        return any(goal is not None and goal.needs_control for goal in goals)
+
     def is_obeyed(self, number: int) -> bool:
         """Whether a command has been obeyed, or its stream process was lost."""
         return self.known is OFFLINE or number <= max(self.known.after, self._lost)
@@ -531,6 +537,10 @@ class RobotSession:
     def end_goal(self, reason: str, details: dict[str, Any]) -> None:
         """Stop what plays softly; what is about to begin may begin."""
         self._stop(messages.Stop(ResultCode.CANCELED, reason, details))
+
+    def end_follow(self, goal: Goal) -> int:
+        """Let the robot follow no more, softly; that ends it well."""
+        return self._send(messages.FollowStop(goal.goal_id))
 
     def disable(self) -> int:
         """Switch torque off, where the robot is not halted; a motion that has not begun does not begin."""

@@ -191,7 +191,14 @@ def test_what_holds_more_than_a_request_is_refused_before_fault_is_found_with_an
 
 def test_only_requests_that_name_joints_or_motions_may_be_long() -> None:
     may_be_long = {verb for verb, about in VERBS.items() if about.most_bytes > 16_384}
-    assert may_be_long == {"play", "sequence", "goto", "fault", "fleet/prepare", "fleet/commit"}
+    assert may_be_long == {
+        "play",
+        "sequence",
+        "goto",
+        "fault",
+        "fleet/prepare",
+        "fleet/commit",
+    }
     assert refused("arm", "status", b"{}".ljust(16_385)) == (
         "arm/status: 16385 bytes; a request has at most 16384; send less"
     )

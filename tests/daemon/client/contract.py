@@ -109,6 +109,41 @@ async def a_slow_reader_gets_the_newest_telemetry_or_every_sample(daemon: Daemon
     assert stamps == sorted({*stamps})
 
 
+async def a_robot_follows_targets_until_the_context_ends(daemon: Daemon, other: Daemon) -> None:
+    arm = daemon.robot("arm")
+    async with arm.follow(["elbow"], timeout_s=5.0) as follow:
+        assert (follow.joints, follow.rate_hz) == (("elbow",), 200.0)
+        for step in range(20):
+            follow.send([0.005 * step])
+            await asyncio.sleep(0.02)
+        await until(other.robot("arm"), lambda state: state.get("follow", {}).get("targets", 0) > 0)
+    result = await follow.result()
+    assert (result.code, result.motion, result.goal_id) == ("SUCCESSFUL", "follow", follow.goal_id)
+    assert result.details["follow"]["refused"] == 0
+    with pytest.raises(Refused, match="it follows no more; it ended with SUCCESSFUL"):
+        follow.send([0.1])
+
+
+async def a_follow_that_somebody_stops_takes_no_more_targets(daemon: Daemon, other: Daemon) -> None:
+    async def stopped() -> None:
+        async with daemon.robot("arm").follow(mode="velocity", timeout_s=5.0) as follow:
+            for values in ([0.1], [0.1, float("nan")]):
+                with pytest.raises(ValueError, match=r"joints are followed|no target"):
+                    follow.send(values)
+            follow.send([0.1, None])
+            await until(other.robot("arm"), lambda state: state["state"] == "following")
+            await other.robot("arm").stop()
+            async with asyncio.timeout(PATIENCE_S):
+                while True:
+                    follow.send([0.1, -0.1])
+                    await asyncio.sleep(0.02)
+
+    with pytest.raises(Refused) as caught:
+        await stopped()
+    assert caught.value.code == "UNKNOWN_GOAL"
+    assert caught.value.message == "arm: it follows no more; it ended with CANCELED; stopped on request"
+
+
 async def a_closed_client_answers_nothing_and_closes_twice(daemon: Daemon, _: Daemon) -> None:
     events = daemon.robot("arm").events()
     await daemon.close()
@@ -128,5 +163,7 @@ STEPS: list[Step] = [
     a_recording_is_started_stopped_and_listed,
     any_number_of_requests_is_answered,
     a_slow_reader_gets_the_newest_telemetry_or_every_sample,
+    a_robot_follows_targets_until_the_context_ends,
+    a_follow_that_somebody_stops_takes_no_more_targets,
     a_closed_client_answers_nothing_and_closes_twice,
 ]

@@ -26,8 +26,8 @@ async def run(example: str, names: dict[str, Any]) -> None:
         await result
 
 
-async def test_the_page_has_eleven_examples_of_which_the_last_needs_threads() -> None:
-    assert len(EXAMPLES) == 11
+async def test_the_page_has_twelve_examples_of_which_the_last_needs_threads() -> None:
+    assert len(EXAMPLES) == 12
     assert "client.sync.connect" in EXAMPLES[-1]
 
 
@@ -62,4 +62,5 @@ async def test_the_other_examples_run_within_a_connection(tmp_path: Path) -> Non
         assert (names["refusal_code"], names["group_code"]) == ("UNKNOWN_MOTION", "UNKNOWN_GROUP")
         assert names["report"].robot == "arm"
         assert (names["pose"]["name"], names["draft"]["poses"]) == ("begin", 1)
+        assert names["followed"].code == "SUCCESSFUL"
         assert (names["checked"]["motion"], names["checked"]["saved"]) == ("wave", False)

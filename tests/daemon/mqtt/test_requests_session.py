@@ -132,6 +132,7 @@ async def test_what_a_stop_has_overtaken_sets_nothing_going(
     beginning = [
         "play",
         "sequence",
+        "follow/start",
         "goto",
         "enable",
         "torque",

@@ -27,6 +27,7 @@ START = "'start' is 'a/b'; it must be of printable characters other than /, + an
 INTERFERING: dict[str, dict[str, Any]] = {
     "play": {"motion": "short"},
     "sequence": {"steps": [{"motion": "short"}]},
+    "follow/start": {},
     "goto": {"joints": {"elbow": 0.1}},
     "enable": {},
     "disable": {},

@@ -55,6 +55,7 @@ class Asked:
     number: int = 0
     is_endless: bool = False
     expires_at: float | None = None
+    needs_control: bool = False
 
 
 @dataclass

@@ -1,0 +1,129 @@
+"""Following: targets that come as the robot goes, one after another or in chunks, within its limits."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Literal, Self, TypeAlias
+
+from pydantic import Field, model_validator
+from typing_extensions import TypedDict
+
+from ...ipc.messages import MOST_ROWS as CHUNK_ROWS
+from ...ipc.messages import MOST_VALUES as CHUNK_VALUES
+from ...ipc.states import State
+from .playing import JointPosition
+from .verb import Name, Request, UnixTime, Verb
+
+FollowMode = Literal["position", "velocity"]
+JointVelocity = Annotated[float, Field(ge=-1e6, le=1e6)]
+GoalId = Annotated[str, Field(min_length=1, max_length=64)]
+ChunkTime = Annotated[float, Field(ge=0, le=3600)]
+MOST_JOINTS = 256
+
+
+class StartFollowRequest(Request):
+    """Follow targets as they come, within the robot's limits, until `follow/stop`.
+
+    The values of targets are in the order of `joints`, by default all that follow no other joint. Without a
+    target for `timeout_s` the robot stops softly, and that ends it; the first may take 2 s. `rate_hz` is of
+    the setpoints; by default 200, or what the driver takes, if that is less.
+    """
+
+    joints: Annotated[list[Name], Field(min_length=1, max_length=MOST_JOINTS)] | None = None
+    mode: FollowMode = "position"
+    timeout_s: Annotated[float, Field(ge=0.02, le=10)] = 0.2
+    rate_hz: Annotated[float, Field(ge=1, le=10_000)] | None = None
+    on_busy: Literal["reject", "replace"] = "reject"
+
+
+class StartFollowAnswer(TypedDict):
+    """The robot follows targets of this goal; its end comes as a result."""
+
+    goal_id: str
+    joints: list[str]
+    """In the order of targets' values."""
+    rate_hz: float
+
+
+class TargetRequest(Request):
+    """Go on to this target: positions, or velocities, by what is followed; null leaves a joint's as it is.
+
+    Values are in rad or m, or that per second. `sent_at` is when it was sent, as Unix time in s: one that was
+    sent before the last one is dropped.
+    """
+
+    goal_id: GoalId
+    positions: Annotated[list[JointPosition | None], Field(min_length=1, max_length=MOST_JOINTS)] | None = (
+        None
+    )
+    velocities: Annotated[list[JointVelocity | None], Field(min_length=1, max_length=MOST_JOINTS)] | None = (
+        None
+    )
+    sent_at: UnixTime | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.positions is None) == (self.velocities is None):
+            raise ValueError("it must have either positions or velocities")
+        return self
+
+
+class ChunkRequest(Request):
+    """Go through these positions; they replace what has not been played, from their begin on.
+
+    Their times are every `period_s` from its begin on, or each of `times`, in s from its begin, ascending.
+    That is `start_at`, as Unix time in s, or as soon as it comes. At most 1,000 rows and 6,000 values.
+    """
+
+    goal_id: GoalId
+    positions: Annotated[
+        list[Annotated[list[JointPosition], Field(min_length=1, max_length=MOST_JOINTS)]],
+        Field(min_length=1, max_length=CHUNK_ROWS),
+    ]
+    period_s: Annotated[float, Field(ge=0.001, le=10)] | None = None
+    times: Annotated[list[ChunkTime], Field(min_length=1, max_length=CHUNK_ROWS)] | None = None
+    start_at: UnixTime | None = None
+    sent_at: UnixTime | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        rows, times = len(self.positions), self.times
+        if (self.period_s is None) == (times is None):
+            raise ValueError("it must have either period_s or times")
+        if times is not None and len(times) != rows:
+            raise ValueError(f"it has {rows} rows and {len(times)} times; each row has one")
+        if times is not None and any(one >= other for one, other in pairwise(times)):
+            raise ValueError("its times must ascend")
+        if sum(map(len, self.positions)) > CHUNK_VALUES:
+            raise ValueError(f"it must have at most {CHUNK_VALUES} values")
+        return self
+
+
+Target: TypeAlias = TargetRequest | ChunkRequest
+
+
+class TargetAnswer(TypedDict):
+    """The target was passed on; what became of it is in the state."""
+
+    goal_id: str
+
+
+class StopFollowRequest(Request):
+    """Stop softly, and end what is followed well."""
+
+    goal_id: GoalId | None = None
+
+
+class StopFollowAnswer(TypedDict):
+    """The robot is about to stop; the end of the goal comes as a result."""
+
+    state: State
+    goal_id: str
+    stops_within_s: float
+
+
+FOLLOWING_VERBS = (
+    Verb("follow/start", StartFollowRequest, StartFollowAnswer, begins=True, interferes=True),
+    Verb("follow/target", TargetRequest, TargetAnswer, begins=False, interferes=False, streams=True),
+    Verb("follow/stop", StopFollowRequest, StopFollowAnswer, begins=False, interferes=False),
+)

@@ -1,0 +1,113 @@
+"""What can be asked for while a robot follows targets, and the way of the targets."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from motiond.text import echoed
+
+from ..api import RequestError, TargetRequest
+from ..ipc import messages
+from .process import TargetWay
+from .session import FollowGoal
+
+if TYPE_CHECKING:
+    from ..api import (
+        StartFollowAnswer,
+        StartFollowRequest,
+        StopFollowAnswer,
+        StopFollowRequest,
+        Target,
+        TargetAnswer,
+    )
+    from .control import Control
+    from .reservation import Reservation
+    from .robot import Robot
+
+START = "send follow/start first"
+WANTED = {"position": "positions", "velocity": "velocities"}
+"""Which values targets have, by the mode of their follow."""
+
+
+class FollowRequests:
+    """The requests to let one robot follow targets."""
+
+    def __init__(self, robot: Robot, control: Control, reservation: Reservation) -> None:
+        self._robot, self._session = robot, robot.session
+        self._control, self._reservation = control, reservation
+        self._way = TargetWay(robot.stream.send_target)
+
+    async def start(self, request: StartFollowRequest, asked_by: str | None = None) -> StartFollowAnswer:
+        """Follow targets from where the robot holds; torque is switched on where it is off."""
+        robot, session, problem = self._robot, self._session, "it cannot follow"
+        stopped = session.stopped
+        await robot.limits.checked()
+        if session.stopped != stopped:
+            reason = "stopped before it followed"
+            raise RequestError("CANCELED", robot.name, reason, hint="start it again")
+        self._reservation.refuse("follow/start")  # which may have been made meanwhile
+        if self._control.lease is not None:
+            self._control.lease.admit(f"{robot.name}/follow/start", request.lease)
+        session.refuse_unless_able(problem)
+        goal = robot.planner.follow_goal(request, asked_by)
+        if request.on_busy == "reject" and (session.goal or session.begin or session.queue):
+            raise session.busy("stop it first, or replace it")
+        goal.expires_at = request.expires_at
+        answer = await robot.settled(session.begin_instead(goal, problem))
+        return {"goal_id": answer["goal_id"], "joints": answer["joints"], "rate_hz": answer["rate_hz"]}
+
+    async def target(self, request: Target) -> TargetAnswer:
+        """Pass on a target, and say so."""
+        self.take(request)
+        return {"goal_id": request.goal_id}
+
+    def take(self, request: Target) -> None:
+        """Pass on a target without waiting; raises RequestError where it is none of what is followed."""
+        goal = self._followed(request.goal_id)
+        try:
+            target = _target_of(goal, request)
+        except ValueError as error:
+            goal.refused += 1
+            where = f"{self._robot.name}/follow"
+            raise RequestError("INVALID_REQUEST", where, str(error), hint="correct it") from error
+        goal.dropped += self._way.put(target)
+
+    async def stop(self, request: StopFollowRequest) -> StopFollowAnswer:
+        """Stop softly; that ends what is followed well."""
+        goal = self._followed(request.goal_id)
+        await self._robot.obeyed(self._session.end_follow(goal), "an answer of its stream process")
+        within_s = round(goal.stops_within_s(self._robot.settings.max_skip_s), 3)
+        return {"state": self._session.state, "goal_id": goal.goal_id, "stops_within_s": within_s}
+
+    def _followed(self, goal_id: str | None) -> FollowGoal:
+        """Return what is followed; raises RequestError where that is nothing, or another goal."""
+        goal, last, name = self._session.goal, self._session.last, self._robot.name
+        if isinstance(goal, FollowGoal) and goal_id in {None, goal.goal_id}:
+            return goal
+        if goal_id is None:
+            reason = f"the robot is {self._session.state}"
+            raise RequestError("NOT_PLAYING", name, "it follows nothing", reason, START)
+        reason = "it is over, or never was"
+        if last is not None and last.goal_id == goal_id:
+            reason = f"it ended with {last.code}; {last.message}"
+        raise RequestError("UNKNOWN_GOAL", name, f"goal '{echoed(goal_id)}' is not followed", reason, START)
+
+
+def _target_of(goal: FollowGoal, request: Target) -> messages.Target | messages.Chunk:
+    """Return what the stream process needs of a target; raises ValueError where it does not fit."""
+    joints, mode, taken_at = len(goal.joints), goal.request.mode, time.time()
+    if isinstance(request, TargetRequest):
+        values = request.positions if mode == "position" else request.velocities
+        if values is None:
+            raise ValueError(f"it has no {WANTED[mode]}, which its follow is of")
+        if len(values) != joints:
+            raise ValueError(f"it has {len(values)} values; {joints} joints are followed")
+        return messages.Target(goal.goal_id, request.positions, request.velocities, request.sent_at, taken_at)
+    if mode != "position":
+        raise ValueError(f"it has positions; its follow is of {WANTED[mode]}")
+    if any(len(row) != joints for row in request.positions):
+        raise ValueError(f"a row has not one value for each of the {joints} joints that are followed")
+    period_s = request.period_s or 0.0
+    times = request.times or [row * period_s for row in range(len(request.positions))]
+    return messages.Chunk(goal.goal_id, request.positions, times, request.start_at, request.sent_at, taken_at)

@@ -1,0 +1,92 @@
+"""A follow as the daemon knows it: a goal whose way is made as it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from .goal import Goal
+
+if TYPE_CHECKING:
+    from ...api import FollowCounts, FollowLag, FollowStatus, Spread, StartFollowRequest
+    from ...ipc.messages import Followed
+
+FOLLOW = "follow"
+"""What it is called where motions are."""
+
+
+@dataclass(slots=True, kw_only=True)
+class FollowGoal(Goal):
+    """One follow, with what has become of its targets.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The joints that it moves, in the order of targets' values.
+    joints : tuple of int
+        Their numbers.
+    setpoints_hz : float
+        How many setpoints there are a second.
+    stop_s : float
+        A bound of how long a stop takes from any velocity and acceleration that the limits allow.
+    dropped, refused : int
+        Targets that were not passed on, as newer ones came at once, or as they are none of this follow.
+    followed : Followed or None
+        What its stream process has reported last of the others.
+    targets_hz : float
+        Targets a second, as of then.
+    """
+
+    request: StartFollowRequest
+    names: tuple[str, ...]
+    joints: tuple[int, ...]
+    setpoints_hz: float
+    stop_s: float
+    dropped: int = 0
+    refused: int = 0
+    followed: Followed | None = None
+    targets_hz: float = 0.0
+    _followed_s: float = 0.0
+
+    @property
+    def motion(self) -> str:
+        """What it is called."""
+        return FOLLOW
+
+    @property
+    def is_endless(self) -> bool:
+        """Always: it goes on until it is stopped, or no target comes."""
+        return True
+
+    @property
+    def needs_control(self) -> bool:
+        """Always: nobody else knows where it is to go."""
+        return True
+
+    def stops_within_s(self, max_skip_s: float) -> float:
+        """Return a bound of how long a stop takes, in s, from any moment of the goal."""
+        return self.stop_s + max_skip_s
+
+    def note(self, followed: Followed, now_s: float) -> None:
+        """Take what has become of its targets so far, as of a time in s."""
+        before = self.followed.targets if self.followed else 0
+        since_s = now_s - self._followed_s
+        self.targets_hz = (followed.targets - before) / since_s if self.followed and since_s > 0.0 else 0.0
+        self.followed, self._followed_s = followed, now_s
+
+    def counts(self) -> FollowCounts:
+        """Return what has become of its targets, JSON-ready, those included that were not passed on."""
+        followed = self.followed
+        return {
+            "targets": followed.targets if followed else 0,
+            "clipped": followed.clipped if followed else 0,
+            "dropped": self.dropped + (followed.dropped if followed else 0),
+            "refused": self.refused + (followed.refused if followed else 0),
+            "latency_s": cast("Spread | None", followed.latency_s if followed else None),
+            "lag": cast("FollowLag | None", followed.lag if followed else None),
+        }
+
+    def status(self) -> FollowStatus:
+        """Return what it does now, JSON-ready."""
+        targets_hz = round(self.targets_hz, 1)
+        return {"joints": [*self.names], "mode": self.request.mode, "targets_hz": targets_hz, **self.counts()}

@@ -1,0 +1,323 @@
+"""A robot follows targets, with its real stream process on simulated actuators, on virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from signal import SIGCONT, SIGSTOP
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import pytest
+
+from motiond.daemon.api import Dispatcher, RawRequest
+from motiond.drivers.sim.command_log import read_trace
+from tests.daemon.rig import Rig, ask, refused
+from tests.daemon.robots.stage import ok, reply_to
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from motiond.daemon.robots.registry import RobotRegistry
+
+LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 40.0}
+PERIOD_S = 0.02
+
+
+@pytest.fixture
+def rig(rig: Rig) -> Rig:
+    rig.robot["joints"] = {name: {"limits": LIMITS} for name in rig.robot["joints"]}
+    return rig
+
+
+class Follower:
+    """A robot, and a client that sends it targets."""
+
+    def __init__(self, rig: Rig, registry: RobotRegistry) -> None:
+        self.rig, self.registry = rig, registry
+
+    async def starts(self, **keys: Any) -> str:
+        goal_id: str = (await ask(self.registry, "follow/start", **keys))["goal_id"]
+        return goal_id
+
+    async def sends(self, goal_id: str, *targets: Sequence[float | None], **keys: Any) -> None:
+        """Send targets, one in each period."""
+        for target in targets:
+            await ask(self.registry, "follow/target", goal_id=goal_id, positions=target, **keys)
+            await asyncio.sleep(PERIOD_S)
+
+    async def swings(self, goal_id: str, *, periods: int = 25) -> None:
+        """Send a target further on in each period, so that it moves all the time."""
+        await self.sends(goal_id, *([0.02 * step, -0.01 * step] for step in range(periods)))
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {**self.registry.members["arm"].robot.state_payload()}
+
+    @property
+    def events(self) -> list[str]:
+        """The kinds of events that were reported."""
+        return [event["kind"] for event in self.rig.reports_on("event")]
+
+    @property
+    def position(self) -> list[float]:
+        """The setpoint that was put out last."""
+        row: list[float] = read_trace(self.rig.folder / "trace.npy")["position"][-1].tolist()
+        return row
+
+
+@pytest.fixture
+async def follower(rig: Rig) -> AsyncIterator[Follower]:
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        yield Follower(rig, registry)
+
+
+# -- from the beginning to the end --------------------------------------------------------------------------
+
+
+async def test_it_goes_where_targets_lead_and_ends_well_once_that_is_asked_for(follower: Follower) -> None:
+    assert not follower.state["torque"]
+    answer = await ask(follower.registry, "follow/start")
+    assert (answer["joints"], answer["rate_hz"]) == (["shoulder", "elbow"], 200.0)
+    goal_id = answer["goal_id"]
+    await follower.rig.until_state("following")
+    await follower.sends(goal_id, *[[0.3, -0.2]] * 50)
+    assert {key: follower.state[key] for key in ("state", "motion", "goal_id", "torque")} == {
+        "state": "following",
+        "motion": "follow",
+        "goal_id": goal_id,
+        "torque": True,
+    }
+    stopped = await ask(follower.registry, "follow/stop")
+    assert stopped["goal_id"] == goal_id
+    result = await follower.rig.rest_after(goal_id)
+    assert (result["code"], result["message"], result["motion"], result["follows"]) == (
+        "SUCCESSFUL",
+        "following has ended on request; the robot holds",
+        "follow",
+        "hold",
+    )
+    assert result["details"]["follow"]["targets"] == 50
+    assert follower.position == pytest.approx([0.3, -0.2], abs=1e-9)
+    assert follower.events == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "code", "message"),
+    [
+        ("stop", "CANCELED", "stopped on request"),
+        ("silence", "CANCELED", "no target came for 0.2 s; the robot stops softly and holds"),
+        ("replace", "PREEMPTED", "another motion was asked to replace this one"),
+        ("estop", "ESTOP", None),
+    ],
+)
+async def test_it_ends_softly_with_one_result_that_says_why(
+    follower: Follower, ends: str, code: str, message: str | None
+) -> None:
+    goal_id = await follower.starts()
+    await follower.swings(goal_id)
+    if ends == "replace":
+        await ask(follower.registry, "play", motion="short", on_busy="replace")
+    elif ends != "silence":
+        await ask(follower.registry, ends)
+    result = await follower.rig.result_of(goal_id)
+    assert result["code"] == code
+    assert message in {None, result["message"]}
+    assert follower.events == (["follow_timeout"] if ends == "silence" else [])
+    if ends != "estop":
+        await follower.rig.until_state("idle", follower.rig.place_of(result))
+    results = follower.rig.reports_on("result")
+    assert [one["goal_id"] for one in results].count(goal_id) == 1
+    positions = read_trace(follower.rig.folder / "trace.npy")["position"]
+    fastest = np.abs(np.diff(positions, axis=0)).max(axis=0)
+    assert (fastest <= LIMITS["velocity"] / 200.0 * (1 + 1e-6)).all()
+
+
+async def test_what_it_does_while_it_follows_is_in_its_state_once_a_second(follower: Follower) -> None:
+    goal_id = await follower.starts(joints=["elbow"])
+    await follower.sends(goal_id, *[[0.1]] * 130)
+    follow = follower.state["follow"]
+    assert {key: follow[key] for key in ("joints", "mode", "clipped", "dropped", "refused")} == {
+        "joints": ["elbow"],
+        "mode": "position",
+        "clipped": 0,
+        "dropped": 0,
+        "refused": 0,
+    }
+    assert follow["targets_hz"] == pytest.approx(1 / PERIOD_S, abs=2.0)
+    assert follow["lag"]["joint"] == "elbow"
+    assert 0.0 <= follow["latency_s"]["p50"] <= follow["latency_s"]["max"]
+    await ask(follower.registry, "stop")
+    result = await follower.rig.rest_after(goal_id)
+    assert result["details"]["follow"].keys() == follow.keys() - {"joints", "mode", "targets_hz"}
+    assert "follow" not in follower.state
+
+
+async def test_targets_that_are_none_of_it_are_refused_and_counted(follower: Follower) -> None:
+    goal_id = await follower.starts()
+    await follower.sends(goal_id, [0.1, None])
+    registry = follower.registry
+    for values, problem in (
+        ({"positions": [0.1]}, "it has 1 values; 2 joints are followed"),
+        ({"velocities": [0.1, 0.1]}, "it has no positions, which its follow is of"),
+    ):
+        refusal = await refused(registry, "follow/target", goal_id=goal_id, **values)
+        assert refusal == ("INVALID_REQUEST", f"arm/follow: {problem}; correct it")
+    assert follower.state["follow"]["refused"] == 2
+    never = "goal 'none' is not followed; it is over, or never was; send follow/start first"
+    assert await refused(registry, "follow/target", goal_id="none", positions=[0.1, 0.1]) == (
+        "UNKNOWN_GOAL",
+        f"arm: {never}",
+    )
+    await ask(registry, "stop")
+    await follower.rig.rest_after(goal_id)
+    over = "it ended with CANCELED; stopped on request; send follow/start first"
+    assert await refused(registry, "follow/target", goal_id=goal_id, positions=[0.1, 0.1]) == (
+        "UNKNOWN_GOAL",
+        f"arm: goal '{goal_id}' is not followed; {over}",
+    )
+    assert await refused(registry, "follow/stop") == (
+        "NOT_PLAYING",
+        "arm: it follows nothing; the robot is idle; send follow/start first",
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ({"joints": ["elbo"]}, "no joint 'elbo'; it has shoulder, elbow; did you mean 'elbow'?"),
+        ({"joints": ["elbow", "elbow"]}, "'joints' names one twice; leave one out"),
+    ],
+)
+async def test_joints_that_cannot_follow_are_refused_by_name(
+    follower: Follower, keys: dict[str, Any], problem: str
+) -> None:
+    refusal = await refused(follower.registry, "follow/start", **keys)
+    assert refusal == ("INVALID_REQUEST", f"arm/follow/start: {problem}")
+    assert not follower.state["torque"]
+
+
+async def test_while_it_follows_nothing_else_begins_or_waits_and_nothing_is_paused(
+    follower: Follower,
+) -> None:
+    goal_id, registry = await follower.starts(timeout_s=5.0), follower.registry
+    await follower.sends(goal_id, [0.1, 0.1])
+    assert await refused(registry, "follow/start") == (
+        "BUSY",
+        "arm: busy with follow; one motion plays at a time; stop it first, or replace it",
+    )
+    reason = "follow, before it, goes on until it is stopped; stop that, or replace it"
+    assert await refused(registry, "play", motion="short", on_busy="queue") == (
+        "BUSY",
+        f"arm: short would wait for ever; {reason}",
+    )
+    verbs: dict[str, dict[str, Any]] = {
+        "pause": {},
+        "resume": {},
+        "speed": {"speed": 0.5},
+        "seek": {"frame": 1},
+    }
+    for verb, values in verbs.items():
+        assert (await refused(registry, verb, **values))[0] == "NOT_PLAYING"
+    assert (await refused(registry, "disable"))[0] == "BUSY"
+    assert follower.state["goal_id"] == goal_id
+    other = await follower.starts(on_busy="replace")
+    assert (await follower.rig.result_of(goal_id))["code"] == "PREEMPTED"
+    assert follower.state["goal_id"] == other
+
+
+# -- control ------------------------------------------------------------------------------------------------
+
+
+LOSSES = {
+    "released": "ana has released control",
+    "taken": "bob took control from ana",
+    "run out": "the lease of ana has run out; it was not renewed for 600 s",
+}
+
+
+@pytest.mark.parametrize("on_loss", ["stop", "play_on"])
+@pytest.mark.parametrize("loss", LOSSES)
+async def test_it_ends_where_whoever_began_it_is_in_control_no_more(
+    rig: Rig, loss: str, on_loss: str
+) -> None:
+    rig.robot["lease"] = {"required": True, "ttl_s": 600.0, "on_loss": on_loss}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        assert (await reply_to(registry, "follow/start"))["code"] == "NOT_IN_CONTROL"
+        lease = (await ok(registry, "lease/acquire", holder="ana"))["lease"]
+        goal_id = (await ok(registry, "follow/start", lease=lease))["goal_id"]
+        target = {"goal_id": goal_id, "positions": [0.1, 0.1]}
+        assert (await reply_to(registry, "follow/target", **target))["code"] == "NOT_IN_CONTROL"
+        await ok(registry, "follow/target", lease=lease, **target)
+        await rig.until_state("following")
+        match loss:
+            case "released":
+                await ok(registry, "lease/release", lease=lease)
+            case "taken":
+                await ok(registry, "lease/take", holder="bob")
+            case _:
+                registry.leases["arm"]._ends_s = 0.0
+        result = await rig.rest_after(goal_id)
+        assert (result["code"], result["message"]) == ("CANCELED", LOSSES[loss])
+
+
+# -- without an answer --------------------------------------------------------------------------------------
+
+
+async def test_targets_that_nobody_waits_for_are_passed_on_and_their_refusals_logged_now_and_then(
+    follower: Follower, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "motiond")
+    dispatcher = Dispatcher(follower.registry)
+    goal_id = await follower.starts()
+    body = orjson.dumps({"goal_id": goal_id, "positions": [0.2, 0.1]})
+    for _ in range(30):
+        dispatcher.take(RawRequest("arm", "follow/target", body, "ana"))
+        await asyncio.sleep(PERIOD_S)
+    assert follower.position == pytest.approx([0.2, 0.1], abs=1e-9)
+    assert not [line for line in caplog.messages if "follow/target" in line]
+    await ask(follower.registry, "stop")
+    await follower.rig.rest_after(goal_id)
+    for _ in range(1000):
+        dispatcher.take(RawRequest("arm", "follow/target", body, "ana"))
+    lines = [line for line in caplog.messages if "follow/target" in line]
+    assert lines[0] == (
+        f"arm/follow/target: refused to ana; arm: goal '{goal_id}' is not followed; "
+        "it ended with CANCELED; stopped on request; send follow/start first"
+    )
+    assert len(lines) <= 10
+
+
+async def test_a_flood_of_targets_costs_a_stop_nothing_and_the_newest_of_them_counts(
+    follower: Follower,
+) -> None:
+    dispatcher, goal_id = Dispatcher(follower.registry), await follower.starts()
+    for number in range(3000):
+        positions = [0.3 * number / 3000, None if number % 2 else 0.2]
+        body = orjson.dumps({"goal_id": goal_id, "positions": positions})
+        dispatcher.take(RawRequest("arm", "follow/target", body))
+    await asyncio.sleep(0.19)
+    dropped = follower.state["follow"]["dropped"]
+    assert dropped == 3000 - 2
+    await follower.sends(goal_id, *[[None, None]] * 20)
+    assert follower.position == pytest.approx([0.3 * 2999 / 3000, 0.2], abs=1e-9)
+    await ask(follower.registry, "stop")
+    result = await follower.rig.rest_after(goal_id)
+    assert result["details"]["follow"]["targets"] == 22
+
+
+async def test_a_stop_finds_room_while_the_stream_process_hangs_and_targets_come(follower: Follower) -> None:
+    goal_id = await follower.starts(timeout_s=10.0)
+    await follower.sends(goal_id, [0.1, 0.1])
+    robot = follower.registry.members["arm"].robot
+    follower.rig.send_signal(robot.stream.pid, SIGSTOP)
+    for _ in range(3000):
+        await ask(follower.registry, "follow/target", goal_id=goal_id, positions=[0.2, 0.2])
+        await asyncio.sleep(0.001)
+    number = robot.session.stop("stopped while it hangs")
+    follower.rig.send_signal(robot.stream.pid, SIGCONT)
+    await robot.obeyed(number, "the stop")
+    result = await follower.rig.rest_after(goal_id)
+    assert (result["code"], result["message"]) == ("CANCELED", "stopped while it hangs")
