@@ -14,6 +14,7 @@ from motiond.formats.io import HEBI_CONFIG, foreign_format
 from motiond.text import listed
 
 from ..config.robot import ModelSettings
+from ..trajectory import TURN
 from .bounds import joint_bounds
 from .joint_map import build_joint_map, moving_joints
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+FARTHEST_LIMITS = 100.0 * TURN
+"""In rad or m: limits that are further apart are those of a count of turns, and bound no robot."""
+
 
 def make_joint_map(name: str, robot: RobotSettings, settings: Settings) -> JointMap:
     """Load a robot's description and join it with its configured joints.
@@ -45,7 +49,7 @@ def missing_limits(joint_map: JointMap) -> str:
     """Return a warning that names the joints without limits of position or acceleration; '' if none lacks."""
     limits = joint_map.limits
     kinds = {
-        "position": (np.isinf(limits.lower) | np.isinf(limits.upper)) & ~joint_map.continuous,
+        "position": (limits.upper - limits.lower > FARTHEST_LIMITS) & ~joint_map.continuous,
         "acceleration": np.isinf(limits.acceleration),
     }
     parts = [

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 TURN_SLACK_RAD = 0.1
 POSITION_MODE = MODE_NUMBERS["position"]
-FARTHEST_TICKS = 2**30
 _LIMITING = ("velocity_limit", "current_limit")
 """Registers that limit what a servo does, beside its position limits."""
 
@@ -37,17 +36,20 @@ class Limits:
 
     def __init__(self, count: int) -> None:
         self.lowest, self.highest = np.zeros((2, count))
+        self._counts_turns = np.zeros(count, bool)
         self._registers: dict[str, Floats] = {name: np.zeros(count) for name in _LIMITING}
         self._lower: list[float] = []
         self._upper: list[float] = []
 
     def learn(self, chain: Chain) -> None:
-        """Read the limits of a chain's servos; only the position mode has them."""
+        """Read the limits of a chain's servos; those that count turns take goals as far as they count."""
         at = chain.indexes
+        farthest = [servo.model.farthest_ticks for servo in chain.servos]
         # What is still guided is put into the position mode before it holds.
         is_limited = np.isin(chain.get("operating_mode"), (POSITION_MODE, CURRENT_MODE))
-        self.lowest[at] = np.where(is_limited, chain.get("min_position_limit"), -FARTHEST_TICKS)
-        self.highest[at] = np.where(is_limited, chain.get("max_position_limit"), FARTHEST_TICKS)
+        self.lowest[at] = np.where(is_limited, chain.get("min_position_limit"), np.negative(farthest))
+        self.highest[at] = np.where(is_limited, chain.get("max_position_limit"), farthest)
+        self._counts_turns[at] = ~is_limited
         self._lower, self._upper = self.lowest.tolist(), self.highest.tolist()
         for name, values in self._registers.items():
             values[at] = chain.get(name)
@@ -56,21 +58,24 @@ class Limits:
         """Return what the options and the servos' registers allow, on the actuators' side."""
         limits = configured(options, [servo.actuator for servo in servos])
         limits = _with_profiles(limits, *profiles_of(servos, options), options)
-        is_limited = self.highest < FARTHEST_TICKS
         turned = units.tick_rad < 0
-        lowest, highest = (
-            np.where(is_limited, (end - units.zero_ticks) * units.tick_rad, np.nan)
-            for end in (self.lowest, self.highest)
-        )
+        lowest, highest = ((end - units.zero_ticks) * units.tick_rad for end in (self.lowest, self.highest))
         for least, most, which in ((lowest, highest, ~turned), (highest, lowest, turned)):
             names = ("min_position_limit", "max_position_limit")
             low, high = names if least is lowest else reversed(names)
-            limits = limits.narrowed("lower", np.where(which, least, np.nan), _owned(servos, low))
-            limits = limits.narrowed("upper", np.where(which, most, np.nan), _owned(servos, high))
+            limits = limits.narrowed("lower", np.where(which, least, np.nan), self._source_of(servos, low))
+            limits = limits.narrowed("upper", np.where(which, most, np.nan), self._source_of(servos, high))
         velocity = self._size("velocity_limit", units.velocity_rad_s)
         limits = limits.narrowed("velocity", velocity, _owned(servos, "velocity_limit"))
         effort = self._size("current_limit", units.effort_nm)
         return limits.narrowed("effort", effort, _owned(servos, "current_limit"))
+
+    def _source_of(self, servos: Sequence[Servo], register: str) -> list[str]:
+        """Return where a limit of position of each servo comes from."""
+        own = _owned(servos, "count of turns"), _owned(servos, register)
+        return [
+            count if counts else in_it for counts, count, in_it in zip(self._counts_turns, *own, strict=True)
+        ]
 
     def _size(self, register: str, unit: Floats) -> Floats:
         """Return a limiting register without sign, in SI units; NaN where it is 0, which limits nothing."""
@@ -167,7 +172,7 @@ def _with_profiles(
 
 
 def _owned(servos: Sequence[Servo], register: str) -> list[str]:
-    """Return the register of each servo in words."""
+    """Return what limits each servo, in words."""
     return [f"servo {servo.servo_id}'s own {register}" for servo in servos]
 
 

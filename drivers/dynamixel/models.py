@@ -60,7 +60,8 @@ class Model:
 
     `zero_ticks`: the position that the servo's documentation calls its centre. `current_unit_a`: one unit of
     `present_current`; None where the servo does not measure its current. `fast_read_from`: the first firmware
-    version that supports fast sync reads; None if none does.
+    version that supports fast sync reads; None if none does. `farthest_ticks`: how far from 0 it takes goals
+    where it counts turns.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Model:
     acceleration_unit_rad_s2: float
     current_unit_a: float | None
     fast_read_from: int | None
+    farthest_ticks: int
 
     @property
     def rad_per_tick(self) -> float:
@@ -118,6 +120,7 @@ def _model(name: str, table: Table, entry: Mapping[str, Any]) -> Model:
         acceleration_unit_rad_s2=entry["acceleration_rpm2"] * _RAD_S2_PER_RPM2,
         current_unit_a=None if current_ma is None else current_ma / 1000,
         fast_read_from=entry.get("fast_read_from"),
+        farthest_ticks=entry["farthest_ticks"],
     )
 
 

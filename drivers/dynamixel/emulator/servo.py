@@ -267,6 +267,9 @@ class EmulatedServo:
         if abs(values.get("goal_current", 0)) > self.get("current_limit"):
             return True
         goal = values.get("goal_position")
-        if goal is None or self.get("operating_mode") != POSITION_MODE:
+        mode = self.get("operating_mode")
+        if goal is None or mode == CURRENT_MODE:
             return False
+        if mode != POSITION_MODE:
+            return abs(goal) > self.model.farthest_ticks
         return not self.get("min_position_limit") <= goal <= self.get("max_position_limit")

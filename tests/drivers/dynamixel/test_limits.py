@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from motiond.drivers.base import DriverError
+from tests.drivers.errors import message_of
+
 from .bench import Bench, servo
 
 TICK = 2 * np.pi / 4096
@@ -38,9 +41,21 @@ def test_position_limits_are_the_servos_own_whichever_way_it_turns() -> None:
     ]
 
 
-def test_a_servo_that_turns_without_end_has_no_position_limits() -> None:
-    found = limits_of(servo(1, operating_mode=4, min_position_limit=2000, max_position_limit=2100))
-    assert [found["lower"], found["upper"]] == [[(-np.inf, "")], [(np.inf, "")]]
+@pytest.mark.parametrize("mode", [4, 5])
+def test_a_servo_that_counts_turns_goes_as_far_as_it_counts(mode: int) -> None:
+    found = limits_of(servo(1, operating_mode=mode, min_position_limit=2000, max_position_limit=2100))
+    ends = (-(2**20) + 1 - 2048) * TICK, (2**20 - 1 - 2048) * TICK
+    assert found["lower"] == [(pytest.approx(ends[0]), "servo 1's own count of turns")]
+    assert found["upper"] == [(pytest.approx(ends[1]), "servo 1's own count of turns")]
+
+
+def test_a_goal_beyond_the_count_of_turns_is_refused() -> None:
+    with Bench([servo(1, operating_mode=4, ticks=1048000)]).hold() as bench:
+        bench.play([1605.0])
+        assert message_of(DriverError, bench.play, [1606.0]) == (
+            f"{bench.where(0)}: a goal of 1606.000 rad is beyond its own limits, -1611.635 and 1605.352 rad; "
+            "it would ignore the goal; narrow the joint's limits, or widen the servo's with DYNAMIXEL Wizard"
+        )
 
 
 def test_the_velocity_limit_holds_unless_the_profile_is_slower() -> None:
