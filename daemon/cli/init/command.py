@@ -110,6 +110,7 @@ def init(
         reductions=described.reductions if described else {},
         resource_paths=described.resource_paths if described else [],
         joints=moving,
+        continuous=described.continuous if described else [],
     )
     _write(target, text)
     typer.echo(f"{printable(str(target))}: written; the check of it follows")

@@ -22,8 +22,13 @@ REDUCTIONS = """\
     # its actuator counts the turns of its motor; most servos count those of their output.
 {joints}"""
 LIMITS = """\
-    # Limits that the description lacks, or narrower ones.
+    # Limits that the description lacks, or narrower ones. One that turns without end has no lower and
+    # upper, but `continuous: true`.
 {joints}"""
+CONTINUOUS = """\
+    # By the description these turn without end, and every way leads to the nearest turn: {joints}.
+    # Where cables forbid that, give the joint limits, or `continuous: false`.
+"""
 EXAMPLE_LIMITS = {"lower": -1.5, "upper": 1.5, "acceleration": 20}
 TEMPLATE = """\
 # yaml-language-server: $schema={schema}
@@ -41,7 +46,7 @@ TEMPLATE = """\
 {http}\
   # token_file: token                # its first line is the token that others than this machine need
 
-{paths}{robots}{guessed}{reductions}{limits}\
+{paths}{robots}{guessed}{continuous}{reductions}{limits}\
     # motion_joints: [base, elbow]   # for motions that carry no names, in their order
     # motion_map: arm.map.yaml       # columns of motions to joints, with signs, offsets and units
     # interpolate_recordings: true   # rows between those of motions with few, as 30 a second
@@ -63,11 +68,13 @@ def document(
     reductions: Mapping[str, float],
     resource_paths: Sequence[str],
     joints: Sequence[str],
+    continuous: Sequence[str],
 ) -> str:
     """Return the configuration of one robot; editors check it by the schema.
 
     `reductions`: those that its description states, by joint; they are offered, not applied.
     `resource_paths`: further folders of its meshes. `joints`: those that move; the first is an example.
+    `continuous`: those that turn without end, by the description.
     """
     return TEMPLATE.format(
         schema=printable(str(example_config().with_name("schema.json"))),
@@ -76,6 +83,7 @@ def document(
         paths=_yaml({"resource_paths": list(resource_paths)}) + "\n" if resource_paths else "",
         robots=_yaml({"robots": {robot: {key: value for key, value in options.items() if value != {}}}}),
         guessed=GUESSED * are_actuators_guessed,
+        continuous=CONTINUOUS.format(joints=printable(", ".join(continuous))) if continuous else "",
         reductions=_offered(reductions) if reductions else "",
         limits="" if reductions or options.get("joints") or not joints else _limits(joints[0]),
     )

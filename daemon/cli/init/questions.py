@@ -84,7 +84,8 @@ class Described(NamedTuple):
     """One robot of a description, as the configuration names it.
 
     `joints` need an actuator each; `reductions` are those that the description states, by joint; `units` are
-    those of its joints, rad, m or both; `resource_paths` hold its meshes that are not in its own folder.
+    those of its joints, rad, m or both; `continuous` turn without end, by what it says; `resource_paths` hold
+    its meshes that are not in its own folder.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Described(NamedTuple):
     followers: list[str]
     reductions: dict[str, float]
     units: frozenset[str]
+    continuous: list[str]
     resource_paths: list[str]
     is_config: bool
 
@@ -178,6 +180,7 @@ def describe(questions: Questions, folder: Folder, file: str | None) -> Describe
         followers,
         reductions,
         frozenset(columns.units),
+        [joint for joint, turns in zip(columns.joints, columns.continuous, strict=True) if turns],
         [] if is_config else _folders_of_meshes(path, name, folder.path),
         is_config,
     )

@@ -531,6 +531,7 @@ def test_urdf_brings_units_reductions_and_the_folder_of_its_meshes(
     offered = "    # joints:\n    #   shoulder: {reduction: -100.5}\n"
     text = config.read_text()
     assert offered in text
+    assert "these turn without end, and every way leads to the nearest turn: spin.\n" in text
     assert "velocity: {rad: 0.5, m: 0.25}" in text
     config.write_text(text.replace(offered, offered.replace("# ", "")))
     assert load_settings(config).robots["picker"].joints["shoulder"].reduction == -100.5
@@ -593,13 +594,14 @@ def test_limits_that_a_description_lacks_are_offered(
     config = folder / "motiond.yaml"
     text = config.read_text()
     offered = """\
-    # Limits that the description lacks, or narrower ones.
+    # Limits that the description lacks, or narrower ones. One that turns without end has no lower and
+    # upper, but `continuous: true`.
     # joints:
     #   base:
     #     limits: {lower: -1.5, upper: 1.5, acceleration: 20}
 """
     assert offered in text
-    config.write_text(text.replace(offered, "".join(offered.replace("# ", "").splitlines(keepends=True)[1:])))
+    config.write_text(text.replace(offered, "".join(offered.replace("# ", "").splitlines(keepends=True)[2:])))
     (robot,) = load_settings(config).robots.values()
     assert robot.joints["base"].limits.acceleration == 20
 
