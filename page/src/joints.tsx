@@ -11,7 +11,7 @@ import { Plots } from "./plots";
 import type { DescribedJoint } from "./protocol";
 import { command, degrees } from "./store";
 import type { Robot } from "./store";
-import { digitsOf, factorOf, nameOf } from "./units";
+import { digitsOf, factorOf, nameOf, onTurn, rangeOf } from "./units";
 
 /** In the unit that is shown. */
 const STEPS: Record<string, number[]> = { rad: [0.01, 0.05, 0.1, 0.5], "°": [0.5, 2, 5, 30], m: [0.001, 0.005, 0.01, 0.05] };
@@ -95,13 +95,13 @@ function Row({ robot, joint, column, isChosen }: { robot: Robot; joint: Describe
   );
 }
 
-/** Where between its limits a joint stands. */
+/** Where between its limits a joint stands; where on its turn, if that has no end. */
 function Range({ joint, position, reference }: { joint: DescribedJoint; position: number | undefined; reference: number | undefined }) {
-  const { lower, upper } = joint;
+  const [lower, upper] = rangeOf(joint);
   if (lower === null || upper === null || position === undefined || upper <= lower) return <span class="unit">no limits</span>;
-  const left = (value: number) => `${100 * Math.min(1, Math.max(0, (value - lower) / (upper - lower)))}%`;
+  const left = (value: number) => `${100 * Math.min(1, Math.max(0, (onTurn(joint, value) - lower) / (upper - lower)))}%`;
   return (
-    <div class="bar" title={`${short(lower, joint)} to ${short(upper, joint)} ${nameOf(joint.unit)}`}>
+    <div class="bar" title={`${short(lower, joint)} to ${short(upper, joint)} ${nameOf(joint.unit)}${joint.continuous ? ", turning without end" : ""}`}>
       {reference !== undefined && !Number.isNaN(reference) && <i class="ref" style={{ left: left(reference) }} />}
       <i class="pos" style={{ left: left(position) }} />
     </div>
