@@ -248,7 +248,7 @@ class LiveTable:
     def _doing(self) -> str:
         state = self._latest.get("state", {"state": "starting"})
         text = f"{self._robot}: {state['state']}"
-        if state.get("motion"):
+        if "time" in state:
             text += f" {state['motion']}, {state['time']:.1f} of {state['duration']:.1f} s"
         return f"{text}; {state['message']}" if state.get("message") else text
 

@@ -20,7 +20,7 @@ NAME_HERE = f"for the one here, add `-c {HERE}`"
 
 DONE, FAILED, WRONG_INPUT, NOBODY_ANSWERS = 0, 1, 2, 3
 STATE_STYLES = {
-    "playing": "green",
+    **dict.fromkeys(("playing", "following"), "green"),
     "approaching": "cyan",
     **dict.fromkeys(("pausing", "paused", "stopping", "teaching"), "yellow"),
     **dict.fromkeys(("estopped", "fault", "offline"), "red"),

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 EFFORT_UNIT: Mapping[Unit, EffortUnit] = {"rad": "N·m", "m": "N"}
 _ON_THE_MOTION = [
-    STATES.index(state) for state in (State.PLAYING, State.PAUSING, State.PAUSED, State.STOPPING)
+    STATES.index(state)
+    for state in (State.PLAYING, State.FOLLOWING, State.PAUSING, State.PAUSED, State.STOPPING)
 ]
 """States in which a setpoint belongs to the motion, and not to a way towards it."""
 

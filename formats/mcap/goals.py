@@ -22,7 +22,7 @@ from ..model.interpolation import hermite, interpolate
 from ..model.motion import Motion
 from ..model.timing import NS, frames_at
 from .joining import MOST_VALUES, join_rows
-from .ticks import IDLE, PLAYING, TEACHING, OwnRecording, Phase
+from .ticks import IDLE, ON_A_MOTION, TEACHING, OwnRecording, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -156,7 +156,7 @@ def _is_guided(phase: Phase) -> bool:
 
 
 def _starts(phases: list[Phase]) -> bool:
-    return any(phase.is_on_its_way() and phase.state == PLAYING for phase in phases)
+    return any(phase.is_on_its_way() and phase.state in ON_A_MOTION for phase in phases)
 
 
 def _goals(own: OwnRecording) -> Iterator[_Span]:
@@ -165,7 +165,7 @@ def _goals(own: OwnRecording) -> Iterator[_Span]:
     goals = [phase.goal if phase.is_on_its_way() else 0 for phase in phases]
     for goal, grouped in groupby(range(len(phases)), goals.__getitem__):
         group = [*grouped]
-        first = next((at for at in group if phases[at].state == PLAYING), None)
+        first = next((at for at in group if phases[at].state in ON_A_MOTION), None)
         if not goal or first is None:
             continue
         number += 1

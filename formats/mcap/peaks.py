@@ -9,7 +9,7 @@ import numpy as np
 
 from ..model.run import PlayedGoal
 from ..model.timing import NS
-from .ticks import IDLE, PLAYING
+from .ticks import IDLE, ON_A_MOTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ class PeaksOfGoals:
             self._goals.append(_Peaks())
         elif self._owners[-1] >= 0:
             return self._owners[-1]
-        if phase.state != PLAYING:
+        if phase.state not in ON_A_MOTION:
             return -1
         self._goals[-1].from_rest = number > 0
         return len(self._goals) - 1

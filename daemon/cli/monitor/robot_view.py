@@ -108,7 +108,9 @@ class RobotView:
         """Return the state, the motion and how far it is, in words."""
         state = self._latest.get("state", {})
         parts = [self.state]
-        if not self.absence and state.get("motion"):
+        if not self.absence and "follow" in state:
+            parts += _followed(_mapping(state["follow"]))
+        elif not self.absence and state.get("motion"):
             parts[0] += f" {printable(str(state['motion']))}, {number(state.get('time')):.1f} of "
             parts[0] += f"{number(state.get('duration')):.1f} s"
             loops = state.get("loops")
@@ -130,7 +132,7 @@ class RobotView:
     def progress(self) -> float | None:
         """How much of the pass is played, 0 to 1; None where none plays."""
         state = self._latest.get("state", {})
-        if self.absence or not state.get("motion"):
+        if self.absence or not state.get("motion") or "follow" in state:
             return None
         return min(1.0, max(0.0, number(state.get("progress"))))
 
@@ -179,6 +181,16 @@ def number(value: Any, unknown: float = 0.0) -> float:
     """Return a number as it is, and anything else as `unknown`."""
     is_one = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
     return float(value) if is_one else unknown
+
+
+def _followed(follow: dict[str, Any]) -> list[str]:
+    """Return what becomes of targets, in words."""
+    parts = [f"{number(follow.get('targets_hz')):.0f} targets/s"]
+    if lag := _mapping(follow.get("lag")):
+        joint, unit = (printable(str(lag.get(part))) for part in ("joint", "unit"))
+        parts.append(f"{joint} lags by {abs(number(lag.get('value'))):.3g} {unit}")
+    lost = {what: number(follow.get(what)) for what in ("clipped", "dropped", "refused")}
+    return parts + [f"{count:.0f} {what}" for what, count in lost.items() if count]
 
 
 def _numbers(values: Any, unknown: float = 0.0) -> list[float]:

@@ -139,7 +139,7 @@ class FleetTable:
             ", ".join(map(str, self._of(name, "description").get("groups", ()))),
             state,
             str(report["motion"]) if moves else "",
-            f"{_number(report.get('progress')):.0%}" if moves else "",
+            f"{_number(report.get('progress')):.0%}" if moves and "progress" in report else "",
             f"{daemon} on {host}" if host else daemon,
             "" if state == "offline" else clock_words(self._of(name, "diagnostics").get("clock")),
             _since(there) if state == "offline" else "",

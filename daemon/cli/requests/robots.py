@@ -308,6 +308,5 @@ async def _row(robot: "Robot", answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    playing = row["motion"] is not None
-    time = f"{row['time']:.1f} / {row['duration']:.1f} s" if playing else ""
+    time = f"{row['time']:.1f} / {row['duration']:.1f} s" if "time" in row else ""
     return row["robot"], row["state"], row["motion"] or "", time

@@ -177,6 +177,12 @@ async def test_it_moves_to_another_port_where_its_own_is_taken_after_it_has_look
     assert out.splitlines()[-1] == STOPPED
 
 
+def test_a_robot_that_follows_targets_has_no_time_in_the_line() -> None:
+    table = LiveTable("arm")
+    table.take(Report("arm", "state", {"state": "following", "motion": "follow", "follow": {}}))
+    assert table.line() == "arm: following; no tick yet; no motion has ended yet"
+
+
 def test_one_line_says_what_the_robot_does() -> None:
     table = LiveTable("arm")
     assert table.line() == "arm: starting; no tick yet; no motion has ended yet"

@@ -52,6 +52,14 @@ def test_each_robot_has_a_row_with_all_that_is_known() -> None:
     )
 
 
+def test_a_robot_that_follows_targets_has_no_progress() -> None:
+    table = table_of("left")
+    tell(table, "left", "following")
+    table.take(Report("left", "state", answers.state("following", motion="follow", follow={})))
+    ((_, _, state, motion, progress, *_),), _ = table.rows(10)
+    assert (state, motion, progress) == ("following", "follow", "")
+
+
 def test_the_line_counts_them_and_names_those_in_trouble() -> None:
     table = table_of("a", "b", "c")
     tell(table, "a", "playing")

@@ -93,6 +93,14 @@ async def test_status_shows_every_robot_with_its_motions(daemon: Daemon) -> None
     assert (code, row["robot"], row["state"], row["motions"]) == (0, "arm", "idle", ["long", "short"])
 
 
+async def test_status_shows_a_robot_that_follows_targets(daemon: Daemon) -> None:
+    await daemon.ask("follow/start", timeout_s=10.0)
+    code, out, err = await daemon.cli("status")
+    assert (code, out.strip().splitlines()[-1].split()[:3], err) == (0, ["arm", "following", "follow"], "")
+    code, out, _ = await daemon.cli("stop", "arm")
+    assert (code, out) == (0, "arm: stops softly\n")
+
+
 async def test_names_of_any_length_are_told_whole(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     long, longer = "a_long_name_" * 20, "b_long_name_" * 20
     playing = {"state": "playing", "motion": long, "time": 1.0, "duration": 2.0, "message": ""}

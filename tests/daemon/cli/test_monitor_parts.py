@@ -391,6 +391,15 @@ async def test_a_screen_has_all_that_is_known(robots: Robots) -> None:
     ]  # fmt: skip
 
 
+async def test_what_becomes_of_targets_stands_in_place_of_progress(robots: Robots) -> None:
+    view = view_of()
+    lag = {"joint": "joint1", "value": -0.0125, "unit": "rad"}
+    follow = {"targets_hz": 49.8, "clipped": 2, "dropped": 0, "refused": 0, "lag": lag}
+    view.take(Report("arm", "state", answers.state("following", motion="follow", follow=follow)))
+    lines = [line.plain.rstrip() for line in screen_of(view, robots).lines(100, 16)]
+    assert lines[2:4] == ["arm: following; 50 targets/s; joint1 lags by 0.0125 rad; 2 clipped", ""]
+
+
 @pytest.mark.parametrize("joints", [0, 1, 6, 200])
 async def test_a_screen_of_any_size_is_filled_and_not_overfilled_and_keeps_the_keys(
     robots: Robots, joints: int

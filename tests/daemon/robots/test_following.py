@@ -227,6 +227,40 @@ async def test_while_it_follows_nothing_else_begins_or_waits_and_nothing_is_paus
     assert follower.state["goal_id"] == other
 
 
+async def test_it_is_recorded_and_kept_as_a_motion_is_and_can_be_played_again(rig: Rig) -> None:
+    rig.robot["recording"] = {"folder": "recordings", "when": "motion"}
+    async with rig.running() as registry:
+        await rig.until_state("idle")
+        follower = Follower(rig, registry)
+        goal_id = await follower.starts()
+        await follower.swings(goal_id)
+        await ask(registry, "follow/stop")
+        result = await rig.rest_after(goal_id)
+        await rig.until("recording", lambda data: not data["recording"], rig.place_of(result))
+        begun, ended = setpoints(rig)
+        (recorded,) = (await ask(registry, "recordings"))["recordings"]
+        assert (recorded["file"], recorded["motions"], recorded["codes"]) == (
+            result["recording"],
+            ["follow"],
+            ["SUCCESSFUL"],
+        )
+        (kept,) = (await ask(registry, "history"))["results"]
+        assert (kept["motion"], kept["goal_id"], kept["code"]) == ("follow", goal_id, "SUCCESSFUL")
+        again = (await ask(registry, "play", motion=recorded["name"]))["goal_id"]
+        assert (await rig.rest_after(again))["code"] == "SUCCESSFUL"
+    assert ended > begun + 100
+    rows = read_trace(rig.folder / "trace.npy")["position"]
+    moved = rows[begun:ended]
+    assert any(np.array_equal(rows[at : at + len(moved)], moved) for at in range(ended, len(rows)))
+
+
+def setpoints(rig: Rig) -> tuple[int, int]:
+    """Return where the setpoints have begun to move, and where they have ended."""
+    steps = np.abs(np.diff(read_trace(rig.folder / "trace.npy")["position"], axis=0)).max(axis=1)
+    moving = np.flatnonzero(steps)
+    return int(moving[0]), int(moving[-1]) + 2
+
+
 # -- control ------------------------------------------------------------------------------------------------
 
 

@@ -29,6 +29,7 @@ def robot(name: str, state: str = "idle", motion: str | None = None) -> Robot:
             [robot("arm", "approaching", "wave"), robot("leg", "paused", "step")],
             "2 robots, arm goes to the first row of wave, leg pauses step",
         ),
+        ([robot("arm", "following", "follow")], "1 robot, arm is following"),
         ([robot("arm", "offline"), robot("leg", "estopped")], "2 robots, arm is offline, leg is estopped"),
         (
             [robot(f"r{number}", "playing", "wave") for number in range(8)],

@@ -77,7 +77,13 @@ def test_the_peak_effort_is_the_largest_share_of_a_limit_where_there_is_one(
 @pytest.mark.parametrize("state", sorted(set(State)))
 def test_only_ticks_on_the_motion_count(state: State) -> None:
     extremes = extremes_of(records([[0.5, 0.0]], [[1.0, 0.0]], state))
-    counts = state in {State.PLAYING, State.PAUSING, State.PAUSED, State.STOPPING}
+    counts = state in {
+        State.PLAYING,
+        State.FOLLOWING,
+        State.PAUSING,
+        State.PAUSED,
+        State.STOPPING,
+    }
     assert (extremes.worst_error(joints(None, None)) is not None) is counts
     assert (extremes.peak_effort(joints(None, None)) is not None) is counts
 
