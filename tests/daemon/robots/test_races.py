@@ -13,6 +13,7 @@ import pytest
 from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import HALTED, ResultCode, State
+from motiond.daemon.robots.session.follow_goal import FOLLOW
 from tests.daemon.robots.two_halves import LONGEST, RAMP, ROWS, STILL, Halves
 
 if TYPE_CHECKING:
@@ -76,9 +77,31 @@ def to_shutdown(*delays: int) -> Halves:
     return halves
 
 
+def to_the_end_of_a_follow(*delays: int) -> Halves:
+    """Return both halves while a robot that has followed targets slows down, to park then."""
+    halves = Halves("park", "hold", *delays)
+    halves.until(State.IDLE)
+    halves.session.begin_instead(halves.goal(FOLLOW), "it cannot follow")
+    halves.until(State.FOLLOWING)
+    goal = halves.session.goal
+    assert goal is not None
+    halves.engine.aim(goal.goal_id, 0.5)
+    halves.run(6)
+    halves.session.end_follow(goal)
+    return halves
+
+
 SCENARIOS = {
     one.__name__.replace("_", " "): one
-    for one in (to_the_end, to_what_waits, from_a_pause, to_park, to_release, to_shutdown)
+    for one in (
+        to_the_end,
+        to_what_waits,
+        from_a_pause,
+        to_park,
+        to_release,
+        to_shutdown,
+        to_the_end_of_a_follow,
+    )
 }
 
 
@@ -86,9 +109,14 @@ SCENARIOS = {
 
 
 def enqueue(halves: Halves, motion: str) -> None:
-    goal = halves.goal(motion)
-    halves.session.enqueue(goal)
-    halves.accepted.add(goal.goal_id)
+    goal, plays = halves.goal(motion), halves.session.goal
+    try:
+        halves.session.enqueue(goal)
+    except RequestError:
+        if plays is None or not plays.is_endless:
+            raise
+    else:
+        halves.accepted.add(goal.goal_id)
 
 
 def holds_still(halves: Halves, number: int, moves_by: type[messages.Command] = messages.Play) -> Check:
@@ -139,7 +167,11 @@ def estop(halves: Halves) -> Check:
 def enable(halves: Halves) -> Check:
     """Return a check that this changes nothing: what follows is not held up."""
     halves.session.enable()
-    goals = {"wave", *("nod" for goal in halves.session.queue if goal.motion == "nod")}
+    began = {type(command) for _, command in halves.sent}
+    goals = {
+        FOLLOW if messages.Follow in began else "wave",
+        *("nod" for goal in halves.session.queue if goal.motion == "nod"),
+    }
 
     def check() -> list[str]:
         done = {ended.goal_id.split()[0] for ended, _ in halves.results if ended.code == "SUCCESSFUL"}
@@ -292,7 +324,8 @@ def ticks_of(scenario: Callable[..., Halves], delays: tuple[int, int]) -> Iterat
 
     The first ticks of a motion to its end are left out, as they are alike.
     """
-    tick, idle = 0 if scenario in {from_a_pause, to_shutdown} else ROWS // 2, 0
+    from_the_first = {from_a_pause, to_shutdown, to_the_end_of_a_follow}
+    tick, idle = 0 if scenario in from_the_first else ROWS // 2, 0
     while idle < 3:
         halves = scenario(*delays)
         halves.run(tick)

@@ -9,13 +9,14 @@ import pytest
 from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import State
+from motiond.daemon.robots.session.follow_goal import FOLLOW
 from tests.daemon.robots.two_halves import ROWS, Halves
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from motiond.daemon.api import Follows
-    from motiond.daemon.robots.session.goal import MotionGoal
+    from motiond.daemon.robots.session.goal import Goal, MotionGoal
     from motiond.daemon.robots.session.robot_session import Begin, Pending
 
 
@@ -184,6 +185,49 @@ def test_what_would_never_begin_does_not_wait(where: str) -> None:
     assert (refused.value.code, str(refused.value)) == ("BUSY", ENDLESS)
     session.stop("stopped")
     halves.run_out()
+
+
+def following(on_end: Follows = "hold", *delays: int) -> tuple[Halves, Goal]:
+    halves = Halves(on_end, "hold", *(delays or (0, 0)))
+    halves.until(State.IDLE)
+    replace(halves, FOLLOW)
+    halves.until(State.FOLLOWING)
+    assert halves.session.goal is not None
+    halves.engine.aim(halves.session.goal.goal_id, 0.5)
+    halves.run(5)
+    return halves, halves.session.goal
+
+
+@pytest.mark.parametrize("on_end", ["hold", "park"])
+def test_a_follow_that_has_ended_on_request_is_followed_as_a_motion_is(on_end: Follows) -> None:
+    halves, goal = following(on_end, 1, 1)
+    halves.session.end_follow(goal)
+    halves.run_out()
+    ended = [(goal_id, code, follows) for goal_id, code, _, follows in results(halves)]
+    parked = [("park 2", "SUCCESSFUL", None)] if on_end == "park" else []
+    assert ended == [("follow 1", "SUCCESSFUL", on_end), *parked]
+    assert halves.problems() == []
+
+
+def test_a_stop_while_a_follow_ends_on_request_keeps_the_robot_where_it_is() -> None:
+    halves, goal = following("park", 2, 2)
+    halves.session.end_follow(goal)
+    halves.session.stop("stopped")
+    halves.run_out()
+    assert [(goal_id, follows) for goal_id, _, _, follows in results(halves)] == [("follow 1", None)]
+    assert halves.session.is_ready
+
+
+def test_nothing_waits_behind_a_follow() -> None:
+    halves, goal = following()
+    with pytest.raises(RequestError) as refused:
+        halves.session.enqueue(halves.goal("nod"))
+    why = "follow, before it, goes on until it is stopped; stop that, or replace it"
+    assert str(refused.value) == f"arm: nod would wait for ever; {why}"
+    assert (halves.session.needs_control, halves.session.goal) == (True, goal)
+    halves.session.stop("stopped")
+    halves.run_out()
+    assert not halves.session.needs_control
 
 
 def test_what_waits_is_not_moved_to_where_it_would_never_begin() -> None:

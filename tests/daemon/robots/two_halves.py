@@ -18,14 +18,18 @@ import numpy as np
 from motiond.daemon.api import RequestError
 from motiond.daemon.ipc import messages
 from motiond.daemon.ipc.states import ACTIVE, State
+from motiond.daemon.robots.session.follow_goal import FOLLOW
 from motiond.daemon.robots.session.robot_session import RobotSession
 from motiond.daemon.stream.engine.commands import CommandHandler
 from motiond.daemon.stream.engine.execution import Phase
+from motiond.daemon.stream.engine.following import Following
 from motiond.daemon.stream.engine.player import Player
 from motiond.daemon.stream.timing.clocks import VirtualClock
 from motiond.daemon.stream.timing.schedule import Schedule
 from motiond.daemon.trajectory.route import Passes
 from motiond.daemon.trajectory.track import Track, share
+from motiond.daemon.trajectory.transmission import Transmission
+from motiond.drivers.limits import ActuatorLimits
 
 if TYPE_CHECKING:
     from motiond.daemon.api import Follows
@@ -46,14 +50,32 @@ STILL = 6
 """Ticks in which nothing happens any more where nothing has happened in them."""
 
 
+WAYS = messages.WayBounds(
+    velocity=[2.0],
+    acceleration=[20.0],
+    jerk=[400.0],
+    clock_acceleration=10.0,
+    start_tolerance=[0.01],
+    lower=[-2.0],
+    upper=[2.0],
+    velocity_limit=[2.0],
+    acceleration_limit=[20.0],
+    leaders=[0],
+    multipliers=[1.0],
+    turn=[0.0],
+)
+ONE, NONE = np.ones(1), np.zeros(1)
+TRANSMISSION = Transmission(np.array([0]), ONE, NONE, np.array([0]), ONE, NONE, ONE).as_lists()
+
+
 @dataclass(eq=False)
 class Asked:
     """A goal as a session knows it."""
 
     motion: str
     goal_id: str
-    number: int = 0
     is_endless: bool = False
+    number: int = 0
     expires_at: float | None = None
     needs_control: bool = False
 
@@ -74,7 +96,7 @@ class Engine:
         self.player = Player(["elbow"], ["rad"], self.position, np.zeros(1))
         self._ended: list[messages.Ended] = []
         self._reported: tuple[Any, ...] = ()
-        driver = SimpleNamespace(disable=lambda: None)
+        driver = SimpleNamespace(disable=lambda: None, limits=ActuatorLimits.none(1))
         measured = np.zeros(1)
         actuators = SimpleNamespace(
             driver=driver,
@@ -85,13 +107,23 @@ class Engine:
         watch = SimpleNamespace(
             checks=None, displaced=lambda: None, start_holding=lambda: None, start_motion=lambda: None
         )
+        schedule = Schedule(self.clock, 0.01, 0.1, 0.02)
+        setup = SimpleNamespace(joints=["elbow"], units=["rad"], ways=WAYS, transmission=TRANSMISSION)
+        following = Following(
+            cast("Any", setup),
+            player=self.player,
+            actuators=cast("Any", actuators),
+            watch=cast("Any", watch),
+            schedule=schedule,
+            report=self.notices.append,
+        )
         self._commands = CommandHandler(
             player=self.player,
             teaching=cast("Any", None),
-            following=cast("Any", None),
+            following=following,
             actuators=cast("Any", actuators),
             watch=cast("Any", watch),
-            schedule=Schedule(self.clock, 0.01, 0.1, 0.02),
+            schedule=schedule,
             report=self.notices.append,
             refused=self._ended,
         )
@@ -112,6 +144,10 @@ class Engine:
         self.clock.sleep_until(self.clock.now() + 1 / RATE_HZ)
         return self._changed()
 
+    def aim(self, goal_id: str, position: float) -> None:
+        """Take a target, on a way that has no delay."""
+        self._commands.obey(messages.Target(goal_id, [position], None, None, 0.0), [])
+
     def _changed(self) -> messages.Changed | None:
         player = self.player
         reported = (player.changes, self.after)
@@ -126,7 +162,7 @@ class Engine:
         changed = messages.Changed(
             player.state,
             player.torque,
-            player.execution.goal_id if player.execution else None,
+            goal.goal_id if (goal := player.pursuit or player.execution) else None,
             player.position.tolist() if player.torque else None,
             player.waits,
             ended=[*self._ended],
@@ -171,6 +207,8 @@ class Halves:
     def begin(self, goal: Goal, start: list[float]) -> tuple[int, dict[str, Any]]:
         if goal.motion == self.refused:
             raise RequestError("INVALID_MOTION", goal.motion, "there is no way")
+        if goal.motion == FOLLOW:
+            return self._sent(goal, follow_of(goal.goal_id, start))
         begin, end = PLACES[goal.motion]
         rows = np.linspace(begin, end, ROWS)[:, np.newaxis]
         approach = _way(start[0], begin)
@@ -185,7 +223,12 @@ class Halves:
             goal_time_s=messages.OFF,
             passes=Passes(0, ROWS - 1),
         )
-        number = self.send(play, tuple(map(share, (approach, _track(rows), _track(rows[:0])))))
+        return self._sent(goal, play, tuple(map(share, (approach, _track(rows), _track(rows[:0])))))
+
+    def _sent(
+        self, goal: Goal, command: messages.Command, fds: tuple[int, ...] = ()
+    ) -> tuple[int, dict[str, Any]]:
+        number = self.send(command, fds)
         if not number:
             raise RequestError("OFFLINE", "arm", "the stream process does not listen")
         self.accepted.add(goal.goal_id)
@@ -220,7 +263,9 @@ class Halves:
     # -- time -----------------------------------------------------------------------------------------------
 
     def goal(self, motion: str, *, is_endless: bool = False) -> Goal:
-        return cast("Goal", Asked(motion, f"{motion} {next(self._ids)}", is_endless=is_endless))
+        follows = motion == FOLLOW
+        asked = Asked(motion, f"{motion} {next(self._ids)}", is_endless or follows, needs_control=follows)
+        return cast("Goal", asked)
 
     def step(self) -> None:
         self.tick += 1
@@ -295,13 +340,26 @@ class Halves:
         ]
         wrong += [f"{ended} was begun in vain" for ended in reported if ended.code == "INVALID_GOAL"]
         for ended, place in self.engine.ends:
-            if ended.code == "SUCCESSFUL" and place != PLACES[ended.goal_id.split()[0]][1]:
+            end = PLACES.get(ended.goal_id.split()[0], (0.0, place))[1]
+            if ended.code == "SUCCESSFUL" and place != end:
                 wrong.append(f"{ended.goal_id} was SUCCESSFUL at {place}")
         if state not in {State.IDLE, State.ESTOPPED}:
             wrong.append(f"it ends {state}")
         if not self.engine.is_over and (not self.session.rests or self.session.state is not state):
             wrong.append(f"the session ends {self.session.in_words}, and the engine {state}")
         return wrong
+
+
+def follow_of(goal_id: str, start: list[float]) -> messages.Follow:
+    return messages.Follow(
+        goal_id=goal_id,
+        joints=[0],
+        mode="position",
+        rate_hz=RATE_HZ,
+        timeout_s=1.0,
+        path_tolerance=[messages.OFF],
+        start=start,
+    )
 
 
 def _way(start: float, end: float) -> Track:
