@@ -19,7 +19,7 @@ from .documents import schemas_of
 from .errors import ErrorCode, RequestError, RequestProblem, unknown_robot
 from .group_dispatcher import GroupDispatcher
 from .hub import Report, ReportHub, Subscription
-from .interfaces import Commands, Groups, GroupVerb, Motions, PlannedMotion
+from .interfaces import Commands, Follower, Groups, GroupVerb, Motions, PlannedMotion
 from .lease import Lease, Loss
 from .pace import Pace, cost_of
 from .parsing import RawRequest, crowded, is_crowded, most_bytes, parse

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from .errors import RequestError, unknown_robot
-from .parsing import parse, stop_without_keys
+from .parsing import checked, parse, stop_without_keys
 from .request_log import RequestLog, who_asks
 from .transactions import Transactions, fingerprint_of, used_before
 from .verbs import VERBS
@@ -80,17 +80,22 @@ class Dispatcher:
         except RequestError as error:
             return self._refused(raw, error, request.transaction)
 
-    def take(self, raw: RawRequest) -> None:
-        """Serve a target that nobody waits for an answer to; one that is refused is logged, now and then."""
+    def take(self, raw: RawRequest, body: dict[str, Any] | None = None) -> RequestError | None:
+        """Serve a target that nobody waits for an answer to; return why it is refused.
+
+        That is logged, now and then. `body` is what a transport has read of the request that is not JSON.
+        """
         try:
-            self._take(raw)
+            self._take(raw, body)
         except RequestError as error:
             self._log.refused(raw, error, raw.robot if raw.robot in self.commands.robots else "")
+            return error
         except Exception:
             log.exception("%s failed", raw.where)
+        return None
 
-    def _take(self, raw: RawRequest) -> None:
-        request = parse(raw)
+    def _take(self, raw: RawRequest, body: dict[str, Any] | None) -> None:
+        request = parse(raw) if body is None else checked(raw, body)
         if not isinstance(request, Target):
             problem, reason = "it has an answer, which somebody has to wait for", "only targets go without"
             raise RequestError("INVALID_REQUEST", raw.where, problem, reason, "send it with an id")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from motiond.formats import Run
     from motiond.formats.arrays import Floats
@@ -16,6 +16,22 @@ if TYPE_CHECKING:
     from .verbs.verb import Request
 
 GroupVerb = Literal["stop", "estop", "pause", "resume"]
+
+
+class Follower(NamedTuple):
+    """A robot that follows targets.
+
+    Attributes
+    ----------
+    joints : int
+        How many follow.
+    count_refused : callable
+        Counts a target that is refused before it is passed on.
+    """
+
+    robot: str
+    joints: int
+    count_refused: Callable[[], None]
 
 
 class Commands(Protocol):
@@ -36,6 +52,9 @@ class Commands(Protocol):
 
     def take(self, robot: str, request: Target) -> None:
         """Pass on a target that nobody waits for an answer to."""
+
+    def follower(self, goal_id: str) -> Follower:
+        """Return the robot that follows targets of a goal; raises RequestError where none does."""
 
 
 class Groups(Protocol):

@@ -72,10 +72,13 @@ def parse(raw: RawRequest, verbs: Mapping[str, Verb] = VERBS) -> Request:
     """
     body = _body(raw, verbs)
     try:
-        return _checked(raw, body, verbs)
+        request = checked(raw, body, verbs)
+        _refuse_levels(raw, body)
+        _refuse_repeated_keys(raw)
     except RequestError as error:
         error.transaction = _transaction(body)
         raise
+    return request
 
 
 def stop_without_keys(raw: RawRequest, error: RequestError) -> Request | None:
@@ -141,7 +144,8 @@ def _body(raw: RawRequest, verbs: Mapping[str, Verb]) -> dict[str, Any]:
     return body
 
 
-def _checked(raw: RawRequest, body: dict[str, Any], verbs: Mapping[str, Verb]) -> Request:
+def checked(raw: RawRequest, body: dict[str, Any], verbs: Mapping[str, Verb] = VERBS) -> Request:
+    """Check the body of a request that has been read already; raises as `parse`."""
     if raw.refusal is not None:
         raise raw.refusal
     if raw.verb not in verbs:
@@ -149,13 +153,10 @@ def _checked(raw: RawRequest, body: dict[str, Any], verbs: Mapping[str, Verb]) -
         raise RequestError("UNKNOWN_VERB", raw.where, "unknown verb", known, hint)
     kind = verbs[raw.verb].request
     try:
-        request = kind.model_validate(body)
+        return kind.model_validate(body)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=True)
         raise RequestError.of_several("INVALID_REQUEST", _problems(raw, kind, body, found)) from error
-    _refuse_levels(raw, body)
-    _refuse_repeated_keys(raw)
-    return request
 
 
 def _refuse_levels(raw: RawRequest, body: dict[str, Any]) -> None:

@@ -147,7 +147,9 @@ def _reading() -> dict[str, Any]:
         content = _json(REPORTS[subject])
         operation = _operation(f"What was reported last: {subject}.", f"get_{subject}", content)
         paths[f"/api/robots/{{robot}}/{subject}"] = {"parameters": [ROBOT], "get": operation}
-    upgraded = _operation("A WebSocket: reports, requests and telemetry (docs/http.md).", "connect", {})
+    upgraded = _operation(
+        "A WebSocket: reports, requests, targets and telemetry (docs/http.md).", "connect", {}
+    )
     upgraded["responses"]["101"] = {"description": "Connected."}
     del upgraded["responses"]["200"]
     return {**paths, "/api/ws": {"get": upgraded}}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from motiond.text import echoed
 
-from ..api import RequestError, TargetRequest
+from ..api import Follower, RequestError, TargetRequest
 from ..ipc import messages
 from .process import TargetWay
 from .session import FollowGoal
@@ -68,7 +68,7 @@ class FollowRequests:
         try:
             target = _target_of(goal, request)
         except ValueError as error:
-            goal.refused += 1
+            goal.count_refused()
             where = f"{self._robot.name}/follow"
             raise RequestError("INVALID_REQUEST", where, str(error), hint="correct it") from error
         goal.dropped += self._way.put(target)
@@ -79,6 +79,13 @@ class FollowRequests:
         await self._robot.obeyed(self._session.end_follow(goal), "an answer of its stream process")
         within_s = round(goal.stops_within_s(self._robot.settings.max_skip_s), 3)
         return {"state": self._session.state, "goal_id": goal.goal_id, "stops_within_s": within_s}
+
+    def follower(self, goal_id: str) -> Follower | None:
+        """Return what follows targets of a goal; None where that is another one, or nothing."""
+        goal = self._session.goal
+        if not isinstance(goal, FollowGoal) or goal.goal_id != goal_id:
+            return None
+        return Follower(self._robot.name, len(goal.joints), goal.count_refused)
 
     def _followed(self, goal_id: str | None) -> FollowGoal:
         """Return what is followed; raises RequestError where that is nothing, or another goal."""

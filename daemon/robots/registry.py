@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ..api import PlannedMotion, unknown_robot
+from ..api import PlannedMotion, RequestError, unknown_robot
 from ..clock import ClockMonitor
 from ..planning import curves, preview
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from motiond.formats import RobotModel, Run
     from motiond.formats.arrays import Floats
 
-    from ..api import Lease, Request, Target
+    from ..api import Follower, Lease, Request, Target
     from ..history import History
     from ..joints import JointMap
     from .member import Member
@@ -122,6 +122,15 @@ class RobotRegistry:
     def take(self, robot: str, request: Target) -> None:
         """Pass on a target; raises RequestError if it is refused."""
         self._known(robot).handlers.following.take(request)
+
+    def follower(self, goal_id: str) -> Follower:
+        """Return the robot that follows targets of a goal; raises RequestError where none does."""
+        followers = (member.handlers.following.follower(goal_id) for member in self.members.values())
+        follower = next(filter(None, followers), None)
+        if follower is None:
+            reason, hint = "it is over, or never was", "send follow/start first"
+            raise RequestError("UNKNOWN_GOAL", "", f"goal '{goal_id}' is not followed", reason, hint)
+        return follower
 
     async def preview(self, robot: str, motion: str) -> PlannedMotion:
         """Return the setpoints that a play of a motion would begin with.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import orjson
 import pytest
 
-from motiond.daemon.api import Dispatcher, Report, ReportHub, RequestError
+from motiond.daemon.api import Dispatcher, Follower, Report, ReportHub, RequestError
 from motiond.daemon.broker import EmbeddedBroker
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge import MqttBridge
@@ -229,6 +229,8 @@ class Robots:
         self.leases: dict[str, Lease] = {}
         self.handled: list[tuple[str, str, dict[str, Any]]] = []
         self.taken: list[tuple[str, Target]] = []
+        self.following: dict[str, str] = {}
+        self.refused: list[str] = []
         self.asked_by: str | None = None
         self.gate = asyncio.Event()
         self.gate.set()
@@ -250,7 +252,20 @@ class Robots:
         return {"goal_id": goal_id} if verb == "goto" else dict(self.answers.get(verb, {}))
 
     def take(self, robot: str, request: Target) -> None:
+        if self.following:
+            self.follower(request.goal_id)
         self.taken.append((robot, request))
+
+    def follower(self, goal_id: str) -> Follower:
+        if goal_id not in self.following:
+            problem, reason = f"no goal '{goal_id}' follows", "it has ended, or never began"
+            raise RequestError("UNKNOWN_GOAL", "", problem, reason, "begin one by follow/start")
+        return Follower(self.following[goal_id], 1, lambda: self.refused.append(goal_id))
+
+    @property
+    def targets(self) -> list[tuple[str, dict[str, Any]]]:
+        """What was taken, as its client has written it."""
+        return [(robot, one.model_dump(exclude_unset=True, exclude={"lease"})) for robot, one in self.taken]
 
     def verbs(self) -> list[str]:
         return [verb for _, verb, _ in self.handled]

@@ -92,8 +92,15 @@ class RemoteRobots:
 
     def take(self, robot: str, _request: Target) -> None:
         """Refuse: a target on a way around would be late."""
-        problem, reason = "targets are not passed on", "only its own daemon takes them"
-        raise RequestError("NOT_ALLOWED", f"{robot}/follow", problem, reason, "ask that")
+        self._refuse_targets(f"{robot}/follow")
+
+    def follower(self, _goal_id: str) -> NoReturn:
+        """Refuse, likewise."""
+        self._refuse_targets("frame")
+
+    def _refuse_targets(self, where: str) -> NoReturn:
+        problem, reason = "targets are not passed on", "only the robot's own daemon takes them"
+        raise RequestError("NOT_ALLOWED", where, problem, reason, "ask that")
 
 
 class RemoteFiles:

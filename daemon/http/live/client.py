@@ -27,6 +27,8 @@ from aiohttp import WSMsgType
 from ...api import STOPS, Pace, RawRequest, RequestError, cost_of, crowded, is_crowded, refused
 from ..security.connections import connection_of
 from .shared import TOGETHER_HZ
+from .target_frames import is_frame
+from .targets import Targets
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -58,10 +60,11 @@ class Watching(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A request, and the id by which it is answered: null where it has none that can be used."""
+    """A request, the id by which it is answered (null where it has none that can be used), and its lease."""
 
     number: int | str | None
     raw: RawRequest
+    lease: object = None
 
 
 def keep_little_unsent(request: web.Request) -> None:
@@ -90,6 +93,7 @@ class Client:
         now = asyncio.get_running_loop().time
         self._pace = Pace(REQUESTS_HZ, REQUESTS_BURST, now)
         self._share = Pace(SHARE_HZ, SHARE_BURST, now)
+        self._targets = Targets(shared, f"{self.caller} over HTTP")
         self._answers: deque[bytes] = deque()
         self._unread_bytes = 0
         self._has_answer = asyncio.Event()
@@ -167,6 +171,9 @@ class Client:
         async for message in self._socket:
             if message.type not in {WSMsgType.TEXT, WSMsgType.BINARY}:
                 return
+            if message.type is WSMsgType.BINARY and is_frame(message.data):
+                await self._take_frame(message.data)
+                continue
             cost = cost_of(len(message.data))
             in_share = self._share.allows(cost)
             asked = _read(message.data, f"{self.caller} over HTTP")
@@ -183,6 +190,13 @@ class Client:
                 self._begin(asked, stops=False)
             if not in_share:
                 await asyncio.sleep(self._shared.read_pace.take(cost))
+
+    async def _take_frame(self, frame: bytes) -> None:
+        taken = self._targets.take(frame)
+        if taken.answer:
+            self._answer(None, taken.answer)
+        if taken.wait_s:
+            await asyncio.sleep(taken.wait_s)
 
     def _refusal(self, raw: RawRequest, cost: float, *, in_share: bool) -> RequestError | None:
         """Return why a request is not even looked at; None where it is served."""
@@ -207,6 +221,7 @@ class Client:
 
     def _begin(self, asked: Asked, *, stops: bool) -> None:
         self._serving[stops] += 1
+        self._targets.note_lease(asked.raw.robot, asked.lease)
         task = asyncio.create_task(self._serve(asked, stops=stops), name="http.request")
         self._shared.requests.add(task)
         task.add_done_callback(self._shared.requests.discard)
@@ -263,10 +278,13 @@ def _request(asked: dict[str, Any], data: str | bytes, caller: str) -> Asked | s
         return f"id must be a whole number, or a text of at most {LONGEST_ID} characters"
     if not isinstance(robot, str) or not isinstance(verb, str):
         return "robot and verb must be texts"
+    keys = asked.get("body", {})
     try:
-        body = orjson.dumps(asked.get("body", {}))
+        body = orjson.dumps(keys)
     except orjson.JSONEncodeError:  # it reads deeper than it writes
         if not stops:
             return "body nests too deeply"
         body = b""
-    return Asked(number if _is_id(number) else None, RawRequest(robot, verb, body, caller, message=data))
+    lease = keys.get("lease") if isinstance(keys, dict) else None
+    raw = RawRequest(robot, verb, body, caller, message=data)
+    return Asked(number if _is_id(number) else None, raw, lease)

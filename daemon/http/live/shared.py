@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 TOGETHER_HZ, TOGETHER_BURST = 400.0, 128  # requests of all clients beyond their shares
 READ_HZ, READ_BURST = 1000.0, 256  # messages of all clients beyond their shares, served or refused
+TARGETS_HZ, TARGETS_BURST = 1000.0, 256  # frames of all clients beyond their shares
 VERSION = 1
 
 
@@ -37,6 +38,7 @@ class Shared:
         self.watched_s = -math.inf
         now = asyncio.get_running_loop().time
         self.served_pace = Pace(TOGETHER_HZ, TOGETHER_BURST, now)
+        self.target_pace = Pace(TARGETS_HZ, TARGETS_BURST, now)
         self.read_pace = Pace(READ_HZ, READ_BURST, now)
 
     def greeting(self) -> bytes:

@@ -48,6 +48,10 @@ class FollowGoal(Goal):
     targets_hz: float = 0.0
     _followed_s: float = 0.0
 
+    def count_refused(self) -> None:
+        """Count a target that is none of this follow."""
+        self.refused += 1
+
     @property
     def motion(self) -> str:
         """What it is called."""
