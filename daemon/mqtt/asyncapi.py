@@ -161,6 +161,8 @@ def _requests() -> Iterator[tuple[str, dict[str, Any]]]:
         )
         if verb.stops:
             description += " It acts whatever it carries, and each time that it is sent."
+        if verb.streams:
+            description += " One without a transaction or a Response Topic is answered only if it is refused."
         received = _received(name, TOPICS.request(ROBOT, name), verb, _way_back(), description)
         yield f"receive_{_named(name)}", received | _answered(verb, received)
 
@@ -177,7 +179,7 @@ def _received(
         "channel": {"$ref": f"#/channels/{asked}"},
         "summary": verb.summary,
         "description": description,
-        "bindings": {"mqtt": {"qos": 1, "retain": False, **BINDING}},
+        "bindings": {"mqtt": {"qos": 0 if verb.streams else 1, "retain": False, **BINDING}},
         "messages": [{"$ref": f"#/channels/{asked}/messages/{asked}"}],
         "channels": {asked: _channel(address, request)},
     }

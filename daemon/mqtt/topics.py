@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..api import RETAINED, STOPS
+from ..api import RETAINED, STOPS, STREAMED_VERBS
 from ..config.types import LONGEST_NAME, NAME
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class RequestTopic(NamedTuple):
     def is_stop(self) -> bool:
         """Whether it is one that is never kept waiting."""
         return self.verb in STOPS
+
+    @property
+    def streams(self) -> bool:
+        """Whether it comes many times a second, and nobody waits for an answer."""
+        return self.verb in STREAMED_VERBS
 
 
 class ResponseTopic(NamedTuple):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...api import Pace, cost_of
 from ..client import heed_cancellation, subscribe
 from .stops import StopIntake
+from .targets import TargetIntake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import aiomqtt
 
     from ..client import Broker, MqttConnection
-    from ..topics import Topics
+    from ..topics import RequestTopic, Topics
     from .main_session import MainSession
     from .responder import Responder
     from .stops import StopOrder
@@ -72,6 +73,11 @@ def size_of(message: aiomqtt.Message) -> int:
     return len(message.topic.value) + (len(message.payload) if isinstance(message.payload, bytes) else 0)
 
 
+def is_answered(message: aiomqtt.Message) -> bool:
+    """Whether who sends a target waits for an answer, by which they could know it."""
+    return b'"transaction"' in message.payload or hasattr(message.properties, "ResponseTopic")
+
+
 MOST_AT_ONCE = 64
 SERVED_HZ = 500.0
 
@@ -101,6 +107,7 @@ class RequestsSession:
         self._is_ours = is_ours
         self._main = main
         self._stops = StopIntake(self._serve_stop, responder.act, tasks)
+        self._targets = TargetIntake(responder)
         self._client: MqttConnection | None = None
         self._broker: Broker | None = None
         self._pace = Pace(SERVED_HZ, MOST_AT_ONCE, asyncio.get_running_loop().time)
@@ -116,8 +123,18 @@ class RequestsSession:
             self._order.pass_by(asked.robot)
             if not self._main.takes_stops:  # then nobody else receives it
                 self._stops.take(asked, message)
-        elif self._is_ours(asked.robot):
+        elif not self._is_ours(asked.robot):
+            return
+        elif asked.streams and not is_answered(message):
+            self._take_target(asked, message)
+        else:
             self.inbox.put(message, self._order.place(asked.robot))
+
+    def _take_target(self, asked: RequestTopic, message: aiomqtt.Message) -> None:
+        error = self._targets.take(asked, message)
+        if error is not None and self._client is not None and self._broker is not None:
+            refusing = self._responder.refuse(message, error, self._client, self._broker.qos)
+            self._tasks.create_task(refusing, name=f"mqtt.{message.topic.value}")
 
     async def run(self, client: MqttConnection, broker: Broker) -> None:
         """Serve until the connection breaks; the log has when requests are taken."""

@@ -10,7 +10,7 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from ...api import VERBS, RawRequest, RequestError
+from ...api import VERBS, RawRequest, RequestError, refused
 from ...log import RateLimitedLog
 from ..client import RAISE_IT
 from ..topics import RequestTopic
@@ -58,8 +58,22 @@ class Responder:
             elif not may_begin:
                 raw = replace(raw, refusal=_not_stoppable(raw.where))
         answer = await self._dispatcher.answer(raw)
-        if not self._is_ours(raw.robot):
-            return
+        if self._is_ours(raw.robot):
+            await self._send(message, raw, answer, client, qos)
+
+    def pass_on(self, message: aiomqtt.Message) -> RequestError | None:
+        """Pass a target on without an answer; return why it is refused."""
+        return self._dispatcher.take(self._raw_request(message))
+
+    async def refuse(
+        self, message: aiomqtt.Message, error: RequestError, client: MqttConnection, qos: int
+    ) -> None:
+        """Answer what was refused."""
+        await self._send(message, self._raw_request(message), refused(error), client, qos)
+
+    async def _send(
+        self, message: aiomqtt.Message, raw: RawRequest, answer: bytes, client: MqttConnection, qos: int
+    ) -> None:
         topic = self._response_topic(message, raw)
         properties = _correlated(message.properties) if self._version_5 else None
         if len(answer) > (room := client.room(topic, qos, properties)):

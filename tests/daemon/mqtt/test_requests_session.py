@@ -11,7 +11,7 @@ import aiomqtt
 import orjson
 import pytest
 
-from motiond.daemon.api import VERBS, Dispatcher
+from motiond.daemon.api import STREAMED_VERBS, VERBS, Dispatcher
 from motiond.daemon.config.mqtt import MqttSettings
 from motiond.daemon.mqtt.bridge.requests_session import (
     LOG_PERIOD_S,
@@ -146,7 +146,9 @@ async def test_what_a_stop_has_overtaken_sets_nothing_going(
     ]
     reason = "stopped before it began; a stop was served that may have been sent after it; send it again"
     assert refused == {f"motiond/arm/response/{verb}": f"arm/{verb}: {reason}" for verb in beginning}
-    assert robots.verbs() == [verb for verb in verbs if verb not in beginning] + ["goto"]
+    others = [verb for verb in verbs if verb not in {*beginning, *STREAMED_VERBS}]
+    assert robots.verbs() == [*others, "goto"]
+    assert len(robots.taken) == len(STREAMED_VERBS)
 
 
 async def test_no_more_are_served_at_once_than_there_is_room_for(
