@@ -1,13 +1,15 @@
 """Requests that somebody hostile could send: made from the schemas of the verbs, or broken byte by byte.
 
 Nothing here can set a robot going. Its motion has a name that nobody guesses, it has no poses, a joint that
-it has is asked to go where it cannot, and such bytes are not edited. Nor does anything take away its torque,
+it has is asked to go where it cannot, and such bytes are not edited. Only of the robot that somebody else is
+in control of, the goal is known by which it follows. Nor does anything take away the torque of the other one,
 which anybody may: a robot that holds shows more.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +18,7 @@ from motiond.daemon.api import MOST_BYTES, VERBS
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 ROBOTS = ("guarded", "open")
 JOINTS = ("shoulder", "elbow")
@@ -45,6 +47,8 @@ NUMBERS = (
     "-9223372036854775809", "1" * 400, "1" * 5000, "0." + "3" * 5000, "1000000001", "1763800000000", "0x10",
     "1_000", "01", "+1", ".5",
 )  # fmt: skip
+VALUES = (0.0, 0.3, -2.1, 1e-320, 1e308, -1e308, math.nan, math.inf, -math.inf)
+STAMPS = (math.nan, 0.0, -1.0, 1e9, 1.8e9, 1e308, math.inf)
 DEEP = (2, 60, 250, 300, 1000, 1100, 20_000)
 OPCODES = (1, 1, 1, 1, 1, 0, 2, 2, 3, 7, 8, 9, 10, 11, 15)
 HOST = "Host: localhost\r\n"
@@ -81,11 +85,15 @@ class Hostile:
     rng : random.Random
     leases : sequence of str
         What looks like a lease and gives no control: one of long ago, parts of the one that is valid.
+    goals : sequence of str
+        The ids by which the guarded robot follows, or has followed.
     """
 
-    def __init__(self, rng: random.Random, leases: Sequence[str]) -> None:
+    def __init__(self, rng: random.Random, leases: Sequence[str], goals: Sequence[str]) -> None:
         self._rng = rng
-        self._leases = leases
+        self._goals = goals
+        transactions = [f"t{number}" for number in range(50)]
+        self._known = {"lease": (leases, 0.8), "goal_id": (goals, 0.7), "transaction": (transactions, 0.5)}
         self._schemas = {verb: VERBS[verb].request.model_json_schema() for verb in VERBS}
 
     def request(self) -> Request:
@@ -110,6 +118,8 @@ class Hostile:
         text = (
             f'{{"id":1,"robot":{json.dumps(robot)},"verb":{json.dumps(verb)},"body":'.encode() + body + b"}"
         )
+        if rng.random() < 0.3:
+            text = self.target()
         payload = self._edited(text)[: rng.choice((0, 1, 125, 126, 65_535, 70_000, 70_000))]
         first = rng.choice(OPCODES) | rng.choice((0x80, 0x80, 0x80, 0x80, 0x00, 0xF0, 0xC0))
         told = len(payload)
@@ -125,6 +135,18 @@ class Hostile:
         key = rng.randbytes(4) if mask else b""
         masked = bytes(byte ^ key[at % 4] for at, byte in enumerate(payload)) if mask else payload
         return bytes([first]) + length + key + masked
+
+    def target(self) -> bytes:
+        """Return a binary frame of a target, for a robot of which somebody else is in control."""
+        rng = self._rng
+        kind = rng.choice((1, 1, 2, 3, 4, 4, 0, 5, 9, 255))
+        goal_id = bytes.fromhex(rng.choice(self._goals)) if rng.random() < 0.8 else rng.randbytes(16)
+        head = struct.pack("<B16sd", kind, goal_id, rng.choice(STAMPS))
+        if kind == 4:
+            head += struct.pack("<dd", rng.choice(STAMPS), rng.choice((*VALUES, 0.02)))
+        count = rng.choice((0, 1, 2, 2, 2, 6, 200, 8000))
+        values = struct.pack(f"<{count}d", *rng.choices(VALUES, k=count))
+        return (head + values)[: rng.choice((0, 24, 25, 33, *[MOST_BYTES] * 8))]
 
     def message(self) -> str:
         """Return a text message of a WebSocket that is meant as a request."""
@@ -183,12 +205,11 @@ class Hostile:
     def _value_of(self, key: str, schema: dict[str, Any], definitions: dict[str, Any]) -> str:
         """Return a value for a key: a border of what it takes, or what it does not take at all."""
         rng = self._rng
-        if key == "joints":
+        if key == "joints" and schema.get("type") != "array":
             return self._joints()
-        if key == "lease" and rng.random() < 0.8:
-            return json.dumps(rng.choice(self._leases))
-        if key == "transaction" and rng.random() < 0.5:
-            return json.dumps(f"t{rng.randrange(50)}")
+        known, often = self._known.get(key, ((), 0.0))
+        if rng.random() < often:
+            return json.dumps(rng.choice(known))
         if rng.random() < 0.2:
             return self._value()
         kind = rng.choice(schema.get("anyOf", [schema]))
@@ -201,10 +222,14 @@ class Hostile:
     def _array(self, kind: dict[str, Any]) -> str:
         least, most = kind.get("minItems", 0), kind.get("maxItems", 30)
         count = max(0, self._rng.choice((least, least, least - 1, most, most + 1, 3000)))
-        return "[" + ",".join(self._of_type(kind["items"]) for _ in range(count)) + "]"
+        items = kind["items"]
+        if items.get("type") == "array":
+            return _list(_list(map(self._of_type, [items["items"]] * len(JOINTS))) for _ in range(count))
+        return _list(map(self._of_type, [items] * count))
 
     def _of_type(self, kind: dict[str, Any]) -> str:
         rng = self._rng
+        kind = rng.choice(kind.get("anyOf", [kind]))
         if "enum" in kind:
             return json.dumps(rng.choice((*kind["enum"], kind["enum"][0].upper())))
         if "const" in kind or kind.get("type") == "boolean":
@@ -251,6 +276,10 @@ class Hostile:
             lambda: self._value(rng.choice(DEEP[:4])),
         )
         return rng.choice(choices)()
+
+
+def _list(values: Iterable[str]) -> str:
+    return "[" + ",".join(values) + "]"
 
 
 def _object(pairs: Sequence[tuple[str, str]]) -> str:

@@ -1,10 +1,10 @@
 """Sends hostile requests to a real daemon whose robots hold: `python -m fuzz.requests [--count N]`.
 
 They go over MQTT, HTTP and WebSockets, made from the schemas of the verbs or broken byte by byte. One robot
-is `guarded`: somebody else is in control of it. The other one is `open` to all, and what would move it is
-left out by construction (`hostile`). Afterwards the daemon must answer, be no larger than before, have logged
-no failure of its own and answered none; the robots must hold still, be halted by one request more, and the
-drivers' traces must show that no setpoint has ever changed.
+is `guarded`: somebody else is in control of it, and lets it follow. The other one is `open` to all, and what
+would move it is left out by construction (`hostile`). Afterwards the daemon must answer, be no larger than
+before, have logged no failure of its own and answered none; the robots must hold still, be halted by one
+request more, and the drivers' traces must show that no setpoint has ever changed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections import Counter
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 
 import aiohttp
@@ -56,6 +56,8 @@ ANSWERS_WITHIN_S, REST_WITHIN_S = 0.5, 0.02
 WARM_UP = 0.2  # of the requests, after which memory is looked at first
 MOST_GROWTH_MB = 16.0
 STILL_RAD = 1e-9
+FOLLOW_S = 0.2
+TARGETS = 0.5  # of the messages of a WebSocket, after a binary frame
 OK, NO_ANSWER = "ok", "not answered"
 ANSWER_TOPICS = (
     "me/answers",
@@ -187,8 +189,13 @@ class Attack:
                         goes_on, count = await self._ask(socket), count - 1
 
     async def _ask(self, socket: aiohttp.ClientWebSocketResponse) -> bool:
-        """Send one message, and wait for its answer; return whether the connection goes on."""
+        """Send one message, and wait for its answer; return whether the connection goes on.
+
+        Perhaps a target comes before it, which is not waited for: few are answered.
+        """
         with suppress(ConnectionError):
+            if self._rng.random() < TARGETS:
+                await socket.send_bytes(self._hostile.target())
             await socket.send_str(self._hostile.message())
         async with asyncio.timeout(PATIENCE_S):
             async for message in socket:
@@ -266,7 +273,13 @@ async def attack(count: int, seed: int = 1) -> Verdict:
         daemon = stack.enter_context(running_daemon(rig.config, log.fileno()))
         session = await stack.enter_async_context(aiohttp.ClientSession(f"http://127.0.0.1:{port}"))
         lease, leases = await _take_hold(session)
-        hostile = Hostile(random.Random(seed), leases)
+        goals: list[str] = []
+        following = asyncio.create_task(_follow(session, lease, goals))
+        stack.callback(following.cancel)
+        async with asyncio.timeout(PATIENCE_S):
+            while not goals:  # noqa: ASYNC110 - by HTTP, nobody tells
+                await asyncio.sleep(0.1)
+        hostile = Hostile(random.Random(seed), leases, goals)
         attack = Attack(mosquitto.settings, port, hostile, verdict)
         warm_up = round(WARM_UP * count)
         await attack.send(warm_up)
@@ -275,6 +288,12 @@ async def attack(count: int, seed: int = 1) -> Verdict:
         verdict.growth_mb = (_memory(daemon) - before) / 1e6
         if verdict.growth_mb > MOST_GROWTH_MB:
             verdict.failures.append(f"the daemon's memory has grown by {verdict.growth_mb:.1f} MB")
+        following.cancel()
+        await asyncio.wait((following,))
+        if not following.cancelled():
+            raise following.exception() or AssertionError
+        await _post(session, "guarded", "stop")
+        await _until_idle(session, "guarded")
         verdict.failures += await _what_does_not_answer(session, mosquitto.settings, lease)
         await ended(daemon)
         for robot in ROBOTS:
@@ -299,9 +318,7 @@ async def _post(session: aiohttp.ClientSession, robot: str, verb: str, **body: A
 async def _take_hold(session: aiohttp.ClientSession) -> tuple[str, list[str]]:
     """Let both robots hold, be in control of the guarded one, and return also leases that give no control."""
     for robot in ROBOTS:
-        async with asyncio.timeout(PATIENCE_S):
-            while await _state(session, robot) != "idle":  # noqa: ASYNC110 - by HTTP, nobody tells
-                await asyncio.sleep(0.1)
+        await _until_idle(session, robot)
     old = (await _post(session, "guarded", "lease/acquire", holder="judge"))["data"]["lease"]
     await _post(session, "guarded", "lease/release", lease=old)
     lease = (await _post(session, "guarded", "lease/acquire", holder="judge"))["data"]["lease"]
@@ -310,6 +327,26 @@ async def _take_hold(session: aiohttp.ClientSession) -> tuple[str, list[str]]:
         assert answer["status"] == OK, answer
     wrong = [old, lease[:-1], lease + "x", lease.swapcase(), "", "judge", "a" * 101, "\N{SNOWMAN}"]
     return lease, [one for one in wrong if one != lease]
+
+
+async def _follow(session: aiohttp.ClientSession, lease: str, goals: list[str]) -> NoReturn:
+    """Let the guarded robot follow where it holds, again whenever somebody has stopped it."""
+    nowhere = [None] * len(JOINTS)
+    while True:
+        answer = await _post(session, "guarded", "follow/start", lease=lease, timeout_s=10.0)
+        if _is_ok(answer):
+            goals[:] = [*goals[-2:], answer["data"]["goal_id"]]
+        while _is_ok(answer):
+            await asyncio.sleep(FOLLOW_S)
+            target = {"goal_id": goals[-1], "positions": nowhere}
+            answer = await _post(session, "guarded", "follow/target", lease=lease, **target)
+        await asyncio.sleep(FOLLOW_S)
+
+
+async def _until_idle(session: aiohttp.ClientSession, robot: str) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while await _state(session, robot) != "idle":  # noqa: ASYNC110 - by HTTP, nobody tells
+            await asyncio.sleep(0.1)
 
 
 async def _state(session: aiohttp.ClientSession, robot: str) -> str | None:
