@@ -36,6 +36,7 @@ NAMES = (
     "stop",
     "stop_under_load",
     "request",
+    "follow_latency",
     "brokers",
     "http",
     "browser",
@@ -61,7 +62,10 @@ TIMED = frozenset(
     }
 )
 """They take as long as they are told to."""
-TOGETHER = {"fleet": ("fleet_starts", "stream_start", "fleet_processor")}
+TOGETHER = {
+    "fleet": ("fleet_starts", "stream_start", "fleet_processor"),
+    "follow": ("follow_latency",),
+}
 """What is measured by one name."""
 
 

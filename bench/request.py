@@ -134,7 +134,7 @@ async def _play_times(folder: Path, settings: MqttSettings) -> tuple[list[float]
                 asked.append(time.monotonic())
                 await _play(observer, "low" if turn % 2 else "high")
         await ended(daemon)
-    return echo_s, _first_steps(read_trace(folder / "trace.npy"), asked)
+    return echo_s, first_steps(read_trace(folder / "trace.npy"), asked)
 
 
 async def _play(observer: MqttObserver, motion: str) -> None:
@@ -146,7 +146,7 @@ async def _play(observer: MqttObserver, motion: str) -> None:
     await asyncio.sleep(0.05)
 
 
-def _first_steps(trace: Trace, asked: list[float]) -> list[float]:
+def first_steps(trace: Trace, asked: list[float]) -> list[float]:
     """Return the time from each request to the first setpoint that differs from the one held."""
     moved_s = trace["time"][1:][(np.diff(trace["position"], axis=0) != 0).any(axis=1)]
     return [float(moved_s[np.searchsorted(moved_s, asked_s)] - asked_s) for asked_s in asked]
